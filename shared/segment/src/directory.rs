@@ -1,0 +1,195 @@
+//! Page directories: where in a section each page is, by the first key of the page. They are small
+//! and travel in the manifest, so that a reader finds a page without a request of its own.
+
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::trigram::Trigram;
+
+/// Most pages a directory may list; a larger one is damaged.
+const MAX_PAGES: usize = 1 << 16;
+
+/// Pages of document records by path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyDirectory {
+    /// For each page after the first, a string that is greater than every path of the page before and
+    /// not greater than the first path of the page itself; as short as that allows.
+    separators: Vec<String>,
+    /// Bytes of each page.
+    lengths: Vec<u32>,
+    /// Number of documents in each page.
+    documents: Vec<u32>,
+}
+
+/// A page of a [`KeyDirectory`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyPage {
+    /// Byte range of the page within its section.
+    pub range: Range<u64>,
+    /// The document ids whose records it holds.
+    pub documents: Range<u32>,
+}
+
+impl KeyDirectory {
+    pub(crate) fn push(&mut self, last_before: Option<&str>, first: &str, length: u32, documents: u32) {
+        if let Some(last) = last_before {
+            self.separators.push(shortest_separator(last, first).to_owned());
+        }
+        self.lengths.push(length);
+        self.documents.push(documents);
+    }
+
+    /// The page that holds `path` if any does.
+    pub fn page_of(&self, path: &str) -> Option<KeyPage> {
+        self.page(self.separators.partition_point(|separator| separator.as_str() <= path))
+    }
+
+    /// The page that holds the record of `document`.
+    pub fn page_of_document(&self, document: u32) -> Option<KeyPage> {
+        let mut seen = 0u32;
+        let index = self.documents.iter().position(|count| {
+            seen = seen.saturating_add(*count);
+            document < seen
+        })?;
+        self.page(index)
+    }
+
+    /// All pages in order.
+    pub fn pages(&self) -> impl Iterator<Item = KeyPage> + '_ {
+        (0..self.lengths.len()).filter_map(|index| self.page(index))
+    }
+
+    fn page(&self, index: usize) -> Option<KeyPage> {
+        let length = u64::from(*self.lengths.get(index)?);
+        let documents = *self.documents.get(index)?;
+        let offset: u64 = self.lengths.iter().take(index).map(|length| u64::from(*length)).sum();
+        let first = self.documents.iter().take(index).fold(0u32, |sum, count| sum.saturating_add(*count));
+        Some(KeyPage { range: offset..offset.saturating_add(length), documents: first..first.saturating_add(documents) })
+    }
+}
+
+/// The shortest prefix of `next` that is greater than `last`.
+fn shortest_separator<'a>(last: &str, next: &'a str) -> &'a str {
+    let common = last.bytes().zip(next.bytes()).take_while(|(a, b)| a == b).count();
+    let end = (common + 1..=next.len()).find(|end| next.is_char_boundary(*end)).unwrap_or(next.len());
+    next.get(..end).unwrap_or(next)
+}
+
+/// Pages of trigram postings by trigram.
+///
+/// In JSON it is one base64 string: for each page three bytes of its first trigram and a
+/// varint of its length, since a hundred thousand notes need about a thousand pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrigramDirectory {
+    first: Vec<Trigram>,
+    /// Start of each page, and the end of the last.
+    offsets: Vec<u64>,
+}
+
+impl TrigramDirectory {
+    pub(crate) fn push(&mut self, first: Trigram, length: u32) {
+        if self.offsets.is_empty() {
+            self.offsets.push(0);
+        }
+        let start = self.offsets.last().copied().unwrap_or(0);
+        self.first.push(first);
+        self.offsets.push(start.saturating_add(u64::from(length)));
+    }
+
+    /// Indexes of the pages that can hold trigrams in `trigrams` (both ends included).
+    pub fn pages_of(&self, trigrams: std::ops::RangeInclusive<Trigram>) -> Range<usize> {
+        let start = self.first.partition_point(|first| first <= trigrams.start()).saturating_sub(1);
+        let end = self.first.partition_point(|first| first <= trigrams.end());
+        start.min(end)..end
+    }
+
+    /// Byte range of page `index` within the section.
+    pub fn range(&self, index: usize) -> Option<Range<u64>> {
+        Some(*self.offsets.get(index)?..*self.offsets.get(index + 1)?)
+    }
+
+    /// Number of pages.
+    pub fn len(&self) -> usize {
+        self.first.len()
+    }
+
+    /// Whether there are no pages.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+}
+
+impl Serialize for TrigramDirectory {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::with_capacity(self.first.len() * 6);
+        for (index, first) in self.first.iter().enumerate() {
+            bytes.extend_from_slice(first);
+            let range = self.range(index).unwrap_or_default();
+            crate::varint::write(&mut bytes, range.end - range.start);
+        }
+        serializer.serialize_str(&BASE64.encode(bytes))
+    }
+}
+
+impl<'de> Deserialize<'de> for TrigramDirectory {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        let bytes = BASE64.decode(text.as_bytes()).map_err(D::Error::custom)?;
+        let mut rest = bytes.as_slice();
+        let mut directory = Self::default();
+        while let Some((first, tail)) = rest.split_first_chunk::<3>() {
+            rest = tail;
+            let length = crate::varint::read(&mut rest).and_then(|length| u32::try_from(length).ok());
+            let Some(length) = length else {
+                return Err(D::Error::custom("a page length in the trigram directory is damaged"));
+            };
+            if directory.len() >= MAX_PAGES || directory.first.last().is_some_and(|last| last >= first) {
+                return Err(D::Error::custom("the trigram directory is damaged: its pages are not in order"));
+            }
+            directory.push(*first, length);
+        }
+        if rest.is_empty() { Ok(directory) } else { Err(D::Error::custom("the trigram directory is cut short")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_separator_lies_between_its_neighbours(a in "\\PC{0,12}", b in "\\PC{0,12}") {
+            prop_assume!(a < b);
+            let separator = shortest_separator(&a, &b);
+            prop_assert!(a.as_str() < separator && separator <= b.as_str());
+        }
+
+        #[test]
+        fn a_trigram_directory_survives_json(pages in prop::collection::btree_map(any::<[u8; 3]>(), any::<u32>(), 0..50)) {
+            let mut directory = TrigramDirectory::default();
+            for (first, length) in pages {
+                directory.push(first, length);
+            }
+            let json = serde_json::to_string(&directory).unwrap();
+            prop_assert_eq!(serde_json::from_str::<TrigramDirectory>(&json).unwrap(), directory);
+        }
+    }
+
+    #[test]
+    fn the_page_of_a_trigram_is_the_last_that_begins_at_or_before_it() {
+        let mut directory = TrigramDirectory::default();
+        for first in [*b"bbb", *b"mmm", *b"ttt"] {
+            directory.push(first, 10);
+        }
+        assert_eq!(directory.pages_of(*b"aaa"..=*b"aaa"), 0..0);
+        assert_eq!(directory.pages_of(*b"bbb"..=*b"bbb"), 0..1);
+        assert_eq!(directory.pages_of(*b"nnn"..=*b"nnn"), 1..2);
+        assert_eq!(directory.pages_of(*b"aaa"..=*b"zzz"), 0..3);
+        assert_eq!(directory.range(1), Some(10..20));
+    }
+}

@@ -1,0 +1,50 @@
+//! What can be wrong with a segment.
+
+use crate::layout::SectionName;
+
+/// A segment, or a part of one, that cannot be read.
+///
+/// The mirror adds the object's key; together they say what to replace.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// The bytes are not what the format says; the object is truncated or damaged.
+    #[error("section {section:?} is damaged: {reason}")]
+    Damaged {
+        /// The section that the bytes belong to.
+        section: SectionName,
+        /// What was wrong.
+        reason: &'static str,
+    },
+    /// The object's frame (magic, footer) is not that of a segment.
+    #[error("not a readable segment: {reason}")]
+    Frame {
+        /// What was wrong.
+        reason: &'static str,
+    },
+    /// The segment was written by a newer version.
+    #[error("segment format {found} is newer than {supported}, the newest that this version reads: update Atlas Mirror")]
+    Version {
+        /// The version that the segment says.
+        found: u32,
+        /// The newest version that this code reads.
+        supported: u32,
+    },
+    /// The segment has no such section.
+    #[error("the segment has no section {section:?}")]
+    SectionMissing {
+        /// The section asked for.
+        section: SectionName,
+    },
+    /// A document, path or text is larger than the format can hold.
+    #[error("{what} is too large for a segment")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+    },
+}
+
+impl FormatError {
+    pub(crate) const fn damaged(section: SectionName, reason: &'static str) -> Self {
+        Self::Damaged { section, reason }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a reader must know of a segment before it fetches a byte of it. The manifest carries one
+//! layout per live segment, so that a cold reader can ask for exactly the parts a query needs.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::directory::{KeyDirectory, TrigramDirectory};
+use crate::error::FormatError;
+
+/// The format version written by this crate, and the newest it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The sections of a segment, in the order in which they stand in the object.
+///
+/// Sections that one request usually wants together are neighbours, so that their ranges merge into one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SectionName {
+    /// Note text in zstd blocks, path-sorted.
+    Text,
+    /// Trigram postings in pages, sorted by trigram.
+    Trigrams,
+    /// Document records in pages, sorted by path.
+    Records,
+    /// Compressed length and text length of every text block.
+    TextBlocks,
+    /// Where each document's text starts in the concatenated text.
+    TextStarts,
+    /// fst of paths.
+    Paths,
+    /// Folded file names in document order.
+    Names,
+    /// Headings in document order.
+    Headings,
+}
+
+/// One section's place in the segment object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Section {
+    /// Which section.
+    pub name: SectionName,
+    /// First byte, from the start of the object.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+    /// CRC-32 (IEEE) of the section's bytes.
+    pub crc32: u32,
+}
+
+/// A segment's table of contents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Format version of the object.
+    pub version: u32,
+    /// Bytes of the whole object.
+    pub bytes: u64,
+    /// Number of document records; document ids are `0..documents`, in path order.
+    pub documents: u32,
+    /// How many of them are notes (markdown).
+    pub notes: u32,
+    /// Bytes of text held, before compression.
+    pub text_bytes: u64,
+    /// First path, in byte order.
+    pub first: String,
+    /// Last path, in byte order.
+    pub last: String,
+    /// The sections.
+    pub sections: Vec<Section>,
+    /// Where each page of document records is, by path.
+    pub record_pages: KeyDirectory,
+    /// Where each page of trigram postings is, by trigram.
+    pub trigram_pages: TrigramDirectory,
+}
+
+impl Layout {
+    /// The section `name`, or an error that names it when the segment has none.
+    pub fn section(&self, name: SectionName) -> Result<&Section, FormatError> {
+        self.sections
+            .iter()
+            .find(|section| section.name == name)
+            .ok_or(FormatError::SectionMissing { section: name })
+    }
+
+    /// The byte range of section `name` in the object.
+    pub fn range(&self, name: SectionName) -> Result<Range<u64>, FormatError> {
+        let section = self.section(name)?;
+        let end = section.offset.checked_add(section.length).filter(|end| *end <= self.bytes);
+        match end {
+            Some(end) => Ok(section.offset..end),
+            None => Err(FormatError::damaged(name, "its range lies outside the object")),
+        }
+    }
+
+    /// Whether `path` can be in this segment, by its first and last path.
+    pub fn may_hold(&self, path: &str) -> bool {
+        self.documents > 0 && self.first.as_str() <= path && path <= self.last.as_str()
+    }
+}
