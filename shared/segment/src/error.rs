@@ -22,7 +22,9 @@ pub enum FormatError {
         reason: &'static str,
     },
     /// The segment was written by a newer version.
-    #[error("segment format {found} is newer than {supported}, the newest that this version reads: update Atlas Mirror")]
+    #[error(
+        "segment format {found} is newer than {supported}, the newest that this version reads: update Atlas Mirror"
+    )]
     Version {
         /// The version that the segment says.
         found: u32,
@@ -34,6 +36,15 @@ pub enum FormatError {
     SectionMissing {
         /// The section asked for.
         section: SectionName,
+    },
+    /// zstd could not compress; there is no memory for its tables.
+    #[error("compression failed: not enough memory")]
+    Compression,
+    /// Documents must be added in the byte order of their paths, each once.
+    #[error("{path:?} was added out of order or twice")]
+    OutOfOrder {
+        /// The path.
+        path: String,
     },
     /// A document, path or text is larger than the format can hold.
     #[error("{what} is too large for a segment")]

@@ -85,10 +85,16 @@ impl Layout {
     /// The byte range of section `name` in the object.
     pub fn range(&self, name: SectionName) -> Result<Range<u64>, FormatError> {
         let section = self.section(name)?;
-        let end = section.offset.checked_add(section.length).filter(|end| *end <= self.bytes);
+        let end = section
+            .offset
+            .checked_add(section.length)
+            .filter(|end| *end <= self.bytes);
         match end {
             Some(end) => Ok(section.offset..end),
-            None => Err(FormatError::damaged(name, "its range lies outside the object")),
+            None => Err(FormatError::damaged(
+                name,
+                "its range lies outside the object",
+            )),
         }
     }
 

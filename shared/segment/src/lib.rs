@@ -1,7 +1,48 @@
-//! The segment: an immutable, self-describing index over some of a vault's documents.
+//! A segment: an immutable, self-describing index over some of a vault's documents. A mirror is an
+//! ordered list of segments; every query runs over their parts. No I/O: builders give bytes, readers take them.
+//!
+//! # Layout
+//!
+//! The object is framed as [`mod@object`] says. Its sections are arrays of parts, and a part is what is
+//! fetched, checked, decoded and cached on its own ([`mod@part`]); directories of the many-part sections travel
+//! in the manifest ([`mod@directory`]), so that a reader asks for exactly what it needs without asking where it is.
+//!
+//! | section | parts | content |
+//! |---|---|---|
+//! | `text` | zstd blocks of about 64 KiB | all text, path-sorted ([`mod@text`]) |
+//! | `trigrams` | pages of about 16 KiB | which documents hold which trigrams of folded text ([`mod@trigram`]), Rice-coded ([`mod@postings`]) |
+//! | `records` | zstd pages of about 32 KiB | everything about a document but its text, in bincode ([`mod@record`]) |
+//! | `text_blocks`, `text_starts` | one each | where blocks and documents are in the text ([`mod@text`]) |
+//! | `paths` | one | fst of paths; document ids are ranks in path order ([`mod@paths`]) |
+//! | `names` | one | folded file names ([`mod@paths`]) |
+//! | `headings` | one | headings ([`mod@headings`]) |
+//!
+//! A part is its payload and the payload's CRC-32 (`frame`). Decoding checks it first: damage is an
+//! error that names the section, never a panic, and every decompression has a limit.
+
+pub mod builder;
 pub mod directory;
 pub mod error;
+mod frame;
+pub mod headings;
 pub mod layout;
+mod lines;
+pub mod object;
 pub mod part;
+pub mod paths;
+pub mod postings;
+pub mod record;
+pub mod text;
 pub mod trigram;
+mod trigram_builder;
 mod varint;
+
+pub use builder::{Body, Builder, Built, Document};
+pub use error::FormatError;
+pub use layout::{FORMAT_VERSION, Layout, SectionName};
+pub use part::{Part, PartKind, PartRef};
+pub use record::{Kind, Record, TextSpan};
+pub use trigram::Probe;
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,12 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::error::FormatError;
+use crate::headings::Headings;
+use crate::layout::{Layout, SectionName};
+use crate::paths::{Names, Paths};
+use crate::record::RecordPage;
+use crate::text::{self, TextBlocks, TextStarts};
+use crate::trigram::{Probe, TrigramPage};
 
 /// What a fetched range holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,21 +46,198 @@ pub struct PartRef {
 /// A decoded part.
 #[derive(Debug)]
 pub enum Part {
-    /// Raw bytes (text).
+    /// See [`PartKind::TextBlock`].
     TextBlock(Bytes),
+    /// See [`PartKind::TrigramPage`].
+    TrigramPage(TrigramPage),
+    /// See [`PartKind::RecordPage`].
+    RecordPage(RecordPage),
+    /// See [`PartKind::TextBlocks`].
+    TextBlocks(TextBlocks),
+    /// See [`PartKind::TextStarts`].
+    TextStarts(TextStarts),
+    /// See [`PartKind::Paths`].
+    Paths(Paths),
+    /// See [`PartKind::Names`].
+    Names(Names),
+    /// See [`PartKind::Headings`].
+    Headings(Headings),
 }
 
 impl Part {
     /// Decodes the bytes of a part of kind `kind`. Damage is an error, never a panic or an unbounded allocation.
     pub fn decode(kind: PartKind, bytes: &Bytes) -> Result<Self, FormatError> {
-        let _ = kind;
-        Ok(Self::TextBlock(bytes.clone()))
+        Ok(match kind {
+            PartKind::TextBlock => Self::TextBlock(text::decode_block(bytes)?),
+            PartKind::TrigramPage => Self::TrigramPage(TrigramPage::decode(bytes)?),
+            PartKind::RecordPage => Self::RecordPage(RecordPage::decode(bytes)?),
+            PartKind::TextBlocks => Self::TextBlocks(TextBlocks::decode(bytes)?),
+            PartKind::TextStarts => Self::TextStarts(TextStarts::decode(bytes)?),
+            PartKind::Paths => Self::Paths(Paths::decode(bytes)?),
+            PartKind::Names => Self::Names(Names::decode(bytes)?),
+            PartKind::Headings => Self::Headings(Headings::decode(bytes)?),
+        })
     }
 
     /// Bytes of memory that the part holds, about: what a cache charges for it.
     pub fn weight(&self) -> usize {
         match self {
             Self::TextBlock(bytes) => bytes.len(),
+            Self::TrigramPage(page) => page.weight(),
+            Self::RecordPage(page) => page.weight(),
+            Self::TextBlocks(table) => table.weight(),
+            Self::TextStarts(table) => table.weight(),
+            Self::Paths(paths) => paths.weight(),
+            Self::Names(names) => names.weight(),
+            Self::Headings(headings) => headings.weight(),
         }
+    }
+}
+
+macro_rules! accessors {
+    ($($name:ident: $variant:ident -> $type:ty, $section:ident;)*) => {
+        impl Part {
+            $(
+                #[doc = concat!("The part as [`", stringify!($type), "`]; an error if another kind was asked for.")]
+                pub fn $name(&self) -> Result<&$type, FormatError> {
+                    match self {
+                        Self::$variant(part) => Ok(part),
+                        _ => Err(FormatError::damaged(SectionName::$section, "another part was fetched in its place")),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+accessors! {
+    text_block: TextBlock -> Bytes, Text;
+    trigram_page: TrigramPage -> TrigramPage, Trigrams;
+    record_page: RecordPage -> RecordPage, Records;
+    text_blocks: TextBlocks -> TextBlocks, TextBlocks;
+    text_starts: TextStarts -> TextStarts, TextStarts;
+    paths: Paths -> Paths, Paths;
+    names: Names -> Names, Names;
+    headings: Headings -> Headings, Headings;
+}
+
+impl Layout {
+    /// The part that is a whole section.
+    fn whole(&self, kind: PartKind, section: SectionName) -> Result<PartRef, FormatError> {
+        Ok(PartRef {
+            kind,
+            range: self.range(section)?,
+        })
+    }
+
+    /// The text block table.
+    pub fn text_blocks(&self) -> Result<PartRef, FormatError> {
+        self.whole(PartKind::TextBlocks, SectionName::TextBlocks)
+    }
+
+    /// The text start table.
+    pub fn text_starts(&self) -> Result<PartRef, FormatError> {
+        self.whole(PartKind::TextStarts, SectionName::TextStarts)
+    }
+
+    /// The fst of paths.
+    pub fn paths(&self) -> Result<PartRef, FormatError> {
+        self.whole(PartKind::Paths, SectionName::Paths)
+    }
+
+    /// The folded names.
+    pub fn names(&self) -> Result<PartRef, FormatError> {
+        self.whole(PartKind::Names, SectionName::Names)
+    }
+
+    /// The headings.
+    pub fn headings(&self) -> Result<PartRef, FormatError> {
+        self.whole(PartKind::Headings, SectionName::Headings)
+    }
+
+    /// The page of records that holds `path` if any does, and the id of the page's first document.
+    pub fn record_page(&self, path: &str) -> Result<Option<(PartRef, u32)>, FormatError> {
+        let section = self.range(SectionName::Records)?;
+        self.record_pages
+            .page_of(path)
+            .map(|page| {
+                Ok((
+                    within(
+                        &section,
+                        &page.range,
+                        PartKind::RecordPage,
+                        SectionName::Records,
+                    )?,
+                    page.documents.start,
+                ))
+            })
+            .transpose()
+    }
+
+    /// All pages of records, each with the ids of its documents.
+    pub fn record_pages(&self) -> Result<Vec<(PartRef, Range<u32>)>, FormatError> {
+        let section = self.range(SectionName::Records)?;
+        self.record_pages
+            .pages()
+            .map(|page| {
+                Ok((
+                    within(
+                        &section,
+                        &page.range,
+                        PartKind::RecordPage,
+                        SectionName::Records,
+                    )?,
+                    page.documents,
+                ))
+            })
+            .collect()
+    }
+
+    /// The pages of postings that `probe` needs.
+    pub fn trigram_pages(&self, probe: &Probe) -> Result<Vec<PartRef>, FormatError> {
+        let section = self.range(SectionName::Trigrams)?;
+        let mut pages: Vec<usize> = match probe {
+            Probe::Nothing => Vec::new(),
+            Probe::All(trigrams) => trigrams
+                .iter()
+                .flat_map(|trigram| self.trigram_pages.pages_of(*trigram..=*trigram))
+                .collect(),
+            Probe::Any(range) => self.trigram_pages.pages_of(range.clone()).collect(),
+        };
+        pages.dedup();
+        pages
+            .into_iter()
+            .filter_map(|page| self.trigram_pages.range(page))
+            .map(|range| {
+                within(
+                    &section,
+                    &range,
+                    PartKind::TrigramPage,
+                    SectionName::Trigrams,
+                )
+            })
+            .collect()
+    }
+}
+
+fn within(
+    section: &Range<u64>,
+    range: &Range<u64>,
+    kind: PartKind,
+    name: SectionName,
+) -> Result<PartRef, FormatError> {
+    let end = section
+        .start
+        .checked_add(range.end)
+        .filter(|end| *end <= section.end);
+    match end {
+        Some(end) => Ok(PartRef {
+            kind,
+            range: section.start + range.start..end,
+        }),
+        None => Err(FormatError::damaged(
+            name,
+            "a page lies outside the section",
+        )),
     }
 }

@@ -1,0 +1,259 @@
+//! Builds a segment from documents in path order. Equal documents give equal bytes.
+
+use atlas_vault::{VaultPath, fold};
+
+use crate::directory::{KeyDirectory, TrigramDirectory};
+use crate::error::FormatError;
+use crate::frame::{self, Packer};
+use crate::headings::HeadingWriter;
+use crate::layout::{FORMAT_VERSION, Layout, Section, SectionName};
+use crate::object;
+use crate::record::{self, Kind, Record};
+use crate::text::{MAX_TEXT_BYTES, TextWriter};
+use crate::trigram_builder::TrigramBuilder;
+
+/// A writer starts another segment when this one has about so many bytes.
+pub const FULL_BYTES: usize = 64 << 20;
+
+/// A document to add.
+#[derive(Clone, Debug)]
+pub struct Document<'a> {
+    /// Vault path.
+    pub path: &'a VaultPath,
+    /// The path as the folder spells it, where that differs.
+    pub path_on_disk: Option<&'a str>,
+    /// What it is.
+    pub kind: Kind,
+    /// SHA-256 of its bytes.
+    pub sha256: [u8; 32],
+    /// Modification time, milliseconds since 1970 UTC.
+    pub modified_ms: i64,
+    /// The generation that wrote this version; 0 for the one that will first list this segment.
+    pub generation: u64,
+    /// The generation whose version of this path it replaces; 0 if none.
+    pub replaces: u64,
+    /// Its bytes, or where they are.
+    pub body: Body<'a>,
+}
+
+/// A document's bytes.
+#[derive(Clone, Copy, Debug)]
+pub enum Body<'a> {
+    /// Text that the segment is to hold and index; it need not be UTF-8.
+    Text(&'a [u8]),
+    /// Bytes kept in an object of their own.
+    Blob {
+        /// The object's name.
+        name: &'a str,
+        /// Size in bytes.
+        bytes: u64,
+    },
+}
+
+/// A finished segment.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The object.
+    pub bytes: Vec<u8>,
+    /// Its table of contents, for the manifest.
+    pub layout: Layout,
+}
+
+/// Collects documents.
+pub struct Builder {
+    packer: Packer,
+    text: TextWriter,
+    trigrams: TrigramBuilder,
+    records: Vec<u8>,
+    record_page: record::PageWriter,
+    record_pages: KeyDirectory,
+    page_first: Option<String>,
+    page_before: Option<String>,
+    paths: fst::MapBuilder<Vec<u8>>,
+    names: Vec<u8>,
+    headings: HeadingWriter,
+    documents: u32,
+    notes: u32,
+    first: Option<String>,
+    last: Option<String>,
+    folded: Vec<u8>,
+}
+
+impl Builder {
+    /// An empty builder. Fails only where there is no memory for the compressor.
+    pub fn new() -> Result<Self, FormatError> {
+        Ok(Self {
+            packer: Packer::new()?,
+            text: TextWriter::new(),
+            trigrams: TrigramBuilder::new(),
+            records: Vec::new(),
+            record_page: record::PageWriter::new(),
+            record_pages: KeyDirectory::default(),
+            page_first: None,
+            page_before: None,
+            paths: fst::MapBuilder::memory(),
+            names: Vec::new(),
+            headings: HeadingWriter::new(),
+            documents: 0,
+            notes: 0,
+            first: None,
+            last: None,
+            folded: Vec::new(),
+        })
+    }
+
+    /// Number of documents so far.
+    pub const fn len(&self) -> u32 {
+        self.documents
+    }
+
+    /// Whether no document was added.
+    pub const fn is_empty(&self) -> bool {
+        self.documents == 0
+    }
+
+    /// Whether the segment should be finished and another begun before a document with `next` bytes of text is added.
+    pub fn is_full(&self, next: usize) -> bool {
+        let size = self.text.packed.len() + self.records.len() + self.trigrams.bytes();
+        size >= FULL_BYTES || self.text.length() as usize + next > MAX_TEXT_BYTES as usize
+    }
+
+    /// Adds the next document in path order.
+    pub fn push(&mut self, document: &Document<'_>) -> Result<(), FormatError> {
+        let path = document.path.as_str();
+        if self.last.as_deref().is_some_and(|last| last >= path) {
+            return Err(FormatError::OutOfOrder {
+                path: path.to_owned(),
+            });
+        }
+        let id = self.documents;
+        let (text, bytes, blob) = match document.body {
+            Body::Text(text) => (text, text.len() as u64, None),
+            Body::Blob { name, bytes } => (&[][..], bytes, Some(name.to_owned())),
+        };
+        let span = self.text.push(text, &mut self.packer)?;
+        self.paths
+            .insert(path, u64::from(id))
+            .map_err(|_| FormatError::OutOfOrder {
+                path: path.to_owned(),
+            })?;
+        self.names
+            .extend_from_slice(fold::fold(document.path.file_name()).as_bytes());
+        self.names.push(b'\n');
+        if matches!(document.kind, Kind::Note | Kind::Text) {
+            self.folded.clear();
+            fold::fold_bytes_into(text, &mut self.folded);
+            self.trigrams.add(id, &self.folded);
+        }
+        let mut record = Record {
+            path: path.to_owned(),
+            path_on_disk: document.path_on_disk.map(str::to_owned),
+            kind: document.kind,
+            sha256: document.sha256,
+            bytes,
+            modified_ms: document.modified_ms,
+            generation: document.generation,
+            replaces: document.replaces,
+            text: span,
+            blob,
+            aliases: Vec::new(),
+            tags: Vec::new(),
+            links: Vec::new(),
+        };
+        if document.kind == Kind::Note {
+            self.notes += 1;
+            self.add_note(id, text, &mut record);
+        }
+        self.add_record(&record)?;
+        self.documents = id.checked_add(1).ok_or(FormatError::TooLarge {
+            what: "the number of documents",
+        })?;
+        self.first.get_or_insert_with(|| path.to_owned());
+        self.last = Some(record.path);
+        Ok(())
+    }
+
+    fn add_note(&mut self, id: u32, text: &[u8], record: &mut Record) {
+        let _ = (id, text, record);
+    }
+
+    fn add_record(&mut self, record: &Record) -> Result<(), FormatError> {
+        self.page_first.get_or_insert_with(|| record.path.clone());
+        if let Some(page) = self.record_page.push(record, &mut self.packer)? {
+            self.add_record_page(&page, &record.path);
+        }
+        Ok(())
+    }
+
+    fn add_record_page(&mut self, (count, bytes): &record::Page, last: &str) {
+        if let Some(first) = self.page_first.take() {
+            self.record_pages.push(
+                self.page_before.as_deref(),
+                &first,
+                bytes.len() as u32,
+                *count,
+            );
+            self.records.extend_from_slice(bytes);
+            self.page_before = Some(last.to_owned());
+        }
+    }
+
+    /// The finished segment; `None` if no document was added.
+    pub fn finish(mut self) -> Result<Option<Built>, FormatError> {
+        let (Some(first), Some(last)) = (self.first.take(), self.last.take()) else {
+            return Ok(None);
+        };
+        self.text.close(&mut self.packer)?;
+        if let Some(page) = self.record_page.take(&mut self.packer)? {
+            self.add_record_page(&page, &last);
+        }
+        let mut trigram_pages = TrigramDirectory::default();
+        let trigrams = self.trigrams.finish(self.documents, &mut trigram_pages);
+        let blocks = self.text.blocks(&mut self.packer)?;
+        let starts = self.text.starts(&mut self.packer)?;
+        let paths = self.paths.into_inner().map_err(|_| FormatError::TooLarge {
+            what: "the fst of paths",
+        })?;
+        let names = self.packer.pack(&self.names)?;
+        let headings = self.headings.finish(&mut self.packer)?;
+        let text_bytes = u64::from(self.text.length());
+        let mut object = object::Writer::new();
+        let sections = [
+            (SectionName::Text, self.text.packed),
+            (SectionName::Trigrams, trigrams),
+            (SectionName::Records, self.records),
+            (SectionName::TextBlocks, blocks),
+            (SectionName::TextStarts, starts),
+            (SectionName::Paths, frame::seal(paths)),
+            (SectionName::Names, names),
+            (SectionName::Headings, headings),
+        ]
+        .into_iter()
+        .map(|(name, bytes)| {
+            let (offset, length) = object.append(&bytes);
+            Section {
+                name,
+                offset,
+                length,
+                crc32: crc32fast::hash(&bytes),
+            }
+        })
+        .collect();
+        let layout = Layout {
+            version: FORMAT_VERSION,
+            bytes: object.len(),
+            documents: self.documents,
+            notes: self.notes,
+            text_bytes,
+            first,
+            last,
+            sections,
+            record_pages: self.record_pages,
+            trigram_pages,
+        };
+        Ok(Some(Built {
+            bytes: object.finish(&layout)?,
+            layout,
+        }))
+    }
+}

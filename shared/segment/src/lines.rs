@@ -1,0 +1,81 @@
+//! Many short strings as one buffer that substring search runs over at memory speed.
+
+use memchr::memmem;
+
+use crate::error::FormatError;
+use crate::layout::SectionName;
+
+/// Strings without line feeds, each ended by one.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    bytes: Vec<u8>,
+    /// Start of each line, and the end of the last.
+    starts: Vec<u32>,
+}
+
+impl Lines {
+    pub(crate) fn new(bytes: Vec<u8>, section: SectionName) -> Result<Self, FormatError> {
+        if u32::try_from(bytes.len()).is_err() || bytes.last().is_some_and(|last| *last != b'\n') {
+            return Err(FormatError::damaged(section, "its lines are not ended"));
+        }
+        let starts = std::iter::once(0)
+            .chain(memchr::memchr_iter(b'\n', &bytes).map(|end| end as u32 + 1))
+            .collect();
+        Ok(Self { bytes, starts })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub(crate) fn get(&self, line: u32) -> Option<&[u8]> {
+        let start = *self.starts.get(line as usize)? as usize;
+        let end = *self.starts.get(line as usize + 1)? as usize;
+        self.bytes.get(start..end - 1)
+    }
+
+    /// The lines, ascending, that hold `needle`, each once.
+    pub(crate) fn holding<'a>(&'a self, needle: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
+        let finder = memmem::Finder::new(needle);
+        let mut from = if needle.is_empty() || needle.contains(&b'\n') {
+            self.bytes.len()
+        } else {
+            0
+        };
+        std::iter::from_fn(move || {
+            let at = from + finder.find(self.bytes.get(from..)?)?;
+            let line = self.starts.partition_point(|start| *start as usize <= at) - 1;
+            from = *self.starts.get(line + 1)? as usize;
+            Some(line as u32)
+        })
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.bytes.len() + self.starts.len() * 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn holding_is_a_plain_scan(lines in prop::collection::vec("[ab ]{0,6}", 0..20), needle in "[ab]{0,3}") {
+            let mut bytes = lines.join("\n").into_bytes();
+            if !lines.is_empty() {
+                bytes.push(b'\n');
+            }
+            let table = Lines::new(bytes, SectionName::Names).unwrap();
+            prop_assert_eq!(table.len(), lines.len());
+            let expected: Vec<u32> = (0..lines.len() as u32)
+                .filter(|line| !needle.is_empty() && lines[*line as usize].contains(&needle))
+                .collect();
+            prop_assert_eq!(table.holding(needle.as_bytes()).collect::<Vec<_>>(), expected);
+            for (index, line) in lines.iter().enumerate() {
+                prop_assert_eq!(table.get(index as u32), Some(line.as_bytes()));
+            }
+        }
+    }
+}

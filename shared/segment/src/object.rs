@@ -1,0 +1,101 @@
+//! The object's frame: magic, format version, the sections, and a footer that repeats the layout, so
+//! that a segment can be read with nothing else at hand.
+//!
+//! ```text
+//! "ATLASSEG"  version u32  sections…  layout (JSON)  CRC-32 of the layout u32  bytes of the layout u32  "ATLASEND"
+//! ```
+//! All integers are little-endian.
+
+use bytes::Bytes;
+
+use crate::error::FormatError;
+use crate::layout::{FORMAT_VERSION, Layout};
+
+const MAGIC: &[u8; 8] = b"ATLASSEG";
+const END: &[u8; 8] = b"ATLASEND";
+const FOOTER_BYTES: usize = 16;
+
+pub(crate) struct Writer(Vec<u8>);
+
+impl Writer {
+    pub(crate) fn new() -> Self {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        Self(bytes)
+    }
+
+    /// Appends a section; returns its offset and length.
+    pub(crate) fn append(&mut self, section: &[u8]) -> (u64, u64) {
+        let offset = self.len();
+        self.0.extend_from_slice(section);
+        (offset, section.len() as u64)
+    }
+
+    pub(crate) const fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    pub(crate) fn finish(mut self, layout: &Layout) -> Result<Vec<u8>, FormatError> {
+        let too_large = |_| FormatError::TooLarge { what: "the layout" };
+        let layout =
+            serde_json::to_vec(layout).map_err(|_| FormatError::TooLarge { what: "the layout" })?;
+        let length = u32::try_from(layout.len()).map_err(too_large)?;
+        self.0.extend_from_slice(&layout);
+        self.0
+            .extend_from_slice(&crc32fast::hash(&layout).to_le_bytes());
+        self.0.extend_from_slice(&length.to_le_bytes());
+        self.0.extend_from_slice(END);
+        Ok(self.0)
+    }
+}
+
+/// Reads the layout from a whole segment and checks every section's checksum.
+pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
+    const CUT: FormatError = FormatError::Frame {
+        reason: "it is cut short or not a segment",
+    };
+    let version = object
+        .strip_prefix(MAGIC)
+        .and_then(<[u8]>::first_chunk::<4>)
+        .ok_or(CUT)?;
+    let version = u32::from_le_bytes(*version);
+    if version > FORMAT_VERSION {
+        return Err(FormatError::Version {
+            found: version,
+            supported: FORMAT_VERSION,
+        });
+    }
+    let (before, footer) = object.split_last_chunk::<FOOTER_BYTES>().ok_or(CUT)?;
+    let [checksum @ .., _, _, _, _, _, _, _, _, _, _, _, _] = *footer;
+    let [_, _, _, _, length @ .., _, _, _, _, _, _, _, _] = *footer;
+    if !footer.ends_with(END) {
+        return Err(CUT);
+    }
+    let start = before
+        .len()
+        .checked_sub(u32::from_le_bytes(length) as usize)
+        .ok_or(CUT)?;
+    let layout = before.get(start..).ok_or(CUT)?;
+    if crc32fast::hash(layout) != u32::from_le_bytes(checksum) {
+        return Err(FormatError::Frame {
+            reason: "the checksum of its layout does not match",
+        });
+    }
+    let layout: Layout = serde_json::from_slice(layout).map_err(|_| FormatError::Frame {
+        reason: "its layout is not of this format",
+    })?;
+    for section in &layout.sections {
+        let range = layout.range(section.name)?;
+        let bytes = usize::try_from(range.start)
+            .ok()
+            .zip(usize::try_from(range.end).ok())
+            .and_then(|(start, end)| before.get(start..end));
+        if bytes.map(crc32fast::hash) != Some(section.crc32) {
+            return Err(FormatError::damaged(
+                section.name,
+                "its checksum does not match",
+            ));
+        }
+    }
+    Ok(layout)
+}

@@ -1,0 +1,268 @@
+//! A built segment says of its documents what a plain look at them says.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use atlas_vault::{VaultPath, fold};
+
+use crate::builder::{Body, Builder, Built, Document};
+use crate::error::FormatError;
+use crate::layout::{Layout, SectionName};
+use crate::part::{Part, PartRef};
+use crate::record::{Kind, Record};
+use crate::trigram::{Probe, candidates};
+
+fn build(notes: &BTreeMap<String, Vec<u8>>) -> Built {
+    let mut builder = Builder::new().unwrap();
+    for (path, text) in notes {
+        builder
+            .push(&document(&VaultPath::parse(path).unwrap(), text))
+            .unwrap();
+    }
+    builder.finish().unwrap().unwrap()
+}
+
+fn document<'a>(path: &'a VaultPath, text: &'a [u8]) -> Document<'a> {
+    Document {
+        path,
+        path_on_disk: None,
+        kind: Kind::Note,
+        sha256: [7; 32],
+        modified_ms: 1_700_000_000_123,
+        generation: 0,
+        replaces: 3,
+        body: Body::Text(text),
+    }
+}
+
+fn fetch(built: &Built, part: &PartRef) -> Part {
+    let bytes =
+        Bytes::copy_from_slice(&built.bytes[part.range.start as usize..part.range.end as usize]);
+    Part::decode(part.kind, &bytes).unwrap()
+}
+
+fn text_of(built: &Built, document: u32) -> Bytes {
+    let starts = fetch(built, &built.layout.text_starts().unwrap());
+    let blocks = fetch(built, &built.layout.text_blocks().unwrap());
+    let span = starts.text_starts().unwrap().span(document).unwrap();
+    let blocks = blocks.text_blocks().unwrap();
+    let parts: Vec<Part> = blocks
+        .parts(&built.layout, span)
+        .unwrap()
+        .iter()
+        .map(|part| fetch(built, part))
+        .collect();
+    blocks.cut(span, &parts).unwrap()
+}
+
+fn record_of(built: &Built, path: &str) -> Option<(u32, Record)> {
+    let (page, first) = built.layout.record_page(path).unwrap()?;
+    let found = fetch(built, &page)
+        .record_page()
+        .unwrap()
+        .find(path)
+        .unwrap();
+    found.map(|(index, record)| (first + index as u32, record))
+}
+
+fn candidates_of(built: &Built, term: &str, limit: usize) -> Vec<u32> {
+    let probe = Probe::new(fold::fold(term).as_bytes(), limit);
+    let parts: Vec<Part> = built
+        .layout
+        .trigram_pages(&probe)
+        .unwrap()
+        .iter()
+        .map(|part| fetch(built, part))
+        .collect();
+    candidates(
+        &probe,
+        parts.iter().map(|part| part.trigram_page().unwrap()),
+        built.layout.documents,
+    )
+}
+
+fn notes() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
+    let text = prop_oneof![
+        prop::collection::vec(
+            prop_oneof![
+                "[a-cA-C ]{0,9}",
+                "[äÄßẞςΣσKk日本語🎉]{0,4}",
+                Just("\r".to_owned())
+            ],
+            0..20
+        )
+        .prop_map(|lines| lines.join("\n").into_bytes()),
+        prop::collection::vec(any::<u8>(), 0..60),
+        (0usize..300_000).prop_map(|length| b"long text "
+            .iter()
+            .copied()
+            .cycle()
+            .take(length)
+            .collect()),
+    ];
+    prop::collection::btree_map("[a-c]{1,3}(/[a-cé]{1,3}){0,2}\\.md", text, 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_document_is_found_with_its_text(notes in notes()) {
+        let built = build(&notes);
+        let paths = fetch(&built, &built.layout.paths().unwrap());
+        let paths = paths.paths().unwrap();
+        for (id, (path, text)) in (0u32..).zip(&notes) {
+            prop_assert_eq!(paths.get(path), Some(id));
+            prop_assert_eq!(&paths.path(id).unwrap(), path);
+            prop_assert_eq!(&text_of(&built, id)[..], &text[..]);
+            let (found, record) = record_of(&built, path).unwrap();
+            prop_assert_eq!(found, id);
+            prop_assert_eq!(&record.path, path);
+            prop_assert_eq!(record.text.length as usize, text.len());
+        }
+        prop_assert!(record_of(&built, "zzz.md").is_none());
+        prop_assert_eq!(paths.get("zzz.md"), None);
+    }
+
+    #[test]
+    fn candidates_hold_every_document_with_the_term_on_a_line(notes in notes(), term in prop_oneof!["[a-cA-C ]{1,6}", "[äßΣKk日本🎉]{1,3}"], limit in 1usize..9) {
+        let built = build(&notes);
+        let term_folded = fold::fold(&term);
+        let found = candidates_of(&built, &term, limit);
+        prop_assert!(found.is_sorted());
+        for (id, text) in (0u32..).zip(notes.values()) {
+            let mut folded = Vec::new();
+            fold::fold_bytes_into(text, &mut folded);
+            if memchr::memmem::find(&folded, term_folded.as_bytes()).is_some() {
+                prop_assert!(found.contains(&id), "{:?} not among the candidates for {:?}", text, term);
+            }
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_a_range_of_documents(notes in notes(), prefix in "[a-c]{0,2}/?") {
+        let built = build(&notes);
+        let paths = fetch(&built, &built.layout.paths().unwrap());
+        let range = paths.paths().unwrap().with_prefix(&prefix);
+        let expected: Vec<u32> = (0u32..).zip(notes.keys()).filter(|(_, path)| path.starts_with(&prefix)).map(|(id, _)| id).collect();
+        prop_assert_eq!(range.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_damaged_object_is_an_error_that_names_the_place(notes in notes(), at in any::<prop::sample::Index>(), bit in 0..8, cut in any::<bool>()) {
+        let built = build(&notes);
+        let mut bytes = built.bytes.clone();
+        let at = at.index(bytes.len());
+        if cut { bytes.truncate(at) } else { bytes[at] ^= 1u8 << bit }
+        prop_assert!(crate::object::verify(&Bytes::from(bytes.clone())).is_err());
+        let damaged = Built { bytes, layout: built.layout.clone() };
+        for part in all_parts(&built.layout) {
+            let Some(bytes) = damaged.bytes.get(part.range.start as usize..part.range.end as usize) else { continue };
+            let holds_it = part.range.contains(&(at as u64)) && !cut;
+            let decoded = Part::decode(part.kind, &Bytes::copy_from_slice(bytes));
+            prop_assert_eq!(decoded.is_err(), holds_it, "{:?}", part);
+        }
+    }
+
+    #[test]
+    fn foreign_bytes_are_errors(kind in 0usize..8, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let kinds = [SectionName::Text, SectionName::Trigrams, SectionName::Records, SectionName::TextBlocks, SectionName::TextStarts, SectionName::Paths, SectionName::Names, SectionName::Headings];
+        let part = part_kind(kinds[kind]);
+        let sealed = Bytes::from(crate::frame::seal(bytes.clone()));
+        let packed = Bytes::from(crate::frame::Packer::new().unwrap().pack(&bytes).unwrap());
+        for bytes in [Bytes::from(bytes), sealed, packed] {
+            let _ = Part::decode(part, &bytes);
+        }
+    }
+}
+
+fn part_kind(section: SectionName) -> crate::part::PartKind {
+    use crate::part::PartKind;
+    match section {
+        SectionName::Text => PartKind::TextBlock,
+        SectionName::Trigrams => PartKind::TrigramPage,
+        SectionName::Records => PartKind::RecordPage,
+        SectionName::TextBlocks => PartKind::TextBlocks,
+        SectionName::TextStarts => PartKind::TextStarts,
+        SectionName::Paths => PartKind::Paths,
+        SectionName::Names => PartKind::Names,
+        SectionName::Headings => PartKind::Headings,
+    }
+}
+
+fn all_parts(layout: &Layout) -> Vec<PartRef> {
+    let mut parts: Vec<PartRef> = layout
+        .record_pages()
+        .unwrap()
+        .into_iter()
+        .map(|(part, _)| part)
+        .collect();
+    parts.extend(
+        layout
+            .trigram_pages(&Probe::Any([0; 3]..=[255; 3]))
+            .unwrap(),
+    );
+    for part in [
+        layout.text_blocks(),
+        layout.text_starts(),
+        layout.paths(),
+        layout.names(),
+        layout.headings(),
+    ] {
+        parts.push(part.unwrap());
+    }
+    parts
+}
+
+#[test]
+fn a_segment_says_its_layout_and_equal_documents_give_equal_bytes() {
+    let notes: BTreeMap<String, Vec<u8>> = (0..500)
+        .map(|n| {
+            (
+                format!("notes/{n:04}.md"),
+                format!("# Note {n}\n\ntext of {n}\n").into_bytes(),
+            )
+        })
+        .collect();
+    let built = build(&notes);
+    assert_eq!(
+        crate::object::verify(&Bytes::from(built.bytes.clone())).unwrap(),
+        built.layout
+    );
+    assert_eq!(build(&notes).bytes, built.bytes);
+    assert!(
+        built.layout.record_pages.pages().count() > 1,
+        "five hundred records take more than a page"
+    );
+}
+
+#[test]
+fn documents_out_of_order_are_refused() {
+    let mut builder = Builder::new().unwrap();
+    let (a, b) = (
+        VaultPath::parse("a.md").unwrap(),
+        VaultPath::parse("b.md").unwrap(),
+    );
+    builder.push(&document(&b, b"")).unwrap();
+    for path in [&a, &b] {
+        assert!(matches!(
+            builder.push(&document(path, b"")),
+            Err(FormatError::OutOfOrder { .. })
+        ));
+    }
+}
+
+#[test]
+fn a_newer_format_is_refused_by_name() {
+    let mut built = build(&BTreeMap::from([("a.md".to_owned(), b"text".to_vec())]));
+    built.bytes[8] = 9;
+    assert_eq!(
+        crate::object::verify(&Bytes::from(built.bytes)),
+        Err(FormatError::Version {
+            found: 9,
+            supported: 1
+        })
+    );
+}

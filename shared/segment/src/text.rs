@@ -1,0 +1,273 @@
+//! Text: all documents' text in path order, cut into blocks that compress and travel on their own.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::error::FormatError;
+use crate::frame::{self, Packer};
+use crate::layout::{Layout, SectionName};
+use crate::part::{Part, PartKind, PartRef};
+use crate::record::TextSpan;
+use crate::varint;
+
+/// A block is closed at the end of the document that takes it to this many bytes; a longer document is cut here.
+const BLOCK_BYTES: usize = 64 << 10;
+/// No block holds more.
+const MAX_BLOCK_BYTES: usize = 2 * BLOCK_BYTES;
+/// Most text of one segment.
+pub(crate) const MAX_TEXT_BYTES: u32 = 1 << 30;
+/// Most bytes of a table, decompressed.
+const MAX_TABLE_BYTES: usize = 64 << 20;
+
+/// Cuts text into packed blocks.
+pub(crate) struct TextWriter {
+    open: Vec<u8>,
+    /// Packed length and text length of each block.
+    lengths: Vec<(u32, u32)>,
+    /// All packed blocks.
+    pub(crate) packed: Vec<u8>,
+    /// Start of each document, and the end of the last.
+    starts: Vec<u32>,
+    length: u32,
+}
+
+impl TextWriter {
+    pub(crate) const fn new() -> Self {
+        Self {
+            open: Vec::new(),
+            lengths: Vec::new(),
+            packed: Vec::new(),
+            starts: Vec::new(),
+            length: 0,
+        }
+    }
+
+    /// Text bytes so far.
+    pub(crate) const fn length(&self) -> u32 {
+        self.length
+    }
+
+    /// Adds the next document's text, which is empty for one that has none.
+    pub(crate) fn push(
+        &mut self,
+        text: &[u8],
+        packer: &mut Packer,
+    ) -> Result<TextSpan, FormatError> {
+        let too_large = FormatError::TooLarge {
+            what: "the text of a document",
+        };
+        let span = TextSpan {
+            start: self.length,
+            length: u32::try_from(text.len()).map_err(|_| too_large.clone())?,
+        };
+        self.length = span
+            .start
+            .checked_add(span.length)
+            .filter(|length| *length <= MAX_TEXT_BYTES)
+            .ok_or(too_large)?;
+        self.starts.push(span.start);
+        for piece in text.chunks(BLOCK_BYTES) {
+            if self.open.len() + piece.len() > MAX_BLOCK_BYTES {
+                self.close(packer)?;
+            }
+            self.open.extend_from_slice(piece);
+            if self.open.len() >= BLOCK_BYTES {
+                self.close(packer)?;
+            }
+        }
+        Ok(span)
+    }
+
+    pub(crate) fn close(&mut self, packer: &mut Packer) -> Result<(), FormatError> {
+        if self.open.is_empty() {
+            return Ok(());
+        }
+        let block = packer.pack(&self.open)?;
+        self.lengths
+            .push((block.len() as u32, self.open.len() as u32));
+        self.packed.extend_from_slice(&block);
+        self.open.clear();
+        Ok(())
+    }
+
+    /// The packed block table.
+    pub(crate) fn blocks(&self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
+        let mut table = Vec::new();
+        for (packed, text) in &self.lengths {
+            varint::write(&mut table, u64::from(*packed));
+            varint::write(&mut table, u64::from(*text));
+        }
+        packer.pack(&table)
+    }
+
+    /// The packed table of starts.
+    pub(crate) fn starts(&self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
+        let mut table = Vec::new();
+        let ends = self
+            .starts
+            .iter()
+            .skip(1)
+            .chain(std::iter::once(&self.length));
+        for (start, end) in self.starts.iter().zip(ends) {
+            varint::write(&mut table, u64::from(end - start));
+        }
+        packer.pack(&table)
+    }
+}
+
+pub(crate) fn decode_block(part: &Bytes) -> Result<Bytes, FormatError> {
+    frame::unpack(part, SectionName::Text, MAX_BLOCK_BYTES).map(Bytes::from)
+}
+
+/// Where every text block is.
+#[derive(Debug)]
+pub struct TextBlocks {
+    /// Start of each block in the section, and the end of the last.
+    packed: Vec<u64>,
+    /// Start of each block in the text, and the end of the last.
+    text: Vec<u64>,
+}
+
+impl TextBlocks {
+    pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
+        let numbers = read_table(part, SectionName::TextBlocks)?;
+        let (mut packed, mut text) = (vec![0], vec![0]);
+        let (mut packed_end, mut text_end) = (0u64, 0u64);
+        for pair in numbers.chunks(2) {
+            let &[packed_length, text_length] = pair else {
+                return Err(FormatError::damaged(
+                    SectionName::TextBlocks,
+                    "it is cut short",
+                ));
+            };
+            packed_end += u64::from(packed_length);
+            text_end += u64::from(text_length);
+            packed.push(packed_end);
+            text.push(text_end);
+        }
+        Ok(Self { packed, text })
+    }
+
+    fn blocks_of(&self, span: TextSpan) -> Range<usize> {
+        if span.length == 0 {
+            return 0..0;
+        }
+        let range = span.range();
+        let first = self
+            .text
+            .partition_point(|start| *start <= range.start)
+            .saturating_sub(1);
+        let end = self.text.partition_point(|start| *start < range.end);
+        first..end.min(self.text.len().saturating_sub(1))
+    }
+
+    /// The blocks that hold `span`.
+    pub fn parts(&self, layout: &Layout, span: TextSpan) -> Result<Vec<PartRef>, FormatError> {
+        let section = layout.range(SectionName::Text)?;
+        let outside =
+            || FormatError::damaged(SectionName::TextBlocks, "a text lies outside the section");
+        let blocks = self.blocks_of(span);
+        let mut parts = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let (Some(start), Some(end)) = (self.packed.get(block), self.packed.get(block + 1))
+            else {
+                return Err(outside());
+            };
+            let range = section.start + start..section.start + end;
+            if range.end > section.end {
+                return Err(outside());
+            }
+            parts.push(PartRef {
+                kind: PartKind::TextBlock,
+                range,
+            });
+        }
+        Ok(parts)
+    }
+
+    /// Cuts `span` out of its blocks, fetched by [`TextBlocks::parts`]. Copies only what several blocks hold.
+    pub fn cut<'a>(
+        &self,
+        span: TextSpan,
+        parts: impl IntoIterator<Item = &'a Part>,
+    ) -> Result<Bytes, FormatError> {
+        let damaged = || FormatError::damaged(SectionName::Text, "a text is cut short");
+        let first = self.blocks_of(span).start;
+        let skip = span
+            .range()
+            .start
+            .saturating_sub(self.text.get(first).copied().unwrap_or(0)) as usize;
+        let length = span.length as usize;
+        let mut blocks = parts.into_iter().map(Part::text_block);
+        let head = match blocks.next() {
+            None if length == 0 => return Ok(Bytes::new()),
+            None => return Err(damaged()),
+            Some(block) => block?,
+        };
+        if let Some(end) = skip.checked_add(length).filter(|end| *end <= head.len()) {
+            return Ok(head.slice(skip..end));
+        }
+        let mut text = Vec::with_capacity(length);
+        text.extend_from_slice(head.get(skip..).ok_or_else(damaged)?);
+        for block in blocks {
+            let block = block?;
+            let take = block.len().min(length - text.len().min(length));
+            text.extend_from_slice(block.get(..take).ok_or_else(damaged)?);
+        }
+        if text.len() == length {
+            Ok(Bytes::from(text))
+        } else {
+            Err(damaged())
+        }
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        (self.packed.len() + self.text.len()) * 8
+    }
+}
+
+/// Where every document's text is.
+#[derive(Debug)]
+pub struct TextStarts(Vec<u32>);
+
+impl TextStarts {
+    pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
+        let lengths = read_table(part, SectionName::TextStarts)?;
+        let mut starts = Vec::with_capacity(lengths.len() + 1);
+        let mut end = 0u32;
+        starts.push(0);
+        for length in lengths {
+            end = end.checked_add(length).ok_or(FormatError::damaged(
+                SectionName::TextStarts,
+                "it is too long",
+            ))?;
+            starts.push(end);
+        }
+        Ok(Self(starts))
+    }
+
+    /// The text of `document`.
+    pub fn span(&self, document: u32) -> Option<TextSpan> {
+        let start = *self.0.get(document as usize)?;
+        Some(TextSpan {
+            start,
+            length: *self.0.get(document as usize + 1)? - start,
+        })
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.0.len() * 4
+    }
+}
+
+fn read_table(part: &Bytes, section: SectionName) -> Result<Vec<u32>, FormatError> {
+    let table = frame::unpack(part, section, MAX_TABLE_BYTES)?;
+    let mut rest = table.as_slice();
+    let mut numbers = Vec::new();
+    while !rest.is_empty() {
+        let number = varint::read(&mut rest).and_then(|number| u32::try_from(number).ok());
+        numbers.push(number.ok_or(FormatError::damaged(section, "it is cut short"))?);
+    }
+    Ok(numbers)
+}
