@@ -1,0 +1,74 @@
+# Atlas Mirror. `make` alone lists what can be made; localstack/ has the parts that need more than three lines.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test check watch bench package deploy deploy-local setup setup-tools setup-localstack setup-minio setup-infra setup-deny
+
+VAULT ?= tests/vaults/demo
+PORT ?= 3737
+STORE ?=
+ARCH ?= x86_64
+export VAULT PORT STORE ARCH
+
+FUNCTIONS := context find query note
+TOOLS := target/tools
+MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
+DENY_VERSION := 0.20.2
+export PATH := $(CURDIR)/$(TOOLS)/bin:$(CURDIR)/$(TOOLS)/tools/bin:$(PATH)
+
+ATLAS := cargo run --quiet --release --locked --package atlas --bin atlas --
+STORE_URL = $${STORE:-$$(python3 localstack/store_url.py "$$VAULT")}
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## Publish a vault folder and serve it: make run [VAULT=dir] [PORT=3737] [STORE=url]
+	cargo build --release --locked --package atlas --bin atlas
+	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)"
+	$(ATLAS) serve --addr "127.0.0.1:$$PORT" --vault main --store "$(STORE_URL)"
+
+test: setup-tools ## Install what the tests need and run all of them
+	cargo test --workspace --locked
+
+check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	.ci/deny
+	infra/lint.sh
+
+watch: setup-tools ## Publish VAULT and serve it with the functions themselves, rebuilt on change, on port 9000
+	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)"
+	ATLAS_STORE="$(STORE_URL)" ATLAS_VAULT=main cargo lambda watch -A 127.0.0.1 -P 9000
+
+bench: ## Run the benchmarks
+	cargo bench --workspace --locked
+
+package: setup-tools ## Build every function into target/lambda/NAME/bootstrap.zip: make package [ARCH=arm64]
+	cargo lambda build --profile lambda --locked --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,--x86-64) $(addprefix --bin ,$(FUNCTIONS))
+
+deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm64] [STACK=atlas]
+	infra/deploy.sh aws $(FUNCTIONS)
+
+deploy-local: setup-tools ## Deploy the packaged functions to LocalStack's Lambda, which needs Docker
+	infra/deploy.sh local $(FUNCTIONS)
+
+setup: setup-tools setup-localstack setup-minio setup-infra setup-deny ## Install every tool below into target/tools
+
+setup-tools: $(TOOLS)/tools/.ready ## cargo-lambda and rclone
+setup-localstack: $(TOOLS)/localstack/.ready ## LocalStack in host mode
+setup-infra: $(TOOLS)/infra/.ready ## cfn-lint and the SAM command line
+setup-minio: $(TOOLS)/bin/minio ## MinIO, built with Go
+setup-deny: $(TOOLS)/bin/cargo-deny ## cargo-deny
+
+$(TOOLS)/%/.ready: localstack/requirements-%.txt
+	rm -rf $(@D)
+	python3 -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
+
+$(TOOLS)/bin/minio:
+	GOBIN="$(CURDIR)/$(@D)" CGO_ENABLED=0 go install -trimpath -ldflags '-s -w' github.com/minio/minio@$(MINIO_VERSION)
+
+$(TOOLS)/bin/cargo-deny:
+	cargo install cargo-deny --version $(DENY_VERSION) --locked --root $(TOOLS)
