@@ -1,1 +1,45 @@
+//! The mirror: a vault as numbered manifests over immutable segments in an object store.
+//!
+//! Any number of processes read and write it at once, with nothing between them but the store. A commit uploads new
+//! objects under fresh keys and then creates the next manifest if it is absent; a read finds the newest
+//! manifest and fetches only the byte ranges that it needs. Nothing here knows what a note is.
+//!
+//! # Layout
+//! - [`keys`]: where the objects are.
+//! - [`id`]: random ids and hashes.
+//! - [`manifest`]: the state of a vault at one generation; [`tombstones`]: which documents of a segment are dead.
+//! - [`store`]: requests with limits on time, size and tries; [`counters`]: what they cost.
+//! - [`mirror`]: opening a mirror, older generations; `head` and `read`: the newest, strongly consistent.
+//! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
+//! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
+//! - [`blob`]: attachments.
+//! - [`error`]: what can go wrong, by what to do about it.
 
+pub mod blob;
+pub mod cache;
+pub mod change;
+pub mod commit;
+pub mod counters;
+pub mod error;
+mod head;
+pub mod id;
+pub mod keys;
+pub mod location;
+pub mod manifest;
+pub mod mirror;
+mod ranges;
+mod read;
+pub mod snapshot;
+pub mod store;
+pub mod tombstones;
+
+pub use change::{ChangeSet, CommitInfo, CommitKey, Derived, DroppedSegment, NewSegment};
+pub use commit::Committed;
+pub use cache::PartCache;
+pub use error::MirrorError;
+pub use id::{Hash, Id, SegmentId};
+pub use keys::{BlobKey, VaultId};
+pub use manifest::Manifest;
+pub use mirror::{Mirror, Options};
+pub use snapshot::Snapshot;
+pub use store::{Store, StoreOptions};

@@ -1,0 +1,112 @@
+//! Decoded parts of segments in memory, within a byte budget. One cache serves all vaults of a process.
+
+use std::sync::Arc;
+
+use atlas_segment::part::{Part, PartKind, PartRef};
+use quick_cache::sync::Cache;
+use quick_cache::{OptionsBuilder, Weighter};
+
+use crate::id::SegmentId;
+use crate::tombstones::DocumentSet;
+
+/// Charged for an entry above its own bytes: key, table slot, allocation.
+const OVERHEAD: usize = 128;
+/// Bytes of an average part: only sizes the cache's table.
+const AVERAGE_PART: usize = 16 << 10;
+/// An entry must fit into its shard, so there are few.
+const SHARDS: usize = 4;
+
+/// A cache of decoded parts. Everything in it is immutable, so nothing is ever out of date.
+#[derive(Debug)]
+pub struct PartCache {
+    entries: Cache<Key, Entry, ByWeight>,
+}
+
+/// Plain data: a look-up allocates nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    segment: SegmentId,
+    /// [`None`] for the tombstones that the object holds.
+    kind: Option<PartKind>,
+    start: u64,
+    end: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Part(Arc<Part>),
+    Tombstones(Arc<DocumentSet>),
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    value: Value,
+    /// What was charged when it came in: it must not change while the entry is in.
+    weight: u64,
+}
+
+#[derive(Clone, Debug)]
+struct ByWeight;
+
+impl Weighter<Key, Entry> for ByWeight {
+    fn weight(&self, _: &Key, entry: &Entry) -> u64 {
+        entry.weight
+    }
+}
+
+impl PartCache {
+    /// A cache that holds about `budget` bytes. An entry larger than a quarter of it is not kept.
+    pub fn new(budget: usize) -> Self {
+        let capacity = budget as u64;
+        // Options are complete, so building them cannot fail; a cache of default shards would do as well.
+        let options = OptionsBuilder::new()
+            .estimated_items_capacity(budget / AVERAGE_PART + 1)
+            .weight_capacity(capacity)
+            .shards(SHARDS)
+            .build();
+        let entries = match options {
+            Ok(options) => Cache::with_options(options, ByWeight, Default::default(), Default::default()),
+            Err(_) => Cache::with_weighter(budget / AVERAGE_PART + 1, capacity, ByWeight),
+        };
+        Self { entries }
+    }
+
+    /// Bytes charged for what is held.
+    pub fn weight(&self) -> u64 {
+        self.entries.weight()
+    }
+
+    pub(crate) fn part(&self, segment: SegmentId, part: &PartRef) -> Option<Arc<Part>> {
+        match self.entries.get(&Key::of_part(segment, part))?.value {
+            Value::Part(part) => Some(part),
+            Value::Tombstones(_) => None,
+        }
+    }
+
+    pub(crate) fn keep_part(&self, segment: SegmentId, part: &PartRef, value: Arc<Part>) {
+        let weight = value.weight().saturating_add(OVERHEAD) as u64;
+        self.entries.insert(Key::of_part(segment, part), Entry { value: Value::Part(value), weight });
+    }
+
+    pub(crate) fn tombstones(&self, object: SegmentId) -> Option<Arc<DocumentSet>> {
+        match self.entries.get(&Key::of_tombstones(object))?.value {
+            Value::Tombstones(set) => Some(set),
+            Value::Part(_) => None,
+        }
+    }
+
+    pub(crate) fn keep_tombstones(&self, object: SegmentId, set: Arc<DocumentSet>) {
+        let weight = set.len().saturating_mul(size_of::<u32>()).saturating_add(OVERHEAD) as u64;
+        self.entries.insert(Key::of_tombstones(object), Entry { value: Value::Tombstones(set), weight });
+    }
+}
+
+impl Key {
+    fn of_part(segment: SegmentId, part: &PartRef) -> Self {
+        Self { segment, kind: Some(part.kind), start: part.range.start, end: part.range.end }
+    }
+
+    fn of_tombstones(object: SegmentId) -> Self {
+        Self { segment: object, kind: None, start: 0, end: 0 }
+    }
+}

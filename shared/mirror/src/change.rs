@@ -1,0 +1,178 @@
+//! What a commit changes, and the manifest that comes of it. No I/O.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use atlas_segment::layout::Layout;
+use bytes::Bytes;
+use jiff::Timestamp;
+
+use crate::error::MirrorError;
+use crate::id::{Hash, Id, SegmentId};
+use crate::keys::VaultId;
+use crate::manifest::{Changes, FORMAT, KeyedResult, Manifest, SegmentEntry, Totals};
+use crate::snapshot::{Snapshot, State};
+use crate::tombstones::{DocumentSet, Tombstones};
+
+/// A logical change: which paths are to become what, from which versions.
+pub trait ChangeSet: Sync {
+    /// Why the change cannot be made.
+    type Error: From<MirrorError>;
+
+    /// What the change comes to on the state `head` ([`None`] for a vault that has no generation yet); [`None`] when there
+    /// is nothing to do.
+    ///
+    /// It is called afresh for every state that the commit tries to extend, and has to check the change's
+    /// preconditions each time. An error ends the commit, if `head` is the newest state.
+    fn derive(&self, head: Option<&Arc<Snapshot>>) -> impl Future<Output = Result<Option<Derived>, Self::Error>> + Send;
+}
+
+/// What a change comes to on one state.
+#[derive(Clone, Debug, Default)]
+pub struct Derived {
+    /// Segments to add.
+    pub segments: Vec<NewSegment>,
+    /// Documents of live segments that are replaced or deleted, above those that already are.
+    pub deleted: Vec<(SegmentId, Vec<u32>)>,
+    /// Live segments to leave out, since `segments` has what is live of them.
+    pub dropped: Vec<DroppedSegment>,
+    /// How many documents changed.
+    pub changes: Changes,
+    /// What the vault holds then.
+    pub totals: Totals,
+    /// The answer to keep for a keyed commit.
+    pub result: Option<serde_json::Value>,
+}
+
+/// A segment to add.
+#[derive(Clone, Debug)]
+pub struct NewSegment {
+    /// The object. Bytes that were uploaded by an earlier attempt of the commit are not uploaded again.
+    pub bytes: Bytes,
+    /// Its table of contents.
+    pub layout: Layout,
+    /// Documents of it that are dead from the start: tombstones that came while it was merged from others.
+    pub deleted: Vec<u32>,
+}
+
+/// A segment to leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DroppedSegment {
+    /// The segment.
+    pub segment: SegmentId,
+    /// How many tombstones of it are accounted for. A commit that finds more refuses to bring deleted documents back.
+    pub deleted: u32,
+}
+
+/// Who commits, what, and until when.
+#[derive(Clone, Debug)]
+pub struct CommitInfo {
+    /// Who: at most 256 bytes.
+    pub author: String,
+    /// By which operation: at most 256 bytes.
+    pub operation: String,
+    /// Why, in the author's words: at most 4 KiB.
+    pub message: Option<String>,
+    /// The key of a request that must be executed once only.
+    pub key: Option<CommitKey>,
+    /// When, by the caller's clock.
+    pub time: Timestamp,
+    /// How long to try. Minutes at most: a generation that was begun is not collected for days.
+    pub deadline: Duration,
+}
+
+/// The key of a request that must be executed once only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitKey {
+    /// Hash of the key and of whatever else binds it.
+    pub hash: Hash,
+    /// The generation that was the newest when the key was claimed: every later one may carry the key's result.
+    pub since: u64,
+}
+
+/// What is uploaded of a [`Derived`], in its order.
+#[derive(Debug)]
+pub(crate) struct Uploaded {
+    /// The segments' ids and tombstones.
+    pub(crate) segments: Vec<(SegmentId, Tombstones)>,
+    /// The new tombstones of live segments, by their index.
+    pub(crate) deleted: Vec<(usize, Tombstones)>,
+}
+
+/// Checks that `derived` fits `head`, and finds the documents that it adds to the tombstones of each live segment.
+pub(crate) fn check(head: Option<&Manifest>, derived: &Derived) -> Result<Vec<(usize, DocumentSet)>, MirrorError> {
+    let find = |id: SegmentId| {
+        let found = head.and_then(|manifest| manifest.segment(id));
+        found.ok_or_else(|| MirrorError::conflict(format!("segment {id} is not live any more")))
+    };
+    for dropped in &derived.dropped {
+        let (_, entry) = find(dropped.segment)?;
+        if entry.deleted.count() != dropped.deleted {
+            return Err(MirrorError::conflict(format!("segment {} has got tombstones since it was merged", dropped.segment)));
+        }
+    }
+    let outside = |documents: &[u32], layout: &Layout| documents.iter().any(|document| *document >= layout.documents);
+    if derived.segments.iter().any(|segment| outside(&segment.deleted, &segment.layout)) {
+        return Err(MirrorError::conflict("a new segment has tombstones of documents that it does not have"));
+    }
+    let mut deleted: Vec<(usize, DocumentSet)> = Vec::new();
+    for (id, documents) in &derived.deleted {
+        let (index, entry) = find(*id)?;
+        if outside(documents, &entry.layout) || derived.dropped.iter().any(|dropped| dropped.segment == *id) {
+            return Err(MirrorError::conflict(format!("segment {id} does not have the documents to delete")));
+        }
+        match deleted.iter_mut().find(|(known, _)| *known == index) {
+            Some((_, set)) => *set = set.with(documents.iter().copied()),
+            None => deleted.push((index, documents.iter().copied().collect())),
+        }
+    }
+    Ok(deleted)
+}
+
+/// The manifest of `derived` on `head`.
+pub(crate) fn next_manifest(
+    vault: &VaultId,
+    head: Option<&State>,
+    info: &CommitInfo,
+    derived: &Derived,
+    uploaded: Uploaded,
+    nonce: Id,
+) -> Result<Manifest, MirrorError> {
+    let generation = head.map_or(Some(1), |head| head.manifest.generation.checked_add(1));
+    let generation = generation.ok_or(MirrorError::TooLarge { what: "the generation", limit: format!("{}", u64::MAX) })?;
+    let lineage = match head {
+        Some(head) => head.manifest.lineage,
+        None => Id::random()?,
+    };
+    let mut segments = head.map_or_else(Vec::new, |head| head.manifest.segments.clone());
+    for (index, deleted) in uploaded.deleted {
+        if let Some(entry) = segments.get_mut(index) {
+            entry.deleted = deleted;
+        }
+    }
+    // What was merged stands where the first of its inputs stood.
+    let is_dropped = |entry: &SegmentEntry| derived.dropped.iter().any(|dropped| dropped.segment == entry.id);
+    let at = segments.iter().position(is_dropped).unwrap_or(segments.len());
+    segments.retain(|entry| !is_dropped(entry));
+    let added = derived.segments.iter().zip(uploaded.segments);
+    let added = added.map(|(new, (id, deleted))| SegmentEntry { id, generation, layout: new.layout.clone(), deleted });
+    segments.splice(at..at, added);
+    let keyed = info.key.map(|key| KeyedResult { key_hash: key.hash, result: derived.result.clone().unwrap_or_default() });
+    Ok(Manifest {
+        format: FORMAT,
+        vault: vault.clone(),
+        lineage,
+        generation,
+        parent: head.map(|head| head.hash),
+        nonce,
+        time: info.time,
+        author: info.author.clone(),
+        operation: info.operation.clone(),
+        message: info.message.clone(),
+        idempotency: keyed,
+        changes: derived.changes,
+        totals: derived.totals,
+        segments,
+    })
+}
+

@@ -1,0 +1,101 @@
+//! What can go wrong with a mirror, by what the caller is to do about it.
+
+use crate::id::Id;
+
+/// An error of the mirror.
+///
+/// `object` and `reason` are for the operator (logs, the command line): they name keys of the store
+/// and must not be shown to a remote client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MirrorError {
+    /// The store holds no generation of this vault.
+    #[error("the vault {vault} is not published in this store yet: run `atlas sync`")]
+    NotPublished {
+        /// The vault's id.
+        vault: String,
+    },
+    /// The store did not answer, or not in time. Nothing was changed; trying again may help.
+    #[error("the store is not available: {reason}")]
+    Unavailable {
+        /// What the store said last.
+        reason: String,
+    },
+    /// The store refuses what was asked: credentials, permissions, a missing bucket, an unsupported request.
+    /// Trying again does not help.
+    #[error("the store refuses to {action}: {reason}")]
+    StoreRefused {
+        /// What was asked, as a verb: `read`, `write`, `list`.
+        action: &'static str,
+        /// What the store said, and what to check.
+        reason: String,
+    },
+    /// An object is not what was written: truncated, altered, or lost. Publish again or restore the object.
+    #[error("{object} is damaged: {reason}")]
+    Damaged {
+        /// Key of the object in the store.
+        object: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An object was written by a newer version of Atlas Mirror: update this one.
+    #[error("{object} has format {found}, newer than {supported}, the newest that this version reads: update Atlas Mirror")]
+    Newer {
+        /// Key of the object in the store.
+        object: String,
+        /// The format that it has.
+        found: u32,
+        /// The newest format that this version reads.
+        supported: u32,
+    },
+    /// An object of an older generation is not there any more: read the newest generation.
+    #[error("{object} is not there any more: its generation has been superseded and collected")]
+    Gone {
+        /// Key of the object in the store.
+        object: String,
+    },
+    /// A change set does not fit the state that it was derived from. Nothing was committed.
+    #[error("the change does not fit the vault's state: {reason}")]
+    Conflict {
+        /// What does not fit.
+        reason: String,
+    },
+    /// Other writers kept winning until the deadline. Nothing was committed; try again.
+    #[error("other writers kept committing until the deadline: nothing was committed, try again")]
+    Contended,
+    /// It is not known whether the commit happened. Do not repeat it blindly: look whether generation
+    /// `generation` (or, for a keyed write, any since) carries `nonce`.
+    #[error("the outcome of the commit is not known: if it happened it is generation {generation} with nonce {nonce}")]
+    CommitUnknown {
+        /// The generation that the commit would be.
+        generation: u64,
+        /// The nonce that its manifest would carry.
+        nonce: Id,
+    },
+    /// Something is larger than the mirror takes. Nothing was written.
+    #[error("{what} is too large: at most {limit}")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// The limit, with its unit.
+        limit: String,
+    },
+}
+
+impl MirrorError {
+    pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
+        Self::Unavailable { reason: reason.into() }
+    }
+
+    pub(crate) fn damaged(object: impl ToString, reason: impl ToString) -> Self {
+        Self::Damaged { object: object.to_string(), reason: reason.to_string() }
+    }
+
+    pub(crate) fn conflict(reason: impl Into<String>) -> Self {
+        Self::Conflict { reason: reason.into() }
+    }
+
+    /// Whether the same call may succeed if it is made again later, with nothing else changed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Contended)
+    }
+}

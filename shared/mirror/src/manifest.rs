@@ -1,0 +1,252 @@
+//! The manifest: the whole state of a vault at one generation.
+
+use atlas_segment::layout::Layout;
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{Hash, Id, SegmentId};
+use crate::keys::VaultId;
+use crate::tombstones::Tombstones;
+
+/// The manifest format that this crate writes, and the newest that it reads.
+pub const FORMAT: u32 = 1;
+/// Most bytes of a manifest.
+pub const MAX_BYTES: usize = 1 << 20;
+/// Most segments of a vault.
+const MAX_SEGMENTS: usize = 4096;
+/// Most bytes of a segment object.
+pub const MAX_SEGMENT_BYTES: u64 = 256 << 20;
+/// Longest author and operation, in bytes.
+const MAX_NAME: usize = 256;
+/// Longest message, in bytes.
+const MAX_MESSAGE: usize = 4096;
+
+/// What stands before the checksum at a manifest's end.
+const CHECKSUM_KEY: &[u8] = b",\"crc32\":\"";
+/// Bytes of the checksum's digits, and of the quote and brace that close the manifest.
+const CHECKSUM_TAIL: usize = 8 + 2;
+
+/// The whole state of a vault at one generation.
+///
+/// In the store it is one JSON object that ends in `"crc32"`, the checksum of all bytes before the comma that precedes
+/// it, since JSON alone does not show that a digit was altered. Every format version ends so.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Version of this format.
+    pub format: u32,
+    /// The vault.
+    pub vault: VaultId,
+    /// Made at random by generation 1 and carried ever since: two mirrors with one id but other lineages have
+    /// nothing in common.
+    pub lineage: Id,
+    /// Counts from 1.
+    pub generation: u64,
+    /// SHA-256 of the parent manifest's bytes; null for generation 1.
+    pub parent: Option<Hash>,
+    /// Tells this writer's manifest from any other's of the same generation.
+    pub nonce: Id,
+    /// When it was committed, by the writer's clock.
+    pub time: Timestamp,
+    /// Who committed.
+    pub author: String,
+    /// By which operation.
+    pub operation: String,
+    /// Why, in the author's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The keyed request that this commit answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency: Option<KeyedResult>,
+    /// How many documents the commit changed.
+    pub changes: Changes,
+    /// What the vault holds now.
+    pub totals: Totals,
+    /// The live segments, in order.
+    pub segments: Vec<SegmentEntry>,
+}
+
+/// The answer to a keyed request, kept so that a repeated request gets it again instead of being executed again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyedResult {
+    /// Hash of the idempotency key (and of whatever else binds it: caller, operation, arguments).
+    pub key_hash: Hash,
+    /// The answer.
+    pub result: serde_json::Value,
+}
+
+/// Numbers of documents that a commit changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Changes {
+    /// Documents that were not there before.
+    pub added: u64,
+    /// Documents with another content than before.
+    pub changed: u64,
+    /// Documents that are there no more.
+    pub removed: u64,
+}
+
+/// What a vault holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Totals {
+    /// Markdown notes.
+    pub notes: u64,
+    /// Other files.
+    pub attachments: u64,
+    /// Notes and attachments.
+    pub documents: u64,
+    /// Bytes of the notes' text.
+    pub text_bytes: u64,
+}
+
+/// A live segment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SegmentEntry {
+    /// The object, below `segments/`.
+    pub id: SegmentId,
+    /// The generation that listed it first.
+    pub generation: u64,
+    /// Its table of contents.
+    pub layout: Layout,
+    /// Documents of it that are replaced or deleted.
+    #[serde(default = "Tombstones::none", skip_serializing_if = "Tombstones::is_empty")]
+    pub deleted: Tombstones,
+}
+
+/// Bytes that are not a manifest that this version reads.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestError {
+    /// The bytes are not what was written.
+    #[error("{0}")]
+    Damaged(String),
+    /// A newer version of Atlas Mirror wrote it.
+    #[error("format {0} is newer than {FORMAT}")]
+    Newer(u32),
+    /// A part of it, or the whole, is over its limit.
+    #[error("{what} is over {limit}")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// The limit, with its unit.
+        limit: String,
+    },
+}
+
+impl Manifest {
+    /// The bytes of the manifest's object.
+    ///
+    /// # Errors
+    /// [`ManifestError`] when a reader would refuse them.
+    pub fn encode(&self) -> Result<Bytes, ManifestError> {
+        self.validate()?;
+        let mut bytes = serde_json::to_vec(self).map_err(|error| ManifestError::Damaged(error.to_string()))?;
+        bytes.pop();
+        let crc32 = crc32fast::hash(&bytes);
+        bytes.extend_from_slice(CHECKSUM_KEY);
+        bytes.extend_from_slice(format!("{crc32:08x}\"}}").as_bytes());
+        at_most("the manifest", bytes.len(), MAX_BYTES, "bytes")?;
+        Ok(bytes.into())
+    }
+
+    /// Reads a manifest's object.
+    ///
+    /// # Errors
+    /// [`ManifestError`] when the bytes are damaged, or are of a newer format.
+    pub fn decode(bytes: &[u8]) -> Result<Self, ManifestError> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+
+        at_most("the manifest", bytes.len(), MAX_BYTES, "bytes")?;
+        let damaged = |error: serde_json::Error| ManifestError::Damaged(error.to_string());
+        let mut json = checked(bytes)?.to_vec();
+        json.push(b'}');
+        // The format is asked for on its own only when the whole does not fit, as a newer one need not.
+        let newer = |format: u32| if format > FORMAT { Err(ManifestError::Newer(format)) } else { Ok(()) };
+        let manifest: Self = match serde_json::from_slice(&json) {
+            Ok(manifest) => manifest,
+            Err(error) => {
+                let Format { format } = serde_json::from_slice(&json).map_err(damaged)?;
+                newer(format)?;
+                return Err(damaged(error));
+            }
+        };
+        newer(manifest.format)?;
+        manifest.validate()?;
+        Ok(manifest)
+    }
+
+    /// The live segment `id`, and where it stands.
+    pub fn segment(&self, id: SegmentId) -> Option<(usize, &SegmentEntry)> {
+        self.segments.iter().enumerate().find(|(_, entry)| entry.id == id)
+    }
+
+    fn validate(&self) -> Result<(), ManifestError> {
+        let damaged = |reason: &str| Err(ManifestError::Damaged(reason.to_owned()));
+        at_most("the author's name", self.author.len(), MAX_NAME, "bytes")?;
+        at_most("the operation's name", self.operation.len(), MAX_NAME, "bytes")?;
+        at_most("the message", self.message.as_ref().map_or(0, String::len), MAX_MESSAGE, "bytes")?;
+        at_most("the number of segments", self.segments.len(), MAX_SEGMENTS, "segments")?;
+        if self.format != FORMAT {
+            return damaged("there is no such format");
+        }
+        if self.generation == 0 || (self.generation == 1) != self.parent.is_none() {
+            return damaged("its generation and its parent do not agree");
+        }
+        let mut ids: Vec<SegmentId> = self.segments.iter().map(|entry| entry.id).collect();
+        ids.sort_unstable();
+        if ids.windows(2).any(|pair| pair.first() == pair.last()) {
+            return damaged("it lists a segment twice");
+        }
+        self.segments.iter().try_for_each(|entry| entry.validate(self.generation))
+    }
+}
+
+impl SegmentEntry {
+    fn validate(&self, generation: u64) -> Result<(), ManifestError> {
+        let damaged = |reason: &str| Err(ManifestError::Damaged(format!("segment {}: {reason}", self.id)));
+        if self.generation == 0 || self.generation > generation {
+            return damaged("it is listed since a generation that is not before this one");
+        }
+        if self.layout.bytes > MAX_SEGMENT_BYTES {
+            return Err(ManifestError::TooLarge { what: "a segment", limit: format!("{MAX_SEGMENT_BYTES} bytes") });
+        }
+        for section in &self.layout.sections {
+            if section.offset.checked_add(section.length).is_none_or(|end| end > self.layout.bytes) {
+                return damaged("a section lies outside the object");
+            }
+        }
+        let fits = match &self.deleted {
+            Tombstones::Inline(set) => set.last().is_none_or(|last| last < self.layout.documents),
+            Tombstones::Stored(stored) => stored.count <= self.layout.documents && u64::from(stored.bytes) <= MAX_SEGMENT_BYTES,
+        };
+        if fits { Ok(()) } else { damaged("its tombstones are of documents that it does not have") }
+    }
+}
+
+/// The bytes before the checksum, when the checksum is theirs.
+fn checked(bytes: &[u8]) -> Result<&[u8], ManifestError> {
+    let damaged = |reason: &str| ManifestError::Damaged(reason.to_owned());
+    let cut = || damaged("it is cut short, or not a manifest: it does not end in its checksum");
+    let (json, end) = bytes
+        .len()
+        .checked_sub(CHECKSUM_KEY.len() + CHECKSUM_TAIL)
+        .and_then(|at| bytes.split_at_checked(at))
+        .ok_or_else(cut)?;
+    let digits = end
+        .strip_prefix(CHECKSUM_KEY)
+        .and_then(|end| end.strip_suffix(b"\"}"))
+        .and_then(|digits| std::str::from_utf8(digits).ok())
+        .ok_or_else(cut)?;
+    if format!("{:08x}", crc32fast::hash(json)) == digits { Ok(json) } else { Err(damaged("its checksum does not match")) }
+}
+
+fn at_most(what: &'static str, size: usize, limit: usize, unit: &str) -> Result<(), ManifestError> {
+    if size <= limit { Ok(()) } else { Err(ManifestError::TooLarge { what, limit: format!("{limit} {unit}") }) }
+}

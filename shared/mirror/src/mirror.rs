@@ -1,0 +1,132 @@
+//! A vault's mirror in a store.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use object_store::path::Path;
+
+use crate::cache::PartCache;
+use crate::counters::Counts;
+use crate::error::MirrorError;
+use crate::head::Head;
+use crate::keys::{InvalidKey, Keys, VaultId};
+use crate::snapshot::{Reader, Snapshot, State};
+use crate::store::Store;
+
+/// Manifests that a walk through history reads at once.
+const HISTORY_PAGE: usize = 16;
+
+/// How a mirror reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How long ago the head may have been checked for an answer that does not check it again.
+    /// Zero, the default, makes every read see every commit before it.
+    pub freshness: Duration,
+    /// Most requests of one load, as far as merging ranges can bring it down to that.
+    pub max_requests: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { freshness: Duration::ZERO, max_requests: 12 }
+    }
+}
+
+/// A vault's mirror. Cloning is cheap; clones share what they know of the head.
+#[derive(Clone, Debug)]
+pub struct Mirror {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) store: Store,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) vault: VaultId,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) options: Options,
+    cache: Arc<PartCache>,
+    pub(crate) head: Mutex<Option<Head>>,
+}
+
+impl Mirror {
+    /// The mirror of `vault` in `store`. Nothing is asked of the store yet.
+    ///
+    /// # Errors
+    /// When the store's prefix cannot be part of a key.
+    pub fn open(store: Store, vault: VaultId, cache: Arc<PartCache>, options: Options) -> Result<Self, InvalidKey> {
+        let keys = Arc::new(Keys::new(store.prefix(), &vault)?);
+        let shared = Shared { vault, keys, options, cache, head: Mutex::new(None) };
+        Ok(Self { shared: Arc::new(shared), store })
+    }
+
+    /// The vault's id.
+    pub fn vault(&self) -> &VaultId {
+        &self.shared.vault
+    }
+
+    /// The keys of the vault's objects.
+    pub fn keys(&self) -> &Keys {
+        &self.shared.keys
+    }
+
+    /// A handle on the same mirror that counts its requests on its own: one for each request that is answered.
+    #[must_use]
+    pub fn metered(&self) -> Self {
+        Self { shared: self.shared.clone(), store: self.store.metered() }
+    }
+
+    /// What went through this handle, its clones and its snapshots.
+    pub fn counts(&self) -> Counts {
+        self.store.counts()
+    }
+
+    /// The vault at `generation`; [`None`] when there is no such generation, or not any more.
+    ///
+    /// # Errors
+    /// [`MirrorError::Damaged`], [`MirrorError::Newer`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn at(&self, generation: u64) -> Result<Option<Arc<Snapshot>>, MirrorError> {
+        let head = self.head_at(generation).await?;
+        Ok(head.map(|head| self.snapshot(&head)))
+    }
+
+    /// At most `limit` generations from `from` downwards, the newest first; shorter when older ones have been collected.
+    ///
+    /// # Errors
+    /// As [`at`](Self::at); and [`MirrorError::Damaged`] when a manifest is not the parent that its successor names.
+    pub async fn history(&self, from: u64, limit: usize) -> Result<Vec<Arc<Snapshot>>, MirrorError> {
+        let generations = (1..=from).rev().take(limit);
+        let mut walk = stream::iter(generations).map(|generation| self.at(generation)).buffered(HISTORY_PAGE);
+        let mut history: Vec<Arc<Snapshot>> = Vec::new();
+        while let Some(Some(snapshot)) = walk.try_next().await? {
+            if let Some(child) = history.last()
+                && child.manifest().parent != Some(snapshot.hash())
+            {
+                let key = self.shared.keys.manifest(snapshot.generation());
+                return Err(MirrorError::damaged(key, "it is not the parent that its successor names"));
+            }
+            history.push(snapshot);
+        }
+        Ok(history)
+    }
+
+    /// Reads a manifest of this vault.
+    pub(crate) fn decode(&self, key: &Path, bytes: &Bytes, generation: Option<u64>) -> Result<State, MirrorError> {
+        let state = State::decode(key, bytes, generation)?;
+        if state.manifest.vault == self.shared.vault {
+            Ok(state)
+        } else {
+            Err(MirrorError::damaged(key, format!("it is a manifest of the vault {}", state.manifest.vault)))
+        }
+    }
+
+    pub(crate) fn reader(&self) -> Reader {
+        Reader {
+            store: self.store.clone(),
+            keys: self.shared.keys.clone(),
+            cache: self.shared.cache.clone(),
+            max_requests: self.shared.options.max_requests,
+        }
+    }
+}

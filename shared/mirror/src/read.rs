@@ -1,0 +1,148 @@
+//! Reading the newest generation: strongly consistent, and without waiting to know which is the newest.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{Either, select};
+
+use crate::error::MirrorError;
+use crate::head::{Head, Presence, Probe};
+use crate::mirror::Mirror;
+use crate::snapshot::Snapshot;
+
+/// After this many generations found one by one, the rest is found by a listing.
+const STEPS: usize = 2;
+/// Most generations that one read goes through before it answers from the newest of the last listing.
+const MAX_ROUNDS: usize = 8;
+
+impl Mirror {
+    /// Runs `run` on the newest generation, and gives its result and the generation it is of.
+    ///
+    /// The result is of a generation that was the newest at some moment during the call, so it shows every commit
+    /// that was reported before; unless the options allow an older one. To that end `run` starts at once on the
+    /// newest generation that is known, while the store is asked for a newer one; if there is one, it is dropped
+    /// and run again on that. It must have no effects that matter twice.
+    ///
+    /// # Errors
+    /// What `run` returns, and as `E`:
+    /// [`MirrorError::NotPublished`], [`MirrorError::Damaged`], [`MirrorError::Newer`], [`MirrorError::Unavailable`],
+    /// [`MirrorError::StoreRefused`].
+    pub async fn read<T, E, F, R>(&self, run: F) -> Result<(T, Arc<Snapshot>), E>
+    where
+        E: From<MirrorError>,
+        F: Fn(Arc<Snapshot>) -> R,
+        R: Future<Output = Result<T, E>>,
+    {
+        let run = async |snapshot: Option<Arc<Snapshot>>| {
+            let snapshot = snapshot.ok_or_else(|| MirrorError::NotPublished { vault: self.vault().to_string() })?;
+            Ok((run(snapshot.clone()).await?, snapshot))
+        };
+        self.run_on_newest(self.shared.options.freshness, Presence::Likely, run).await
+    }
+
+    /// The newest generation.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub async fn head(&self) -> Result<Arc<Snapshot>, MirrorError> {
+        let (_, snapshot) = self.read(async |_| Ok::<_, MirrorError>(())).await?;
+        Ok(snapshot)
+    }
+
+    /// [`read`](Self::read), also of a vault that has no generation yet.
+    pub(crate) async fn run_on_newest<T, E: From<MirrorError>>(
+        &self,
+        freshness: Duration,
+        presence: Presence,
+        run: impl AsyncFn(Option<Arc<Snapshot>>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut head = match self.known_head() {
+            Some(head) => head,
+            None => match self.first_head().await? {
+                Some(head) => head,
+                None => return run(None).await,
+            },
+        };
+        let mut looked_again = false;
+        let mut rounds = 0;
+        loop {
+            let snapshot = self.snapshot(&head);
+            let generation = head.generation();
+            let result = if head.is_fresh(freshness) || rounds >= MAX_ROUNDS {
+                run(Some(snapshot.clone())).await
+            } else {
+                match self.run_and_probe(&head, presence, run(Some(snapshot.clone()))).await? {
+                    Either::Left(result) => result,
+                    Either::Right(Some(newer)) => {
+                        rounds += 1;
+                        head = if rounds < STEPS { newer } else { self.listed_after(newer).await? };
+                        continue;
+                    }
+                    Either::Right(None) => {
+                        match self.look_again(&head).await? {
+                            Some(found) if !looked_again => head = found,
+                            Some(_) => return Err(unsteady(generation).into()),
+                            None => return run(None).await,
+                        }
+                        looked_again = true;
+                        continue;
+                    }
+                }
+            };
+            // A segment that is missing may be one of a generation that was collected meanwhile, of which
+            // a listing then shows a newer one. Where it does not, the segment is lost.
+            let Some(missing) = snapshot.missing().filter(|_| result.is_err()) else { return result };
+            let found = self.look_again(&head).await?;
+            match found.filter(|found| found.state.hash != head.state.hash && !looked_again) {
+                Some(found) => head = found,
+                None => return Err(MirrorError::damaged(missing, "it is missing").into()),
+            }
+            looked_again = true;
+        }
+    }
+
+    /// Runs on `head` what is given while asking whether it is the newest: the result if it is, else the newer
+    /// generation, or nothing if `head` is lost.
+    async fn run_and_probe<T, E: From<MirrorError>>(
+        &self,
+        head: &Head,
+        presence: Presence,
+        run: impl Future<Output = Result<T, E>>,
+    ) -> Result<Either<Result<T, E>, Option<Head>>, E> {
+        let (run, probe) = (pin!(run), pin!(self.probe(head.clone(), presence)));
+        let (result, probe) = match select(run, probe).await {
+            Either::Left((result, probe)) => (Either::Left(result), probe.await?),
+            Either::Right((probe, run)) => (Either::Right(run), probe?),
+        };
+        match probe {
+            Probe::Newest(head) => {
+                self.keep_head(head);
+                Ok(Either::Left(match result {
+                    Either::Left(result) => result,
+                    Either::Right(run) => run.await,
+                }))
+            }
+            Probe::Newer(newer) => {
+                self.keep_head(newer.clone());
+                Ok(Either::Right(Some(newer)))
+            }
+            Probe::Lost => Ok(Either::Right(None)),
+        }
+    }
+
+    /// The newest generation by a listing, when `head` has turned out not to be there.
+    async fn look_again(&self, head: &Head) -> Result<Option<Head>, MirrorError> {
+        tracing::warn!(generation = head.generation(), "looking for the newest generation again");
+        let found = self.listed_head().await?;
+        self.forget_head(head.state.hash);
+        if let Some(found) = &found {
+            self.keep_head(found.clone());
+        }
+        Ok(found)
+    }
+}
+
+fn unsteady(generation: u64) -> MirrorError {
+    MirrorError::unavailable(format!("generation {generation} is listed but not there"))
+}

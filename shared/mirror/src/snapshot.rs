@@ -1,0 +1,276 @@
+//! A vault as it was at one generation: what the manifest says, and parts of segments fetched when asked for.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use atlas_segment::error::FormatError;
+use atlas_segment::part::{Part, PartRef};
+use bytes::Bytes;
+use futures::future::try_join;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use object_store::path::Path;
+
+use crate::cache::PartCache;
+use crate::error::MirrorError;
+use crate::id::{Hash, SegmentId};
+use crate::keys::Keys;
+use crate::manifest::{MAX_BYTES, Manifest, ManifestError, SegmentEntry};
+use crate::ranges::{self, Span};
+use crate::store::Store;
+use crate::tombstones::{DocumentSet, StoredTombstones, Tombstones};
+
+/// Most bytes that one load asks for.
+const MAX_LOAD: u64 = 512 << 20;
+/// Most requests under way at once; more wait.
+const MAX_PARALLEL: usize = 64;
+
+/// A vault at one generation. Immutable; what it loads is kept in the process's cache.
+#[derive(Debug)]
+pub struct Snapshot {
+    state: Arc<State>,
+    reader: Reader,
+    /// Key of an object that was not there.
+    missing: OnceLock<String>,
+}
+
+/// A manifest and what is known of it.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) manifest: Manifest,
+    pub(crate) hash: Hash,
+    /// Bytes of the manifest's object.
+    pub(crate) size: u64,
+    /// For each segment its tombstones, if they are an object of their own that has been fetched.
+    stored: Vec<OnceLock<Arc<DocumentSet>>>,
+}
+
+/// How to fetch.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    pub(crate) store: Store,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) cache: Arc<PartCache>,
+    pub(crate) max_requests: usize,
+}
+
+impl State {
+    /// Reads the manifest's object at `key`, which is of `generation` if one is given.
+    pub(crate) fn decode(key: &Path, bytes: &Bytes, generation: Option<u64>) -> Result<Self, MirrorError> {
+        let manifest = Manifest::decode(bytes).map_err(|error| error.of(key))?;
+        if generation.is_some_and(|generation| generation != manifest.generation) {
+            return Err(MirrorError::damaged(key, format!("it is the manifest of generation {}", manifest.generation)));
+        }
+        Ok(Self::new(manifest, bytes))
+    }
+
+    pub(crate) fn new(manifest: Manifest, bytes: &Bytes) -> Self {
+        let stored = manifest.segments.iter().map(|_| OnceLock::new()).collect();
+        Self { hash: Hash::of(bytes), size: bytes.len() as u64, manifest, stored }
+    }
+}
+
+impl ManifestError {
+    fn of(self, key: &Path) -> MirrorError {
+        match self {
+            Self::Newer(found) => MirrorError::Newer { object: key.to_string(), found, supported: crate::manifest::FORMAT },
+            error => MirrorError::damaged(key, error),
+        }
+    }
+}
+
+impl Snapshot {
+    pub(crate) fn new(state: Arc<State>, reader: Reader) -> Self {
+        Self { state, reader, missing: OnceLock::new() }
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.state.manifest
+    }
+
+    /// SHA-256 of the manifest's bytes: what caches and cursors key on, since another history can have
+    /// the same generation.
+    pub fn hash(&self) -> Hash {
+        self.state.hash
+    }
+
+    /// The generation.
+    pub fn generation(&self) -> u64 {
+        self.state.manifest.generation
+    }
+
+    /// The live segments, in order. Everywhere else a segment is named by its index here.
+    pub fn segments(&self) -> &[SegmentEntry] {
+        &self.state.manifest.segments
+    }
+
+    /// Whether `document` of segment `segment` is neither replaced nor deleted.
+    ///
+    /// Sure only after [`load`](Self::load) of something of that segment: tombstones that are an object of their own come
+    /// with the first load, and until then every document of the segment counts as deleted.
+    pub fn is_live(&self, segment: usize, document: u32) -> bool {
+        let Some(entry) = self.segments().get(segment) else { return false };
+        document < entry.layout.documents
+            && match &entry.deleted {
+                Tombstones::Inline(set) => !set.contains(document),
+                Tombstones::Stored(_) => self.stored(segment).is_some_and(|set| !set.contains(document)),
+            }
+    }
+
+    /// The tombstones of segment `segment`, fetched if need be.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub async fn deleted(&self, segment: usize) -> Result<Arc<DocumentSet>, MirrorError> {
+        self.load_tombstones(&[segment]).await?;
+        match self.segments().get(segment).map(|entry| &entry.deleted) {
+            Some(Tombstones::Inline(set)) => Ok(Arc::new(set.clone())),
+            _ => Ok(self.stored(segment).cloned().unwrap_or_default()),
+        }
+    }
+
+    /// Parts of segments, in the order of `wants`, in one wave of requests at most: what is not in the cache is fetched
+    /// in as few requests as is reasonable, all at once.
+    ///
+    /// # Errors
+    /// - [`MirrorError::Damaged`], which names the object, when one is not what the manifest says.
+    /// - [`MirrorError::Gone`] when one is not there; [`Mirror::read`](crate::Mirror::read) then looks for a newer generation.
+    /// - [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    /// - [`MirrorError::TooLarge`] when more than 512 MiB is wanted at once.
+    pub async fn load(&self, wants: &[(usize, PartRef)]) -> Result<Vec<Arc<Part>>, MirrorError> {
+        let cached = |(segment, part): &(usize, PartRef)| {
+            let id = self.segments().get(*segment)?.id;
+            self.reader.cache.part(id, part)
+        };
+        let mut parts: Vec<Option<Arc<Part>>> = wants.iter().map(cached).collect();
+        let missing = || wants.iter().enumerate();
+        let missing: Vec<usize> = missing().filter(|(at, _)| parts.get(*at).is_none_or(Option::is_none)).map(|(at, _)| at).collect();
+        let spans: Vec<Span> = missing
+            .iter()
+            .filter_map(|at| wants.get(*at))
+            .map(|(segment, part)| Span { object: *segment, range: part.range.clone() })
+            .collect();
+        let segments: Vec<usize> = wants.iter().map(|(segment, _)| *segment).collect();
+        let (bodies, ()) = try_join(self.fetch_spans(&spans), self.load_tombstones(&segments)).await?;
+        for (at, bytes) in missing.into_iter().zip(bodies) {
+            if let (Some((segment, part)), Some(slot)) = (wants.get(at), parts.get_mut(at)) {
+                *slot = Some(self.decode(*segment, part, &bytes)?);
+            }
+        }
+        Ok(parts.into_iter().flatten().collect())
+    }
+
+    /// Raw bytes of segments, in the order of `wants`, in one wave of requests; nothing of it is cached or checked.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub async fn fetch(&self, wants: &[(usize, Range<u64>)]) -> Result<Vec<Bytes>, MirrorError> {
+        let spans: Vec<Span> = wants.iter().map(|(object, range)| Span { object: *object, range: range.clone() }).collect();
+        self.fetch_spans(&spans).await
+    }
+
+    async fn fetch_spans(&self, wants: &[Span]) -> Result<Vec<Bytes>, MirrorError> {
+        for want in wants {
+            let entry = self.entry(want.object)?;
+            if want.range.start > want.range.end || want.range.end > entry.layout.bytes {
+                return Err(self.damaged(entry.id, "a part lies outside of it"));
+            }
+        }
+        let requests = ranges::plan(wants, self.reader.max_requests);
+        if requests.iter().map(Span::len).sum::<u64>() > MAX_LOAD {
+            return Err(MirrorError::TooLarge { what: "a load", limit: format!("{MAX_LOAD} bytes") });
+        }
+        let bodies = requests.iter().map(|request| self.fetch_span(request));
+        let bodies: Vec<Bytes> = stream::iter(bodies).buffered(MAX_PARALLEL).try_collect().await?;
+        let cut = |want: &Span| {
+            let not_covered = || MirrorError::unavailable("the planned requests do not cover a part");
+            ranges::cut(want, &requests, &bodies).ok_or_else(not_covered)
+        };
+        wants.iter().map(cut).collect()
+    }
+
+    async fn fetch_span(&self, span: &Span) -> Result<Bytes, MirrorError> {
+        let entry = self.entry(span.object)?;
+        let key = self.reader.keys.segment(entry.id);
+        let bytes = self.reader.store.get_range(&key, span.range.clone(), entry.layout.bytes).await?;
+        bytes.ok_or_else(|| self.gone(&key))
+    }
+
+    fn decode(&self, segment: usize, part: &PartRef, bytes: &Bytes) -> Result<Arc<Part>, MirrorError> {
+        let id = self.entry(segment)?.id;
+        let decoded = Part::decode(part.kind, bytes).map_err(|error| match error {
+            FormatError::Version { found, supported } => {
+                MirrorError::Newer { object: self.reader.keys.segment(id).to_string(), found, supported }
+            }
+            error => self.damaged(id, &error.to_string()),
+        })?;
+        let decoded = Arc::new(decoded);
+        self.reader.cache.keep_part(id, part, decoded.clone());
+        Ok(decoded)
+    }
+
+    /// Fetches the tombstones of `segments` that are objects of their own and not known yet.
+    async fn load_tombstones(&self, segments: &[usize]) -> Result<(), MirrorError> {
+        let unknown = |segment: &usize| match &self.segments().get(*segment)?.deleted {
+            Tombstones::Stored(stored) if self.stored(*segment).is_none() => Some((*segment, stored)),
+            _ => None,
+        };
+        let mut unknown: Vec<(usize, &StoredTombstones)> = segments.iter().filter_map(unknown).collect();
+        unknown.sort_unstable_by_key(|(segment, _)| *segment);
+        unknown.dedup_by_key(|(segment, _)| *segment);
+        let fetches = unknown.into_iter().map(|(segment, stored)| async move {
+            let set = match self.reader.cache.tombstones(stored.id) {
+                Some(set) => set,
+                None => self.fetch_tombstones(segment, stored).await?,
+            };
+            if let Some(slot) = self.state.stored.get(segment) {
+                slot.get_or_init(|| set);
+            }
+            Ok(())
+        });
+        stream::iter(fetches).buffer_unordered(MAX_PARALLEL).try_collect().await
+    }
+
+    async fn fetch_tombstones(&self, segment: usize, stored: &StoredTombstones) -> Result<Arc<DocumentSet>, MirrorError> {
+        let documents = self.entry(segment)?.layout.documents;
+        let key = self.reader.keys.segment(stored.id);
+        let bytes = self.reader.store.get(&key, u64::from(stored.bytes)).await?.ok_or_else(|| self.gone(&key))?;
+        let sound = crc32fast::hash(&bytes) == stored.crc32;
+        let set = DocumentSet::decode(&bytes)
+            .filter(|set| sound && set.len() == stored.count as usize && set.last().is_none_or(|last| last < documents))
+            .ok_or_else(|| self.damaged(stored.id, "it is not the set of tombstones that the manifest says"))?;
+        let set = Arc::new(set);
+        self.reader.cache.keep_tombstones(stored.id, set.clone());
+        Ok(set)
+    }
+
+    /// Key of an object that was not there when it was to be loaded.
+    pub(crate) fn missing(&self) -> Option<&String> {
+        self.missing.get()
+    }
+
+    pub(crate) fn state(&self) -> &Arc<State> {
+        &self.state
+    }
+
+    fn stored(&self, segment: usize) -> Option<&Arc<DocumentSet>> {
+        self.state.stored.get(segment)?.get()
+    }
+
+    fn entry(&self, segment: usize) -> Result<&SegmentEntry, MirrorError> {
+        let none = || MirrorError::conflict(format!("generation {} has no segment {segment}", self.generation()));
+        self.segments().get(segment).ok_or_else(none)
+    }
+
+    fn gone(&self, key: &Path) -> MirrorError {
+        let object = self.missing.get_or_init(|| key.to_string()).clone();
+        MirrorError::Gone { object }
+    }
+
+    fn damaged(&self, id: SegmentId, reason: &str) -> MirrorError {
+        MirrorError::damaged(self.reader.keys.segment(id), reason)
+    }
+}
+
+/// Longest manifest object that is read, as the store counts.
+pub(crate) const MAX_MANIFEST: u64 = MAX_BYTES as u64;

@@ -1,0 +1,298 @@
+//! One object store, with a limit on the time, the size and the number of tries of every request.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::TryStreamExt as _;
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::counters::{Counters, Counts};
+use crate::error::MirrorError;
+use crate::keys::{InvalidKey, key_of, path_of};
+
+/// Slowest transfers that are waited for, in bytes a second: a request gets the time for its bytes above its own.
+/// Functions read beside their store; a sync job may write over a thin line.
+const SLOWEST_READ: u64 = 1 << 20;
+const SLOWEST_WRITE: u64 = 64 << 10;
+/// The wait before the second try; it doubles with each more, and is drawn at random between half of that and all.
+const FIRST_WAIT: Duration = Duration::from_millis(50);
+
+/// Limits on the requests to a store.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreOptions {
+    /// Time for one request, without the time for its bytes.
+    pub request_timeout: Duration,
+    /// Most tries of a request that may be repeated.
+    pub tries: u32,
+    /// No try begins later than this after the first.
+    pub retry_budget: Duration,
+}
+
+impl Default for StoreOptions {
+    /// 3 tries of 3 seconds, so that a store that is away is known within 10 seconds.
+    fn default() -> Self {
+        Self { request_timeout: Duration::from_secs(3), tries: 3, retry_budget: Duration::from_secs(6) }
+    }
+}
+
+/// A handle on an object store. Cloning is cheap; clones share their counters.
+#[derive(Clone, Debug)]
+pub struct Store {
+    inner: Arc<dyn ObjectStore>,
+    prefix: Arc<str>,
+    options: StoreOptions,
+    counters: Arc<Counters>,
+}
+
+/// Why a request failed, by what it says of its effect.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// There is no such object (or bucket).
+    NotFound(String),
+    /// There is one already.
+    Exists,
+    /// The store will not do it, and has not.
+    Refused(String),
+    /// No answer, or one that leaves open what happened.
+    Unclear(String),
+    /// The object has this many bytes, which cannot be right.
+    WrongSize(u64),
+}
+
+impl Store {
+    /// A handle on `inner`, in which everything is below `prefix` (empty for the root).
+    ///
+    /// # Errors
+    /// When `prefix` cannot be part of a key.
+    pub fn new(inner: Arc<dyn ObjectStore>, prefix: &str, options: StoreOptions) -> Result<Self, InvalidKey> {
+        if !prefix.is_empty() {
+            path_of(prefix)?;
+        }
+        Ok(Self { inner, prefix: prefix.into(), options, counters: Arc::default() })
+    }
+
+    /// The prefix of all keys.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// A handle on the same store that counts on its own.
+    #[must_use]
+    pub fn metered(&self) -> Self {
+        Self { counters: Arc::default(), ..self.clone() }
+    }
+
+    /// What went through this handle and its clones.
+    pub fn counts(&self) -> Counts {
+        self.counters.counts()
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<dyn ObjectStore> {
+        &self.inner
+    }
+
+    /// The object at `key`, if there is one. One over `limit` bytes is damaged.
+    pub(crate) async fn get(&self, key: &Path, limit: u64) -> Result<Option<Bytes>, MirrorError> {
+        let read = async || {
+            let found = self.inner.get(key).await?;
+            let size = found.meta.size;
+            if size > limit { Err(Failure::WrongSize(size)) } else { whole(found, size).await }
+        };
+        match self.retry(|| self.request(self.time_to_read(limit), 0, read())).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(Failure::NotFound(_)) => Ok(None),
+            Err(failure) => Err(failure.into_error("read", key)),
+        }
+    }
+
+    /// The bytes `range` of the object at `key`, which has `size` bytes in all; [`None`] if there is no such object.
+    pub(crate) async fn get_range(&self, key: &Path, range: Range<u64>, size: u64) -> Result<Option<Bytes>, MirrorError> {
+        let length = range.end.saturating_sub(range.start);
+        let wrong_size = |found: u64| MirrorError::damaged(key, format!("it has {found} bytes instead of {size}"));
+        let read = async || {
+            let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
+            let found = self.inner.get_opts(key, options).await?;
+            if found.meta.size != size { Err(Failure::WrongSize(found.meta.size)) } else { whole(found, length).await }
+        };
+        match self.retry(|| self.request(self.time_to_read(length), 0, read())).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(Failure::NotFound(_)) => Ok(None),
+            Err(Failure::WrongSize(found)) => Err(wrong_size(found)),
+            // A range that begins behind the end of a truncated object fails as if the store were at fault.
+            Err(failure @ Failure::Unclear(_)) => match self.size(key).await {
+                Ok(Some(found)) if found != size => Err(wrong_size(found)),
+                _ => Err(failure.into_error("read", key)),
+            },
+            Err(failure) => Err(failure.into_error("read", key)),
+        }
+    }
+
+    /// Bytes of the object at `key`, if there is one.
+    pub(crate) async fn size(&self, key: &Path) -> Result<Option<u64>, MirrorError> {
+        let head = async || Ok(self.inner.head(key).await?.size);
+        match self.retry(|| self.request(self.time_to_read(0), 0, head())).await {
+            Ok(size) => Ok(Some(size)),
+            Err(Failure::NotFound(_)) => Ok(None),
+            Err(failure) => Err(failure.into_error("read", key)),
+        }
+    }
+
+    /// Writes `bytes` at `key`, whatever is there: for keys to which all writers write the same, or of which the last
+    /// may win. Repeated until it is known to have happened.
+    pub(crate) async fn put(&self, key: &Path, bytes: &Bytes) -> Result<(), MirrorError> {
+        let write = || self.write_once(key, bytes, PutMode::Overwrite);
+        self.retry(write).await.map_err(|failure| failure.into_error("write", key))
+    }
+
+    /// Writes `bytes` at `key` if nothing is there. One try: the caller decides what a failure means.
+    pub(crate) async fn create(&self, key: &Path, bytes: &Bytes) -> Result<(), Failure> {
+        self.write_once(key, bytes, PutMode::Create).await
+    }
+
+    /// Of the keys below `folder` that are greater than `offset`, the greatest by what `rank` makes of them.
+    pub(crate) async fn greatest_after<T: Ord>(
+        &self,
+        folder: &Path,
+        offset: Option<&Path>,
+        rank: impl Fn(&Path) -> Option<T>,
+    ) -> Result<Option<T>, MirrorError> {
+        let list = async || {
+            let mut listing = match offset {
+                Some(offset) => self.inner.list_with_offset(Some(folder), offset),
+                None => self.inner.list(Some(folder)),
+            };
+            let mut greatest = None;
+            // Stores need not list in order.
+            while let Some(object) = listing.try_next().await? {
+                greatest = greatest.max(rank(&object.location));
+            }
+            Ok(greatest)
+        };
+        let result = self.retry(|| self.request(self.time_to_read(0), 0, list())).await;
+        result.map_err(|failure| failure.into_error("list", folder))
+    }
+
+    async fn write_once(&self, key: &Path, bytes: &Bytes, mode: PutMode) -> Result<(), Failure> {
+        let size = bytes.len() as u64;
+        let time = self.options.request_timeout + Duration::from_secs(size / SLOWEST_WRITE);
+        let options = PutOptions { mode, ..PutOptions::default() };
+        let write = async { Ok(self.inner.put_opts(key, PutPayload::from_bytes(bytes.clone()), options).await.map(|_| ())?) };
+        self.request(time, size, write).await
+    }
+
+    pub(crate) fn time_to_read(&self, bytes: u64) -> Duration {
+        self.options.request_timeout + Duration::from_secs(bytes / SLOWEST_READ)
+    }
+
+    /// One request: counted, and ended when its time is over.
+    async fn request<T: Body>(
+        &self,
+        time: Duration,
+        sent: u64,
+        request: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let depth = self.counters.begin();
+        let unanswered = |_| Err(Failure::Unclear(format!("no answer within {} ms", time.as_millis())));
+        let result = timeout(time, request).await.unwrap_or_else(unanswered);
+        self.counters.end(depth, result.as_ref().map_or(0, Body::size), sent);
+        result
+    }
+
+    /// Repeats a request whose failure may be passing.
+    async fn retry<T, F: Future<Output = Result<T, Failure>>>(&self, request: impl Fn() -> F) -> Result<T, Failure> {
+        let begun = Instant::now();
+        let mut tried = 0;
+        loop {
+            let result = request().await;
+            tried += 1;
+            let again = matches!(result, Err(Failure::Unclear(_))) && tried < self.options.tries;
+            if !again || begun.elapsed() > self.options.retry_budget {
+                return result;
+            }
+            sleep(jittered(FIRST_WAIT * 2u32.saturating_pow(tried - 1))).await;
+        }
+    }
+}
+
+/// All bytes of a body that must have `length` of them.
+async fn whole(found: GetResult, length: u64) -> Result<Bytes, Failure> {
+    let bytes = found.bytes().await?;
+    if bytes.len() as u64 == length {
+        Ok(bytes)
+    } else {
+        Err(Failure::Unclear(format!("the answer was cut short: {} bytes of {length}", bytes.len())))
+    }
+}
+
+/// A duration at random between half of `wait` and all of it, so that writers that met do not meet again.
+pub(crate) fn jittered(wait: Duration) -> Duration {
+    // Without randomness there is no jitter, and nothing else is lost.
+    let part = getrandom::u32().unwrap_or(u32::MAX);
+    wait.mul_f64(0.5 + f64::from(part) / f64::from(u32::MAX) / 2.0)
+}
+
+impl From<object_store::Error> for Failure {
+    fn from(error: object_store::Error) -> Self {
+        use object_store::Error as E;
+        let reason = described(&error);
+        match error {
+            E::NotFound { .. } => Self::NotFound(reason),
+            E::AlreadyExists { .. } | E::Precondition { .. } => Self::Exists,
+            E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
+                Self::Refused(format!("{reason} (check the credentials, and that they may read, list and write as needed)"))
+            }
+            E::NotSupported { .. } | E::NotImplemented { .. } | E::InvalidPath { .. } | E::UnknownConfigurationKey { .. } => {
+                Self::Refused(reason)
+            }
+            _ => Self::Unclear(reason),
+        }
+    }
+}
+
+impl Failure {
+    pub(crate) fn into_error(self, action: &'static str, key: &Path) -> MirrorError {
+        match self {
+            // Reads handle a missing object before; so the bucket itself is missing.
+            Self::NotFound(reason) => MirrorError::StoreRefused { action, reason: format!("{reason} (check the bucket's name)") },
+            Self::Exists => MirrorError::conflict(format!("{} exists already", key_of(key))),
+            Self::Refused(reason) => MirrorError::StoreRefused { action, reason },
+            Self::Unclear(reason) => MirrorError::Unavailable { reason },
+            Self::WrongSize(size) => MirrorError::damaged(key, format!("it has {size} bytes, more than it can rightly have")),
+        }
+    }
+}
+
+/// The error and what caused it, as one line.
+fn described(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// What a request brings.
+trait Body {
+    /// Bytes of it that were read.
+    fn size(&self) -> u64 {
+        0
+    }
+}
+
+impl Body for () {}
+impl Body for u64 {}
+impl<T> Body for Option<T> {}
+impl Body for Bytes {
+    fn size(&self) -> u64 {
+        self.len() as u64
+    }
+}
