@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Deploys what `make package` built:
+#
+#   infra/deploy.sh aws   FUNCTION…   with SAM, into the account that the AWS credentials name
+#   infra/deploy.sh local FUNCTION…   into the Lambda service of LocalStack, which runs in Docker
+#
+# STACK (default `atlas`) names the stack, ARCH (default `x86_64`) is the one that was packaged.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fail() { echo "infra/deploy.sh: $*" >&2; exit 1; }
+
+where=${1:?aws or local}
+shift
+arch=${ARCH:-x86_64}
+export PATH=$PWD/target/tools/infra/bin:$PWD/target/tools/tools/bin:$PATH
+export SAM_CLI_TELEMETRY=0
+
+for function in "$@"; do
+  [ -f "target/lambda/$function/bootstrap.zip" ] ||
+    fail "target/lambda/$function/bootstrap.zip is missing; run: make package ARCH=$arch"
+done
+
+case $where in
+aws)
+  command -v sam >/dev/null || fail "the SAM command line is missing; run: make setup-infra"
+  [ -n "${AWS_ACCESS_KEY_ID:-}${AWS_PROFILE:-}${AWS_WEB_IDENTITY_TOKEN_FILE:-}${AWS_CONTAINER_CREDENTIALS_FULL_URI:-}" ] ||
+    [ -f "${AWS_SHARED_CREDENTIALS_FILE:-$HOME/.aws/credentials}" ] ||
+    [ -f "${AWS_CONFIG_FILE:-$HOME/.aws/config}" ] ||
+    fail "no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+  sam deploy --template-file infra/template.yaml --stack-name "${STACK:-atlas}" \
+    --capabilities CAPABILITY_IAM --resolve-s3 --no-fail-on-empty-changeset \
+    --parameter-overrides "Architecture=$arch"
+  ;;
+local)
+  docker info >/dev/null 2>&1 || fail "Docker is not running; LocalStack needs it to run functions"
+  docker compose version >/dev/null 2>&1 || fail "Docker's compose plugin is missing"
+  command -v cargo-lambda >/dev/null || fail "cargo-lambda is missing; run: make setup-tools"
+  docker compose --file localstack/compose.yaml up --detach --wait localstack
+  export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1
+  for function in "$@"; do
+    cargo lambda deploy --endpoint-url http://127.0.0.1:4566 --enable-function-url \
+      --env-var "ATLAS_STORE=s3://atlas,ATLAS_VAULT=main,ATLAS_AUTH=jwt,AWS_ALLOW_HTTP=true,AWS_ENDPOINT_URL=http://localhost.localstack.cloud:4566" \
+      "$function"
+  done
+  ;;
+*) fail "unknown target '$where'; say aws or local" ;;
+esac
