@@ -8,7 +8,7 @@ use crate::frame::{self, Packer};
 use crate::headings::HeadingWriter;
 use crate::layout::{FORMAT_VERSION, Layout, Section, SectionName};
 use crate::object;
-use crate::record::{self, Kind, Record};
+use crate::record::{self, Kind, Link, LinkKind, Record};
 use crate::text::{MAX_TEXT_BYTES, TextWriter};
 use crate::trigram_builder::TrigramBuilder;
 
@@ -174,7 +174,28 @@ impl Builder {
     }
 
     fn add_note(&mut self, id: u32, text: &[u8], record: &mut Record) {
-        let _ = (id, text, record);
+        let text = String::from_utf8_lossy(text);
+        let note = atlas_vault::parse(&text);
+        for heading in &note.headings {
+            self.headings
+                .push(id, heading.level, heading.line, &heading.text);
+        }
+        for tag in note.tags {
+            if !record.tags.contains(&tag.name) {
+                record.tags.push(tag.name);
+            }
+        }
+        record.aliases = note.aliases;
+        record.links = note
+            .links
+            .into_iter()
+            .filter(|link| !link.is_external())
+            .map(|link| Link {
+                kind: link_kind(link.kind),
+                target: link.target,
+                subpath: link.subpath,
+            })
+            .collect();
     }
 
     fn add_record(&mut self, record: &Record) -> Result<(), FormatError> {
@@ -255,5 +276,14 @@ impl Builder {
             bytes: object.finish(&layout)?,
             layout,
         }))
+    }
+}
+
+const fn link_kind(kind: atlas_vault::LinkKind) -> LinkKind {
+    match kind {
+        atlas_vault::LinkKind::Wikilink => LinkKind::Wikilink,
+        atlas_vault::LinkKind::Embed => LinkKind::Embed,
+        atlas_vault::LinkKind::Markdown => LinkKind::Markdown,
+        atlas_vault::LinkKind::MarkdownEmbed => LinkKind::MarkdownEmbed,
     }
 }

@@ -1,0 +1,9 @@
+//! `POST /find`: where is it, by file name, heading and text.
+
+use atlas_web::Routes;
+
+/// The function's routes.
+#[must_use]
+pub fn routes() -> Routes {
+    Routes::default().post("/find", "find")
+}

@@ -1,0 +1,122 @@
+//! How a note is shown: as JSON, or as the markdown itself; or not at all, where the caller has it already.
+
+use atlas_ops::Answer;
+use atlas_web::response::{GENERATION, ok};
+use axum::body::Body;
+use axum::http::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::Response;
+use serde_json::Value;
+
+/// The response header with the byte at which the next page of a long note begins.
+const NEXT_OFFSET: &str = "x-atlas-next-offset";
+
+/// The response to a read. The entity tag is the SHA-256 of the note.
+pub(crate) fn of(headers: &HeaderMap, answer: &Answer<Value>) -> Response {
+    let sha256 = answer
+        .value
+        .get("sha256")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let etag = format!("\"{sha256}\"");
+    let mut response = if matches(headers, &etag) {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response
+    } else if wants_markdown(headers) {
+        markdown(answer)
+    } else {
+        ok(answer)
+    };
+    let headers = response.headers_mut();
+    if let Ok(etag) = HeaderValue::from_str(&etag) {
+        headers.insert(ETAG, etag);
+    }
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    if let Some(generation) = answer.generation {
+        headers.insert(GENERATION, HeaderValue::from(generation));
+    }
+    response
+}
+
+fn markdown(answer: &Answer<Value>) -> Response {
+    let content = answer
+        .value
+        .get("content")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let mut response = Response::new(Body::from(content.to_owned()));
+    response.headers_mut().insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/markdown; charset=utf-8"),
+    );
+    if let Some(next) = answer.value.get("next_offset").and_then(Value::as_u64) {
+        response
+            .headers_mut()
+            .insert(NEXT_OFFSET, HeaderValue::from(next));
+    }
+    response
+}
+
+/// Whether `If-None-Match` names the entity tag (RFC 9110, section 13.1.2; weak comparison).
+fn matches(headers: &HeaderMap, etag: &str) -> bool {
+    let listed = headers
+        .get_all(IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    listed
+        .map(str::trim)
+        .any(|listed| listed == "*" || listed.strip_prefix("W/").unwrap_or(listed) == etag)
+}
+
+fn wants_markdown(headers: &HeaderMap) -> bool {
+    let accepted = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    accepted
+        .filter_map(|range| range.split(';').next())
+        .any(|range| range.trim().eq_ignore_ascii_case("text/markdown"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: axum::http::HeaderName, value: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
+    }
+
+    #[test]
+    fn an_entity_tag_is_matched_in_every_spelling() {
+        for (value, expected) in [
+            ("\"a\"", true),
+            ("W/\"a\"", true),
+            ("\"b\", \"a\"", true),
+            ("*", true),
+            ("\"b\"", false),
+            ("a", false),
+        ] {
+            assert_eq!(
+                matches(&headers(IF_NONE_MATCH, value), "\"a\""),
+                expected,
+                "{value}"
+            );
+        }
+        assert!(!matches(&HeaderMap::new(), "\"a\""));
+    }
+
+    #[test]
+    fn markdown_is_given_to_those_who_ask_for_it() {
+        for (value, expected) in [
+            ("text/markdown", true),
+            ("application/json;q=0.5, text/markdown;q=1", true),
+            ("*/*", false),
+            ("application/json", false),
+        ] {
+            assert_eq!(wants_markdown(&headers(ACCEPT, value)), expected, "{value}");
+        }
+    }
+}

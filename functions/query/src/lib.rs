@@ -1,0 +1,9 @@
+//! `POST /query`: questions that the architecture notes answer.
+
+use atlas_web::Routes;
+
+/// The function's routes.
+#[must_use]
+pub fn routes() -> Routes {
+    Routes::default().post("/query", "query")
+}

@@ -1,0 +1,6 @@
+//! The query function on Lambda.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    atlas_web::lambda::serve(function_query::routes(), std::env::vars()).await
+}

@@ -1,0 +1,155 @@
+//! Argument types that cannot hold a value out of range, and decoding that names the field at fault.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// An integer from `MIN` to `MAX`. As in JSON Schema, `10.0` is an integer too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounded<const MIN: u32, const MAX: u32>(u32);
+
+impl<const MIN: u32, const MAX: u32> Bounded<MIN, MAX> {
+    /// The number.
+    pub const fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Bounded<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = serde_json::Number::deserialize(deserializer)?;
+        let whole = number.as_f64().filter(|number| number.fract() == 0.0);
+        match whole {
+            Some(whole) if (f64::from(MIN)..=f64::from(MAX)).contains(&whole) => {
+                Ok(Self(whole as u32))
+            }
+            _ => Err(D::Error::custom(format_args!(
+                "must be an integer from {MIN} to {MAX}"
+            ))),
+        }
+    }
+}
+
+impl<const MIN: u32, const MAX: u32> JsonSchema for Bounded<MIN, MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Integer{MIN}To{MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
+    }
+}
+
+/// A text of 1 to `MAX` bytes that is not all white space; kept without the white space around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text<const MAX: usize>(String);
+
+impl<const MAX: usize> Text<MAX> {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            return Err(D::Error::custom("must not be empty"));
+        }
+        if trimmed.len() > MAX {
+            return Err(D::Error::custom(format_args!(
+                "must be at most {MAX} bytes"
+            )));
+        }
+        Ok(Self(trimmed.to_owned()))
+    }
+}
+
+impl<const MAX: usize> JsonSchema for Text<MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("TextUpTo{MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX })
+    }
+}
+
+/// Decodes arguments; the error names the field at fault and what it must be.
+pub fn decode<A: DeserializeOwned>(arguments: Value) -> Result<A, Error> {
+    serde_path_to_error::deserialize(arguments).map_err(|error| {
+        let field = error.path().to_string();
+        let cause = error.into_inner().to_string();
+        if field == "." {
+            Error::bad_request("validation_error", cause)
+        } else {
+            Error::bad_request("validation_error", format!("{field}: {cause}")).with("field", field)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Arguments {
+        #[serde(default)]
+        count: Option<Bounded<1, 50>>,
+        term: Text<10>,
+    }
+
+    fn message(arguments: Value) -> String {
+        decode::<Arguments>(arguments).unwrap_err().message
+    }
+
+    #[test]
+    fn what_is_in_range_is_taken() {
+        let arguments: Arguments = decode(json!({ "term": " now\n", "count": 50.0 })).unwrap();
+        assert_eq!(
+            (arguments.term.as_str(), arguments.count.map(Bounded::get)),
+            ("now", Some(50))
+        );
+    }
+
+    #[test]
+    fn what_is_not_is_named() {
+        for count in [json!(0), json!(51), json!(1.5), json!(-1), json!(1e300)] {
+            assert_eq!(
+                message(json!({ "term": "now", "count": count })),
+                "count: must be an integer from 1 to 50"
+            );
+        }
+        assert!(
+            message(json!({ "term": "now", "count": "3" }))
+                .starts_with("count: invalid type: string")
+        );
+        assert_eq!(message(json!({ "term": " \t" })), "term: must not be empty");
+        assert_eq!(
+            message(json!({ "term": "a term too long" })),
+            "term: must be at most 10 bytes"
+        );
+        assert_eq!(message(json!({})), "missing field `term`");
+        assert!(
+            message(json!({ "term": "now", "more": 1 })).starts_with("more: unknown field `more`")
+        );
+        assert!(message(json!([])).starts_with("invalid"));
+    }
+}

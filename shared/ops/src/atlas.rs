@@ -1,0 +1,64 @@
+//! What operations run on.
+
+use std::sync::Arc;
+
+use atlas_mirror::Mirror;
+
+use crate::error::Error;
+
+/// The vaults of one deployment and its limits.
+#[derive(Clone)]
+pub struct Atlas {
+    vaults: Arc<[Vault]>,
+    /// The limits of every call.
+    pub limits: Limits,
+}
+
+/// One vault.
+#[derive(Clone)]
+pub struct Vault {
+    /// Its id.
+    pub id: String,
+    /// Its mirror.
+    pub mirror: Mirror,
+}
+
+/// How much one call may read and return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of one note in an answer.
+    pub max_bytes: usize,
+    /// Results where the call names no number.
+    pub max_results: usize,
+    /// Most bytes of note text in an answer.
+    pub max_response_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_bytes: 250_000,
+            max_results: 10,
+            max_response_bytes: 1_000_000,
+        }
+    }
+}
+
+impl Atlas {
+    /// A deployment of `vaults`, of which the first is the default.
+    pub fn new(vaults: impl IntoIterator<Item = Vault>, limits: Limits) -> Self {
+        Self {
+            vaults: vaults.into_iter().collect(),
+            limits,
+        }
+    }
+
+    /// The vault called `id`, or the default one.
+    pub fn vault(&self, id: Option<&str>) -> Result<&Vault, Error> {
+        let found = match id {
+            Some(id) => self.vaults.iter().find(|vault| vault.id == id),
+            None => self.vaults.first(),
+        };
+        found.ok_or_else(|| Error::not_found("vault_not_found", "there is no such vault"))
+    }
+}

@@ -1,0 +1,321 @@
+//! `context_current`: the notes that say what is going on now, as the Atlas Local Bridge specification has
+//! them: `planning/now.md`, the spine of architecture and contracts, and what `now.md` links to.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use atlas_mirror::Snapshot;
+use atlas_segment::record::Link;
+use atlas_vault::{VaultPath, fold};
+use bytes::Bytes;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::arguments::{Bounded, Text};
+use crate::atlas::Limits;
+use crate::bridge_paths::BridgePaths;
+use crate::error::{Code, Error};
+use crate::index::{DocumentRef, Index, Want};
+use crate::operation::{Answer, Context, Info, Operation, Scope};
+
+/// The operation.
+pub struct ContextCurrent;
+
+/// What to add and how much to return.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ContextCurrentRequest")]
+pub struct Arguments {
+    /// Further notes to include, by vault-relative path, for example `vault/explainers/git-branching.md`.
+    #[serde(default)]
+    #[schemars(length(max = 50))]
+    include: Vec<Text<1024>>,
+    /// Most sources to return; as many as there are, up to 50, if not given.
+    #[serde(default)]
+    max_sources: Option<Bounded<1, 50>>,
+}
+
+/// The notes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ContextCurrentResponse")]
+pub struct Output {
+    /// When the answer was made.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    generated_at: Timestamp,
+    /// `now.md` first, then the spine, the notes that `now.md` links to, and those asked for.
+    #[schemars(length(min = 1))]
+    sources: Vec<Source>,
+}
+
+/// One note, whole.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Source {
+    /// Its path.
+    path: String,
+    /// Its size in bytes.
+    bytes: usize,
+    /// SHA-256 of its bytes, in hex.
+    #[schemars(regex(pattern = "^[a-f0-9]{64}$"))]
+    sha256: String,
+    /// Its text.
+    content: String,
+}
+
+const NOW: &str = "vault/planning/now.md";
+const CONTRACTS: &str = "vault/contracts/";
+const ARCHITECTURE: &str = "vault/architecture/ARCHITECTURE.md";
+const NAMED_CONTRACTS: [&str; 3] = [
+    "vault/contracts/VAULT_CONTRACT.md",
+    "vault/contracts/API_CONTRACT.md",
+    "vault/contracts/GIT_CONTRACT.md",
+];
+const DECISIONS: &str = "vault/architecture/DECISIONS.md";
+const MAX_SOURCES: usize = 50;
+
+impl Operation for ContextCurrent {
+    const INFO: Info = Info {
+        name: "context_current",
+        title: "Current context",
+        description: "Returns the notes that say what is being worked on now, whole and unsummarised: planning/now.md, the architecture and contract notes, and the notes that now.md links to.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        for path in &arguments.include {
+            VaultPath::parse(path.as_str())
+                .map_err(|error| Error::bad_request("path_invalid", format!("include: {error}")))?;
+        }
+        if arguments.include.len() > MAX_SOURCES {
+            return Err(Error::bad_request(
+                "validation_error",
+                format!("include: must have at most {MAX_SOURCES} paths"),
+            ));
+        }
+        let arguments = &arguments;
+        let answer = context
+            .read(|snapshot| bundle(snapshot, arguments, context.limits))
+            .await?;
+        let output = Output {
+            generated_at: context.now,
+            sources: answer.value,
+        };
+        Ok(Answer {
+            value: output,
+            generation: answer.generation,
+        })
+    }
+}
+
+async fn bundle(
+    snapshot: Arc<Snapshot>,
+    arguments: &Arguments,
+    limits: &Limits,
+) -> Result<Vec<Source>, Error> {
+    let records = [NOW.to_owned(), NOW.trim_start_matches("vault/").to_owned()];
+    let index = Index::fetch(
+        snapshot,
+        Want {
+            names_and_headings: true,
+            probe: None,
+            records: &records,
+        },
+    )
+    .await?;
+    let paths = BridgePaths::of(&index)?;
+    let now_path = paths.resolve(NOW);
+    let now = index.find(now_path)?.ok_or_else(|| {
+        Error::not_found(
+            "note_not_found",
+            format!("{now_path} is not in the vault: the current context starts from it"),
+        )
+        .with("path", now_path)
+    })?;
+
+    let mut links = links_of(&index, now, now_path, paths)?;
+    links.truncate(limits.max_results);
+    let spine = spine(&index, paths)?;
+    let mut included = Vec::new();
+    for path in &arguments.include {
+        included.extend(
+            first_found(&index, &paths.meanings(path.as_str(), None))?
+                .or(index.find(path.as_str())?),
+        );
+    }
+    let most = arguments.max_sources.map_or(MAX_SOURCES, Bounded::get);
+    let chosen = choose(now, &spine, &links, &included, most);
+    sources(&index, &chosen, limits).await
+}
+
+/// The notes to return, in order. Where they are more than `most`, links go first, then the spine: what was asked for stays.
+fn choose(
+    now: DocumentRef,
+    spine: &[DocumentRef],
+    links: &[DocumentRef],
+    included: &[DocumentRef],
+    most: usize,
+) -> Vec<DocumentRef> {
+    let mut kept = HashSet::from([now]);
+    for document in included.iter().chain(spine).chain(links) {
+        if kept.len() < most {
+            kept.insert(*document);
+        }
+    }
+    let mut chosen = Vec::with_capacity(kept.len());
+    for document in std::iter::once(&now)
+        .chain(spine)
+        .chain(links)
+        .chain(included)
+    {
+        if kept.remove(document) {
+            chosen.push(*document);
+        }
+    }
+    chosen
+}
+
+fn spine(index: &Index, paths: BridgePaths) -> Result<Vec<DocumentRef>, Error> {
+    let mut spine = Vec::new();
+    for path in [ARCHITECTURE].iter().chain(&NAMED_CONTRACTS) {
+        spine.extend(index.find(paths.resolve(path))?);
+    }
+    let mut others = Vec::new();
+    for segment in index.segments() {
+        for document in index.paths(segment)?.with_prefix(paths.resolve(CONTRACTS)) {
+            let document = DocumentRef { segment, document };
+            let path = index.path(document)?;
+            let name = path
+                .get(paths.resolve(CONTRACTS).len()..)
+                .unwrap_or_default();
+            if index.is_live(document)
+                && !name.contains('/')
+                && name.to_ascii_lowercase().ends_with(".md")
+                && !spine.contains(&document)
+            {
+                others.push((path, document));
+            }
+        }
+    }
+    others.sort();
+    spine.extend(others.into_iter().map(|(_, document)| document));
+    spine.extend(index.find(paths.resolve(DECISIONS))?);
+    Ok(spine)
+}
+
+/// The notes that `now` links to, in the order of the links, each once.
+fn links_of(
+    index: &Index,
+    now: DocumentRef,
+    path: &str,
+    paths: BridgePaths,
+) -> Result<Vec<DocumentRef>, Error> {
+    let mut links: Vec<Link> = Vec::new();
+    for page in index.record_pages(now.segment)? {
+        if let Some((_, record)) = page?.0.find(path)? {
+            links = record.links;
+            break;
+        }
+    }
+    let folder = path.rsplit_once('/').map(|(folder, _)| folder);
+    let mut found = Vec::new();
+    for link in links.iter().filter(|link| !link.target.is_empty()) {
+        let document = match first_found(index, &paths.meanings(&link.target, folder))? {
+            None => only_note_named(index, &link.target, paths)?,
+            some => some,
+        };
+        found.extend(document.filter(|document| !found.contains(document)));
+    }
+    Ok(found)
+}
+
+fn first_found(index: &Index, paths: &[VaultPath]) -> Result<Option<DocumentRef>, Error> {
+    for path in paths {
+        if let Some(found) = index.find(path.as_str())? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// The note that a link without folders means, as in Obsidian, if just one note has that name.
+fn only_note_named(
+    index: &Index,
+    link: &str,
+    paths: BridgePaths,
+) -> Result<Option<DocumentRef>, Error> {
+    if link.contains('/') {
+        return Ok(None);
+    }
+    let mut name = fold::fold(link.trim());
+    if !name.ends_with(".md") {
+        name.push_str(".md");
+    }
+    let mut found = None;
+    for segment in index.segments() {
+        let names = index.names(segment)?;
+        for document in names.holding(name.as_bytes()) {
+            let document = DocumentRef { segment, document };
+            if names.get(document.document) == Some(name.as_bytes())
+                && index.is_live(document)
+                && index.path(document)?.starts_with(paths.folder())
+            {
+                if found.is_some() {
+                    return Ok(None);
+                }
+                found = Some(document);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The chosen notes, whole; those over the limits are left out, except `now.md`, which is the first.
+async fn sources(
+    index: &Index,
+    chosen: &[DocumentRef],
+    limits: &Limits,
+) -> Result<Vec<Source>, Error> {
+    let mut fitting = Vec::with_capacity(chosen.len());
+    let mut total = 0;
+    for (position, document) in chosen.iter().enumerate() {
+        let bytes = index.span(*document)?.length as usize;
+        if bytes <= limits.max_bytes && total + bytes <= limits.max_response_bytes {
+            total += bytes;
+            fitting.push(*document);
+        } else if position == 0 {
+            let path = index.path(*document)?;
+            return Err(Error::new(
+                Code::TooLarge,
+                "note_too_large",
+                format!(
+                    "{path} has {bytes} bytes; at most {} are read",
+                    limits.max_bytes
+                ),
+            )
+            .with("path", path));
+        }
+    }
+    let texts = index.texts(&fitting).await?;
+    fitting
+        .iter()
+        .zip(texts)
+        .map(|(document, text)| Ok(source(index.path(*document)?, &text)))
+        .collect()
+}
+
+fn source(path: String, text: &Bytes) -> Source {
+    let sha256 = Sha256::digest(text)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Source {
+        path,
+        bytes: text.len(),
+        sha256,
+        content: String::from_utf8_lossy(text).into_owned(),
+    }
+}

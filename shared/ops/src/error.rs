@@ -1,0 +1,134 @@
+//! The one error of all operations. It knows nothing of HTTP: each door renders it in its own shape.
+
+use atlas_mirror::MirrorError;
+use atlas_segment::FormatError;
+use serde_json::{Map, Value};
+
+/// The class of an error: what kind of thing the caller should do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// The call is wrong as it stands; change it.
+    BadRequest,
+    /// There is no such thing; look for what there is.
+    NotFound,
+    /// More than the limits allow; ask for less.
+    TooLarge,
+    /// Not now; the same call may succeed later.
+    Unavailable,
+    /// A fault that the caller cannot mend; the log has the details.
+    Internal,
+}
+
+impl Code {
+    /// The code as clients see it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BadRequest => "BAD_REQUEST",
+            Self::NotFound => "NOT_FOUND",
+            Self::TooLarge => "TOO_LARGE",
+            Self::Unavailable => "UNAVAILABLE",
+            Self::Internal => "INTERNAL",
+        }
+    }
+}
+
+/// An operation's error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// The class.
+    pub code: Code,
+    /// What the caller is told.
+    pub message: String,
+    /// Facts for programs; `reason` is the finer code of the domain.
+    pub details: Map<String, Value>,
+    /// What only the operator is told: keys of the store, damage.
+    pub internal: Option<String>,
+}
+
+impl Error {
+    /// An error of class `code` and finer `reason`.
+    pub fn new(code: Code, reason: &str, message: impl Into<String>) -> Self {
+        let details = Map::from_iter([("reason".to_owned(), Value::from(reason))]);
+        Self {
+            code,
+            message: message.into(),
+            details,
+            internal: None,
+        }
+    }
+
+    /// A call that is wrong as it stands.
+    pub fn bad_request(reason: &str, message: impl Into<String>) -> Self {
+        Self::new(Code::BadRequest, reason, message)
+    }
+
+    /// Something that is not there.
+    pub fn not_found(reason: &str, message: impl Into<String>) -> Self {
+        Self::new(Code::NotFound, reason, message)
+    }
+
+    /// Adds a fact for programs.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The finer code.
+    pub fn reason(&self) -> &str {
+        self.details
+            .get("reason")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    fn internal(message: &str, cause: &impl ToString) -> Self {
+        Self {
+            internal: Some(cause.to_string()),
+            ..Self::new(Code::Internal, "internal", message)
+        }
+    }
+}
+
+impl From<MirrorError> for Error {
+    fn from(error: MirrorError) -> Self {
+        match &error {
+            MirrorError::NotPublished { .. } => Self {
+                internal: Some(error.to_string()),
+                ..Self::not_found(
+                    "vault_not_published",
+                    "the vault is not published yet: run `atlas sync`",
+                )
+            },
+            MirrorError::Unavailable { .. } | MirrorError::Contended | MirrorError::Gone { .. } => {
+                Self {
+                    internal: Some(error.to_string()),
+                    ..Self::new(
+                        Code::Unavailable,
+                        "store_unavailable",
+                        "the store does not answer; try again in a few seconds",
+                    )
+                    .with("retry_after_seconds", 2)
+                }
+            }
+            MirrorError::Damaged { .. } | MirrorError::Newer { .. } => Self::internal(
+                "the published index cannot be read; its operator must look at the log and publish again",
+                &error,
+            ),
+            _ => Self::internal(
+                "the store refused the request; its operator must look at the log",
+                &error,
+            ),
+        }
+    }
+}
+
+impl From<FormatError> for Error {
+    fn from(error: FormatError) -> Self {
+        Self::internal(
+            "the published index cannot be read; its operator must look at the log and publish again",
+            &error,
+        )
+    }
+}

@@ -1,0 +1,309 @@
+//! The index of a snapshot: the sections of every segment that a query needs, fetched in one wave.
+
+use std::sync::Arc;
+
+use atlas_mirror::Snapshot;
+use atlas_segment::headings::Headings;
+use atlas_segment::paths::{Names, Paths};
+use atlas_segment::record::RecordPage;
+use atlas_segment::text::{TextBlocks, TextStarts};
+use atlas_segment::trigram::candidates;
+use atlas_segment::{Layout, Part, PartRef, Probe, TextSpan};
+use bytes::Bytes;
+
+use crate::error::Error;
+
+/// A document of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct DocumentRef {
+    /// Index of its segment in the manifest.
+    pub(crate) segment: usize,
+    /// Its id in the segment.
+    pub(crate) document: u32,
+}
+
+/// What to fetch beside paths and text tables.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Want<'a> {
+    /// The names and headings.
+    pub(crate) names_and_headings: bool,
+    /// The postings for these.
+    pub(crate) probe: Option<&'a Probe>,
+    /// The pages that hold the records of these paths.
+    pub(crate) records: &'a [String],
+}
+
+/// The fetched sections.
+pub(crate) struct Index {
+    snapshot: Arc<Snapshot>,
+    segments: Vec<Segment>,
+}
+
+struct Segment {
+    paths: Arc<Part>,
+    text_blocks: Arc<Part>,
+    text_starts: Arc<Part>,
+    names_and_headings: Option<(Arc<Part>, Arc<Part>)>,
+    trigram_pages: Vec<Arc<Part>>,
+    record_pages: Vec<(Arc<Part>, u32)>,
+}
+
+impl Index {
+    pub(crate) async fn fetch(snapshot: Arc<Snapshot>, want: Want<'_>) -> Result<Self, Error> {
+        let mut wave = Wave::default();
+        let mut plans = Vec::new();
+        for (segment, entry) in snapshot.segments().iter().enumerate() {
+            let layout = &entry.layout;
+            let mut add = |part| wave.add(segment, part);
+            let paths = add(layout.paths()?);
+            let text_blocks = add(layout.text_blocks()?);
+            let text_starts = add(layout.text_starts()?);
+            let names_and_headings = match want.names_and_headings {
+                true => Some((add(layout.names()?), add(layout.headings()?))),
+                false => None,
+            };
+            let trigram_pages = match want.probe {
+                Some(probe) => layout
+                    .trigram_pages(probe)?
+                    .into_iter()
+                    .map(&mut add)
+                    .collect(),
+                None => Vec::new(),
+            };
+            let mut record_pages = Vec::new();
+            for path in want.records {
+                if let Some((part, first)) =
+                    layout.record_page(path)?.filter(|_| layout.may_hold(path))
+                {
+                    record_pages.push((add(part), first));
+                }
+            }
+            plans.push((
+                paths,
+                text_blocks,
+                text_starts,
+                names_and_headings,
+                trigram_pages,
+                record_pages,
+            ));
+        }
+        let fetched = wave.fetch(&snapshot).await?;
+        let mut segments = Vec::with_capacity(plans.len());
+        for (paths, text_blocks, text_starts, names_and_headings, trigram_pages, record_pages) in
+            plans
+        {
+            segments.push(Segment {
+                paths: fetched.get(paths)?,
+                text_blocks: fetched.get(text_blocks)?,
+                text_starts: fetched.get(text_starts)?,
+                names_and_headings: match names_and_headings {
+                    Some((names, headings)) => Some((fetched.get(names)?, fetched.get(headings)?)),
+                    None => None,
+                },
+                trigram_pages: trigram_pages
+                    .into_iter()
+                    .map(|slot| fetched.get(slot))
+                    .collect::<Result<_, _>>()?,
+                record_pages: record_pages
+                    .into_iter()
+                    .map(|(slot, first)| Ok((fetched.get(slot)?, first)))
+                    .collect::<Result<_, Error>>()?,
+            });
+        }
+        Ok(Self { snapshot, segments })
+    }
+
+    /// The segments' indexes.
+    pub(crate) fn segments(&self) -> std::ops::Range<usize> {
+        0..self.segments.len()
+    }
+
+    fn segment(&self, index: usize) -> Result<&Segment, Error> {
+        self.segments
+            .get(index)
+            .ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a segment is missing"))
+    }
+
+    pub(crate) fn layout(&self, segment: usize) -> Result<&Layout, Error> {
+        let entry = self.snapshot.segments().get(segment);
+        entry
+            .map(|entry| &entry.layout)
+            .ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a segment is missing"))
+    }
+
+    pub(crate) fn paths(&self, segment: usize) -> Result<&Paths, Error> {
+        Ok(self.segment(segment)?.paths.paths()?)
+    }
+
+    pub(crate) fn names(&self, segment: usize) -> Result<&Names, Error> {
+        match &self.segment(segment)?.names_and_headings {
+            Some((names, _)) => Ok(names.names()?),
+            None => Err(Error::new(
+                crate::Code::Internal,
+                "internal",
+                "the names were not fetched",
+            )),
+        }
+    }
+
+    pub(crate) fn headings(&self, segment: usize) -> Result<&Headings, Error> {
+        match &self.segment(segment)?.names_and_headings {
+            Some((_, headings)) => Ok(headings.headings()?),
+            None => Err(Error::new(
+                crate::Code::Internal,
+                "internal",
+                "the headings were not fetched",
+            )),
+        }
+    }
+
+    fn text_starts(&self, segment: usize) -> Result<&TextStarts, Error> {
+        Ok(self.segment(segment)?.text_starts.text_starts()?)
+    }
+
+    fn text_blocks(&self, segment: usize) -> Result<&TextBlocks, Error> {
+        Ok(self.segment(segment)?.text_blocks.text_blocks()?)
+    }
+
+    /// The documents of `segment` that the fetched postings allow for `probe`, ascending; dead ones among them.
+    pub(crate) fn candidates(&self, segment: usize, probe: &Probe) -> Result<Vec<u32>, Error> {
+        let pages = &self.segment(segment)?.trigram_pages;
+        let universe = self.layout(segment)?.documents;
+        Ok(candidates(
+            probe,
+            pages.iter().filter_map(|page| page.trigram_page().ok()),
+            universe,
+        ))
+    }
+
+    pub(crate) fn is_live(&self, document: DocumentRef) -> bool {
+        self.snapshot.is_live(document.segment, document.document)
+    }
+
+    /// The live document at `path`.
+    pub(crate) fn find(&self, path: &str) -> Result<Option<DocumentRef>, Error> {
+        for segment in self.segments() {
+            let found = self
+                .paths(segment)?
+                .get(path)
+                .map(|document| DocumentRef { segment, document });
+            if let Some(found) = found.filter(|found| self.is_live(*found)) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether any live document's path begins with `prefix`.
+    pub(crate) fn has_prefix(&self, prefix: &str) -> Result<bool, Error> {
+        for segment in self.segments() {
+            if self
+                .paths(segment)?
+                .with_prefix(prefix)
+                .any(|document| self.is_live(DocumentRef { segment, document }))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    pub(crate) fn path(&self, document: DocumentRef) -> Result<String, Error> {
+        Ok(self.paths(document.segment)?.path(document.document)?)
+    }
+
+    /// Where the text of `document` is; its length is the document's if it has any.
+    pub(crate) fn span(&self, document: DocumentRef) -> Result<TextSpan, Error> {
+        Ok(self
+            .text_starts(document.segment)?
+            .span(document.document)
+            .unwrap_or_default())
+    }
+
+    /// The fetched record pages of `segment` and the id of each one's first document.
+    pub(crate) fn record_pages(
+        &self,
+        segment: usize,
+    ) -> Result<impl Iterator<Item = Result<(&RecordPage, u32), Error>>, Error> {
+        let pages = self.segment(segment)?.record_pages.iter();
+        Ok(pages.map(|(page, first)| Ok((page.record_page()?, *first))))
+    }
+
+    /// The texts of `documents`, in one wave.
+    pub(crate) async fn texts(&self, documents: &[DocumentRef]) -> Result<Vec<Bytes>, Error> {
+        let mut spans = Vec::with_capacity(documents.len());
+        for document in documents {
+            spans.push((
+                document.segment,
+                self.text_blocks(document.segment)?,
+                self.span(*document)?,
+            ));
+        }
+        texts(&self.snapshot, &spans).await
+    }
+}
+
+/// The texts at `spans` (segment, its block table, span), in one wave.
+pub(crate) async fn texts(
+    snapshot: &Snapshot,
+    spans: &[(usize, &TextBlocks, TextSpan)],
+) -> Result<Vec<Bytes>, Error> {
+    let mut wave = Wave::default();
+    let mut slots = Vec::with_capacity(spans.len());
+    for (segment, blocks, span) in spans {
+        let Some(entry) = snapshot.segments().get(*segment) else {
+            continue;
+        };
+        let parts = blocks.parts(&entry.layout, *span)?;
+        slots.push(
+            parts
+                .into_iter()
+                .map(|part| wave.add(*segment, part))
+                .collect::<Vec<_>>(),
+        );
+    }
+    let fetched = wave.fetch(snapshot).await?;
+    let mut texts = Vec::with_capacity(spans.len());
+    for ((_, blocks, span), slots) in spans.iter().zip(slots) {
+        let parts: Vec<Arc<Part>> = slots
+            .into_iter()
+            .map(|slot| fetched.get(slot))
+            .collect::<Result<_, _>>()?;
+        texts.push(blocks.cut(*span, parts.iter().map(AsRef::as_ref))?);
+    }
+    Ok(texts)
+}
+
+/// Parts to fetch together.
+#[derive(Default)]
+pub(crate) struct Wave(Vec<(usize, PartRef)>);
+
+/// Where a part of a wave will be.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot(usize);
+
+impl Wave {
+    pub(crate) fn add(&mut self, segment: usize, part: PartRef) -> Slot {
+        self.0.push((segment, part));
+        Slot(self.0.len() - 1)
+    }
+
+    pub(crate) async fn fetch(self, snapshot: &Snapshot) -> Result<Fetched, Error> {
+        Ok(Fetched(snapshot.load(&self.0).await?))
+    }
+}
+
+/// The parts of a wave.
+pub(crate) struct Fetched(Vec<Arc<Part>>);
+
+impl Fetched {
+    pub(crate) fn get(&self, slot: Slot) -> Result<Arc<Part>, Error> {
+        self.0.get(slot.0).cloned().ok_or_else(|| {
+            Error::new(
+                crate::Code::Internal,
+                "internal",
+                "a fetched part is missing",
+            )
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! The operations that agents call. Each is one type in one file with its arguments, its result and
+//! what it needs; REST, the command line and every later door are ways to the same [`dispatch`].
+//!
+//! # Layout
+//!
+//! - [`operation`]: what an operation is; [`registry`]: which there are, and dispatch
+//! - [`atlas`]: what operations run on: vaults, limits
+//! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
+//! - `index`: fetching what a query needs in one wave; `notes`: notes by known paths; `excerpt`: quotes;
+//!   `bridge_paths`: the paths of the Atlas Local Bridge
+//! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
+//!   [`read_note`], [`list_notes`]
+
+pub mod arguments;
+pub mod atlas;
+mod bridge_paths;
+pub mod context_current;
+pub mod error;
+mod excerpt;
+pub mod find;
+pub mod health;
+mod index;
+pub mod list_notes;
+mod notes;
+pub mod operation;
+pub mod query;
+pub mod read_note;
+pub mod registry;
+
+pub use atlas::{Atlas, Limits, Vault};
+pub use error::{Code, Error};
+pub use operation::{Answer, Context, Info, Operation, Scope};
+pub use registry::{Call, dispatch, operation, operations};
+pub use schemars;

@@ -1,0 +1,71 @@
+//! Documents by paths that are known beforehand: their record pages in one wave, their texts in the next.
+
+use std::sync::Arc;
+
+use atlas_mirror::Snapshot;
+use atlas_segment::{Part, Record};
+use bytes::Bytes;
+
+use crate::error::Error;
+use crate::index::{Wave, texts};
+
+/// A document's record and text.
+pub(crate) struct Found {
+    pub(crate) record: Record,
+    pub(crate) text: Bytes,
+    /// The generation that wrote this version.
+    pub(crate) generation: u64,
+}
+
+/// The live document at `path`; its text is left out when `wanted` says so.
+pub(crate) async fn find(
+    snapshot: &Snapshot,
+    path: &str,
+    wanted: impl Fn(&Record) -> bool,
+) -> Result<Option<Found>, Error> {
+    let mut wave = Wave::default();
+    let mut pages = Vec::new();
+    for (segment, entry) in snapshot.segments().iter().enumerate() {
+        if let Some((page, first)) = entry
+            .layout
+            .record_page(path)?
+            .filter(|_| entry.layout.may_hold(path))
+        {
+            pages.push((
+                segment,
+                first,
+                wave.add(segment, page),
+                wave.add(segment, entry.layout.text_blocks()?),
+            ));
+        }
+    }
+    let fetched = wave.fetch(snapshot).await?;
+    for (segment, first, page, blocks) in pages {
+        let page: Arc<Part> = fetched.get(page)?;
+        let Some((index, record)) = page.record_page()?.find(path)? else {
+            continue;
+        };
+        if !snapshot.is_live(segment, first.saturating_add(index as u32)) {
+            continue;
+        }
+        let generation = match (record.generation, snapshot.segments().get(segment)) {
+            (0, Some(entry)) => entry.generation,
+            (generation, _) => generation,
+        };
+        let text = if wanted(&record) {
+            let blocks: Arc<Part> = fetched.get(blocks)?;
+            texts(snapshot, &[(segment, blocks.text_blocks()?, record.text)])
+                .await?
+                .pop()
+                .unwrap_or_default()
+        } else {
+            Bytes::new()
+        };
+        return Ok(Some(Found {
+            record,
+            text,
+            generation,
+        }));
+    }
+    Ok(None)
+}

@@ -1,0 +1,89 @@
+//! What an operation is.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use atlas_mirror::Snapshot;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::atlas::{Limits, Vault};
+use crate::error::Error;
+
+/// A right that a caller can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub enum Scope {
+    /// See what is in a vault.
+    #[serde(rename = "read:vault")]
+    ReadVault,
+}
+
+/// What is known of an operation without running it.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// The name that doors and tokens know it by.
+    pub name: &'static str,
+    /// A few words for people.
+    pub title: &'static str,
+    /// What it does and when to use it, for people and agents.
+    pub description: &'static str,
+    /// The rights that a caller needs.
+    pub scopes: &'static [Scope],
+    /// Whether it can destroy what a person wrote.
+    pub destructive: bool,
+}
+
+/// One operation: its arguments, its result, and how to come from one to the other.
+pub trait Operation {
+    /// What is known of it.
+    const INFO: Info;
+    /// Its arguments. Unknown fields are refused.
+    type Arguments: DeserializeOwned + JsonSchema + Send + Sync;
+    /// Its result.
+    type Output: Serialize + JsonSchema + Send;
+
+    /// Runs it.
+    fn run(
+        context: &Context<'_>,
+        arguments: Self::Arguments,
+    ) -> impl Future<Output = Result<Answer<Self::Output>, Error>> + Send;
+}
+
+/// A result and the generation of the vault that it was read from or made.
+#[derive(Clone, Debug)]
+pub struct Answer<T> {
+    /// The result.
+    pub value: T,
+    /// The generation; none if the vault was not looked at.
+    pub generation: Option<u64>,
+}
+
+/// What one call runs in.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The vault that the call is for.
+    pub vault: &'a Vault,
+    /// How much it may read and return.
+    pub limits: &'a Limits,
+    /// When it was made.
+    pub now: Timestamp,
+}
+
+impl Context<'_> {
+    /// Runs a query on the newest generation. The query may run more than once: it starts on the generation that is
+    /// at hand while the store is asked for a newer one.
+    pub async fn read<T, Q, F>(&self, query: Q) -> Result<Answer<T>, Error>
+    where
+        Q: Fn(Arc<Snapshot>) -> F + Send + Sync,
+        F: Future<Output = Result<T, Error>> + Send,
+        T: Send,
+    {
+        let (value, snapshot) = self.vault.mirror.read(query).await?;
+        Ok(Answer {
+            value,
+            generation: Some(snapshot.generation()),
+        })
+    }
+}

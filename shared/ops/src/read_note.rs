@@ -1,0 +1,187 @@
+//! `read_note`: one note's text and properties.
+
+use atlas_segment::Kind;
+use atlas_vault::VaultPath;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::arguments::Text;
+use crate::error::Error;
+use crate::notes;
+use crate::operation::{Answer, Context, Info, Operation, Scope};
+
+/// The operation.
+pub struct ReadNote;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ReadNoteRequest")]
+pub struct Arguments {
+    /// Its path from the root of the vault, with its extension.
+    path: Text<1024>,
+    /// The byte to begin at: 0, or the `next_offset` of the page before.
+    #[serde(default)]
+    offset: u64,
+}
+
+/// The note.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ReadNoteResponse")]
+pub struct Output {
+    /// Its path.
+    path: String,
+    /// Its text, or the page of it that was asked for.
+    content: String,
+    /// Its properties; null if it has none or they cannot be read.
+    frontmatter: Option<Map<String, Value>>,
+    /// Its size in bytes.
+    bytes: u64,
+    /// SHA-256 of its bytes, in hex.
+    sha256: String,
+    /// The generation that wrote this version.
+    generation: u64,
+    /// Where the next page begins; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u64>,
+    /// True if the note is not UTF-8: what could not be decoded is shown as U+FFFD.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lossy: bool,
+}
+
+impl Operation for ReadNote {
+    const INFO: Info = Info {
+        name: "read_note",
+        title: "Read a note",
+        description: "Returns the text and properties of the note at a path. A long note comes in pages: call again with next_offset.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = VaultPath::parse(arguments.path.as_str())
+            .map_err(|error| Error::bad_request("path_invalid", error.to_string()))?;
+        let path = path.as_str();
+        let missing = || {
+            Error::not_found("note_not_found", format!("there is no note at {path}"))
+                .with("path", path)
+        };
+        let answer = context
+            .read(|snapshot| async move {
+                let found = notes::find(&snapshot, path, |record| has_text(record.kind)).await?;
+                found
+                    .filter(|found| has_text(found.record.kind))
+                    .ok_or_else(missing)
+            })
+            .await?;
+        let found = answer.value;
+        let page = page(&found.text, arguments.offset, context.limits.max_bytes)?;
+        let output = Output {
+            path: found.record.path,
+            content: page.content,
+            frontmatter: atlas_vault::parse(&String::from_utf8_lossy(&found.text))
+                .frontmatter
+                .and_then(|frontmatter| frontmatter.properties.ok()),
+            bytes: found.record.bytes,
+            sha256: found
+                .record
+                .sha256
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+            generation: found.generation,
+            next_offset: page.next,
+            lossy: page.lossy,
+        };
+        Ok(Answer {
+            value: output,
+            generation: answer.generation,
+        })
+    }
+}
+
+const fn has_text(kind: Kind) -> bool {
+    matches!(kind, Kind::Note | Kind::Text)
+}
+
+struct Page {
+    content: String,
+    next: Option<u64>,
+    lossy: bool,
+}
+
+/// The page of at most `limit` bytes that begins at `offset`; it does not cut a character in two.
+fn page(text: &[u8], offset: u64, limit: usize) -> Result<Page, Error> {
+    let beyond = || {
+        Error::bad_request(
+            "offset_invalid",
+            format!("offset: the note has {} bytes", text.len()),
+        )
+        .with("bytes", text.len())
+    };
+    let rest = usize::try_from(offset)
+        .ok()
+        .and_then(|offset| text.get(offset..))
+        .ok_or_else(beyond)?;
+    let is_boundary = |at: usize| rest.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
+    let end = if rest.len() <= limit {
+        rest.len()
+    } else {
+        (limit.saturating_sub(3)..=limit)
+            .rev()
+            .find(|at| is_boundary(*at))
+            .unwrap_or(limit)
+    };
+    let bytes = rest.get(..end.max(1).min(rest.len())).unwrap_or_default();
+    let content = String::from_utf8_lossy(bytes);
+    Ok(Page {
+        next: (bytes.len() < rest.len()).then_some(offset + bytes.len() as u64),
+        lossy: matches!(content, std::borrow::Cow::Owned(_)),
+        content: content.into_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_pages_of_a_note_are_the_note(text in "\\PC{0,60}", limit in 4usize..20) {
+            let (mut whole, mut offset) = (String::new(), Some(0));
+            while let Some(at) = offset {
+                let page = page(text.as_bytes(), at, limit).unwrap();
+                prop_assert!(page.content.len() <= limit && !page.lossy);
+                whole.push_str(&page.content);
+                offset = page.next;
+            }
+            prop_assert_eq!(whole, text);
+        }
+
+        #[test]
+        fn the_pages_of_any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..60), limit in 1usize..20) {
+            let mut offset = Some(0);
+            while let Some(at) = offset {
+                let page = page(&bytes, at, limit).unwrap();
+                prop_assert!(page.next.is_none_or(|next| next > at));
+                offset = page.next;
+            }
+        }
+    }
+
+    #[test]
+    fn an_offset_past_the_end_is_refused() {
+        assert!(page(b"text", 4, 10).is_ok());
+        assert_eq!(
+            page(b"text", 5, 10)
+                .err()
+                .map(|error| error.reason().to_owned())
+                .as_deref(),
+            Some("offset_invalid")
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! The HTTP door. It turns requests into calls of operations and their answers into responses, the same
+//! on Lambda, under `cargo lambda watch` and in `atlas serve`. It has no logic of the operations' own.
+//!
+//! # Layout
+//!
+//! - [`settings`]: what a deployment sets, from the environment that a binary passes in
+//! - [`state`]: what handlers share
+//! - [`routes`]: routes of operations, and what every service has: `/health`, `/openapi.json`, errors for what is no route
+//! - [`request`]: bodies and paths, within limits; [`response`]: answers and errors as HTTP
+//! - [`openapi`]: the description of the routes; [`telemetry`]: one log line a request
+//! - [`lambda`]: running routes as a Lambda function; [`server`]: as a server
+
+pub mod lambda;
+pub mod openapi;
+pub mod request;
+pub mod response;
+pub mod routes;
+pub mod server;
+pub mod settings;
+pub mod state;
+pub mod telemetry;
+
+pub use routes::Routes;
+pub use settings::{Settings, SettingsError};
+pub use state::App;

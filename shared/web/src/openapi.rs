@@ -1,0 +1,196 @@
+//! The OpenAPI document: made from the routes and from the operations' own types.
+
+use atlas_ops::schemars::SchemaGenerator;
+use atlas_ops::schemars::generate::SchemaSettings;
+use atlas_ops::{operation, registry};
+use serde_json::{Map, Value, json};
+use utoipa::openapi::path::{OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::{
+    ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required,
+    ResponseBuilder,
+};
+
+/// A route, as the document shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    path: &'static str,
+    post: bool,
+    operation: &'static str,
+    parameters: &'static [RouteParameter],
+}
+
+/// A parameter of a route.
+#[derive(Clone, Copy, Debug)]
+pub struct RouteParameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is a part of the path rather than of the query.
+    pub in_path: bool,
+    /// What it means.
+    pub description: &'static str,
+}
+
+impl Route {
+    /// A route that takes arguments as a JSON body.
+    pub const fn post(path: &'static str, operation: &'static str) -> Self {
+        Self {
+            path,
+            post: true,
+            operation,
+            parameters: &[],
+        }
+    }
+
+    /// A route that takes parameters only.
+    pub const fn get(path: &'static str, operation: &'static str) -> Self {
+        Self {
+            path,
+            post: false,
+            operation,
+            parameters: &[],
+        }
+    }
+
+    /// The same with parameters.
+    #[must_use]
+    pub const fn with(self, parameters: &'static [RouteParameter]) -> Self {
+        Self { parameters, ..self }
+    }
+}
+
+const SCHEMAS: &str = "/components/schemas";
+
+/// The document that describes `routes`.
+pub fn document(routes: &[Route]) -> Value {
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = SCHEMAS.into());
+    let mut requests = settings.clone().into_generator();
+    let mut responses = settings.for_serialize().into_generator();
+    let mut paths = PathsBuilder::new();
+    for route in routes {
+        let Some(entry) = operation(route.operation) else {
+            continue;
+        };
+        paths = paths.path(
+            route.path,
+            path_item(route, entry, &mut requests, &mut responses),
+        );
+    }
+    let info = InfoBuilder::new()
+        .title("Atlas Mirror")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(
+            "A markdown vault, mirrored in an object store, for agents.",
+        ))
+        .build();
+    let document = OpenApiBuilder::new()
+        .info(info)
+        .paths(paths.build())
+        .build();
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    let mut schemas: Map<String, Value> = requests.take_definitions(true);
+    schemas.extend(responses.take_definitions(true));
+    schemas.insert("Error".to_owned(), error_schema());
+    if let Some(document) = document.as_object_mut() {
+        document.insert("components".to_owned(), json!({ "schemas": schemas }));
+    }
+    document
+}
+
+fn path_item(
+    route: &Route,
+    entry: &registry::Entry,
+    requests: &mut SchemaGenerator,
+    responses: &mut SchemaGenerator,
+) -> PathItem {
+    let mut operation = OperationBuilder::new()
+        .operation_id(Some(entry.info.name))
+        .summary(Some(entry.info.title))
+        .description(Some(entry.info.description))
+        .parameters(Some(route.parameters.iter().map(parameter)))
+        .response(
+            "200",
+            ResponseBuilder::new()
+                .description("The answer.")
+                .content("application/json", content(&(entry.output)(responses)))
+                .build(),
+        )
+        .response(
+            "default",
+            ResponseBuilder::new()
+                .description("An error.")
+                .content("application/json", reference("Error"))
+                .build(),
+        );
+    let arguments = (entry.arguments)(requests);
+    if route.post {
+        operation = operation.request_body(Some(
+            RequestBodyBuilder::new()
+                .required(Some(Required::True))
+                .content("application/json", content(&arguments))
+                .build(),
+        ));
+    }
+    PathItem::new(
+        if route.post {
+            HttpMethod::Post
+        } else {
+            HttpMethod::Get
+        },
+        operation.build(),
+    )
+}
+
+fn parameter(parameter: &RouteParameter) -> Parameter {
+    ParameterBuilder::new()
+        .name(parameter.name)
+        .parameter_in(if parameter.in_path {
+            ParameterIn::Path
+        } else {
+            ParameterIn::Query
+        })
+        .required(if parameter.in_path {
+            Required::True
+        } else {
+            Required::False
+        })
+        .description(Some(parameter.description))
+        .schema(Some(utoipa::openapi::Object::with_type(
+            utoipa::openapi::Type::String,
+        )))
+        .build()
+}
+
+/// The content whose schema the generator collected under the name that `schema` refers to.
+fn content(schema: &atlas_ops::schemars::Schema) -> utoipa::openapi::Content {
+    let name = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|reference| reference.rsplit('/').next());
+    reference(name.unwrap_or_default())
+}
+
+fn reference(name: &str) -> utoipa::openapi::Content {
+    ContentBuilder::new()
+        .schema(Some(Ref::from_schema_name(name)))
+        .build()
+}
+
+fn error_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["code", "message", "details"],
+                "properties": {
+                    "code": { "type": "string", "description": "The class of the error, for example BAD_REQUEST or NOT_FOUND." },
+                    "message": { "type": "string" },
+                    "details": { "type": "object", "properties": { "reason": { "type": "string" } } }
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,119 @@
+//! Bodies and paths of requests, within limits.
+
+use atlas_ops::{Code, Error};
+use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, Uri};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+
+/// Most bytes of a body.
+pub const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// The JSON object in `body`; an empty body is an empty object. Nesting deeper than 128 is refused.
+///
+/// # Errors
+/// When it is too large, is not said to be JSON, or is not.
+pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
+    let bytes = match Limited::new(body, MAX_BODY_BYTES).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            return Err(Error::new(
+                Code::TooLarge,
+                "body_too_large",
+                format!("the body has more than {MAX_BODY_BYTES} bytes"),
+            ));
+        }
+        Err(_) => {
+            return Err(Error::bad_request(
+                "body_unreadable",
+                "the body was cut short",
+            ));
+        }
+    };
+    if bytes.is_empty() {
+        return Ok(Value::Object(serde_json::Map::new()));
+    }
+    // A page on another site can make a browser send anything but this without asking first.
+    if !is_json(headers) {
+        return Err(Error::bad_request(
+            "content_type_invalid",
+            "send the body as JSON, with the header `Content-Type: application/json`",
+        ));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Error::bad_request("json_invalid", format!("the body is not JSON: {error}"))
+    })
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = value
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    essence == "application/json" || essence.ends_with("+json")
+}
+
+/// The part of the path after `prefix`, percent-decoded once.
+///
+/// # Errors
+/// When it is not UTF-8.
+pub fn path_after(uri: &Uri, prefix: &str) -> Result<String, Error> {
+    decode(uri.path().strip_prefix(prefix).unwrap_or_default())
+}
+
+/// The query's parameters, decoded.
+///
+/// # Errors
+/// When one is not UTF-8, or stands there twice.
+pub fn parameters(uri: &Uri) -> Result<serde_json::Map<String, Value>, Error> {
+    let mut parameters = serde_json::Map::new();
+    for pair in uri
+        .query()
+        .unwrap_or_default()
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+    {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (name, value) = (
+            decode(&name.replace('+', " "))?,
+            decode(&value.replace('+', " "))?,
+        );
+        if parameters
+            .insert(name.clone(), Value::from(value))
+            .is_some()
+        {
+            return Err(Error::bad_request(
+                "validation_error",
+                format!("{name} is given twice"),
+            ));
+        }
+    }
+    Ok(parameters)
+}
+
+/// Turns the text of parameter `name` into a number where it is one, so that it decodes as one.
+pub fn number(parameters: &mut serde_json::Map<String, Value>, name: &str) {
+    if let Some(value) = parameters.get_mut(name)
+        && let Some(number) = value.as_str().and_then(|text| text.parse::<u64>().ok())
+    {
+        *value = Value::from(number);
+    }
+}
+
+fn decode(text: &str) -> Result<String, Error> {
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded.map(std::borrow::Cow::into_owned).map_err(|_| {
+        Error::bad_request(
+            "path_invalid",
+            "a percent-encoded part of the URL is not UTF-8",
+        )
+    })
+}

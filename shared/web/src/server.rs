@@ -1,0 +1,88 @@
+//! Running routes as a server: for people who host it themselves, and for trying it out.
+
+use std::net::SocketAddr;
+
+use tokio::net::TcpListener;
+
+use crate::routes::Routes;
+use crate::settings::{Auth, Settings, SettingsError};
+use crate::state::App;
+
+/// A server that listens but does not answer yet.
+pub struct Server {
+    listener: TcpListener,
+    router: axum::Router,
+}
+
+/// Why a server cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// A setting cannot be used.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] atlas_mirror::MirrorError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl Server {
+    /// Listens on `address`.
+    ///
+    /// # Errors
+    /// When a setting cannot be used, the address is taken, or the server would be open to others.
+    pub async fn listen(
+        routes: Routes,
+        settings: &Settings,
+        address: SocketAddr,
+    ) -> Result<Self, ServerError> {
+        refuse_to_be_open(settings, address)?;
+        let app = App::open(settings)?;
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|source| ServerError::Listen { address, source })?;
+        Ok(Self {
+            listener,
+            router: routes.into_router(app),
+        })
+    }
+
+    /// The address that it listens on.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers until `stop` is done; requests under way are finished.
+    ///
+    /// # Errors
+    /// When the listener fails.
+    pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+        axum::serve(self.listener, self.router)
+            .with_graceful_shutdown(stop)
+            .await
+    }
+}
+
+fn refuse_to_be_open(settings: &Settings, address: SocketAddr) -> Result<(), SettingsError> {
+    match settings.auth {
+        Auth::Jwt => Err(SettingsError::Open {
+            place: "this server".to_owned(),
+            remedy: "this version cannot check tokens yet, so it does not run with ATLAS_AUTH=jwt",
+        }),
+        Auth::None if !address.ip().is_loopback() => Err(SettingsError::Open {
+            place: address.to_string(),
+            remedy: "listen on a loopback address such as 127.0.0.1; other addresses need tokens, which this version cannot check yet",
+        }),
+        Auth::None => Ok(()),
+    }
+}

@@ -1,0 +1,253 @@
+//! What a deployment sets. Binaries pass their environment in, once.
+
+use std::str::FromStr;
+
+use atlas_mirror::VaultId;
+use atlas_ops::Limits;
+
+/// The settings of a function or server.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `ATLAS_STORE`: URL of the store.
+    pub store: String,
+    /// `ATLAS_VAULT`: id of the vault.
+    pub vault: VaultId,
+    /// `ATLAS_AUTH`: how callers are told apart.
+    pub auth: Auth,
+    /// `ATLAS_MAX_BYTES`, `ATLAS_MAX_RESULTS`.
+    pub limits: Limits,
+    /// `ATLAS_CACHE_BYTES`: memory for what was fetched.
+    pub cache_bytes: usize,
+    /// `ATLAS_PORT`: the port of `atlas serve`.
+    pub port: u16,
+    /// `ATLAS_LOG`: what is logged, as `tracing` filters.
+    pub log: String,
+}
+
+/// How callers are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Auth {
+    /// They are not: only for listeners that nobody else can reach.
+    None,
+    /// By a signed token.
+    Jwt,
+}
+
+/// A setting that cannot be used; says what to write.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// The value is not one that the setting can have.
+    #[error("{name}={value:?} cannot be used: {remedy}")]
+    Value {
+        /// The setting.
+        name: &'static str,
+        /// What it was set to.
+        value: String,
+        /// What to write instead.
+        remedy: String,
+    },
+    /// The name is not that of a setting.
+    #[error("{name} is not a setting: use one of {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The settings that there are.
+        known: String,
+    },
+    /// The service would be open to anyone who can reach it.
+    #[error("{place} would answer anyone who can reach it: {remedy}")]
+    Open {
+        /// Where the service would run.
+        place: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+}
+
+/// Where the store is if nothing says otherwise: a folder beside the process, so that nothing needs an account.
+pub const DEFAULT_STORE: &str = "file://.atlas-store";
+/// The vault if nothing says otherwise.
+pub const DEFAULT_VAULT: &str = "main";
+/// The port of `atlas serve` if nothing says otherwise.
+pub const DEFAULT_PORT: u16 = 3737;
+const DEFAULT_CACHE_BYTES: usize = 256 << 20;
+const DEFAULT_LOG: &str = "info";
+
+const KNOWN: [&str; 8] = [
+    "ATLAS_STORE",
+    "ATLAS_VAULT",
+    "ATLAS_AUTH",
+    "ATLAS_MAX_BYTES",
+    "ATLAS_MAX_RESULTS",
+    "ATLAS_CACHE_BYTES",
+    "ATLAS_PORT",
+    "ATLAS_LOG",
+];
+/// Names with the prefix that belong to tests and tools, not to a service.
+const IGNORED: [&str; 1] = ["ATLAS_CORPORA"];
+
+impl Settings {
+    /// Reads the settings among `variables`.
+    ///
+    /// # Errors
+    /// When one is unknown or cannot be used.
+    pub fn read(
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, SettingsError> {
+        let mut settings = Self {
+            store: DEFAULT_STORE.to_owned(),
+            vault: value(
+                "ATLAS_VAULT",
+                DEFAULT_VAULT,
+                "write letters, digits, `.`, `_`, `-`, at most 64",
+            )?,
+            auth: Auth::None,
+            limits: Limits::default(),
+            cache_bytes: DEFAULT_CACHE_BYTES,
+            port: DEFAULT_PORT,
+            log: DEFAULT_LOG.to_owned(),
+        };
+        for (name, text) in variables {
+            match name.as_str() {
+                "ATLAS_STORE" => settings.store = text,
+                "ATLAS_VAULT" => {
+                    settings.vault = value(
+                        "ATLAS_VAULT",
+                        &text,
+                        "write letters, digits, `.`, `_`, `-`, at most 64",
+                    )?
+                }
+                "ATLAS_AUTH" => settings.auth = auth(&text)?,
+                "ATLAS_MAX_BYTES" => {
+                    settings.limits.max_bytes = number("ATLAS_MAX_BYTES", &text, 1_000, 5_000_000)?
+                }
+                "ATLAS_MAX_RESULTS" => {
+                    settings.limits.max_results = number("ATLAS_MAX_RESULTS", &text, 1, 50)?
+                }
+                "ATLAS_CACHE_BYTES" => {
+                    settings.cache_bytes = number("ATLAS_CACHE_BYTES", &text, 0, 1 << 40)?
+                }
+                "ATLAS_PORT" => {
+                    settings.port = value("ATLAS_PORT", &text, "write a port from 0 to 65535")?
+                }
+                "ATLAS_LOG" => settings.log = text,
+                name if name.starts_with("ATLAS_") && !IGNORED.contains(&name) => {
+                    return Err(SettingsError::Unknown {
+                        name: name.to_owned(),
+                        known: KNOWN.join(", "),
+                    });
+                }
+                _ => {}
+            }
+        }
+        Ok(settings)
+    }
+}
+
+fn value<T: FromStr>(name: &'static str, text: &str, remedy: &str) -> Result<T, SettingsError> {
+    text.parse().map_err(|_| SettingsError::Value {
+        name,
+        value: text.to_owned(),
+        remedy: remedy.to_owned(),
+    })
+}
+
+fn number(name: &'static str, text: &str, min: usize, max: usize) -> Result<usize, SettingsError> {
+    let remedy = format!("write a number from {min} to {max}");
+    let number = value(name, text, &remedy)?;
+    if (min..=max).contains(&number) {
+        Ok(number)
+    } else {
+        Err(SettingsError::Value {
+            name,
+            value: text.to_owned(),
+            remedy,
+        })
+    }
+}
+
+fn auth(text: &str) -> Result<Auth, SettingsError> {
+    match text {
+        "none" => Ok(Auth::None),
+        "jwt" => Ok(Auth::Jwt),
+        _ => Err(SettingsError::Value {
+            name: "ATLAS_AUTH",
+            value: text.to_owned(),
+            remedy: "write none or jwt".to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+        Settings::read(
+            pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+        )
+    }
+
+    #[test]
+    fn what_is_not_set_has_a_default() {
+        let settings = read(&[("PATH", "/bin"), ("ATLAS_CORPORA", "x")]).unwrap();
+        assert_eq!(
+            (
+                settings.store.as_str(),
+                settings.vault.to_string().as_str(),
+                settings.auth,
+                settings.port
+            ),
+            (DEFAULT_STORE, "main", Auth::None, 3737)
+        );
+        assert_eq!(settings.limits, Limits::default());
+    }
+
+    #[test]
+    fn what_is_set_is_used() {
+        let settings = read(&[
+            ("ATLAS_VAULT", "work"),
+            ("ATLAS_AUTH", "jwt"),
+            ("ATLAS_MAX_RESULTS", "50"),
+            ("ATLAS_PORT", "80"),
+        ])
+        .unwrap();
+        assert_eq!(
+            (
+                settings.vault.to_string().as_str(),
+                settings.auth,
+                settings.limits.max_results,
+                settings.port
+            ),
+            ("work", Auth::Jwt, 50, 80)
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_used_stops_the_start_and_says_what_to_write() {
+        for (name, value, says) in [
+            ("ATLAS_AUTH", "None", "write none or jwt"),
+            ("ATLAS_PORT", "70000", "write a port from 0 to 65535"),
+            ("ATLAS_MAX_RESULTS", "0", "write a number from 1 to 50"),
+            (
+                "ATLAS_MAX_BYTES",
+                "many",
+                "write a number from 1000 to 5000000",
+            ),
+            ("ATLAS_VAULT", "../x", "write letters"),
+            (
+                "ATLAS_STOER",
+                "x",
+                "is not a setting: use one of ATLAS_STORE, ",
+            ),
+        ] {
+            let message = read(&[(name, value)]).unwrap_err().to_string();
+            assert!(
+                message.starts_with(name) && message.contains(says),
+                "{message}"
+            );
+        }
+    }
+}
