@@ -4,9 +4,28 @@
 //!
 //! - [`path`]: [`VaultPath`], a vault-relative path that cannot hold a bad path
 //! - [`fold`]: simple case folding, the equivalence of a regex's `(?i)`
+//! - [`note`]: [`Note`], what a note consists of, and [`parse`], which finds it
+//! - [`frontmatter`]: the YAML block, and the tags, aliases and links in its properties
+//! - `mask`: hides comments and absurd nesting from the markdown parser
+//! - `markdown`: headings, list items, markdown links, code and HTML, by `pulldown-cmark`
+//! - `inline`: wikilinks, tags, math and block ids in what `markdown` leaves; `wikilink`, `tag` and
+//!   `task` each know one of them
+//! - `lines`: line numbers
 
 pub mod fold;
+pub mod frontmatter;
+mod inline;
+mod lines;
+mod markdown;
+mod mask;
+pub mod note;
 pub mod path;
+mod tag;
+mod task;
+mod wikilink;
 
 pub use fold::{fold, fold_bytes_into, fold_char, fold_into};
+pub use note::{
+    BlockId, Frontmatter, FrontmatterError, Heading, Link, LinkKind, Note, Tag, Task, anchor, parse,
+};
 pub use path::{PathError, VaultPath};

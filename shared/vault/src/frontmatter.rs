@@ -1,0 +1,209 @@
+//! The YAML block at the start of a note, and what its properties say.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
+
+use crate::lines::{Lines, line_end, next_line};
+use crate::note::{Frontmatter, FrontmatterError, Link, MAX_ITEMS, Tag};
+use crate::{tag, wikilink};
+
+/// Longest YAML that is read, in bytes.
+pub const MAX_YAML_BYTES: usize = 64 * 1024;
+/// How deep lists and maps may nest.
+const MAX_DEPTH: usize = 32;
+/// How often aliases (`*name`) may repeat something, and how many values they may repeat in all.
+/// With the longest YAML this bounds the properties to some 30 MB.
+const MAX_ALIASES: usize = 100;
+const MAX_REPEATED_VALUES: usize = 500;
+/// How much of the YAML parser's message is kept, in characters.
+const MAX_MESSAGE_CHARS: usize = 200;
+
+/// Finds the block that begins at `start`: a line `---`, and a later line `---` or `...`.
+pub(crate) fn find(text: &str, start: usize, lines: &Lines) -> Option<Frontmatter> {
+    let fence = |line: Range<usize>| {
+        text.get(line)
+            .map(|line| line.trim_end_matches([' ', '\t']))
+    };
+    let first_end = line_end(text, start);
+    if fence(start..first_end) != Some("---") {
+        return None;
+    }
+    let yaml_start = next_line(text, first_end);
+    let mut at = yaml_start;
+    while at < text.len() {
+        let end = line_end(text, at);
+        if matches!(fence(at..end), Some("---" | "...")) {
+            let range = yaml_start..at;
+            let properties = properties(text, &range, lines);
+            return Some(Frontmatter {
+                range,
+                body_start: next_line(text, end),
+                properties,
+            });
+        }
+        at = next_line(text, end);
+    }
+    None
+}
+
+fn properties(
+    text: &str,
+    range: &Range<usize>,
+    lines: &Lines,
+) -> Result<Map<String, Value>, FrontmatterError> {
+    let yaml = text.get(range.clone()).unwrap_or_default();
+    let error = |message: String, offset: usize| FrontmatterError {
+        message,
+        line: lines.at(range.start + offset),
+    };
+    if yaml.len() > MAX_YAML_BYTES {
+        return Err(error(
+            format!(
+                "it has {} bytes; at most {MAX_YAML_BYTES} are read",
+                yaml.len()
+            ),
+            0,
+        ));
+    }
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: MAX_DEPTH,
+            flow_nesting_limit: MAX_DEPTH,
+            max_aliases: MAX_ALIASES,
+            max_documents: 1,
+        },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_REPEATED_VALUES },
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        merge_keys: MergeKeyPolicy::AsOrdinary,
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        leading_zero_numbers_as_strings: true,
+        underscored_numbers_as_strings: true,
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    match serde_saphyr::from_str_with_options(yaml, options) {
+        Ok(Value::Object(properties)) => Ok(properties),
+        Ok(Value::Null) => Ok(Map::new()),
+        Ok(_) => Err(error(
+            "write each property as \"name: value\"".to_owned(),
+            0,
+        )),
+        Err(problem) => {
+            let chars = problem
+                .location()
+                .and_then(|place| usize::try_from(place.span().offset()).ok());
+            let offset = yaml
+                .char_indices()
+                .nth(chars.unwrap_or(0))
+                .map_or(0, |(offset, _)| offset);
+            let message = problem.to_string();
+            // The parser counts lines from the start of the YAML.
+            let message = message
+                .lines()
+                .next()
+                .and_then(|line| line.split(" at line ").next())
+                .unwrap_or_default();
+            Err(error(
+                message.chars().take(MAX_MESSAGE_CHARS).collect(),
+                offset,
+            ))
+        }
+    }
+}
+
+/// The strings of the property called `singular` or `singular` + `plural`, in any case: the
+/// entries of a list, or the parts of a string that `separates` cuts.
+fn strings<'a>(
+    properties: &'a Map<String, Value>,
+    names: [&'a str; 2],
+    separates: fn(char) -> bool,
+) -> impl Iterator<Item = String> + 'a {
+    let named = move |name: &str| names.iter().any(|wanted| name.eq_ignore_ascii_case(wanted));
+    let values = properties
+        .iter()
+        .filter(move |(name, _)| named(name))
+        .map(|(_, value)| value);
+    values
+        .flat_map(move |value| match value {
+            Value::Array(entries) => entries.iter().filter_map(scalar).collect::<Vec<_>>(),
+            Value::String(text) => text.split(separates).map(str::to_owned).collect(),
+            other => scalar(other).into_iter().collect(),
+        })
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty())
+}
+
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// The names in `aliases` or `alias`: a list, or a string with commas.
+pub(crate) fn aliases(properties: &Map<String, Value>) -> Vec<String> {
+    strings(properties, ["aliases", "alias"], |c| c == ',')
+        .take(MAX_ITEMS)
+        .collect()
+}
+
+/// The tags in `tags` or `tag`: a list, or a string with commas or white space.
+pub(crate) fn tags(properties: &Map<String, Value>) -> Vec<Tag> {
+    strings(properties, ["tags", "tag"], |c| {
+        c == ',' || c.is_whitespace()
+    })
+    .filter_map(|text| tag::name(text.strip_prefix('#').unwrap_or(&text)).map(str::to_owned))
+    .map(|name| Tag { name, range: None })
+    .take(MAX_ITEMS)
+    .collect()
+}
+
+/// The wikilinks in the properties' strings. One without quotes is a list for YAML, and no link.
+pub(crate) fn links(
+    text: &str,
+    frontmatter: &Frontmatter,
+    properties: &Map<String, Value>,
+    lines: &Lines,
+) -> Vec<Link> {
+    let yaml = text.get(frontmatter.range.clone()).unwrap_or_default();
+    let mut written = wikilink::all(yaml).peekable();
+    if written.peek().is_none() {
+        return Vec::new();
+    }
+    let mut meant = HashSet::new();
+    properties
+        .values()
+        .for_each(|value| collect_wikilinks(value, &mut meant));
+    written
+        .filter(|found| {
+            yaml.get(found.range.clone())
+                .is_some_and(|link| meant.contains(link))
+        })
+        .filter_map(|found| {
+            let range = found.range.start + frontmatter.range.start
+                ..found.range.end + frontmatter.range.start;
+            let line = lines.at(range.start);
+            found.link(yaml, range, line)
+        })
+        .take(MAX_ITEMS)
+        .collect()
+}
+
+fn collect_wikilinks<'a>(value: &'a Value, into: &mut HashSet<&'a str>) {
+    match value {
+        Value::String(text) => {
+            into.extend(wikilink::all(text).filter_map(|found| text.get(found.range)))
+        }
+        Value::Array(entries) => entries
+            .iter()
+            .for_each(|entry| collect_wikilinks(entry, into)),
+        Value::Object(entries) => entries
+            .values()
+            .for_each(|entry| collect_wikilinks(entry, into)),
+        _ => {}
+    }
+}

@@ -1,0 +1,43 @@
+//! Line numbers, counted as ripgrep counts them.
+
+/// Where the lines of a text begin. Only `\n` ends a line.
+pub(crate) struct Lines {
+    breaks: Vec<usize>,
+}
+
+impl Lines {
+    pub(crate) fn new(text: &str) -> Self {
+        Self {
+            breaks: memchr::memchr_iter(b'\n', text.as_bytes()).collect(),
+        }
+    }
+
+    /// The line, from 0, that holds the byte at `offset`.
+    pub(crate) fn at(&self, offset: usize) -> u32 {
+        u32::try_from(
+            self.breaks
+                .partition_point(|line_break| *line_break < offset),
+        )
+        .unwrap_or(u32::MAX)
+    }
+}
+
+/// Whether `byte` ends a line for markdown.
+pub(crate) fn is_break(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// The end of the line that holds the byte at `offset`, without its break.
+pub(crate) fn line_end(text: &str, offset: usize) -> usize {
+    let rest = text.as_bytes().get(offset..).unwrap_or_default();
+    memchr::memchr2(b'\n', b'\r', rest).map_or(text.len(), |at| offset + at)
+}
+
+/// Where the line after the one that ends at `end` begins: behind `\n`, `\r\n` or a lone `\r`.
+pub(crate) fn next_line(text: &str, end: usize) -> usize {
+    match text.as_bytes().get(end..) {
+        Some([b'\r', b'\n', ..]) => end + 2,
+        Some([_, ..]) => end + 1,
+        _ => end,
+    }
+}

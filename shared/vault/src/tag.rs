@@ -1,0 +1,34 @@
+//! Which texts are tags.
+
+/// `text` as a tag's name: without closing slashes, and only if it is more than a number.
+pub(crate) fn name(text: &str) -> Option<&str> {
+    let name = text.trim_end_matches('/');
+    name.contains(|c: char| !c.is_numeric()).then_some(name)
+}
+
+/// The end of the tag whose `#` is at `at`, if one is there: at the start of a line or after white
+/// space, with letters, digits, `_`, `-`, `/` and emoji.
+pub(crate) fn read(text: &str, at: usize) -> Option<usize> {
+    let before = text.get(..at)?.chars().next_back();
+    if before.is_some_and(|c| !c.is_whitespace()) {
+        return None;
+    }
+    let rest = text.get(at + 1..)?;
+    let end = rest.find(|c: char| !belongs(c)).unwrap_or(rest.len());
+    name(rest.get(..end)?).map(|name| at + 1 + name.len())
+}
+
+/// Whether `c` can be part of a tag. Beyond ASCII that is all but white space and punctuation:
+/// combining marks, joiners and symbols belong to words and emoji.
+fn belongs(c: char) -> bool {
+    match c {
+        '_' | '-' | '/' | '\u{200C}' | '\u{200D}' => true,
+        '\0'..='\u{7F}' => c.is_ascii_alphanumeric(),
+        _ if c.is_alphanumeric() => true,
+        // Latin-1, General, Supplemental and CJK Punctuation, and full-width forms.
+        '\u{80}'..='\u{BF}' | '\u{2000}'..='\u{206F}' | '\u{2E00}'..='\u{2E7F}' => false,
+        '\u{3000}'..='\u{303F}' | '\u{FE10}'..='\u{FE1F}' | '\u{FE30}'..='\u{FE6F}' => false,
+        '\u{FF00}'..='\u{FFEF}' => false,
+        _ => !c.is_whitespace(),
+    }
+}

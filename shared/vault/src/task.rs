@@ -1,0 +1,56 @@
+//! Tasks: list items with a check box.
+
+use crate::lines::line_end;
+use crate::note::{Source, Task};
+
+/// The task that the list item at `item` is, if it is one.
+pub(crate) fn read(source: &Source<'_>, masked: &str, item: usize) -> Option<Task> {
+    let end = line_end(masked, item);
+    let line = masked.get(item..end)?;
+    let marked = line.trim_start_matches([' ', '\t']);
+    let marker = item + line.len() - marked.len();
+    let rest = after_marker(marked)?;
+    let boxed = rest.trim_start_matches([' ', '\t']).strip_prefix('[')?;
+    let status = boxed.chars().next()?;
+    let text = boxed.strip_prefix(status)?.strip_prefix(']')?;
+    if !(text.is_empty() || text.starts_with([' ', '\t'])) {
+        return None;
+    }
+    let status_offset = end - boxed.len();
+    Some(Task {
+        status,
+        text: source.slice(end - text.len()..end).trim().to_owned(),
+        line: source.line(marker),
+        indent: indent(masked.get(..marker)?),
+        status_offset: source.range(&(status_offset..status_offset)).start,
+    })
+}
+
+/// What follows `-`, `*`, `+`, `1.` or `1)` and the white space that must be there.
+fn after_marker(marked: &str) -> Option<&str> {
+    let rest = match marked.strip_prefix(['-', '*', '+']) {
+        Some(rest) => rest,
+        None => {
+            let rest = marked.trim_start_matches(|c: char| c.is_ascii_digit());
+            if rest.len() == marked.len() {
+                return None;
+            }
+            rest.strip_prefix(['.', ')'])?
+        }
+    };
+    rest.starts_with([' ', '\t']).then_some(rest)
+}
+
+/// The width of the white space at the end of `before`, without the space that belongs to a `>`.
+fn indent(before: &str) -> u16 {
+    let outside = before.trim_end_matches([' ', '\t']);
+    let space = before.get(outside.len()..).unwrap_or_default();
+    let space = space
+        .strip_prefix(' ')
+        .filter(|_| outside.ends_with('>'))
+        .unwrap_or(space);
+    space.bytes().fold(0_u16, |width, byte| match byte {
+        b'\t' => width.saturating_add(4 - width % 4),
+        _ => width.saturating_add(1),
+    })
+}
