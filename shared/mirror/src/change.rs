@@ -17,7 +17,7 @@ use crate::tombstones::{DocumentSet, Tombstones};
 /// A logical change: which paths are to become what, from which versions.
 pub trait ChangeSet: Sync {
     /// Why the change cannot be made.
-    type Error: From<MirrorError>;
+    type Error: From<MirrorError> + Send;
 
     /// What the change comes to on the state `head` ([`None`] for a vault that has no generation yet); [`None`] when there
     /// is nothing to do.
@@ -155,7 +155,13 @@ pub(crate) fn next_manifest(
     let at = segments.iter().position(is_dropped).unwrap_or(segments.len());
     segments.retain(|entry| !is_dropped(entry));
     let added = derived.segments.iter().zip(uploaded.segments);
-    let added = added.map(|(new, (id, deleted))| SegmentEntry { id, generation, layout: new.layout.clone(), deleted });
+    let added = added.map(|(new, (id, deleted))| SegmentEntry {
+        id,
+        generation,
+        bytes: new.bytes.len() as u64,
+        layout: new.layout.clone(),
+        deleted,
+    });
     segments.splice(at..at, added);
     let keyed = info.key.map(|key| KeyedResult { key_hash: key.hash, result: derived.result.clone().unwrap_or_default() });
     Ok(Manifest {

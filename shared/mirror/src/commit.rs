@@ -13,7 +13,7 @@ use futures::future::{join, try_join};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::change::{ChangeSet, CommitInfo, CommitKey, Derived, Uploaded, check, next_manifest};
+use crate::change::{ChangeSet, CommitInfo, CommitKey, Derived, NewSegment, Uploaded, check, next_manifest};
 use crate::error::MirrorError;
 use crate::head::{Head, Presence};
 use crate::id::{Id, SegmentId};
@@ -81,7 +81,7 @@ impl Mirror {
         let mut wait = FIRST_WAIT;
         let mut late = MirrorError::unavailable("the commit's time was over before its manifest was written");
         loop {
-            let prepare = async |head: Option<Arc<Snapshot>>| self.prepare(&attempts, head).await;
+            let prepare = |head| self.prepare(&attempts, head);
             let prepared = self.run_on_newest(Duration::ZERO, Presence::Certain, prepare);
             let (manifest, bytes) = match timeout_at(deadline, prepared).await.map_err(|_| late)?? {
                 Prepared::Ready { manifest, bytes } => (manifest, bytes),
@@ -165,19 +165,37 @@ impl Mirror {
         derived: Derived,
     ) -> Result<(Derived, Uploaded), MirrorError> {
         let more = check(head.map(Snapshot::manifest), &derived)?;
-        let segments = derived.segments.iter().map(|segment| async {
-            let deleted = segment.deleted.iter().copied().collect();
-            try_join(self.upload_object(attempts, &segment.bytes), self.upload_tombstones(attempts, deleted)).await
-        });
-        let deleted = more.iter().map(|(index, more)| async {
-            let Some(head) = head else { return Ok((*index, Tombstones::none())) };
-            let deleted = head.deleted(*index).await?.with(more.iter());
-            Ok((*index, self.upload_tombstones(attempts, deleted).await?))
-        });
+        // Futures are made before they are run, so that the compiler can tell that all of it may change threads.
+        let segments: Vec<_> = derived.segments.iter().map(|segment| self.upload_segment(attempts, segment)).collect();
+        let deleted: Vec<_> = more.into_iter().map(|(at, more)| self.add_tombstones(attempts, head, at, more)).collect();
         let segments = stream::iter(segments).buffered(PARALLEL_UPLOADS).try_collect();
         let deleted = stream::iter(deleted).buffered(PARALLEL_UPLOADS).try_collect();
         let (segments, deleted) = try_join(segments, deleted).await?;
         Ok((derived, Uploaded { segments, deleted }))
+    }
+
+    async fn upload_segment<C>(
+        &self,
+        attempts: &Attempts<'_, C>,
+        segment: &NewSegment,
+    ) -> Result<(SegmentId, Tombstones), MirrorError> {
+        let deleted = segment.deleted.iter().copied().collect();
+        try_join(self.upload_object(attempts, &segment.bytes), self.upload_tombstones(attempts, deleted)).await
+    }
+
+    /// The tombstones of segment `index` of `head`, and `more`.
+    async fn add_tombstones<C>(
+        &self,
+        attempts: &Attempts<'_, C>,
+        head: Option<&Snapshot>,
+        index: usize,
+        more: DocumentSet,
+    ) -> Result<(usize, Tombstones), MirrorError> {
+        let all = match head {
+            Some(head) => head.deleted(index).await?.with(more.iter()),
+            None => more,
+        };
+        Ok((index, self.upload_tombstones(attempts, all).await?))
     }
 
     async fn upload_tombstones<C>(&self, attempts: &Attempts<'_, C>, set: DocumentSet) -> Result<Tombstones, MirrorError> {

@@ -111,6 +111,8 @@ pub struct SegmentEntry {
     pub id: SegmentId,
     /// The generation that listed it first.
     pub generation: u64,
+    /// Bytes of the object: its sections, and the frame around them.
+    pub bytes: u64,
     /// Its table of contents.
     pub layout: Layout,
     /// Documents of it that are replaced or deleted.
@@ -214,11 +216,11 @@ impl SegmentEntry {
         if self.generation == 0 || self.generation > generation {
             return damaged("it is listed since a generation that is not before this one");
         }
-        if self.layout.bytes > MAX_SEGMENT_BYTES {
+        if self.bytes > MAX_SEGMENT_BYTES {
             return Err(ManifestError::TooLarge { what: "a segment", limit: format!("{MAX_SEGMENT_BYTES} bytes") });
         }
         for section in &self.layout.sections {
-            if section.offset.checked_add(section.length).is_none_or(|end| end > self.layout.bytes) {
+            if section.offset.checked_add(section.length).is_none_or(|end| end > self.bytes) {
                 return damaged("a section lies outside the object");
             }
         }

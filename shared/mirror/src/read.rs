@@ -34,7 +34,8 @@ impl Mirror {
         F: Fn(Arc<Snapshot>) -> R,
         R: Future<Output = Result<T, E>>,
     {
-        let run = async |snapshot: Option<Arc<Snapshot>>| {
+        let run = &run;
+        let run = move |snapshot: Option<Arc<Snapshot>>| async move {
             let snapshot = snapshot.ok_or_else(|| MirrorError::NotPublished { vault: self.vault().to_string() })?;
             Ok((run(snapshot.clone()).await?, snapshot))
         };
@@ -46,16 +47,16 @@ impl Mirror {
     /// # Errors
     /// As [`read`](Self::read).
     pub async fn head(&self) -> Result<Arc<Snapshot>, MirrorError> {
-        let (_, snapshot) = self.read(async |_| Ok::<_, MirrorError>(())).await?;
+        let (_, snapshot) = self.read(|_| std::future::ready(Ok::<_, MirrorError>(()))).await?;
         Ok(snapshot)
     }
 
     /// [`read`](Self::read), also of a vault that has no generation yet.
-    pub(crate) async fn run_on_newest<T, E: From<MirrorError>>(
+    pub(crate) async fn run_on_newest<T, E: From<MirrorError>, R: Future<Output = Result<T, E>>>(
         &self,
         freshness: Duration,
         presence: Presence,
-        run: impl AsyncFn(Option<Arc<Snapshot>>) -> Result<T, E>,
+        run: impl Fn(Option<Arc<Snapshot>>) -> R,
     ) -> Result<T, E> {
         let mut head = match self.known_head() {
             Some(head) => head,

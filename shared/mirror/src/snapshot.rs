@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use atlas_segment::error::FormatError;
 use atlas_segment::part::{Part, PartRef};
 use bytes::Bytes;
-use futures::future::try_join;
+use futures::future::{FutureExt as _, try_join};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 
@@ -169,10 +169,22 @@ impl Snapshot {
         self.fetch_spans(&spans).await
     }
 
+    /// The error for what is wrong with the format of segment `segment`, which names the object.
+    pub fn fault(&self, segment: usize, error: FormatError) -> MirrorError {
+        let object = match self.entry(segment) {
+            Ok(entry) => self.reader.keys.segment(entry.id).to_string(),
+            Err(error) => return error,
+        };
+        match error {
+            FormatError::Version { found, supported } => MirrorError::Newer { object, found, supported },
+            error => MirrorError::damaged(object, error),
+        }
+    }
+
     async fn fetch_spans(&self, wants: &[Span]) -> Result<Vec<Bytes>, MirrorError> {
         for want in wants {
             let entry = self.entry(want.object)?;
-            if want.range.start > want.range.end || want.range.end > entry.layout.bytes {
+            if want.range.start > want.range.end || want.range.end > entry.bytes {
                 return Err(self.damaged(entry.id, "a part lies outside of it"));
             }
         }
@@ -180,7 +192,8 @@ impl Snapshot {
         if requests.iter().map(Span::len).sum::<u64>() > MAX_LOAD {
             return Err(MirrorError::TooLarge { what: "a load", limit: format!("{MAX_LOAD} bytes") });
         }
-        let bodies = requests.iter().map(|request| self.fetch_span(request));
+        // Boxed, so that the compiler can tell that callers may move the whole to another thread.
+        let bodies: Vec<_> = requests.iter().map(|request| self.fetch_span(request).boxed()).collect();
         let bodies: Vec<Bytes> = stream::iter(bodies).buffered(MAX_PARALLEL).try_collect().await?;
         let cut = |want: &Span| {
             let not_covered = || MirrorError::unavailable("the planned requests do not cover a part");
@@ -192,18 +205,13 @@ impl Snapshot {
     async fn fetch_span(&self, span: &Span) -> Result<Bytes, MirrorError> {
         let entry = self.entry(span.object)?;
         let key = self.reader.keys.segment(entry.id);
-        let bytes = self.reader.store.get_range(&key, span.range.clone(), entry.layout.bytes).await?;
+        let bytes = self.reader.store.get_range(&key, span.range.clone(), entry.bytes).await?;
         bytes.ok_or_else(|| self.gone(&key))
     }
 
     fn decode(&self, segment: usize, part: &PartRef, bytes: &Bytes) -> Result<Arc<Part>, MirrorError> {
         let id = self.entry(segment)?.id;
-        let decoded = Part::decode(part.kind, bytes).map_err(|error| match error {
-            FormatError::Version { found, supported } => {
-                MirrorError::Newer { object: self.reader.keys.segment(id).to_string(), found, supported }
-            }
-            error => self.damaged(id, &error.to_string()),
-        })?;
+        let decoded = Part::decode(part.kind, bytes).map_err(|error| self.fault(segment, error))?;
         let decoded = Arc::new(decoded);
         self.reader.cache.keep_part(id, part, decoded.clone());
         Ok(decoded)
@@ -218,7 +226,7 @@ impl Snapshot {
         let mut unknown: Vec<(usize, &StoredTombstones)> = segments.iter().filter_map(unknown).collect();
         unknown.sort_unstable_by_key(|(segment, _)| *segment);
         unknown.dedup_by_key(|(segment, _)| *segment);
-        let fetches = unknown.into_iter().map(|(segment, stored)| async move {
+        let fetch = async |segment: usize, stored: &StoredTombstones| {
             let set = match self.reader.cache.tombstones(stored.id) {
                 Some(set) => set,
                 None => self.fetch_tombstones(segment, stored).await?,
@@ -227,7 +235,8 @@ impl Snapshot {
                 slot.get_or_init(|| set);
             }
             Ok(())
-        });
+        };
+        let fetches: Vec<_> = unknown.into_iter().map(|(segment, stored)| fetch(segment, stored).boxed()).collect();
         stream::iter(fetches).buffer_unordered(MAX_PARALLEL).try_collect().await
     }
 

@@ -1,0 +1,169 @@
+//! What a mirror guarantees, to be run on every kind of store.
+//!
+//! # Layout
+//! - `creates`: what a store must do for a mirror to be safe on it.
+//! - `commits`: generations, history, keys, merges.
+//! - `reads`: finding the newest generation, whatever the hint says.
+//! - `races`: many writers.
+//! - `faults`: a store that fails in the middle.
+//! - `damage`: objects that are not what was written.
+//! - `blobs`: attachments.
+//! - `waves`: what it costs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atlas_mirror::keys::Keys;
+use atlas_mirror::{ChangeSet, Committed, Hash, Mirror, MirrorError, Options, PartCache, Snapshot, Store, StoreOptions};
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt as _};
+
+use crate::faults::FaultStore;
+use crate::notes::{by, contents};
+
+mod blobs;
+mod commits;
+mod creates;
+mod damage;
+mod faults;
+mod races;
+mod reads;
+mod waves;
+
+#[cfg(test)]
+mod model;
+
+/// An empty place in a store.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The store.
+    pub store: Arc<dyn ObjectStore>,
+    /// What all keys begin with; may be empty.
+    pub prefix: String,
+}
+
+/// Runs the whole contract; `place` gives a fresh, empty place each time.
+///
+/// # Panics
+/// Where the store does not keep the contract.
+pub async fn mirror_contract(place: impl Fn() -> Place) {
+    creates::run(&place).await;
+    commits::run(&place).await;
+    reads::run(&place).await;
+    races::run(&place, 16, 25).await;
+    faults::run(&place).await;
+    damage::run(&place).await;
+    blobs::run(&place).await;
+    waves::run(&place).await;
+}
+
+/// A place that can fail, and instances of functions that use it.
+struct Site {
+    place: Place,
+    faults: Arc<FaultStore>,
+}
+
+impl Site {
+    fn new(place: Place) -> Self {
+        Self { faults: FaultStore::new(place.store.clone()), place }
+    }
+
+    /// One more process that knows nothing yet.
+    fn instance(&self) -> Mirror {
+        self.instance_with(StoreOptions::default())
+    }
+
+    /// One that does not wait long, for faults that are silence.
+    fn impatient(&self) -> Mirror {
+        self.instance_with(StoreOptions { request_timeout: Duration::from_millis(400), ..StoreOptions::default() })
+    }
+
+    fn instance_with(&self, options: StoreOptions) -> Mirror {
+        mirror_on(self.faults.clone(), &self.place.prefix, options)
+    }
+
+    fn keys(&self) -> Keys {
+        Keys::new(&self.place.prefix, &"main".parse().unwrap()).unwrap()
+    }
+
+    async fn bytes(&self, key: &Path) -> Bytes {
+        self.place.store.get(key).await.unwrap().bytes().await.unwrap()
+    }
+
+    async fn overwrite(&self, key: &Path, bytes: impl Into<Bytes>) {
+        self.place.store.put(key, bytes.into().into()).await.unwrap();
+    }
+
+    async fn remove(&self, key: &Path) {
+        self.place.store.delete(key).await.unwrap();
+    }
+}
+
+fn mirror_on(store: Arc<dyn ObjectStore>, prefix: &str, options: StoreOptions) -> Mirror {
+    let store = Store::new(store, prefix, options).unwrap();
+    let cache = Arc::new(PartCache::new(16 << 20));
+    Mirror::open(store, "main".parse().unwrap(), cache, Options::default()).unwrap()
+}
+
+/// Commits `change`, which must make a new generation.
+async fn commit(mirror: &Mirror, change: impl ChangeSet<Error = MirrorError>) -> Arc<Snapshot> {
+    expect_new(mirror.commit(&by("tester"), &change).await)
+}
+
+fn expect_new(committed: Result<Committed, MirrorError>) -> Arc<Snapshot> {
+    match committed {
+        Ok(Committed::New(snapshot)) => snapshot,
+        other => panic!("expected a new generation: {other:?}"),
+    }
+}
+
+/// The newest notes and their texts, as `mirror` sees them.
+async fn notes_of(mirror: &Mirror) -> Result<BTreeMap<String, String>, MirrorError> {
+    let (notes, _) = mirror.read(async |snapshot: Arc<Snapshot>| contents(&snapshot).await).await?;
+    Ok(notes)
+}
+
+/// All generations up to the newest: none is missing, and each names its parent.
+async fn whole_history(mirror: &Mirror) -> Vec<Arc<Snapshot>> {
+    let head = mirror.head().await.unwrap();
+    let history = mirror.history(head.generation(), usize::MAX).await.unwrap();
+    assert_eq!(history.len() as u64, head.generation(), "generations are missing");
+    let oldest = history.last().unwrap();
+    assert_eq!((oldest.generation(), oldest.manifest().parent), (1, None::<Hash>));
+    history
+}
+
+/// `error` is [`MirrorError::Damaged`] and names `key`.
+fn assert_damaged<T: std::fmt::Debug>(result: Result<T, MirrorError>, key: &Path) {
+    match result {
+        Err(MirrorError::Damaged { object, .. }) => assert_eq!(object, key.to_string()),
+        other => panic!("expected that {key} is named as damaged: {other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object_store::local::LocalFileSystem;
+    use object_store::memory::InMemory;
+
+    #[tokio::test(start_paused = true)]
+    async fn memory_keeps_the_contract() {
+        mirror_contract(|| Place { store: Arc::new(InMemory::new()), prefix: String::new() }).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_folder_keeps_the_contract() {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn ObjectStore> =
+            Arc::new(LocalFileSystem::new_with_prefix(folder.path()).unwrap().with_fsync(true));
+        let places = std::sync::atomic::AtomicUsize::new(0);
+        let place = || {
+            let number = places.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Place { store: store.clone(), prefix: format!("team a/#{number}%20") }
+        };
+        mirror_contract(place).await;
+    }
+}

@@ -1,0 +1,225 @@
+//! Generations, history, keys, merges.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use atlas_mirror::manifest::Totals;
+use atlas_mirror::{ChangeSet, CommitInfo, CommitKey, Committed, Derived, Hash, Manifest, MirrorError, Snapshot};
+use futures::future::join;
+
+use super::{Place, Site, commit, expect_new, notes_of, whole_history};
+use crate::notes::{Delete, Merge, Put, by, contents};
+
+pub(super) async fn run(place: &impl Fn() -> Place) {
+    a_vault_is_not_published_until_its_first_commit(Site::new(place())).await;
+    generations_name_their_parents(Site::new(place())).await;
+    nothing_to_do_makes_no_generation(Site::new(place())).await;
+    older_generations_can_be_read(Site::new(place())).await;
+    a_keyed_commit_happens_once(Site::new(place())).await;
+    one_key_used_twice_at_once_happens_once(Site::new(place())).await;
+    a_replay_comes_before_a_precondition(Site::new(place())).await;
+    a_merge_carries_over_tombstones(Site::new(place())).await;
+    a_merge_that_would_bring_notes_back_is_refused(Site::new(place())).await;
+    a_merge_of_what_was_merged_is_refused(Site::new(place())).await;
+    many_tombstones_are_an_object_of_their_own(Site::new(place())).await;
+    what_is_too_large_is_refused(Site::new(place())).await;
+}
+
+async fn a_vault_is_not_published_until_its_first_commit(site: Site) {
+    let mirror = site.instance();
+    let unpublished = MirrorError::NotPublished { vault: "main".to_owned() };
+    assert_eq!(mirror.head().await.unwrap_err(), unpublished);
+    assert!(mirror.at(1).await.unwrap().is_none());
+    commit(&mirror, Put::note("a.md", "one")).await;
+    assert_eq!(notes_of(&site.instance()).await.unwrap()["a.md"], "one");
+}
+
+async fn generations_name_their_parents(site: Site) {
+    let mirror = site.instance();
+    for text in ["one", "two", "three"] {
+        commit(&mirror, Put::note("a.md", text)).await;
+    }
+    let second = site.bytes(&site.keys().manifest(2)).await;
+    let third = Manifest::decode(&site.bytes(&site.keys().manifest(3)).await).unwrap();
+    assert_eq!(third.parent, Some(Hash::of(&second)));
+    assert_eq!(third.lineage, Manifest::decode(&second).unwrap().lineage);
+    assert_eq!(site.bytes(&site.keys().latest()).await, site.bytes(&site.keys().manifest(3)).await);
+    let history = whole_history(&site.instance()).await;
+    let totals: Vec<_> = history.iter().map(|snapshot| snapshot.manifest().totals.notes).collect();
+    assert_eq!(totals, [1, 1, 1]);
+}
+
+async fn nothing_to_do_makes_no_generation(site: Site) {
+    let mirror = site.instance();
+    let unchanged = mirror.commit(&by("tester"), &Delete("a.md".to_owned())).await;
+    assert!(matches!(unchanged, Ok(Committed::Unchanged(None))), "{unchanged:?}");
+    commit(&mirror, Put::note("a.md", "one")).await;
+    let unchanged = mirror.commit(&by("tester"), &Delete("b.md".to_owned())).await;
+    assert!(matches!(unchanged, Ok(Committed::Unchanged(Some(_)))), "{unchanged:?}");
+    assert_eq!(mirror.head().await.unwrap().generation(), 1);
+}
+
+async fn older_generations_can_be_read(site: Site) {
+    let mirror = site.instance();
+    for text in ["one", "two", "three"] {
+        commit(&mirror, Put::note("a.md", text)).await;
+    }
+    let reader = site.instance();
+    let older = reader.at(2).await.unwrap().unwrap();
+    assert_eq!(contents(&older).await.unwrap()["a.md"], "two");
+    assert!(reader.at(4).await.unwrap().is_none());
+    let generations = |history: Vec<Arc<Snapshot>>| history.iter().map(|of| of.generation()).collect::<Vec<_>>();
+    assert_eq!(generations(reader.history(3, 2).await.unwrap()), [3, 2]);
+    site.remove(&site.keys().manifest(1)).await;
+    assert_eq!(generations(reader.history(3, 10).await.unwrap()), [3, 2]);
+}
+
+fn keyed(since: u64) -> CommitInfo {
+    CommitInfo { key: Some(CommitKey { hash: Hash::of(b"key"), since }), ..by("agent") }
+}
+
+async fn a_keyed_commit_happens_once(site: Site) {
+    let mirror = site.instance();
+    commit(&mirror, Put::note("a.md", "one")).await;
+    let change = Put::note("a.md", "by key");
+    expect_new(mirror.commit(&keyed(1), &change).await);
+    for text in ["three", "four"] {
+        commit(&mirror, Put::note("a.md", text)).await;
+    }
+    for instance in [mirror, site.instance()] {
+        match instance.commit(&keyed(1), &change).await.unwrap() {
+            Committed::Replayed { generation, result } => assert_eq!((generation, &result["put"]), (2, &1.into())),
+            other => panic!("expected the earlier answer: {other:?}"),
+        }
+        assert_eq!(notes_of(&instance).await.unwrap()["a.md"], "four");
+    }
+}
+
+async fn one_key_used_twice_at_once_happens_once(site: Site) {
+    commit(&site.instance(), Put::note("a.md", "one")).await;
+    let (one, two) = (site.instance(), site.instance());
+    let (info, change) = (keyed(1), Put::note("b.md", "by key"));
+    let (first, second) = join(one.commit(&info, &change), two.commit(&info, &change)).await;
+    match (first.unwrap(), second.unwrap()) {
+        (Committed::New(_), Committed::Replayed { .. }) | (Committed::Replayed { .. }, Committed::New(_)) => {}
+        outcomes => panic!("expected one commit and one replay: {outcomes:?}"),
+    }
+    assert_eq!(whole_history(&one).await.len(), 2);
+}
+
+/// A change that can be made only once: its precondition fails on what it made itself.
+struct IfAbsent(Put);
+
+impl ChangeSet for IfAbsent {
+    type Error = MirrorError;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+        let derived = self.0.derive(head).await?.unwrap();
+        if derived.changes.changed > 0 {
+            return Err(MirrorError::Conflict { reason: "the note exists".to_owned() });
+        }
+        Ok(Some(derived))
+    }
+}
+
+async fn a_replay_comes_before_a_precondition(site: Site) {
+    commit(&site.instance(), Put::note("a.md", "one")).await;
+    let change = IfAbsent(Put::note("b.md", "by key"));
+    expect_new(site.instance().commit(&keyed(1), &change).await);
+    let again = site.instance().commit(&keyed(1), &change).await;
+    assert!(matches!(again, Ok(Committed::Replayed { generation: 2, .. })), "{again:?}");
+    let other = CommitInfo { key: Some(CommitKey { hash: Hash::of(b"other"), since: 1 }), ..by("agent") };
+    let other = site.instance().commit(&other, &change).await;
+    assert!(matches!(other, Err(MirrorError::Conflict { .. })), "{other:?}");
+}
+
+async fn a_merge_carries_over_tombstones(site: Site) {
+    let mirror = site.instance();
+    for name in ["a.md", "b.md", "c.md"] {
+        commit(&mirror, Put::note(name, name)).await;
+    }
+    let merge = Merge::of(&mirror.head().await.unwrap()).await;
+    let writer = site.instance();
+    commit(&writer, Delete("b.md".to_owned())).await;
+    commit(&writer, Put::note("a.md", "newer")).await;
+    let merged = commit(&mirror, merge).await;
+    assert_eq!(merged.segments().len(), 2);
+    assert_eq!(merged.segments()[0].layout.documents, 3, "what was merged stands where its inputs stood");
+    let notes = notes_of(&site.instance()).await.unwrap();
+    assert_eq!(notes.into_iter().collect::<Vec<_>>(), [("a.md".into(), "newer".into()), ("c.md".into(), "c.md".into())]);
+}
+
+async fn a_merge_that_would_bring_notes_back_is_refused(site: Site) {
+    let mirror = site.instance();
+    commit(&mirror, Put::note("a.md", "a").and("b.md", "b")).await;
+    let mut merge = Merge::of(&mirror.head().await.unwrap()).await;
+    merge.carries_over = false;
+    commit(&mirror, Delete("b.md".to_owned())).await;
+    let refused = mirror.commit(&by("sync"), &merge).await;
+    assert!(matches!(refused, Err(MirrorError::Conflict { .. })), "{refused:?}");
+    assert_eq!(mirror.head().await.unwrap().generation(), 2);
+}
+
+async fn a_merge_of_what_was_merged_is_refused(site: Site) {
+    let mirror = site.instance();
+    commit(&mirror, Put::note("a.md", "a")).await;
+    commit(&mirror, Put::note("b.md", "b")).await;
+    let snapshot = mirror.head().await.unwrap();
+    let (first, second) = (Merge::of(&snapshot).await, Merge::of(&snapshot).await);
+    commit(&mirror, first).await;
+    let refused = mirror.commit(&by("sync"), &second).await;
+    assert!(matches!(refused, Err(MirrorError::Conflict { .. })), "{refused:?}");
+    assert_eq!(notes_of(&mirror).await.unwrap().len(), 2);
+}
+
+/// Deletes all documents of the first segment but the first.
+struct DeleteMost;
+
+impl ChangeSet for DeleteMost {
+    type Error = MirrorError;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+        let entry = &head.unwrap().segments()[0];
+        let deleted = vec![(entry.id, (1..entry.layout.documents).collect())];
+        let totals = Totals { notes: 1, ..Totals::default() };
+        Ok(Some(Derived { deleted, totals, ..Derived::default() }))
+    }
+}
+
+async fn many_tombstones_are_an_object_of_their_own(site: Site) {
+    let mirror = site.instance();
+    let mut put = Put::default();
+    for number in 0..4500 {
+        put = put.and(&format!("{number:05}.md"), "");
+    }
+    commit(&mirror, put).await;
+    let snapshot = commit(&mirror, DeleteMost).await;
+    let atlas_mirror::tombstones::Tombstones::Stored(stored) = &snapshot.segments()[0].deleted else {
+        panic!("4499 tombstones stand in the manifest");
+    };
+    assert_eq!(stored.count, 4499);
+    assert!(site.bytes(&site.keys().manifest(2)).await.len() < 4096);
+    for instance in [&mirror, &site.instance()] {
+        let notes = notes_of(instance).await.unwrap();
+        assert_eq!(notes.keys().collect::<Vec<_>>(), ["00000.md"]);
+    }
+
+    // More tombstones join them.
+    commit(&site.instance(), Delete("00000.md".to_owned())).await;
+    assert!(notes_of(&site.instance()).await.unwrap().is_empty());
+
+    let key = site.keys().segment(stored.id);
+    let mut damaged = site.bytes(&key).await.to_vec();
+    damaged[2000] ^= 1;
+    site.overwrite(&key, damaged).await;
+    let older = site.instance().at(2).await.unwrap().unwrap();
+    super::assert_damaged(contents(&older).await, &key);
+}
+
+async fn what_is_too_large_is_refused(site: Site) {
+    let info = CommitInfo { message: Some("x".repeat(5000)), deadline: Duration::from_secs(5), ..by("agent") };
+    let refused = site.instance().commit(&info, &Put::note("a.md", "one")).await;
+    assert!(matches!(refused, Err(MirrorError::TooLarge { .. })), "{refused:?}");
+    let unpublished = site.instance().head().await;
+    assert!(matches!(unpublished, Err(MirrorError::NotPublished { .. })), "{unpublished:?}");
+}

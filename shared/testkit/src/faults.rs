@@ -1,0 +1,274 @@
+//! A store that fails as it is told.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::pending;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::stream::{self, BoxStream, StreamExt as _};
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+
+use crate::request::Op;
+
+/// How a request fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing happens, and the answer is a server error.
+    Error,
+    /// It happens, and the answer is a server error.
+    ErrorAfter,
+    /// A create happens, and the answer is that the object exists: the store's client had repeated a request that
+    /// had succeeded.
+    OwnSuccess,
+    /// Nothing happens, and there is no answer.
+    Silence,
+    /// It happens, and there is no answer.
+    SilenceAfter,
+    /// It happens this much later, and there is no answer.
+    Late(Duration),
+    /// It happens and is answered this much later.
+    Slow(Duration),
+    /// The body of the answer ends in the middle.
+    Truncated,
+    /// The answer is that there is no such object.
+    Missing,
+    /// The answer is that it is not allowed.
+    Refused,
+    /// A listing leaves out this many of the greatest keys.
+    Lag(usize),
+}
+
+/// Passes requests on to another store, but for those that are to fail.
+#[derive(Debug)]
+pub struct FaultStore {
+    inner: Arc<dyn ObjectStore>,
+    rules: Mutex<Vec<Rule>>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    op: Op,
+    key: String,
+    script: VecDeque<Option<Fault>>,
+    /// What follows the script.
+    after: Option<Fault>,
+}
+
+impl FaultStore {
+    /// A store that passes everything on to `inner` until it is told otherwise.
+    pub fn new(inner: Arc<dyn ObjectStore>) -> Arc<Self> {
+        Arc::new(Self { inner, rules: Mutex::default() })
+    }
+
+    /// The next request of kind `op` whose key holds `key` fails so.
+    pub fn once(&self, op: Op, key: &str, fault: Fault) {
+        self.script(op, key, [Some(fault)]);
+    }
+
+    /// All requests of kind `op` whose key holds `key` fail so.
+    pub fn always(&self, op: Op, key: &str, fault: Fault) {
+        self.add(op, key, VecDeque::new(), Some(fault));
+    }
+
+    /// The next requests of kind `op` whose key holds `key` do as `script` says, one after the other.
+    pub fn script(&self, op: Op, key: &str, script: impl IntoIterator<Item = Option<Fault>>) {
+        self.add(op, key, script.into_iter().collect(), None);
+    }
+
+    /// Nothing fails any more.
+    pub fn heal(&self) {
+        self.rules().clear();
+    }
+
+    fn add(&self, op: Op, key: &str, script: VecDeque<Option<Fault>>, after: Option<Fault>) {
+        self.rules().push(Rule { op, key: key.to_owned(), script, after });
+    }
+
+    fn rules(&self) -> std::sync::MutexGuard<'_, Vec<Rule>> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fault(&self, op: Op, key: &Path) -> Option<Fault> {
+        let mut rules = self.rules();
+        let applies = |rule: &&mut Rule| rule.op == op && key.as_ref().contains(&rule.key);
+        let live = |rule: &&mut Rule| !rule.script.is_empty() || rule.after.is_some();
+        let rule = rules.iter_mut().filter(applies).find(live)?;
+        rule.script.pop_front().unwrap_or(rule.after)
+    }
+}
+
+fn server_error() -> Error {
+    Error::Generic { store: "faults", source: "500 Internal Server Error".into() }
+}
+
+fn missing(key: &Path) -> Error {
+    Error::NotFound { path: key.to_string(), source: "404 Not Found".into() }
+}
+
+fn refused(key: &Path) -> Error {
+    Error::PermissionDenied { path: key.to_string(), source: "403 Forbidden".into() }
+}
+
+/// Lets `request` fail. It is owned, so that it can go on when nobody waits for it any more.
+async fn failing<T: Send + 'static>(
+    fault: Option<Fault>,
+    key: &Path,
+    request: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    match fault {
+        None | Some(Fault::Truncated | Fault::Lag(_)) => request.await,
+        Some(Fault::Error) => Err(server_error()),
+        Some(Fault::ErrorAfter) => request.await.and(Err(server_error())),
+        Some(Fault::OwnSuccess) => {
+            request.await?;
+            Err(Error::AlreadyExists { path: key.to_string(), source: "412 Precondition Failed".into() })
+        }
+        Some(Fault::Silence) => pending().await,
+        Some(Fault::SilenceAfter) => {
+            let _ = request.await;
+            pending().await
+        }
+        Some(Fault::Late(delay)) => {
+            tokio::spawn(async move {
+                tokio::time::sleep(delay).await;
+                let _ = request.await;
+            });
+            pending().await
+        }
+        Some(Fault::Slow(delay)) => {
+            tokio::time::sleep(delay).await;
+            request.await
+        }
+        Some(Fault::Missing) => Err(missing(key)),
+        Some(Fault::Refused) => Err(refused(key)),
+    }
+}
+
+impl fmt::Display for FaultStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "failing {}", self.inner)
+    }
+}
+
+#[async_trait]
+impl ObjectStore for FaultStore {
+    async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+        let fault = self.fault(Op::of_put(&options), location);
+        let (inner, key) = (self.inner.clone(), location.clone());
+        failing(fault, location, async move { inner.put_opts(&key, payload, options).await }).await
+    }
+
+    async fn put_multipart_opts(&self, location: &Path, options: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
+        let fault = self.fault(Op::Other, location);
+        let (inner, key) = (self.inner.clone(), location.clone());
+        failing(fault, location, async move { inner.put_multipart_opts(&key, options).await }).await
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let fault = self.fault(Op::of_get(&options), location);
+        let (inner, key) = (self.inner.clone(), location.clone());
+        let found = failing(fault, location, async move { inner.get_opts(&key, options).await }).await?;
+        if fault == Some(Fault::Truncated) { cut_short(found).await } else { Ok(found) }
+    }
+
+    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        self.inner.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.listed(prefix, self.inner.list(prefix))
+    }
+
+    fn list_with_offset(&self, prefix: Option<&Path>, offset: &Path) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.listed(prefix, self.inner.list_with_offset(prefix, offset))
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.inner.copy_opts(from, to, options).await
+    }
+}
+
+impl FaultStore {
+    fn listed(
+        &self,
+        prefix: Option<&Path>,
+        listing: BoxStream<'static, Result<ObjectMeta>>,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        let key = prefix.cloned().unwrap_or_default();
+        let fault = self.fault(Op::List, &key);
+        let all = async move {
+            let listing = async { Ok(listing.collect::<Vec<_>>().await) };
+            match failing(fault, &key, listing).await {
+                Ok(mut all) => {
+                    if let Some(Fault::Lag(lag)) = fault {
+                        all.sort_by_key(|object| object.as_ref().map(|object| object.location.clone()).ok());
+                        all.truncate(all.len().saturating_sub(lag));
+                    }
+                    all
+                }
+                Err(error) => vec![Err(error)],
+            }
+        };
+        stream::once(all).flat_map(stream::iter).boxed()
+    }
+}
+
+/// The first half of the body, under the headers of the whole.
+async fn cut_short(found: GetResult) -> Result<GetResult> {
+    let (meta, range, attributes, extensions) =
+        (found.meta.clone(), found.range.clone(), found.attributes.clone(), found.extensions.clone());
+    let bytes = found.bytes().await?;
+    let half = bytes.slice(..bytes.len() / 2);
+    let payload = GetResultPayload::Stream(stream::iter([Ok(half)]).boxed());
+    Ok(GetResult { payload, meta, range, attributes, extensions })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object_store::memory::InMemory;
+    use object_store::{ObjectStoreExt as _, PutMode};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_script_is_played_once_and_then_all_is_well() {
+        let store = FaultStore::new(Arc::new(InMemory::new()));
+        let key = Path::from("a");
+        store.script(Op::Create, "a", [None, Some(Fault::Error)]);
+        let create = || store.put_opts(&key, "x".into(), PutMode::Create.into());
+        create().await.unwrap();
+        assert!(matches!(create().await, Err(Error::Generic { .. })));
+        assert!(matches!(create().await, Err(Error::AlreadyExists { .. })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_late_happens_after_its_caller_has_given_up() {
+        let store = FaultStore::new(Arc::new(InMemory::new()));
+        let key = Path::from("a");
+        store.once(Op::Put, "", Fault::Late(Duration::from_secs(9)));
+        let put = tokio::time::timeout(Duration::from_secs(3), store.put(&key, "x".into()));
+        put.await.unwrap_err();
+        store.head(&key).await.unwrap_err();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        store.head(&key).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_truncated_body_has_the_headers_of_the_whole() {
+        let store = FaultStore::new(Arc::new(InMemory::new()));
+        store.put(&Path::from("a"), "abcd".into()).await.unwrap();
+        store.always(Op::Get, "a", Fault::Truncated);
+        let found = store.get(&Path::from("a")).await.unwrap();
+        assert_eq!(found.meta.size, 4);
+        assert_eq!(found.bytes().await.unwrap(), "ab");
+    }
+}

@@ -1,0 +1,23 @@
+//! Helpers that let tests read like prose. A test library: its functions panic where a test would fail.
+//!
+//! # Layout
+//! - [`folder`]: a vault folder in a temporary directory.
+//! - [`time`]: fixed moments.
+//! - [`counting`]: a store that counts requests, bytes and waves.
+//! - [`faults`]: a store that fails as it is told.
+//! - [`notes`]: changes that put, delete and merge notes, and what a snapshot holds, for tests of the mirror alone.
+//! - [`contract`]: what a mirror guarantees, to be run on every kind of store.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "its callers are tests")]
+
+pub mod contract;
+pub mod counting;
+pub mod faults;
+pub mod folder;
+pub mod notes;
+mod request;
+pub mod time;
+
+pub use counting::CountingStore;
+pub use faults::{Fault, FaultStore};
+pub use folder::VaultBuilder;
+pub use request::Op;

@@ -1,0 +1,211 @@
+//! Changes that put, delete and merge notes, and what a snapshot holds: enough to test the mirror with.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atlas_mirror::manifest::{Changes, Totals};
+use atlas_mirror::{
+    ChangeSet, CommitInfo, Derived, DroppedSegment, MirrorError, NewSegment, SegmentId, Snapshot,
+};
+use atlas_segment::{Body, Builder, Document, Kind, Part};
+use atlas_vault::VaultPath;
+
+use crate::time::minute;
+
+/// A commit by `author`, with a minute to try.
+pub fn by(author: &str) -> CommitInfo {
+    CommitInfo {
+        author: author.to_owned(),
+        operation: "test".to_owned(),
+        message: None,
+        key: None,
+        time: minute(0),
+        deadline: Duration::from_secs(60),
+    }
+}
+
+/// A segment of notes, given in path order.
+pub fn segment<'a>(notes: impl IntoIterator<Item = (&'a str, &'a str)>) -> NewSegment {
+    let mut builder = Builder::new().unwrap();
+    for (path, text) in notes {
+        let path = VaultPath::parse(path).unwrap();
+        let document = Document {
+            path: &path,
+            path_on_disk: None,
+            kind: Kind::Note,
+            sha256: *atlas_mirror::Hash::of(text.as_bytes()).as_bytes(),
+            modified_ms: minute(0).as_millisecond(),
+            generation: 0,
+            replaces: 0,
+            body: Body::Text(text.as_bytes()),
+        };
+        builder.push(&document).unwrap();
+    }
+    let built = builder.finish().unwrap().expect("at least one note");
+    NewSegment { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new() }
+}
+
+/// Puts notes, over what is there.
+#[derive(Clone, Debug, Default)]
+pub struct Put(pub BTreeMap<String, String>);
+
+impl Put {
+    /// Puts one note.
+    pub fn note(path: &str, text: &str) -> Self {
+        Self::default().and(path, text)
+    }
+
+    /// Puts another note as well.
+    #[must_use]
+    pub fn and(mut self, path: &str, text: &str) -> Self {
+        self.0.insert(path.to_owned(), text.to_owned());
+        self
+    }
+}
+
+impl ChangeSet for Put {
+    type Error = MirrorError;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+        let mut derived = delete(head, self.0.keys()).await?;
+        let replaced = derived.changes.removed;
+        let put = self.0.len() as u64;
+        derived.segments.push(segment(self.0.iter().map(|(path, text)| (path.as_str(), text.as_str()))));
+        derived.changes = Changes { added: put - replaced, changed: replaced, removed: 0 };
+        derived.totals = totals(derived.totals.notes + put);
+        derived.result = Some(serde_json::json!({ "put": put }));
+        Ok(Some(derived))
+    }
+}
+
+/// Deletes a note.
+#[derive(Clone, Debug)]
+pub struct Delete(pub String);
+
+impl ChangeSet for Delete {
+    type Error = MirrorError;
+
+    /// Nothing to do where the note is not there.
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+        let derived = delete(head, [&self.0]).await?;
+        Ok(Some(derived).filter(|derived| derived.changes.removed > 0))
+    }
+}
+
+/// Merges all segments that were live when it was made into one.
+#[derive(Debug)]
+pub struct Merge {
+    merged: NewSegment,
+    /// Where each document of `merged` was.
+    origins: Vec<(SegmentId, u32)>,
+    inputs: Vec<SegmentId>,
+    /// Whether to carry over the tombstones that came since.
+    pub carries_over: bool,
+}
+
+impl Merge {
+    /// The merge of all segments of `snapshot`.
+    pub async fn of(snapshot: &Snapshot) -> Self {
+        let documents = documents(snapshot).await.unwrap();
+        let origin = |(segment, id): (usize, u32)| (snapshot.segments()[segment].id, id);
+        Self {
+            origins: documents.values().map(|(at, _)| origin(*at)).collect(),
+            merged: segment(documents.iter().map(|(path, (_, text))| (path.as_str(), text.as_str()))),
+            inputs: snapshot.segments().iter().map(|entry| entry.id).collect(),
+            carries_over: true,
+        }
+    }
+}
+
+impl ChangeSet for Merge {
+    type Error = MirrorError;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+        let head = head.expect("a state to merge");
+        let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
+        let mut merged = self.merged.clone();
+        for input in &self.inputs {
+            let Some((index, entry)) = head.manifest().segment(*input) else {
+                // Leaves it to the mirror to refuse.
+                derived.dropped.push(DroppedSegment { segment: *input, deleted: 0 });
+                continue;
+            };
+            let deleted = head.deleted(index).await?;
+            if self.carries_over {
+                let dead = |(_, (segment, id)): &(usize, &(SegmentId, u32))| segment == input && deleted.contains(*id);
+                let dead = self.origins.iter().enumerate().filter(dead);
+                merged.deleted.extend(dead.map(|(document, _)| document as u32));
+            }
+            let seen = if self.carries_over { entry.deleted.count() } else { 0 };
+            derived.dropped.push(DroppedSegment { segment: *input, deleted: seen });
+        }
+        derived.segments.push(merged);
+        Ok(Some(derived))
+    }
+}
+
+/// The live notes of `snapshot` and their texts.
+///
+/// # Errors
+/// What loading gives.
+pub async fn contents(snapshot: &Snapshot) -> Result<BTreeMap<String, String>, MirrorError> {
+    let documents = documents(snapshot).await?;
+    Ok(documents.into_iter().map(|(path, (_, text))| (path, text)).collect())
+}
+
+/// Where a live document is: its segment's index, and its id there.
+type At = (usize, u32);
+
+async fn documents(snapshot: &Snapshot) -> Result<BTreeMap<String, (At, String)>, MirrorError> {
+    let mut documents = BTreeMap::new();
+    for (segment, entry) in snapshot.segments().iter().enumerate() {
+        let layout = &entry.layout;
+        let fault = |error| snapshot.fault(segment, error);
+        let pages = layout.record_pages().map_err(fault)?;
+        let mut wants = vec![(segment, layout.text_blocks().map_err(fault)?)];
+        wants.extend(pages.iter().map(|(part, _)| (segment, part.clone())));
+        let parts = snapshot.load(&wants).await?;
+        let blocks = parts[0].text_blocks().map_err(fault)?;
+        for (part, (_, ids)) in parts[1..].iter().zip(pages) {
+            let page = part.record_page().map_err(fault)?;
+            for (index, id) in ids.enumerate().filter(|(_, id)| snapshot.is_live(segment, *id)) {
+                let record = page.get(index).map_err(fault)?;
+                let wants = blocks.parts(layout, record.text).map_err(fault)?;
+                let wants: Vec<_> = wants.into_iter().map(|part| (segment, part)).collect();
+                let parts = snapshot.load(&wants).await?;
+                let text = blocks.cut(record.text, parts.iter().map(|part| -> &Part { part })).map_err(fault)?;
+                let text = String::from_utf8(text.to_vec()).expect("notes of tests are UTF-8");
+                let twice = documents.insert(record.path.clone(), ((segment, id), text));
+                assert!(twice.is_none(), "{} is live twice", record.path);
+            }
+        }
+    }
+    Ok(documents)
+}
+
+/// The tombstones for `paths`.
+async fn delete(head: Option<&Arc<Snapshot>>, paths: impl IntoIterator<Item = &String>) -> Result<Derived, MirrorError> {
+    let Some(head) = head else { return Ok(Derived::default()) };
+    let mut derived = Derived::default();
+    for path in paths {
+        for (segment, entry) in head.segments().iter().enumerate() {
+            let fault = |error| head.fault(segment, error);
+            let Some((part, first)) = entry.layout.record_page(path).map_err(fault)? else { continue };
+            let parts = head.load(&[(segment, part)]).await?;
+            if let Some((index, _)) = parts[0].record_page().and_then(|page| page.find(path)).map_err(fault)? {
+                let document = first + index as u32;
+                if head.is_live(segment, document) {
+                    derived.deleted.push((entry.id, vec![document]));
+                    derived.changes.removed += 1;
+                }
+            }
+        }
+    }
+    derived.totals = totals(head.manifest().totals.notes - derived.changes.removed);
+    Ok(derived)
+}
+
+fn totals(notes: u64) -> Totals {
+    Totals { notes, documents: notes, ..Totals::default() }
+}

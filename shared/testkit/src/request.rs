@@ -1,0 +1,39 @@
+//! What tells one kind of request to a store from another.
+
+use object_store::{GetOptions, PutMode, PutOptions};
+
+/// A kind of request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A whole object.
+    Get,
+    /// A byte range of an object.
+    Range,
+    /// An object's size.
+    Head,
+    /// Write, whatever is there.
+    Put,
+    /// Write if nothing is there.
+    Create,
+    /// A listing.
+    List,
+    /// Anything else: deletes, copies, uploads in parts.
+    Other,
+}
+
+impl Op {
+    pub(crate) fn of_get(options: &GetOptions) -> Self {
+        match options.range {
+            _ if options.head => Self::Head,
+            Some(_) => Self::Range,
+            None => Self::Get,
+        }
+    }
+
+    pub(crate) fn of_put(options: &PutOptions) -> Self {
+        match options.mode {
+            PutMode::Create => Self::Create,
+            _ => Self::Put,
+        }
+    }
+}
