@@ -55,19 +55,27 @@ fn properties(
     lines: &Lines,
 ) -> Result<Map<String, Value>, FrontmatterError> {
     let yaml = text.get(range.clone()).unwrap_or_default();
-    let error = |message: String, offset: usize| FrontmatterError {
+    let (message, offset) = if yaml.len() > MAX_YAML_BYTES {
+        let bytes = yaml.len();
+        (
+            format!("it has {bytes} bytes; at most {MAX_YAML_BYTES} are read"),
+            0,
+        )
+    } else {
+        match read(yaml) {
+            Ok(Value::Object(properties)) => return Ok(properties),
+            Ok(Value::Null) => return Ok(Map::new()),
+            Ok(_) => ("write each property as \"name: value\"".to_owned(), 0),
+            Err(error) => (message(&error), offset(&error, yaml)),
+        }
+    };
+    Err(FrontmatterError {
         message,
         line: lines.at(range.start + offset),
-    };
-    if yaml.len() > MAX_YAML_BYTES {
-        return Err(error(
-            format!(
-                "it has {} bytes; at most {MAX_YAML_BYTES} are read",
-                yaml.len()
-            ),
-            0,
-        ));
-    }
+    })
+}
+
+fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: MAX_DEPTH,
@@ -84,38 +92,29 @@ fn properties(
         strict_booleans: true,
         with_snippet: false,
     };
-    match serde_saphyr::from_str_with_options(yaml, options) {
-        Ok(Value::Object(properties)) => Ok(properties),
-        Ok(Value::Null) => Ok(Map::new()),
-        Ok(_) => Err(error(
-            "write each property as \"name: value\"".to_owned(),
-            0,
-        )),
-        Err(problem) => {
-            let chars = problem
-                .location()
-                .and_then(|place| usize::try_from(place.span().offset()).ok());
-            let offset = yaml
-                .char_indices()
-                .nth(chars.unwrap_or(0))
-                .map_or(0, |(offset, _)| offset);
-            let message = problem.to_string();
-            // The parser counts lines from the start of the YAML.
-            let message = message
-                .lines()
-                .next()
-                .and_then(|line| line.split(" at line ").next())
-                .unwrap_or_default();
-            Err(error(
-                message.chars().take(MAX_MESSAGE_CHARS).collect(),
-                offset,
-            ))
-        }
-    }
+    serde_saphyr::from_str_with_options(yaml, options)
 }
 
-/// The strings of the property called `singular` or `singular` + `plural`, in any case: the
-/// entries of a list, or the parts of a string that `separates` cuts.
+/// What the YAML parser says, without the place, which it counts from the start of the YAML.
+fn message(error: &serde_saphyr::Error) -> String {
+    let message = error.to_string();
+    let first = message.lines().next().unwrap_or_default();
+    let first = first
+        .split_once(" at line ")
+        .map_or(first, |(what, _)| what);
+    first.chars().take(MAX_MESSAGE_CHARS).collect()
+}
+
+/// Where in the YAML the error is, in bytes.
+fn offset(error: &serde_saphyr::Error, yaml: &str) -> usize {
+    let chars = error.location().map_or(0, |place| place.span().offset());
+    let chars = usize::try_from(chars).unwrap_or(usize::MAX);
+    let place = yaml.char_indices().nth(chars);
+    place.map_or(yaml.trim_end().len(), |(offset, _)| offset)
+}
+
+/// The strings of the properties that have one of `names`, in any case: the entries of a list, or
+/// the parts of a string between what `separates`.
 fn strings<'a>(
     properties: &'a Map<String, Value>,
     names: [&'a str; 2],

@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use percent_encoding::percent_decode_str;
 
-use crate::lines::is_break;
+use crate::lines::run_length;
 use crate::markdown::{Blocks, MarkdownLink, Skip};
 use crate::note::{BlockId, Link, LinkKind, MAX_ITEMS, Note, Source, Tag};
-use crate::{tag, wikilink};
+use crate::{block_id, tag, wikilink};
 
 /// Adds the links, tags and block ids of the body to `note`. `masked` is the body that is read.
 pub(crate) fn scan(source: &Source<'_>, masked: &str, blocks: Blocks, note: &mut Note) {
@@ -82,7 +82,7 @@ impl Scanner<'_> {
     }
 
     fn bracket(&mut self, at: usize) {
-        let run = wikilink::brackets(self.text, at);
+        let run = run_length(self.text.as_bytes(), at, b'[');
         if let Some(found) = wikilink::read(self.text, at, run)
             && self.claim(&found.range)
         {
@@ -113,13 +113,7 @@ impl Scanner<'_> {
     fn math(&mut self, at: usize) {
         let end = math_end(self.text.as_bytes(), at);
         if !end.is_some_and(|end| self.claim(&(at..end))) {
-            let run = self
-                .text
-                .as_bytes()
-                .iter()
-                .skip(at)
-                .take_while(|byte| **byte == b'$')
-                .count();
+            let run = run_length(self.text.as_bytes(), at, b'$');
             self.at = at + run;
         }
     }
@@ -250,37 +244,19 @@ pub(crate) fn has_scheme(destination: &str) -> bool {
 
 /// The ids at the ends of lines.
 fn block_ids(source: &Source<'_>, masked: &str, skips: &[Skip]) -> Vec<BlockId> {
-    let bytes = masked.as_bytes();
-    let read = |at: usize| {
-        let alone = at
-            .checked_sub(1)
-            .and_then(|before| bytes.get(before))
-            .is_none_or(u8::is_ascii_whitespace);
-        let rest = masked.get(at + 1..).unwrap_or_default();
-        let name = rest.get(
-            ..rest
-                .find(|c: char| !c.is_ascii_alphanumeric() && c != '-')
-                .unwrap_or(rest.len()),
-        )?;
-        let end = at + 1 + name.len();
-        let after = masked
-            .get(end..)?
-            .trim_start_matches([' ', '\t'])
-            .bytes()
-            .next();
-        let skipped = skips.partition_point(|skip| skip.range.start <= at);
-        let skipped = skipped
-            .checked_sub(1)
-            .and_then(|last| skips.get(last))
-            .is_some_and(|skip| at < skip.range.end);
-        (alone && !name.is_empty() && after.is_none_or(is_break) && !skipped).then(|| BlockId {
-            name: name.to_owned(),
-            line: source.line(at),
-            range: source.range(&(at..end)),
-        })
+    let skipped = |at: usize| {
+        let begun = skips.partition_point(|skip| skip.range.start <= at);
+        let last = begun.checked_sub(1).and_then(|last| skips.get(last));
+        last.is_some_and(|skip| at < skip.range.end)
     };
-    memchr::memchr_iter(b'^', bytes)
-        .filter_map(read)
+    memchr::memchr_iter(b'^', masked.as_bytes())
+        .filter(|at| !skipped(*at))
+        .filter_map(|at| Some(at..block_id::read(masked, at)?))
+        .map(|range| BlockId {
+            name: source.slice(range.start + 1..range.end).to_owned(),
+            line: source.line(range.start),
+            range: source.range(&range),
+        })
         .take(MAX_ITEMS)
         .collect()
 }

@@ -8,10 +8,11 @@
 //! - [`frontmatter`]: the YAML block, and the tags, aliases and links in its properties
 //! - `mask`: hides comments and absurd nesting from the markdown parser
 //! - `markdown`: headings, list items, markdown links, code and HTML, by `pulldown-cmark`
-//! - `inline`: wikilinks, tags, math and block ids in what `markdown` leaves; `wikilink`, `tag` and
-//!   `task` each know one of them
-//! - `lines`: line numbers
+//! - `inline`: wikilinks, tags, math and block ids in what `markdown` leaves; `wikilink`, `tag`,
+//!   `block_id` and `task` each know one of them
+//! - `lines`: lines and their numbers
 
+mod block_id;
 pub mod fold;
 pub mod frontmatter;
 mod inline;

@@ -1,4 +1,4 @@
-//! Line numbers, counted as ripgrep counts them.
+//! Lines, and runs of one byte within them.
 
 /// Where the lines of a text begin. Only `\n` ends a line.
 pub(crate) struct Lines {
@@ -40,4 +40,10 @@ pub(crate) fn next_line(text: &str, end: usize) -> usize {
         Some([_, ..]) => end + 1,
         _ => end,
     }
+}
+
+/// How many bytes equal to `byte` stand at `at`.
+pub(crate) fn run_length(bytes: &[u8], at: usize, byte: u8) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    rest.iter().take_while(|other| **other == byte).count()
 }

@@ -191,17 +191,14 @@ impl Note {
         let property = self
             .properties()
             .and_then(|properties| properties.get("title")?.as_str());
-        let heading = self
-            .headings
-            .iter()
-            .find(|heading| heading.level == 1)
-            .map(|heading| heading.text.as_str());
-        let named = [property, heading]
+        let headings = self.headings.iter().filter(|heading| heading.level == 1);
+        let names = property
             .into_iter()
-            .flatten()
+            .chain(headings.map(|heading| heading.text.as_str()));
+        names
             .map(str::trim)
-            .find(|name| !name.is_empty());
-        named.unwrap_or_else(|| path.stem())
+            .find(|name| !name.is_empty())
+            .unwrap_or_else(|| path.stem())
     }
 }
 
@@ -286,13 +283,14 @@ impl<'a> Source<'a> {
 
     fn heading(&self, block: &markdown::HeadingBlock) -> Heading {
         let text = self.slice(block.range.clone());
-        let range = self.range(&block.range);
+        let start = block.range.end - text.trim_start().len();
+        let range = self.range(&(start..start + text.trim().len()));
         Heading {
             level: block.level,
             text: markdown::heading_text(text),
-            line: self.line(block.range.start),
+            line: self.line(start),
             offset: range.start,
-            end: range.start + text.trim_end_matches(['\n', '\r']).len(),
+            end: range.end,
         }
     }
 }

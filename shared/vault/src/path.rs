@@ -1,5 +1,6 @@
 //! Paths of documents in a vault.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -230,6 +231,12 @@ impl fmt::Debug for VaultPath {
 
 impl AsRef<str> for VaultPath {
     fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for VaultPath {
+    fn borrow(&self) -> &str {
         &self.0
     }
 }

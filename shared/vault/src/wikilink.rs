@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::lines::is_break;
+use crate::lines::{is_break, run_length};
 use crate::note::{Link, LinkKind};
 
 /// A wikilink as it stands in a text.
@@ -42,12 +42,6 @@ impl Found {
             line,
         })
     }
-}
-
-/// How many `[` stand at `at`.
-pub(crate) fn brackets(text: &str, at: usize) -> usize {
-    let rest = text.as_bytes().get(at..).unwrap_or_default();
-    rest.iter().take_while(|byte| **byte == b'[').count()
 }
 
 /// The wikilink that begins with the last two of the `run` brackets at `at`, if it ends on the same
@@ -105,7 +99,7 @@ pub(crate) fn all(text: &str) -> impl Iterator<Item = Found> + '_ {
     std::iter::from_fn(move || {
         while let Some(found) = memchr::memchr(b'[', text.as_bytes().get(at..)?) {
             let start = at + found;
-            let run = brackets(text, start);
+            let run = run_length(text.as_bytes(), start, b'[');
             at = start + run;
             if let Some(link) = read(text, start, run) {
                 at = link.range.end;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use memchr::memmem;
 
 use super::{Hidden, Prefix};
-use crate::lines::{line_end, next_line};
+use crate::lines::{line_end, next_line, run_length};
 
 /// Adds all comments and display math of `body` to `hidden`.
 ///
@@ -134,26 +134,19 @@ impl Finder<'_> {
     /// The end of the code that begins at `at`, or of its backticks if they are text.
     fn code(&mut self, at: usize) -> usize {
         let paragraph = self.paragraph(at);
-        let run = self.backticks(at);
+        let run = run_length(self.body.as_bytes(), at, b'`');
         if self.code_runs.get(&run).is_none_or(|last| *last <= at) {
             return at + run;
         }
         let mut next = at + run;
         while let Some(found) = memchr::memchr(b'`', self.slice(next, paragraph)) {
-            let length = self.backticks(next + found);
+            let length = run_length(self.body.as_bytes(), next + found, b'`');
             next += found + length;
             if length == run {
                 break;
             }
         }
         next
-    }
-
-    fn backticks(&self, at: usize) -> usize {
-        self.slice(at, self.body.len())
-            .iter()
-            .take_while(|byte| **byte == b'`')
-            .count()
     }
 
     /// Where the paragraph ends that holds `at`: before the next blank line.
@@ -174,7 +167,7 @@ impl Finder<'_> {
         self.code_runs.clear();
         let mut next = at;
         while let Some(found) = memchr::memchr(b'`', self.slice(next, end)) {
-            let length = self.backticks(next + found);
+            let length = run_length(self.body.as_bytes(), next + found, b'`');
             self.code_runs.insert(length, next + found);
             next += found + length;
         }
@@ -207,7 +200,7 @@ impl Fence {
     /// The fence that a line's content opens.
     fn open(content: &[u8], quotes: usize) -> Option<Self> {
         let byte = *content.first().filter(|byte| matches!(byte, b'`' | b'~'))?;
-        let length = content.iter().take_while(|other| **other == byte).count();
+        let length = run_length(content, 0, byte);
         let info = content.get(length..).unwrap_or_default();
         (length >= 3 && !(byte == b'`' && info.contains(&b'`'))).then_some(Self {
             byte,
@@ -228,10 +221,7 @@ impl Fence {
         if prefix.iter().filter(|byte| **byte == b'>').count() < self.quotes {
             return None;
         }
-        let length = content
-            .iter()
-            .take_while(|byte| **byte == self.byte)
-            .count();
+        let length = run_length(content, 0, self.byte);
         let after = content.get(length..).unwrap_or_default();
         Some(length < self.length || !after.iter().all(u8::is_ascii_whitespace))
     }

@@ -139,14 +139,14 @@ fn a_link_with_a_scheme_leads_out_and_stays_as_written() {
 fn of_links_that_overlap_the_first_holds() {
     for (text, expected) in [
         ("[[a]](b.md)", vec!["a"]),
-        ("[[a]][b]\n\n[b]: c.md\n[a]: d.md", vec!["a"]),
+        ("[[a]][b]\n\n[b]: c.md\n[a]: d.md", vec!["a", "c.md|b"]),
         ("[[BUG] a](b.md) [[c]]", vec!["b.md|[BUG] a", "c"]),
         ("[see [[a]] there](b.md)", vec!["b.md|see [[a]] there", "a"]),
         ("[a](b[[c]].md)", vec!["b[[c]].md|a"]),
         ("[![[a]]](b.md)", vec!["b.md|![[a]]", "!a"]),
         ("[a](b$c.md) and [d](e$f.md)", vec!["b$c.md|a", "e$f.md|d"]),
         ("[[$A]] and [[$B]]", vec!["$A", "$B"]),
-        ("[[a|b](c.md)", vec!["c.md|[a|b"]),
+        ("[[a|b](c.md)", vec!["c.md|a|b"]),
     ] {
         assert_eq!(links(text), expected, "{text:?}");
     }
