@@ -1,7 +1,7 @@
 //! Changes that put, delete and merge notes, and what a snapshot holds: enough to test the mirror with.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use atlas_mirror::manifest::{Changes, Totals};
@@ -48,7 +48,11 @@ pub fn segment<'a>(notes: impl IntoIterator<Item = (&'a str, &'a str)>) -> NewSe
 
 /// Puts notes, over what is there.
 #[derive(Clone, Debug, Default)]
-pub struct Put(pub BTreeMap<String, String>);
+pub struct Put {
+    notes: BTreeMap<String, String>,
+    /// The same on every state.
+    segment: OnceLock<NewSegment>,
+}
 
 impl Put {
     /// Puts one note.
@@ -59,7 +63,7 @@ impl Put {
     /// Puts another note as well.
     #[must_use]
     pub fn and(mut self, path: &str, text: &str) -> Self {
-        self.0.insert(path.to_owned(), text.to_owned());
+        self.notes.insert(path.to_owned(), text.to_owned());
         self
     }
 }
@@ -68,10 +72,11 @@ impl ChangeSet for Put {
     type Error = MirrorError;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
-        let mut derived = delete(head, self.0.keys()).await?;
+        let mut derived = delete(head, self.notes.keys()).await?;
         let replaced = derived.changes.removed;
-        let put = self.0.len() as u64;
-        derived.segments.push(segment(self.0.iter().map(|(path, text)| (path.as_str(), text.as_str()))));
+        let put = self.notes.len() as u64;
+        let built = || segment(self.notes.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+        derived.segments.push(self.segment.get_or_init(built).clone());
         derived.changes = Changes { added: put - replaced, changed: replaced, removed: 0 };
         derived.totals = totals(derived.totals.notes + put);
         derived.result = Some(serde_json::json!({ "put": put }));
@@ -184,25 +189,35 @@ async fn documents(snapshot: &Snapshot) -> Result<BTreeMap<String, (At, String)>
     Ok(documents)
 }
 
-/// The tombstones for `paths`.
+/// The tombstones for `paths`; a segment of which nothing is left is dropped.
 async fn delete(head: Option<&Arc<Snapshot>>, paths: impl IntoIterator<Item = &String>) -> Result<Derived, MirrorError> {
     let Some(head) = head else { return Ok(Derived::default()) };
-    let mut derived = Derived::default();
+    let mut dead: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     for path in paths {
-        for (segment, entry) in head.segments().iter().enumerate() {
+        for (segment, entry) in head.segments().iter().enumerate().filter(|(_, entry)| entry.layout.may_hold(path)) {
             let fault = |error| head.fault(segment, error);
             let Some((part, first)) = entry.layout.record_page(path).map_err(fault)? else { continue };
             let parts = head.load(&[(segment, part)]).await?;
             if let Some((index, _)) = parts[0].record_page().and_then(|page| page.find(path)).map_err(fault)? {
                 let document = first + index as u32;
                 if head.is_live(segment, document) {
-                    derived.deleted.push((entry.id, vec![document]));
-                    derived.changes.removed += 1;
+                    dead.entry(segment).or_default().push(document);
                 }
             }
         }
     }
+    let mut derived = Derived::default();
+    derived.changes.removed = dead.values().map(|documents| documents.len() as u64).sum();
     derived.totals = totals(head.manifest().totals.notes - derived.changes.removed);
+    for (segment, documents) in dead {
+        let entry = &head.segments()[segment];
+        let deleted = entry.deleted.count();
+        if deleted + documents.len() as u32 == entry.layout.documents {
+            derived.dropped.push(DroppedSegment { segment: entry.id, deleted });
+        } else {
+            derived.deleted.push((entry.id, documents));
+        }
+    }
     Ok(derived)
 }
 
