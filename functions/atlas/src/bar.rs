@@ -1,0 +1,117 @@
+//! How far long work has come: a bar on a terminal, now and then a line elsewhere.
+
+use std::io::IsTerminal as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use atlas_sync::{Phase, Progress};
+use indicatif::{DecimalBytes, HumanCount, ProgressBar, ProgressStyle};
+
+use crate::output;
+
+/// Elsewhere than on a terminal a line is printed this often.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+/// What fits where standard error goes; nothing if `quiet`.
+pub(crate) fn start(quiet: bool) -> Arc<dyn Progress> {
+    if std::io::stderr().is_terminal() {
+        Arc::new(Bar(ProgressBar::no_length()))
+    } else if quiet {
+        Arc::new(())
+    } else {
+        Arc::new(Lines(Mutex::new(Line {
+            phase: Phase::Scan,
+            done: 0,
+            total: None,
+            printed: Instant::now(),
+        })))
+    }
+}
+
+const fn name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Scan => "listing",
+        Phase::Read => "reading",
+        Phase::Upload => "uploading",
+        Phase::Index => "indexing",
+        Phase::Commit => "committing",
+        Phase::Write => "writing",
+    }
+}
+
+/// A bar; gone when the work is done.
+struct Bar(ProgressBar);
+
+impl Progress for Bar {
+    fn begin(&self, phase: Phase, total: Option<u64>) {
+        let template = match (phase, total) {
+            (Phase::Scan, _) => "{spinner} {msg} {human_pos} files",
+            (Phase::Commit, _) => "{spinner} {msg}",
+            (_, None) => "{spinner} {msg} {decimal_bytes} {decimal_bytes_per_sec}",
+            (_, Some(_)) => {
+                "{spinner} {msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {eta}"
+            }
+        };
+        self.0.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        self.0.set_message(name(phase));
+        self.0.set_position(0);
+        self.0.reset_eta();
+        match total {
+            Some(total) => self.0.set_length(total),
+            None => self.0.unset_length(),
+        }
+    }
+
+    fn advance(&self, units: u64) {
+        self.0.inc(units);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// A line now and then.
+struct Lines(Mutex<Line>);
+
+struct Line {
+    phase: Phase,
+    done: u64,
+    total: Option<u64>,
+    printed: Instant,
+}
+
+impl Progress for Lines {
+    fn begin(&self, phase: Phase, total: Option<u64>) {
+        let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *line = Line {
+            phase,
+            done: 0,
+            total,
+            printed: line.printed,
+        };
+    }
+
+    fn advance(&self, units: u64) {
+        let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        line.done += units;
+        if line.printed.elapsed() < LINE_EVERY {
+            return;
+        }
+        line.printed = Instant::now();
+        let (name, done) = (name(line.phase), line.done);
+        match (line.phase, line.total) {
+            (Phase::Scan, _) => output::note(format_args!("{name}: {} files", HumanCount(done))),
+            (_, Some(total)) => output::note(format_args!(
+                "{name}: {} of {}",
+                DecimalBytes(done),
+                DecimalBytes(total)
+            )),
+            (_, None) => output::note(format_args!("{name}: {}", DecimalBytes(done))),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `atlas export`
+
+use std::path::PathBuf;
+
+use atlas_sync::{ExportOptions, Exported, export};
+use clap::Args;
+use indicatif::DecimalBytes;
+
+use crate::bar;
+use crate::commands::Outcome;
+use crate::output;
+use crate::store::StoreArguments;
+
+/// Arguments of `atlas export`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The folder to write to
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    #[command(flatten)]
+    store: StoreArguments,
+    /// The generation to write [default: the newest]
+    #[arg(long, value_name = "GENERATION")]
+    at: Option<u64>,
+    /// Write into a folder that is not empty, over what is there
+    #[arg(long)]
+    force: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `atlas export`.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let mirror = arguments.store.open()?;
+    let options = ExportOptions {
+        to: arguments.to,
+        generation: arguments.at,
+        force: arguments.force,
+    };
+    let exported = export(&mirror, &options, bar::start(arguments.json)).await?;
+    let Exported {
+        generation,
+        files,
+        bytes,
+        skipped,
+    } = &exported;
+    if arguments.json {
+        output::json(&exported)?;
+    } else {
+        skipped.iter().for_each(output::note);
+        output::line(format_args!(
+            "generation {generation}: {files} files, {} written",
+            DecimalBytes(*bytes)
+        ));
+    }
+    match skipped.len() {
+        0 => Ok(()),
+        count => Err(format!(
+            "{count} of {} files were not written",
+            *files + count as u64
+        )
+        .into()),
+    }
+}

@@ -1,0 +1,53 @@
+//! What is printed: results on standard output, everything else on standard error. A closed pipe is nobody's error.
+
+use std::error::Error;
+use std::fmt::Display;
+use std::io::{self, Write as _};
+
+use serde::Serialize;
+
+/// Prints a line of the result.
+pub(crate) fn line(text: impl Display) {
+    let _ = writeln!(io::stdout(), "{}", plain(&text.to_string()));
+}
+
+/// Prints a line beside the result.
+pub(crate) fn note(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{}", plain(&text.to_string()));
+}
+
+/// Prints an error as one line.
+pub(crate) fn error(error: &dyn Error) {
+    note(format_args!("atlas: {error}"));
+}
+
+/// Prints the result as JSON.
+pub(crate) fn json(result: &impl Serialize) -> Result<(), Box<dyn Error>> {
+    let text = serde_json::to_string(result)?;
+    let _ = writeln!(io::stdout(), "{text}");
+    Ok(())
+}
+
+/// Logs what the libraries warn of.
+pub(crate) fn start_log() {
+    let warnings =
+        tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN);
+    warnings
+        .with_writer(io::stderr)
+        .without_time()
+        .with_target(false)
+        .init();
+}
+
+/// One line without control characters: names come from files and stores, and must not command the terminal.
+fn plain(text: &str) -> String {
+    text.chars()
+        .map(|character| {
+            if character.is_control() {
+                '\u{fffd}'
+            } else {
+                character
+            }
+        })
+        .collect()
+}

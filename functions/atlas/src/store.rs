@@ -1,0 +1,54 @@
+//! Which vault in which store: the arguments that all commands share.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use atlas_mirror::{Mirror, Options, PartCache, VaultId, location};
+use clap::Args;
+
+/// Bytes of decoded parts that a command keeps in memory.
+const CACHE_BYTES: usize = 32 << 20;
+
+/// Which vault in which store.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StoreArguments {
+    /// The store: file:///a/folder or memory://
+    #[arg(
+        long,
+        env = "ATLAS_STORE",
+        value_name = "URL",
+        default_value = "file://.atlas-store"
+    )]
+    pub(crate) store: String,
+    /// The vault's id in the store
+    #[arg(long, env = "ATLAS_VAULT", value_name = "ID", default_value = "main")]
+    pub(crate) vault: VaultId,
+}
+
+impl StoreArguments {
+    /// Opens the vault's mirror.
+    pub(crate) fn open(&self) -> Result<Mirror, Box<dyn Error>> {
+        let store = location::open(&self.store)?;
+        let cache = Arc::new(PartCache::new(CACHE_BYTES));
+        Ok(Mirror::open(
+            store,
+            self.vault.clone(),
+            cache,
+            Options::default(),
+        )?)
+    }
+
+    /// The store's folder, if it is one.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        std::path::absolute(self.store.strip_prefix("file://")?).ok()
+    }
+
+    /// What tells this store from any other, wherever the program is started.
+    pub(crate) fn identity(&self) -> String {
+        self.folder().map_or_else(
+            || self.store.clone(),
+            |folder| folder.to_string_lossy().into_owned(),
+        )
+    }
+}

@@ -1,0 +1,116 @@
+//! Uploads attachments, each content once, and not at all where the mirror has it.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use atlas_mirror::{Hash, Mirror, MirrorError};
+use bytes::Bytes;
+use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
+
+use crate::change::{Blob, Write};
+use crate::error::SyncError;
+use crate::folder::Folder;
+use crate::progress::Progress;
+use crate::push::blocking;
+use crate::report::Reason;
+
+/// Uploads under way at once.
+const PARALLEL: usize = 4;
+/// Files are sent in pieces of about this many bytes.
+const PIECE: u64 = 1 << 20;
+
+/// Attachments that the mirror has: for each content, a path and the object that holds it.
+pub(crate) type Reusable = HashMap<[u8; 32], (String, String)>;
+
+/// Gives every attachment among `writes` its object. The answer names, by index, those that could not be read.
+pub(crate) async fn upload(
+    mirror: &Mirror,
+    folder: &Arc<Folder>,
+    writes: &mut [Write],
+    reusable: &Reusable,
+    progress: &Arc<dyn Progress>,
+) -> Result<Vec<(usize, Reason)>, SyncError> {
+    let mut contents: HashMap<[u8; 32], Vec<usize>> = HashMap::new();
+    let mut first = Vec::new();
+    for (index, write) in writes.iter_mut().enumerate() {
+        let Some(sha256) = write.attachment() else {
+            continue;
+        };
+        if let Some((path, name)) = reusable.get(&sha256) {
+            write.blob = Some(Blob {
+                name: name.clone(),
+                of: Some(path.clone()),
+            });
+            continue;
+        }
+        let same = contents.entry(sha256).or_default();
+        if same.is_empty() {
+            first.push((sha256, write.file.clone()));
+        }
+        same.push(index);
+    }
+    let uploads = first.into_iter().map(|(sha256, file)| async move {
+        let path = file.disk_path().to_owned();
+        let opened = {
+            let folder = folder.clone();
+            blocking(move || Ok(folder.open_file(file.disk_path(), file.is_link))).await?
+        };
+        let open = match opened {
+            Ok(open) => open,
+            Err(reason) => return Ok((sha256, Err(reason))),
+        };
+        match mirror
+            .put_blob(Hash::from_bytes(sha256), pieces(open, progress.clone()))
+            .await
+        {
+            Ok(key) => Ok((sha256, Ok(key.to_string()))),
+            Err(MirrorError::Conflict { reason }) => {
+                tracing::info!(path, reason, "an attachment is left for the next sync");
+                Ok((sha256, Err(Reason::Unsteady)))
+            }
+            Err(error) => Err(SyncError::from(error)),
+        }
+    });
+    let done: Vec<([u8; 32], Result<String, Reason>)> = stream::iter(uploads)
+        .buffered(PARALLEL)
+        .try_collect()
+        .await?;
+    let mut unread = Vec::new();
+    for (sha256, result) in done {
+        for index in contents.remove(&sha256).unwrap_or_default() {
+            match &result {
+                Ok(name) => {
+                    if let Some(write) = writes.get_mut(index) {
+                        write.blob = Some(Blob {
+                            name: name.clone(),
+                            of: None,
+                        });
+                    }
+                }
+                Err(reason) => unread.push((index, reason.clone())),
+            }
+        }
+    }
+    Ok(unread)
+}
+
+/// A file's bytes, read while they are sent.
+fn pieces(file: File, progress: Arc<dyn Progress>) -> impl Stream<Item = Result<Bytes, SyncError>> {
+    stream::try_unfold(Some(file), move |file| {
+        let progress = progress.clone();
+        async move {
+            let Some(file) = file else { return Ok(None) };
+            let (file, piece) = blocking(move || {
+                let mut piece = Vec::new();
+                let read = (&file).take(PIECE).read_to_end(&mut piece);
+                read.map_err(|error| SyncError::Broken(error.to_string()))?;
+                Ok((file, piece))
+            })
+            .await?;
+            progress.advance(piece.len() as u64);
+            Ok((!piece.is_empty()).then(|| (Bytes::from(piece), Some(file))))
+        }
+    })
+}

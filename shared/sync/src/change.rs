@@ -1,0 +1,447 @@
+//! What a sync commits: derived afresh from each state of the mirror that the commit tries to extend.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use atlas_mirror::manifest::{Changes, Totals};
+use atlas_mirror::{ChangeSet, Derived, NewSegment, SegmentId, Snapshot};
+use atlas_segment::{Body, Builder, Document, Kind};
+
+use crate::decide::{Action, Version, decide};
+use crate::error::SyncError;
+use crate::folder::{Content, Folder, Stamp};
+use crate::head::{self, HeadDocument, HeadDocuments};
+use crate::progress::{Phase, Progress};
+use crate::push::blocking;
+use crate::readahead;
+use crate::report::Reason;
+use crate::rules::Class;
+use crate::scan::File;
+
+/// Files up to this many bytes are read ahead.
+pub(crate) const SMALL: u64 = 1 << 20;
+
+/// A file that is to go to the mirror.
+#[derive(Debug)]
+pub(crate) struct Write {
+    pub(crate) file: File,
+    /// What was last equal on both sides.
+    pub(crate) ancestor: Version,
+    /// What it is, once it was read.
+    pub(crate) known: Option<Known>,
+    /// Its text, if that was worth keeping.
+    pub(crate) text: Option<Vec<u8>>,
+    /// Where an attachment's bytes are.
+    pub(crate) blob: Option<Blob>,
+}
+
+/// What a file was when it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) stamp: Stamp,
+    pub(crate) sha256: [u8; 32],
+    pub(crate) kind: Kind,
+}
+
+/// The object of an attachment.
+#[derive(Clone, Debug)]
+pub(crate) struct Blob {
+    /// Its name.
+    pub(crate) name: String,
+    /// The path of the mirror's document that has it, if it was not uploaded by this sync.
+    pub(crate) of: Option<String>,
+}
+
+impl Content {
+    /// What is known of it without its text.
+    pub(crate) const fn known(&self) -> Known {
+        Known {
+            stamp: self.stamp,
+            sha256: self.sha256,
+            kind: self.kind,
+        }
+    }
+}
+
+impl Write {
+    pub(crate) const fn new(file: File, ancestor: Version) -> Self {
+        Self {
+            file,
+            ancestor,
+            known: None,
+            text: None,
+            blob: None,
+        }
+    }
+
+    /// The hash of an attachment.
+    pub(crate) fn attachment(&self) -> Option<[u8; 32]> {
+        self.known
+            .filter(|known| known.kind == Kind::Attachment)
+            .map(|known| known.sha256)
+    }
+
+    /// Whether it is a note by its name, and an attachment for its size.
+    pub(crate) fn is_large_note(&self) -> bool {
+        self.file.class == Class::Note && self.attachment().is_some()
+    }
+
+    /// Takes in what was read.
+    pub(crate) fn learn(&mut self, content: Content) {
+        self.known = Some(content.known());
+        self.text = content.text;
+    }
+}
+
+/// A path that is to go from the mirror.
+#[derive(Debug)]
+pub(crate) struct Remove {
+    pub(crate) path: String,
+    /// What was last equal on both sides.
+    pub(crate) ancestor: Version,
+}
+
+/// What a sync commits.
+pub(crate) struct Change {
+    pub(crate) folder: Arc<Folder>,
+    /// By path.
+    pub(crate) writes: Arc<Vec<Write>>,
+    /// By path.
+    pub(crate) removes: Vec<Remove>,
+    pub(crate) progress: Arc<dyn Progress>,
+    pub(crate) last: Mutex<Option<Arc<Attempt>>>,
+}
+
+/// What the newest attempt came to.
+#[derive(Debug, Default)]
+pub(crate) struct Attempt {
+    /// The writes that fit the mirror's state.
+    chosen: Vec<Chosen>,
+    segments: Vec<NewSegment>,
+    /// What became of each of `chosen`.
+    pub(crate) results: Vec<Result<Written, Reason>>,
+    /// The removals that fit the mirror's state, by index.
+    pub(crate) removed: Vec<usize>,
+}
+
+/// A write that fits the mirror's state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Chosen {
+    /// Its index.
+    write: usize,
+    /// What the mirror has.
+    head: Version,
+    /// The generation of that; 0 if none.
+    replaces: u64,
+}
+
+/// A write whose content is in the mirror, or will be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    pub(crate) known: Known,
+    /// Whether the mirror had it.
+    pub(crate) equal: bool,
+}
+
+impl Attempt {
+    /// What became of each write, by its index; writes that do not fit the mirror's state are not named.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (usize, &Result<Written, Reason>)> {
+        self.chosen
+            .iter()
+            .map(|chosen| chosen.write)
+            .zip(&self.results)
+    }
+}
+
+impl ChangeSet for Change {
+    type Error = SyncError;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, SyncError> {
+        let documents = match head {
+            Some(head) => head::at(head, &self.paths()).await?,
+            None => HeadDocuments::new(),
+        };
+        let chosen = self.choose(&documents);
+        let removed = (0..self.removes.len())
+            .filter(|index| self.fits(*index, &documents))
+            .collect();
+        let (segments, results) = self.build(&chosen).await?;
+        let attempt = Arc::new(Attempt {
+            chosen,
+            segments,
+            results,
+            removed,
+        });
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(attempt.clone());
+        let totals = head.map_or_else(Totals::default, |head| head.manifest().totals);
+        Ok(self.derived(&attempt, &documents, totals))
+    }
+}
+
+impl Change {
+    /// The newest attempt: that of the commit, once it happened.
+    pub(crate) fn last(&self) -> Option<Arc<Attempt>> {
+        self.last
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// All paths that the change looks at, in order.
+    fn paths(&self) -> Vec<&str> {
+        let written = self.writes.iter().map(|write| write.file.path.as_str());
+        let removed = self.removes.iter().map(|remove| remove.path.as_str());
+        let reused = self
+            .writes
+            .iter()
+            .filter_map(|write| write.blob.as_ref()?.of.as_deref());
+        let mut paths: Vec<&str> = written.chain(removed).chain(reused).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
+    /// The writes that fit the mirror's state; others are decided again by the next sync.
+    fn choose(&self, documents: &HeadDocuments) -> Vec<Chosen> {
+        let chosen = self.writes.iter().enumerate().filter_map(|(index, write)| {
+            let head = newest(documents, write.file.path.as_str());
+            let version = head.map(|head| head.sha256);
+            let fits = match write.known {
+                Some(known) => decide(write.ancestor, Some(known.sha256), version) == Action::Push,
+                None => version == write.ancestor,
+            };
+            let reused = write
+                .blob
+                .as_ref()
+                .and_then(|blob| Some((blob.of.as_deref()?, &blob.name)));
+            let is_there = reused.is_none_or(|(path, name)| {
+                documents.get(path).is_some_and(|same| {
+                    same.iter()
+                        .any(|document| document.blob.as_ref() == Some(name))
+                })
+            });
+            let replaces = head.map_or(0, |head| head.generation);
+            let is_text = write.attachment().is_none();
+            (fits && is_there && (is_text || write.blob.is_some())).then_some(Chosen {
+                write: index,
+                head: version,
+                replaces,
+            })
+        });
+        chosen.collect()
+    }
+
+    fn fits(&self, index: usize, documents: &HeadDocuments) -> bool {
+        let Some(remove) = self.removes.get(index) else {
+            return false;
+        };
+        let version = newest(documents, &remove.path).map(|head| head.sha256);
+        decide(remove.ancestor, None, version) == Action::Push
+    }
+
+    /// Segments of what was chosen: those of the last attempt, if that chose the same.
+    async fn build(
+        &self,
+        chosen: &[Chosen],
+    ) -> Result<(Vec<NewSegment>, Vec<Result<Written, Reason>>), SyncError> {
+        if let Some(last) = self.last().filter(|last| last.chosen == chosen) {
+            return Ok((last.segments.clone(), last.results.clone()));
+        }
+        let (folder, writes, progress) = (
+            self.folder.clone(),
+            self.writes.clone(),
+            self.progress.clone(),
+        );
+        let chosen = chosen.to_vec();
+        blocking(move || build(&folder, &writes, &chosen, &*progress)).await
+    }
+
+    fn derived(
+        &self,
+        attempt: &Attempt,
+        documents: &HeadDocuments,
+        mut totals: Totals,
+    ) -> Option<Derived> {
+        let mut changes = Changes::default();
+        let mut deleted: BTreeMap<SegmentId, Vec<u32>> = BTreeMap::new();
+        let mut take_out = |path: &str, totals: &mut Totals| {
+            let old = documents.get(path).map_or(&[][..], Vec::as_slice);
+            for document in old {
+                deleted
+                    .entry(document.segment)
+                    .or_default()
+                    .push(document.document);
+            }
+            if let Some(document) = old.first() {
+                count(totals, document.kind, document.bytes, u64::saturating_sub);
+            }
+            !old.is_empty()
+        };
+        for (index, written) in attempt.written() {
+            let (
+                Ok(Written {
+                    known,
+                    equal: false,
+                }),
+                Some(write),
+            ) = (written, self.writes.get(index))
+            else {
+                continue;
+            };
+            match take_out(write.file.path.as_str(), &mut totals) {
+                true => changes.changed += 1,
+                false => changes.added += 1,
+            }
+            count(
+                &mut totals,
+                known.kind,
+                known.stamp.size,
+                u64::saturating_add,
+            );
+        }
+        for index in &attempt.removed {
+            let Some(remove) = self.removes.get(*index) else {
+                continue;
+            };
+            take_out(&remove.path, &mut totals);
+            changes.removed += 1;
+        }
+        if changes == Changes::default() {
+            return None;
+        }
+        let deleted = deleted.into_iter().collect();
+        Some(Derived {
+            segments: attempt.segments.clone(),
+            deleted,
+            changes,
+            totals,
+            ..Derived::default()
+        })
+    }
+}
+
+fn newest<'a>(documents: &'a HeadDocuments, path: &str) -> Option<&'a HeadDocument> {
+    documents.get(path)?.first()
+}
+
+/// Adds a document to the totals, or takes it out. Configuration is never shown, so it does not count.
+fn count(totals: &mut Totals, kind: Kind, bytes: u64, change: fn(u64, u64) -> u64) {
+    match kind {
+        Kind::Note => {
+            totals.notes = change(totals.notes, 1);
+            totals.text_bytes = change(totals.text_bytes, bytes);
+        }
+        Kind::Text | Kind::Attachment => totals.attachments = change(totals.attachments, 1),
+        Kind::Config => return,
+    }
+    totals.documents = change(totals.documents, 1);
+}
+
+type Built = (Vec<NewSegment>, Vec<Result<Written, Reason>>);
+
+/// Builds segments in path order, reading one file after the other.
+fn build(
+    folder: &Folder,
+    writes: &[Write],
+    chosen: &[Chosen],
+    progress: &dyn Progress,
+) -> Result<Built, SyncError> {
+    let jobs: Vec<(&Chosen, &Write)> = chosen
+        .iter()
+        .filter_map(|one| Some((one, writes.get(one.write)?)))
+        .collect();
+    progress.begin(
+        Phase::Index,
+        Some(jobs.iter().map(|(_, write)| write.file.stamp.size).sum()),
+    );
+    let mut segments = Vec::new();
+    let mut results = Vec::with_capacity(jobs.len());
+    let mut builder = Builder::new()?;
+    readahead::in_order(
+        &jobs,
+        |(_, write)| write.file.stamp.size <= SMALL,
+        |(_, write)| Source::of(folder, write),
+        |(chosen, write), source| {
+            progress.advance(write.file.stamp.size);
+            let source = match source {
+                Ok(source) => source,
+                Err(reason) => {
+                    results.push(Err(reason));
+                    return Ok(());
+                }
+            };
+            let known = source.known;
+            if Some(known.sha256) == chosen.head {
+                results.push(Ok(Written { known, equal: true }));
+                return Ok(());
+            }
+            let text = source.text(write);
+            if builder.is_full(text.len()) {
+                segments.extend(finished(std::mem::replace(&mut builder, Builder::new()?))?);
+            }
+            let body = match &write.blob {
+                Some(blob) => Body::Blob {
+                    name: &blob.name,
+                    bytes: known.stamp.size,
+                },
+                None => Body::Text(text),
+            };
+            builder.push(&Document {
+                path: &write.file.path,
+                path_on_disk: write.file.on_disk.as_deref(),
+                kind: known.kind,
+                sha256: known.sha256,
+                modified_ms: known.stamp.modified_ms(),
+                generation: 0,
+                replaces: chosen.replaces,
+                body,
+            })?;
+            results.push(Ok(Written {
+                known,
+                equal: false,
+            }));
+            Ok::<_, SyncError>(())
+        },
+    )?;
+    segments.extend(finished(builder)?);
+    Ok((segments, results))
+}
+
+fn finished(builder: Builder) -> Result<Option<NewSegment>, SyncError> {
+    let built = builder.finish()?;
+    Ok(built.map(|built| NewSegment {
+        bytes: built.bytes.into(),
+        layout: built.layout,
+        deleted: Vec::new(),
+    }))
+}
+
+/// What a document is made from.
+struct Source {
+    known: Known,
+    /// What was read just now.
+    read: Option<Vec<u8>>,
+}
+
+impl Source {
+    fn of(folder: &Folder, write: &Write) -> Result<Self, Reason> {
+        if let Some(known) = write
+            .known
+            .filter(|_| write.text.is_some() || write.blob.is_some())
+        {
+            return Ok(Self { known, read: None });
+        }
+        let content = folder.read(write.file.disk_path(), write.file.class, write.file.is_link)?;
+        let known = content.known();
+        // It was a text before, or was to be one, so nothing was uploaded.
+        let read = Some(content.text.ok_or(Reason::Unsteady)?);
+        Ok(Self { known, read })
+    }
+
+    fn text<'a>(&'a self, write: &'a Write) -> &'a [u8] {
+        self.read
+            .as_deref()
+            .or(write.text.as_deref())
+            .unwrap_or_default()
+    }
+}

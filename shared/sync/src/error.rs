@@ -1,0 +1,72 @@
+//! Why a sync or an export stops.
+
+use std::io;
+use std::path::PathBuf;
+
+use atlas_mirror::MirrorError;
+use atlas_segment::FormatError;
+
+use crate::guard::Danger;
+
+/// Why a sync or an export stopped. Unless it says otherwise, nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncError {
+    /// The vault's folder is not there.
+    #[error("the vault folder {} cannot be read ({error}): check its path, and that it is mounted", root.display())]
+    RootMissing {
+        /// The folder.
+        root: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// What follows could destroy notes.
+    #[error(transparent)]
+    Danger(#[from] Danger),
+    /// Another sync is under way.
+    #[error("another sync of this vault is running on this machine (it holds {}): wait until it has ended", lock.display())]
+    Locked {
+        /// The lock file.
+        lock: PathBuf,
+    },
+    /// The folder for the sync state cannot be used.
+    #[error("the sync state in {} cannot be {action} ({error}): make the folder writable, or name another with --state", path.display())]
+    State {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried, as a participle.
+        action: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The folder for the sync state is part of the vault.
+    #[error("the sync state must not be kept inside the vault: name a folder outside of {} with --state", root.display())]
+    StateInside {
+        /// The vault's folder.
+        root: PathBuf,
+    },
+    /// The folder to write to cannot be used.
+    #[error("cannot export to {}: {reason}", to.display())]
+    Target {
+        /// The folder.
+        to: PathBuf,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// The generation asked for is not there.
+    #[error(
+        "there is no generation {generation}, or not any more: `atlas log` lists those that are there"
+    )]
+    NoGeneration {
+        /// The generation.
+        generation: u64,
+    },
+    /// The mirror's.
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
+    /// A segment cannot be built or read.
+    #[error("the index cannot be built or read: {0}")]
+    Format(#[from] FormatError),
+    /// A thread of this program ended early.
+    #[error("a part of this program stopped early: {0}")]
+    Broken(String),
+}

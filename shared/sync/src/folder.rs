@@ -1,0 +1,223 @@
+//! The vault's folder, opened so that no path and no symbolic link leads out of it.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use atlas_segment::Kind;
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+use sha2::{Digest as _, Sha256};
+use std::os::unix::fs::MetadataExt as _;
+
+use crate::error::SyncError;
+use crate::report::Reason;
+use crate::rules::Class;
+
+/// A larger note is kept as an attachment.
+pub const MAX_NOTE_BYTES: u64 = 64 << 20;
+/// A larger file is an attachment, whatever its name.
+pub const MAX_TEXT_BYTES: u64 = 1 << 20;
+/// How often a file that changes while it is read is read.
+const TRIES: u32 = 3;
+/// Attachments are read in pieces of this many bytes.
+pub(crate) const PIECE: usize = 256 << 10;
+
+/// What tells, quickly and nearly always, whether a file is still what it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since 1970 UTC.
+    pub mtime_ns: i64,
+}
+
+impl Stamp {
+    /// Modification time, milliseconds since 1970 UTC.
+    pub const fn modified_ms(self) -> i64 {
+        self.mtime_ns.div_euclid(1_000_000)
+    }
+}
+
+/// What a file held when it was read: all of it at one moment, as far as its stamp can tell.
+#[derive(Debug)]
+pub struct Content {
+    /// Its stamp then.
+    pub stamp: Stamp,
+    /// SHA-256 of its bytes.
+    pub sha256: [u8; 32],
+    /// What it is.
+    pub kind: Kind,
+    /// Its bytes, unless it is an attachment.
+    pub text: Option<Vec<u8>>,
+}
+
+/// A folder.
+#[derive(Debug)]
+pub struct Folder {
+    pub(crate) dir: Dir,
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Opens the folder at `path`.
+    ///
+    /// # Errors
+    /// [`SyncError::RootMissing`] when it is not there, is not a folder, or may not be read.
+    pub fn open(path: &Path) -> Result<Self, SyncError> {
+        let missing = |error| SyncError::RootMissing {
+            root: path.to_owned(),
+            error,
+        };
+        let path = path.canonicalize().map_err(missing)?;
+        let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(missing)?;
+        Ok(Self { dir, path })
+    }
+
+    /// Its path, without symbolic links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the file system that it is on is mounted.
+    ///
+    /// # Errors
+    /// When the folder or one above it cannot be looked at.
+    pub fn mount_point(&self) -> io::Result<PathBuf> {
+        let device = self.path.metadata()?.dev();
+        let mut mount_point = self.path.as_path();
+        while let Some(parent) = mount_point.parent() {
+            if parent.metadata()?.dev() != device {
+                break;
+            }
+            mount_point = parent;
+        }
+        Ok(mount_point.to_owned())
+    }
+
+    /// Reads the file at `path`, as the folder spells it, until what was read is known to be of one moment.
+    pub(crate) fn read(&self, path: &str, class: Class, is_link: bool) -> Result<Content, Reason> {
+        for _ in 0..TRIES {
+            if let Some(content) = self.read_once(path, class, is_link)? {
+                return Ok(content);
+            }
+        }
+        Err(Reason::Unsteady)
+    }
+
+    /// [`None`] when the file changed meanwhile.
+    fn read_once(
+        &self,
+        path: &str,
+        class: Class,
+        is_link: bool,
+    ) -> Result<Option<Content>, Reason> {
+        let mut file = self.open_file(path, is_link)?;
+        let stamp = stamp_of(&file)?;
+        let (sha256, text) = match kept_as(class, stamp.size)? {
+            Kind::Attachment => {
+                let (sha256, length) = hash(&mut file).map_err(Reason::unreadable)?;
+                if length != stamp.size {
+                    return Ok(None);
+                }
+                (sha256, None)
+            }
+            _ => {
+                let mut text = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
+                // One byte more than it should have shows that it grew.
+                let limit = stamp.size.saturating_add(1);
+                (&mut file)
+                    .take(limit)
+                    .read_to_end(&mut text)
+                    .map_err(Reason::unreadable)?;
+                if text.len() as u64 != stamp.size {
+                    return Ok(None);
+                }
+                (Sha256::digest(&text).into(), Some(text))
+            }
+        };
+        if stamp_of(&file)? != stamp {
+            return Ok(None);
+        }
+        let (kind, text) = match text {
+            None => (Kind::Attachment, None),
+            Some(text) if class == Class::MaybeText && memchr::memchr(0, &text).is_some() => {
+                (Kind::Attachment, None)
+            }
+            Some(text) => (kept_as(class, stamp.size)?, Some(text)),
+        };
+        Ok(Some(Content {
+            stamp,
+            sha256,
+            kind,
+            text,
+        }))
+    }
+
+    /// Opens a file to be read. A symbolic link is followed only where one is expected, and never out of the folder.
+    pub(crate) fn open_file(&self, path: &str, is_link: bool) -> Result<File, Reason> {
+        let follow = if is_link {
+            FollowSymlinks::Yes
+        } else {
+            FollowSymlinks::No
+        };
+        let mut options = OpenOptions::new();
+        // Without waiting: a pipe that took the file's place would wait for a writer.
+        options.read(true).follow(follow).nonblock(true);
+        let file = self
+            .dir
+            .open_with(path, &options)
+            .map_err(Reason::unreadable)?;
+        Ok(file.into_std())
+    }
+}
+
+/// What a file of this class and size is kept as, as long as it has no NUL byte where there may be none.
+fn kept_as(class: Class, size: u64) -> Result<Kind, Reason> {
+    match class {
+        Class::Note if size <= MAX_NOTE_BYTES => Ok(Kind::Note),
+        Class::MaybeText if size <= MAX_TEXT_BYTES => Ok(Kind::Text),
+        Class::Config if size <= MAX_TEXT_BYTES => Ok(Kind::Config),
+        Class::Config => Err(Reason::TooLarge),
+        Class::Note | Class::MaybeText | Class::Attachment => Ok(Kind::Attachment),
+    }
+}
+
+/// The stamp of an open file, if it is a file.
+fn stamp_of(file: &File) -> Result<Stamp, Reason> {
+    let metadata = file.metadata().map_err(Reason::unreadable)?;
+    if !metadata.is_file() {
+        return Err(Reason::NotAFile);
+    }
+    Ok(Stamp {
+        size: metadata.size(),
+        mtime_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+    })
+}
+
+/// A file's time as nanoseconds since 1970; what is centuries off is as far off as can be.
+pub(crate) const fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(nanoseconds)
+}
+
+/// SHA-256 and length of what is left to read.
+fn hash(file: &mut File) -> io::Result<([u8; 32], u64)> {
+    let mut hasher = Sha256::new();
+    let mut piece = vec![0; PIECE];
+    let mut length = 0u64;
+    loop {
+        let read = match file.read(&mut piece) {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if read == 0 {
+            return Ok((hasher.finalize().into(), length));
+        }
+        hasher.update(piece.get(..read).unwrap_or_default());
+        length = length.saturating_add(read as u64);
+    }
+}

@@ -1,0 +1,85 @@
+//! What a sync or an export tells about single files.
+
+use std::fmt;
+use std::io;
+
+use atlas_vault::PathError;
+use serde::{Serialize, Serializer};
+
+/// A file or folder that was left as it is, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    /// Its path as the folder spells it, as far as that is text.
+    pub path: String,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a file or folder was left as it is. Reads after "it".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// Its path cannot be a path of a vault.
+    #[error("{0}")]
+    Path(#[from] PathError),
+    /// Its name is not Unicode.
+    #[error("its name is not UTF-8; rename it")]
+    NotUnicode,
+    /// Another file has the same path but for the spelling of its characters.
+    #[error("another file has the same name in another Unicode form; rename one of them")]
+    SameName,
+    /// A symbolic link to a folder.
+    #[error("it is a symbolic link to a folder, and those are not followed")]
+    LinkToFolder,
+    /// A symbolic link that is not followed.
+    #[error("it is a symbolic link that does not lead to a file of this vault")]
+    LinkOutside,
+    /// A device, a pipe, a socket.
+    #[error("it is neither a file nor a folder")]
+    NotAFile,
+    /// A folder whose content is not known.
+    #[error("the folder cannot be listed, so nothing below it was changed: {0}")]
+    Unlistable(String),
+    /// It could not be read.
+    #[error("it cannot be read: {0}")]
+    Unreadable(String),
+    /// It was listed, and then it was not there.
+    #[error("it vanished while it was being read")]
+    Vanished,
+    /// It changed each time it was read.
+    #[error("it kept changing while it was being read")]
+    Unsteady,
+    /// A configuration file of a size that no configuration has.
+    #[error("it is too large for a configuration file")]
+    TooLarge,
+    /// Where it is to be written is something else, or nothing can be written.
+    #[error("it cannot be written: {0}")]
+    Unwritable(String),
+    /// The mirror does not have what it says.
+    #[error("it is damaged in the mirror: restore it, or publish it again")]
+    Damaged,
+    /// A note that is kept as an attachment.
+    #[error("it is too large for a note and was published as an attachment")]
+    LargeNote,
+}
+
+impl Reason {
+    /// Why a file that was listed could not be read.
+    pub(crate) fn unreadable(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Vanished,
+            _ => Self::Unreadable(error.to_string()),
+        }
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.escape_debug(), self.reason)
+    }
+}

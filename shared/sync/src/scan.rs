@@ -1,0 +1,293 @@
+//! Lists the vault's files.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io;
+
+use atlas_vault::VaultPath;
+use cap_std::fs::{DirEntry, Metadata, MetadataExt as _};
+
+use crate::error::SyncError;
+use crate::folder::{Folder, Stamp, nanoseconds};
+use crate::progress::Progress;
+use crate::report::{Reason, Skipped};
+use crate::rules::{self, CONFIG_FILES, CONFIG_FOLDER, Class};
+
+/// Folders whose path, in bytes, is longer are looked at before they are entered: they can hold no file of a vault.
+const MAX_FOLDER_BYTES: usize = 4096;
+
+/// A file of the vault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its path in the vault.
+    pub path: VaultPath,
+    /// Its path as the folder spells it, where that differs.
+    pub on_disk: Option<Box<str>>,
+    /// What it is by its name.
+    pub class: Class,
+    /// Its size and time.
+    pub stamp: Stamp,
+    /// Whether it is a symbolic link to a file of the vault.
+    pub is_link: bool,
+}
+
+impl File {
+    /// Its path as the folder spells it.
+    pub fn disk_path(&self) -> &str {
+        self.on_disk
+            .as_deref()
+            .unwrap_or_else(|| self.path.as_str())
+    }
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Scan {
+    /// The vault's files, by path.
+    pub files: Vec<File>,
+    /// What was left out and should not have to be.
+    pub skipped: Vec<Skipped>,
+    /// Of what it is not known whether it is there.
+    pub unknown: Unknown,
+}
+
+/// Paths and folders of which it is not known whether, or as what, they are there: nothing follows from their absence.
+#[derive(Debug, Default)]
+pub struct Unknown {
+    paths: BTreeSet<String>,
+    /// Each with a slash at its end.
+    folders: Vec<String>,
+}
+
+impl Unknown {
+    /// Whether nothing follows from the absence of `path`.
+    pub fn holds(&self, path: &str) -> bool {
+        self.paths.contains(path)
+            || self
+                .folders
+                .iter()
+                .any(|folder| path.starts_with(folder.as_str()))
+    }
+
+    /// Adds a path, as the folder spells it, of a file or of a folder.
+    fn add(&mut self, on_disk: &str) {
+        // What is no path of a vault has no counterpart in the mirror.
+        if let Ok(path) = VaultPath::parse(on_disk) {
+            self.folders.push(format!("{path}/"));
+            self.paths.insert(path.as_str().to_owned());
+        }
+    }
+}
+
+/// Lists the files of `folder`, however it orders them.
+///
+/// # Errors
+/// [`SyncError::RootMissing`] when the folder itself cannot be listed to its end.
+pub fn scan(folder: &Folder, progress: &dyn Progress) -> Result<Scan, SyncError> {
+    let mut walk = Walk {
+        folder,
+        scan: Scan::default(),
+        below: Vec::new(),
+    };
+    let root = |error| SyncError::RootMissing {
+        root: folder.path().to_owned(),
+        error,
+    };
+    walk.list("").map_err(root)?;
+    walk.config();
+    let mut seen = walk.scan.files.len();
+    progress.advance(seen as u64);
+    while let Some(path) = walk.below.pop() {
+        if let Err(error) = walk.list(&path) {
+            walk.skip(path, Reason::Unlistable(error.to_string()));
+        }
+        progress.advance((walk.scan.files.len() - seen) as u64);
+        seen = walk.scan.files.len();
+    }
+    Ok(walk.scan.settled())
+}
+
+struct Walk<'a> {
+    folder: &'a Folder,
+    scan: Scan,
+    /// Folders yet to be listed.
+    below: Vec<String>,
+}
+
+impl Walk<'_> {
+    /// Takes up what is in the folder at `path`, which is empty for the root. What was found before an error stays.
+    fn list(&mut self, path: &str) -> io::Result<()> {
+        let entries = if path.is_empty() {
+            self.folder.dir.entries()?
+        } else {
+            self.folder.dir.read_dir(path)?
+        };
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else {
+                self.not_unicode(path, &name);
+                continue;
+            };
+            let on_disk = if path.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{path}/{name}")
+            };
+            if let Err(reason) = self.take(&entry, name, &on_disk) {
+                self.skip(on_disk, reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, entry: &DirEntry, name: &str, on_disk: &str) -> Result<(), Reason> {
+        let file_type = entry.file_type().map_err(Reason::unreadable)?;
+        if file_type.is_dir() {
+            if !rules::enters(name) {
+                return Ok(());
+            }
+            if on_disk.len() > MAX_FOLDER_BYTES {
+                VaultPath::parse(on_disk)?;
+            }
+            self.below.push(on_disk.to_owned());
+            return Ok(());
+        }
+        let Some(class) = rules::class_of_name(name) else {
+            return Ok(());
+        };
+        if file_type.is_symlink() {
+            let metadata = self.follow(on_disk)?;
+            return self.add(on_disk, class, &metadata, true);
+        }
+        self.add(
+            on_disk,
+            class,
+            &entry.metadata().map_err(Reason::unreadable)?,
+            false,
+        )
+    }
+
+    fn add(
+        &mut self,
+        on_disk: &str,
+        class: Class,
+        metadata: &Metadata,
+        is_link: bool,
+    ) -> Result<(), Reason> {
+        if !metadata.is_file() {
+            return Err(Reason::NotAFile);
+        }
+        let path = VaultPath::parse(on_disk)?;
+        let on_disk = (path.as_str() != on_disk).then(|| on_disk.into());
+        let mtime_ns = nanoseconds(metadata.mtime(), metadata.mtime_nsec());
+        let stamp = Stamp {
+            size: metadata.size(),
+            mtime_ns,
+        };
+        self.scan.files.push(File {
+            path,
+            on_disk,
+            class,
+            stamp,
+            is_link,
+        });
+        Ok(())
+    }
+
+    /// What the symbolic link at `path` leads to, if that is a file that belongs to the vault itself.
+    fn follow(&self, path: &str) -> Result<Metadata, Reason> {
+        let outside = |_| Reason::LinkOutside;
+        let metadata = self.folder.dir.metadata(path).map_err(outside)?;
+        if metadata.is_dir() {
+            return Err(Reason::LinkToFolder);
+        }
+        let target = self.folder.dir.canonicalize(path).map_err(outside)?;
+        let belongs = target
+            .to_str()
+            .is_some_and(|target| rules::class_of(target).is_some());
+        if belongs {
+            Ok(metadata)
+        } else {
+            Err(Reason::LinkOutside)
+        }
+    }
+
+    /// Takes up the configuration files that operations read: the one thing in a folder that hides itself.
+    fn config(&mut self) {
+        match self.folder.dir.symlink_metadata(CONFIG_FOLDER) {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) => return,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => {
+                return self.skip(
+                    CONFIG_FOLDER.to_owned(),
+                    Reason::Unlistable(error.to_string()),
+                );
+            }
+        }
+        for path in CONFIG_FILES {
+            let found = match self.folder.dir.symlink_metadata(path) {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                    ) =>
+                {
+                    continue;
+                }
+                Err(error) => Err(Reason::unreadable(error)),
+                Ok(metadata) => self.add(path, Class::Config, &metadata, false),
+            };
+            if let Err(reason) = found {
+                self.skip((*path).to_owned(), reason);
+            }
+        }
+    }
+
+    fn skip(&mut self, path: String, reason: Reason) {
+        self.scan.unknown.add(&path);
+        self.scan.skipped.push(Skipped { path, reason });
+    }
+
+    fn not_unicode(&mut self, folder: &str, name: &OsStr) {
+        let name = name.to_string_lossy();
+        if rules::class_of_name(&name).is_some() {
+            let path = if folder.is_empty() {
+                name.into_owned()
+            } else {
+                format!("{folder}/{name}")
+            };
+            self.scan.skipped.push(Skipped {
+                path,
+                reason: Reason::NotUnicode,
+            });
+        }
+    }
+}
+
+impl Scan {
+    /// Files by path; those that share one are skipped, since none is surely the one that the mirror has.
+    fn settled(mut self) -> Self {
+        let mut files = std::mem::take(&mut self.files);
+        files.sort_unstable_by(|a, b| a.path.cmp(&b.path).then_with(|| a.on_disk.cmp(&b.on_disk)));
+        for same in files.chunk_by(|a, b| a.path == b.path) {
+            if let [file] = same {
+                self.files.push(file.clone());
+                continue;
+            }
+            for file in same {
+                self.unknown.add(file.disk_path());
+                self.skipped.push(Skipped {
+                    path: file.disk_path().to_owned(),
+                    reason: Reason::SameName,
+                });
+            }
+        }
+        self.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! The start of a sync: the folder, the last sync's state, and whether both still fit each other and the mirror.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use atlas_mirror::{Mirror, MirrorError, Snapshot};
+
+use crate::error::SyncError;
+use crate::folder::Folder;
+use crate::guard::{self, Ancestry, Danger, Seen};
+use crate::rules;
+use crate::state::{State, StateFolder};
+
+/// Generations whose chain of parents is followed; beyond, the numbered manifests are trusted.
+const MAX_WALK: u64 = 64;
+
+/// What a sync starts from.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) folder: Arc<Folder>,
+    pub(crate) states: StateFolder,
+    /// What the last sync left.
+    pub(crate) before: Option<State>,
+    /// Where the folder's file system is mounted.
+    pub(crate) mount_point: PathBuf,
+}
+
+impl Session {
+    /// Opens the folder `root` and the state kept in `state`, and locks the latter.
+    pub(crate) fn open(root: &Path, state: &Path, mirror: &Mirror) -> Result<Self, SyncError> {
+        let folder = Folder::open(root)?;
+        if is_inside(&folder, state) {
+            return Err(SyncError::StateInside {
+                root: folder.path().to_owned(),
+            });
+        }
+        let states = StateFolder::lock(state)?;
+        let before = states.load()?;
+        let missing = |error| SyncError::RootMissing {
+            root: root.to_owned(),
+            error,
+        };
+        let mount_point = folder.mount_point().map_err(missing)?;
+        if let Some(before) = &before {
+            if before.root != folder.path().to_string_lossy()
+                || before.vault != mirror.vault().as_str()
+            {
+                let (root, vault) = (before.root.clone().into(), before.vault.clone());
+                return Err(Danger::OtherState {
+                    state: states.path().to_owned(),
+                    root,
+                    vault,
+                }
+                .into());
+            }
+            guard::check_mount(
+                Path::new(&before.mount_point),
+                &mount_point,
+                folder.path(),
+                states.path(),
+            )?;
+        }
+        Ok(Self {
+            folder: Arc::new(folder),
+            states,
+            before,
+            mount_point,
+        })
+    }
+
+    /// Checks that the mirror's newest generation descends from the one that the last sync saw.
+    pub(crate) async fn check_ancestry(
+        &self,
+        mirror: &Mirror,
+        head: Option<&Snapshot>,
+    ) -> Result<Ancestry, SyncError> {
+        let Some(before) = &self.before else {
+            return Ok(Ancestry::Later);
+        };
+        let other = |reason| Danger::OtherMirror {
+            reason,
+            state: self.states.path().to_owned(),
+        };
+        let ancestry = guard::compare(&before.seen, head.map(seen).as_ref()).map_err(other)?;
+        if let (Ancestry::Later, Some(head)) = (ancestry, head) {
+            let found = ancestor(mirror, head, before.seen.generation).await?;
+            guard::check_ancestor(&before.seen, found.map(|found| found.hash())).map_err(other)?;
+        }
+        Ok(ancestry)
+    }
+}
+
+/// A generation as the next sync is to remember it.
+pub(crate) fn seen(head: &Snapshot) -> Seen {
+    Seen {
+        lineage: head.manifest().lineage.to_string(),
+        generation: head.generation(),
+        manifest: *head.hash().as_bytes(),
+    }
+}
+
+/// The newest generation; [`None`] when there is none.
+pub(crate) async fn newest(mirror: &Mirror) -> Result<Option<Arc<Snapshot>>, SyncError> {
+    match mirror.head().await {
+        Ok(head) => Ok(Some(head)),
+        Err(MirrorError::NotPublished { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The ancestor of `head` that has the number `generation`.
+async fn ancestor(
+    mirror: &Mirror,
+    head: &Snapshot,
+    generation: u64,
+) -> Result<Option<Arc<Snapshot>>, SyncError> {
+    let distance = head.generation().saturating_sub(generation);
+    if distance > MAX_WALK {
+        return Ok(mirror.at(generation).await?);
+    }
+    let chain = mirror
+        .history(
+            head.generation(),
+            usize::try_from(distance).unwrap_or(0) + 1,
+        )
+        .await?;
+    let is_chain = chain
+        .first()
+        .is_some_and(|first| first.hash() == head.hash());
+    Ok(chain
+        .into_iter()
+        .next_back()
+        .filter(|last| is_chain && last.generation() == generation))
+}
+
+/// Whether `path`, which need not be there, is where the vault's files are.
+pub fn is_inside(folder: &Folder, path: &Path) -> bool {
+    let Ok(path) = std::path::absolute(path) else {
+        return false;
+    };
+    let Some((existing, real)) = path
+        .ancestors()
+        .find_map(|path| Some((path, fs::canonicalize(path).ok()?)))
+    else {
+        return false;
+    };
+    let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
+    let real = real.join(rest).join("state");
+    let Ok(relative) = real.strip_prefix(folder.path()) else {
+        return false;
+    };
+    relative
+        .to_str()
+        .is_none_or(|relative| rules::class_of(relative).is_some())
+}

@@ -1,0 +1,47 @@
+//! What a sync did.
+
+use serde::Serialize;
+
+use crate::report::Skipped;
+
+/// What a sync did, or without `--dry-run` would do.
+#[derive(Debug, Default, Serialize)]
+pub struct Summary {
+    /// The newest generation; 0 if there is none.
+    pub generation: u64,
+    /// Notes in the mirror.
+    pub notes: u64,
+    /// Other files in the mirror.
+    pub attachments: u64,
+    /// Files that the mirror did not have.
+    pub added: u64,
+    /// Files that the mirror had otherwise.
+    pub changed: u64,
+    /// Files that the mirror has no more.
+    pub removed: u64,
+    /// Files of the folder that needed nothing.
+    pub unchanged: u64,
+    /// Bytes of the folder's files.
+    pub bytes: u64,
+    /// Bytes sent to the store.
+    pub uploaded_bytes: u64,
+    /// How long it took, in milliseconds; the caller's to fill in.
+    pub duration_ms: u64,
+    /// Paths that changed in the mirror and are not in the folder yet.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub waiting: u64,
+    /// Files and folders that were left as they are, and notes kept as attachments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
+    /// Paths that changed on both sides and were left as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
