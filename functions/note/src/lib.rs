@@ -14,28 +14,12 @@ use axum::routing::get;
 use serde_json::Value;
 
 const LIST: Route = Route::get("/notes", "list_notes").with(&[
-    RouteParameter {
-        name: "prefix",
-        in_path: false,
-        description: "Only paths that begin so.",
-    },
-    RouteParameter {
-        name: "limit",
-        in_path: false,
-        description: "Most notes to return, up to 1000.",
-    },
-    RouteParameter {
-        name: "cursor",
-        in_path: false,
-        description: "The cursor of the page before.",
-    },
+    RouteParameter { name: "prefix", in_path: false, description: "Only paths that begin so." },
+    RouteParameter { name: "limit", in_path: false, description: "Most notes to return, up to 1000." },
+    RouteParameter { name: "cursor", in_path: false, description: "The cursor of the page before." },
 ]);
 const READ: Route = Route::get("/notes/{path}", "read_note").with(&[
-    RouteParameter {
-        name: "path",
-        in_path: true,
-        description: "The note's path; its slashes may stand as they are.",
-    },
+    RouteParameter { name: "path", in_path: true, description: "The note's path; its slashes may stand as they are." },
     RouteParameter {
         name: "offset",
         in_path: false,
@@ -67,14 +51,8 @@ async fn list_or_read(State(app): State<App>, headers: HeaderMap, uri: Uri) -> R
 async fn read_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
     let arguments = request::parameters(&uri).and_then(|mut parameters| {
         let path = request::path_after(&uri, "/notes/")?;
-        if parameters
-            .insert("path".to_owned(), Value::from(path))
-            .is_some()
-        {
-            return Err(Error::bad_request(
-                "validation_error",
-                "path is given twice",
-            ));
+        if parameters.insert("path".to_owned(), Value::from(path)).is_some() {
+            return Err(Error::bad_request("validation_error", "path is given twice"));
         }
         Ok(parameters)
     });
@@ -84,11 +62,7 @@ async fn read_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> R
     }
 }
 
-async fn read(
-    app: &App,
-    headers: &HeaderMap,
-    mut arguments: serde_json::Map<String, Value>,
-) -> Response {
+async fn read(app: &App, headers: &HeaderMap, mut arguments: serde_json::Map<String, Value>) -> Response {
     request::number(&mut arguments, "offset");
     match call(app, headers, "read_note", Value::Object(arguments)).await {
         Ok(answer) => representation::of(headers, &answer),

@@ -13,11 +13,7 @@ const NEXT_OFFSET: &str = "x-atlas-next-offset";
 
 /// The response to a read. The entity tag is the SHA-256 of the note.
 pub(crate) fn of(headers: &HeaderMap, answer: &Answer<Value>) -> Response {
-    let sha256 = answer
-        .value
-        .get("sha256")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let sha256 = answer.value.get("sha256").and_then(Value::as_str).unwrap_or_default();
     let etag = format!("\"{sha256}\"");
     let mut response = if matches(headers, &etag) {
         let mut response = Response::new(Body::empty());
@@ -40,20 +36,11 @@ pub(crate) fn of(headers: &HeaderMap, answer: &Answer<Value>) -> Response {
 }
 
 fn markdown(answer: &Answer<Value>) -> Response {
-    let content = answer
-        .value
-        .get("content")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let content = answer.value.get("content").and_then(Value::as_str).unwrap_or_default();
     let mut response = Response::new(Body::from(content.to_owned()));
-    response.headers_mut().insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/markdown; charset=utf-8"),
-    );
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/markdown; charset=utf-8"));
     if let Some(next) = answer.value.get("next_offset").and_then(Value::as_u64) {
-        response
-            .headers_mut()
-            .insert(NEXT_OFFSET, HeaderValue::from(next));
+        response.headers_mut().insert(NEXT_OFFSET, HeaderValue::from(next));
     }
     response
 }
@@ -65,20 +52,13 @@ fn matches(headers: &HeaderMap, etag: &str) -> bool {
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','));
-    listed
-        .map(str::trim)
-        .any(|listed| listed == "*" || listed.strip_prefix("W/").unwrap_or(listed) == etag)
+    listed.map(str::trim).any(|listed| listed == "*" || listed.strip_prefix("W/").unwrap_or(listed) == etag)
 }
 
 fn wants_markdown(headers: &HeaderMap) -> bool {
-    let accepted = headers
-        .get_all(ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
-    accepted
-        .filter_map(|range| range.split(';').next())
-        .any(|range| range.trim().eq_ignore_ascii_case("text/markdown"))
+    let accepted =
+        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    accepted.filter_map(|range| range.split(';').next()).any(|range| range.trim().eq_ignore_ascii_case("text/markdown"))
 }
 
 #[cfg(test)]
@@ -91,19 +71,10 @@ mod tests {
 
     #[test]
     fn an_entity_tag_is_matched_in_every_spelling() {
-        for (value, expected) in [
-            ("\"a\"", true),
-            ("W/\"a\"", true),
-            ("\"b\", \"a\"", true),
-            ("*", true),
-            ("\"b\"", false),
-            ("a", false),
-        ] {
-            assert_eq!(
-                matches(&headers(IF_NONE_MATCH, value), "\"a\""),
-                expected,
-                "{value}"
-            );
+        for (value, expected) in
+            [("\"a\"", true), ("W/\"a\"", true), ("\"b\", \"a\"", true), ("*", true), ("\"b\"", false), ("a", false)]
+        {
+            assert_eq!(matches(&headers(IF_NONE_MATCH, value), "\"a\""), expected, "{value}");
         }
         assert!(!matches(&HeaderMap::new(), "\"a\""));
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use atlas_vault::VaultPath;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
@@ -25,12 +26,8 @@ impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Bounded<MIN, MAX>
         let number = serde_json::Number::deserialize(deserializer)?;
         let whole = number.as_f64().filter(|number| number.fract() == 0.0);
         match whole {
-            Some(whole) if (f64::from(MIN)..=f64::from(MAX)).contains(&whole) => {
-                Ok(Self(whole as u32))
-            }
-            _ => Err(D::Error::custom(format_args!(
-                "must be an integer from {MIN} to {MAX}"
-            ))),
+            Some(whole) if (f64::from(MIN)..=f64::from(MAX)).contains(&whole) => Ok(Self(whole as u32)),
+            _ => Err(D::Error::custom(format_args!("must be an integer from {MIN} to {MAX}"))),
         }
     }
 }
@@ -68,9 +65,7 @@ impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
             return Err(D::Error::custom("must not be empty"));
         }
         if trimmed.len() > MAX {
-            return Err(D::Error::custom(format_args!(
-                "must be at most {MAX} bytes"
-            )));
+            return Err(D::Error::custom(format_args!("must be at most {MAX} bytes")));
         }
         Ok(Self(trimmed.to_owned()))
     }
@@ -90,8 +85,31 @@ impl<const MAX: usize> JsonSchema for Text<MAX> {
     }
 }
 
+/// For an argument that may be left out but not be null.
+///
+/// # Errors
+/// When it is not a `T`.
+pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+/// The vault path that argument `field` spells.
+///
+/// # Errors
+/// When it is none; says why.
+pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
+    VaultPath::parse(text)
+        .map_err(|error| Error::bad_request("path_invalid", format!("{field}: {error}")).with("field", field))
+}
+
 /// Decodes arguments; the error names the field at fault and what it must be.
+///
+/// # Errors
+/// When they are not an object, or not the arguments of the operation.
 pub fn decode<A: DeserializeOwned>(arguments: Value) -> Result<A, Error> {
+    if !arguments.is_object() {
+        return Err(Error::bad_request("validation_error", "the arguments must be a JSON object"));
+    }
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let field = error.path().to_string();
         let cause = error.into_inner().to_string();
@@ -111,7 +129,7 @@ mod tests {
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Arguments {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "present")]
         count: Option<Bounded<1, 50>>,
         term: Text<10>,
     }
@@ -123,33 +141,20 @@ mod tests {
     #[test]
     fn what_is_in_range_is_taken() {
         let arguments: Arguments = decode(json!({ "term": " now\n", "count": 50.0 })).unwrap();
-        assert_eq!(
-            (arguments.term.as_str(), arguments.count.map(Bounded::get)),
-            ("now", Some(50))
-        );
+        assert_eq!((arguments.term.as_str(), arguments.count.map(Bounded::get)), ("now", Some(50)));
     }
 
     #[test]
     fn what_is_not_is_named() {
         for count in [json!(0), json!(51), json!(1.5), json!(-1), json!(1e300)] {
-            assert_eq!(
-                message(json!({ "term": "now", "count": count })),
-                "count: must be an integer from 1 to 50"
-            );
+            assert_eq!(message(json!({ "term": "now", "count": count })), "count: must be an integer from 1 to 50");
         }
-        assert!(
-            message(json!({ "term": "now", "count": "3" }))
-                .starts_with("count: invalid type: string")
-        );
+        assert!(message(json!({ "term": "now", "count": "3" })).starts_with("count: invalid type: string"));
         assert_eq!(message(json!({ "term": " \t" })), "term: must not be empty");
-        assert_eq!(
-            message(json!({ "term": "a term too long" })),
-            "term: must be at most 10 bytes"
-        );
+        assert_eq!(message(json!({ "term": "a term too long" })), "term: must be at most 10 bytes");
         assert_eq!(message(json!({})), "missing field `term`");
-        assert!(
-            message(json!({ "term": "now", "more": 1 })).starts_with("more: unknown field `more`")
-        );
-        assert!(message(json!([])).starts_with("invalid"));
+        assert!(message(json!({ "term": "now", "more": 1 })).starts_with("more: unknown field `more`"));
+        assert_eq!(message(json!([])), "the arguments must be a JSON object");
+        assert!(message(json!({ "term": "now", "count": null })).starts_with("count: invalid type: null"));
     }
 }

@@ -36,21 +36,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            max_bytes: 250_000,
-            max_results: 10,
-            max_response_bytes: 1_000_000,
-        }
+        Self { max_bytes: 250_000, max_results: 10, max_response_bytes: 1_000_000 }
     }
 }
 
 impl Atlas {
     /// A deployment of `vaults`, of which the first is the default.
     pub fn new(vaults: impl IntoIterator<Item = Vault>, limits: Limits) -> Self {
-        Self {
-            vaults: vaults.into_iter().collect(),
-            limits,
-        }
+        Self { vaults: vaults.into_iter().collect(), limits }
     }
 
     /// The vault called `id`, or the default one.

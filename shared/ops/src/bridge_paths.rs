@@ -21,9 +21,7 @@ pub(crate) struct BridgePaths {
 
 impl BridgePaths {
     pub(crate) fn of(index: &Index) -> Result<Self, Error> {
-        Ok(Self {
-            nested: index.has_prefix(VAULT_FOLDER)?,
-        })
+        Ok(Self { nested: index.has_prefix(VAULT_FOLDER)? })
     }
 
     /// The folder that all notes of the specification are under: `vault/` or nothing.
@@ -33,11 +31,7 @@ impl BridgePaths {
 
     /// The vault's path for one of the specification's.
     pub(crate) fn resolve(self, path: &str) -> &str {
-        if self.nested {
-            path
-        } else {
-            path.strip_prefix(VAULT_FOLDER).unwrap_or(path)
-        }
+        if self.nested { path } else { path.strip_prefix(VAULT_FOLDER).unwrap_or(path) }
     }
 
     /// The paths that a link or an `include` may mean, best first; none for what can be no note of the vault.
@@ -57,10 +51,7 @@ impl BridgePaths {
         if let Some(relative) = from.and_then(|folder| join(folder, &note)) {
             paths.push(relative);
         }
-        let mut meanings: Vec<VaultPath> = paths
-            .iter()
-            .filter_map(|path| VaultPath::parse(path).ok())
-            .collect();
+        let mut meanings: Vec<VaultPath> = paths.iter().filter_map(|path| VaultPath::parse(path).ok()).collect();
         meanings.retain(|path| path.as_str().starts_with(self.folder()));
         meanings
     }
@@ -86,27 +77,17 @@ mod tests {
     use super::*;
 
     fn meanings(nested: bool, link: &str, from: Option<&str>) -> Vec<String> {
-        BridgePaths { nested }
-            .meanings(link, from)
-            .into_iter()
-            .map(|path| path.as_str().to_owned())
-            .collect()
+        BridgePaths { nested }.meanings(link, from).into_iter().map(|path| path.as_str().to_owned()).collect()
     }
 
     #[test]
     fn a_link_means_a_note_under_the_vault_folder() {
-        assert_eq!(
-            meanings(true, "planning/now", None),
-            ["vault/planning/now.md"]
-        );
+        assert_eq!(meanings(true, "planning/now", None), ["vault/planning/now.md"]);
         assert_eq!(
             meanings(true, "vault/planning/now.md", None),
             ["vault/planning/now.md", "vault/vault/planning/now.md"]
         );
-        assert_eq!(
-            meanings(true, "../contracts/API.md", Some("vault/planning")),
-            ["vault/contracts/API.md"]
-        );
+        assert_eq!(meanings(true, "../contracts/API.md", Some("vault/planning")), ["vault/contracts/API.md"]);
         assert_eq!(
             meanings(true, "roadmap", Some("vault/planning")),
             ["vault/roadmap.md", "vault/planning/roadmap.md"]
@@ -115,10 +96,7 @@ mod tests {
 
     #[test]
     fn without_a_vault_folder_its_name_is_accepted_and_dropped() {
-        assert_eq!(
-            meanings(false, "vault/planning/now.md", None),
-            ["planning/now.md", "vault/planning/now.md"]
-        );
+        assert_eq!(meanings(false, "vault/planning/now.md", None), ["planning/now.md", "vault/planning/now.md"]);
         assert_eq!(meanings(false, "planning/now", None), ["planning/now.md"]);
     }
 

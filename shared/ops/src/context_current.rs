@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::arguments::{Bounded, Text};
+use crate::arguments::{self, Bounded};
 use crate::atlas::Limits;
 use crate::bridge_paths::BridgePaths;
 use crate::error::{Code, Error};
@@ -31,9 +31,10 @@ pub struct Arguments {
     /// Further notes to include, by vault-relative path, for example `vault/explainers/git-branching.md`.
     #[serde(default)]
     #[schemars(length(max = 50))]
-    include: Vec<Text<1024>>,
+    include: Vec<String>,
     /// Most sources to return; as many as there are, up to 50, if not given.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<1, 50>")]
     max_sources: Option<Bounded<1, 50>>,
 }
 
@@ -66,11 +67,8 @@ pub struct Source {
 const NOW: &str = "vault/planning/now.md";
 const CONTRACTS: &str = "vault/contracts/";
 const ARCHITECTURE: &str = "vault/architecture/ARCHITECTURE.md";
-const NAMED_CONTRACTS: [&str; 3] = [
-    "vault/contracts/VAULT_CONTRACT.md",
-    "vault/contracts/API_CONTRACT.md",
-    "vault/contracts/GIT_CONTRACT.md",
-];
+const NAMED_CONTRACTS: [&str; 3] =
+    ["vault/contracts/VAULT_CONTRACT.md", "vault/contracts/API_CONTRACT.md", "vault/contracts/GIT_CONTRACT.md"];
 const DECISIONS: &str = "vault/architecture/DECISIONS.md";
 const MAX_SOURCES: usize = 50;
 
@@ -87,8 +85,7 @@ impl Operation for ContextCurrent {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         for path in &arguments.include {
-            VaultPath::parse(path.as_str())
-                .map_err(|error| Error::bad_request("path_invalid", format!("include: {error}")))?;
+            arguments::path("include", path)?;
         }
         if arguments.include.len() > MAX_SOURCES {
             return Err(Error::bad_request(
@@ -97,35 +94,15 @@ impl Operation for ContextCurrent {
             ));
         }
         let arguments = &arguments;
-        let answer = context
-            .read(|snapshot| bundle(snapshot, arguments, context.limits))
-            .await?;
-        let output = Output {
-            generated_at: context.now,
-            sources: answer.value,
-        };
-        Ok(Answer {
-            value: output,
-            generation: answer.generation,
-        })
+        let answer = context.read(|snapshot| bundle(snapshot, arguments, context.limits)).await?;
+        let output = Output { generated_at: context.now, sources: answer.value };
+        Ok(Answer { value: output, generation: answer.generation })
     }
 }
 
-async fn bundle(
-    snapshot: Arc<Snapshot>,
-    arguments: &Arguments,
-    limits: &Limits,
-) -> Result<Vec<Source>, Error> {
+async fn bundle(snapshot: Arc<Snapshot>, arguments: &Arguments, limits: &Limits) -> Result<Vec<Source>, Error> {
     let records = [NOW.to_owned(), NOW.trim_start_matches("vault/").to_owned()];
-    let index = Index::fetch(
-        snapshot,
-        Want {
-            names_and_headings: true,
-            probe: None,
-            records: &records,
-        },
-    )
-    .await?;
+    let index = Index::fetch(snapshot, Want { names_and_headings: true, probe: None, records: &records }).await?;
     let paths = BridgePaths::of(&index)?;
     let now_path = paths.resolve(NOW);
     let now = index.find(now_path)?.ok_or_else(|| {
@@ -141,10 +118,7 @@ async fn bundle(
     let spine = spine(&index, paths)?;
     let mut included = Vec::new();
     for path in &arguments.include {
-        included.extend(
-            first_found(&index, &paths.meanings(path.as_str(), None))?
-                .or(index.find(path.as_str())?),
-        );
+        included.extend(first_found(&index, &paths.meanings(path, None))?.or(index.find(path)?));
     }
     let most = arguments.max_sources.map_or(MAX_SOURCES, Bounded::get);
     let chosen = choose(now, &spine, &links, &included, most);
@@ -166,11 +140,7 @@ fn choose(
         }
     }
     let mut chosen = Vec::with_capacity(kept.len());
-    for document in std::iter::once(&now)
-        .chain(spine)
-        .chain(links)
-        .chain(included)
-    {
+    for document in std::iter::once(&now).chain(spine).chain(links).chain(included) {
         if kept.remove(document) {
             chosen.push(*document);
         }
@@ -188,9 +158,7 @@ fn spine(index: &Index, paths: BridgePaths) -> Result<Vec<DocumentRef>, Error> {
         for document in index.paths(segment)?.with_prefix(paths.resolve(CONTRACTS)) {
             let document = DocumentRef { segment, document };
             let path = index.path(document)?;
-            let name = path
-                .get(paths.resolve(CONTRACTS).len()..)
-                .unwrap_or_default();
+            let name = path.get(paths.resolve(CONTRACTS).len()..).unwrap_or_default();
             if index.is_live(document)
                 && !name.contains('/')
                 && name.to_ascii_lowercase().ends_with(".md")
@@ -207,12 +175,7 @@ fn spine(index: &Index, paths: BridgePaths) -> Result<Vec<DocumentRef>, Error> {
 }
 
 /// The notes that `now` links to, in the order of the links, each once.
-fn links_of(
-    index: &Index,
-    now: DocumentRef,
-    path: &str,
-    paths: BridgePaths,
-) -> Result<Vec<DocumentRef>, Error> {
+fn links_of(index: &Index, now: DocumentRef, path: &str, paths: BridgePaths) -> Result<Vec<DocumentRef>, Error> {
     let mut links: Vec<Link> = Vec::new();
     for page in index.record_pages(now.segment)? {
         if let Some((_, record)) = page?.0.find(path)? {
@@ -242,11 +205,7 @@ fn first_found(index: &Index, paths: &[VaultPath]) -> Result<Option<DocumentRef>
 }
 
 /// The note that a link without folders means, as in Obsidian, if just one note has that name.
-fn only_note_named(
-    index: &Index,
-    link: &str,
-    paths: BridgePaths,
-) -> Result<Option<DocumentRef>, Error> {
+fn only_note_named(index: &Index, link: &str, paths: BridgePaths) -> Result<Option<DocumentRef>, Error> {
     if link.contains('/') {
         return Ok(None);
     }
@@ -274,11 +233,7 @@ fn only_note_named(
 }
 
 /// The chosen notes, whole; those over the limits are left out, except `now.md`, which is the first.
-async fn sources(
-    index: &Index,
-    chosen: &[DocumentRef],
-    limits: &Limits,
-) -> Result<Vec<Source>, Error> {
+async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Result<Vec<Source>, Error> {
     let mut fitting = Vec::with_capacity(chosen.len());
     let mut total = 0;
     for (position, document) in chosen.iter().enumerate() {
@@ -291,31 +246,16 @@ async fn sources(
             return Err(Error::new(
                 Code::TooLarge,
                 "note_too_large",
-                format!(
-                    "{path} has {bytes} bytes; at most {} are read",
-                    limits.max_bytes
-                ),
+                format!("{path} has {bytes} bytes; at most {} are read", limits.max_bytes),
             )
             .with("path", path));
         }
     }
     let texts = index.texts(&fitting).await?;
-    fitting
-        .iter()
-        .zip(texts)
-        .map(|(document, text)| Ok(source(index.path(*document)?, &text)))
-        .collect()
+    fitting.iter().zip(texts).map(|(document, text)| Ok(source(index.path(*document)?, &text))).collect()
 }
 
 fn source(path: String, text: &Bytes) -> Source {
-    let sha256 = Sha256::digest(text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Source {
-        path,
-        bytes: text.len(),
-        sha256,
-        content: String::from_utf8_lossy(text).into_owned(),
-    }
+    let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    Source { path, bytes: text.len(), sha256, content: String::from_utf8_lossy(text).into_owned() }
 }

@@ -50,12 +50,7 @@ impl Error {
     /// An error of class `code` and finer `reason`.
     pub fn new(code: Code, reason: &str, message: impl Into<String>) -> Self {
         let details = Map::from_iter([("reason".to_owned(), Value::from(reason))]);
-        Self {
-            code,
-            message: message.into(),
-            details,
-            internal: None,
-        }
+        Self { code, message: message.into(), details, internal: None }
     }
 
     /// A call that is wrong as it stands.
@@ -77,17 +72,11 @@ impl Error {
 
     /// The finer code.
     pub fn reason(&self) -> &str {
-        self.details
-            .get("reason")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+        self.details.get("reason").and_then(Value::as_str).unwrap_or_default()
     }
 
     fn internal(message: &str, cause: &impl ToString) -> Self {
-        Self {
-            internal: Some(cause.to_string()),
-            ..Self::new(Code::Internal, "internal", message)
-        }
+        Self { internal: Some(cause.to_string()), ..Self::new(Code::Internal, "internal", message) }
     }
 }
 
@@ -96,30 +85,22 @@ impl From<MirrorError> for Error {
         match &error {
             MirrorError::NotPublished { .. } => Self {
                 internal: Some(error.to_string()),
-                ..Self::not_found(
-                    "vault_not_published",
-                    "the vault is not published yet: run `atlas sync`",
-                )
+                ..Self::not_found("vault_not_published", "the vault is not published yet: run `atlas sync`")
             },
-            MirrorError::Unavailable { .. } | MirrorError::Contended | MirrorError::Gone { .. } => {
-                Self {
-                    internal: Some(error.to_string()),
-                    ..Self::new(
-                        Code::Unavailable,
-                        "store_unavailable",
-                        "the store does not answer; try again in a few seconds",
-                    )
-                    .with("retry_after_seconds", 2)
-                }
-            }
+            MirrorError::Unavailable { .. } | MirrorError::Contended | MirrorError::Gone { .. } => Self {
+                internal: Some(error.to_string()),
+                ..Self::new(
+                    Code::Unavailable,
+                    "store_unavailable",
+                    "the store does not answer; try again in a few seconds",
+                )
+                .with("retry_after_seconds", 2)
+            },
             MirrorError::Damaged { .. } | MirrorError::Newer { .. } => Self::internal(
                 "the published index cannot be read; its operator must look at the log and publish again",
                 &error,
             ),
-            _ => Self::internal(
-                "the store refused the request; its operator must look at the log",
-                &error,
-            ),
+            _ => Self::internal("the store refused the request; its operator must look at the log", &error),
         }
     }
 }

@@ -31,10 +31,7 @@ impl<'a> Lines<'a> {
 
     pub(crate) fn get(&self, line: usize) -> Option<&'a [u8]> {
         let start = *self.starts.get(line)?;
-        let end = self
-            .starts
-            .get(line + 1)
-            .map_or(self.text.len(), |next| next - 1);
+        let end = self.starts.get(line + 1).map_or(self.text.len(), |next| next - 1);
         let bytes = self.text.get(start..end)?;
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         Some(bytes.strip_suffix(b"\r").unwrap_or(bytes))
@@ -71,11 +68,7 @@ impl<'a> Lines<'a> {
 }
 
 /// The first line of `text` that holds `folded`, using `buffer` for the folded text.
-pub(crate) fn first_line_holding(
-    text: &[u8],
-    folded: &[u8],
-    buffer: &mut Vec<u8>,
-) -> Option<usize> {
+pub(crate) fn first_line_holding(text: &[u8], folded: &[u8], buffer: &mut Vec<u8>) -> Option<usize> {
     buffer.clear();
     fold::fold_bytes_into(text, buffer);
     let at = memmem::find(buffer, folded)?;
@@ -92,18 +85,12 @@ fn cut_around(line: &[u8], folded: &[u8], limit: usize) -> String {
     let at = if folded.is_empty() {
         0
     } else {
-        memmem::find(fold::fold(&text).as_bytes(), folded)
-            .unwrap_or(0)
-            .min(text.len())
+        memmem::find(fold::fold(&text).as_bytes(), folded).unwrap_or(0).min(text.len())
     };
     let start = text.floor_char_boundary(at.saturating_sub(limit / 3).min(text.len() - limit));
     let end = text.floor_char_boundary(start + limit);
     let kept = text.get(start..end).unwrap_or_default();
-    format!(
-        "{}{kept}{}",
-        if start > 0 { "…" } else { "" },
-        if end < text.len() { "…" } else { "" }
-    )
+    format!("{}{kept}{}", if start > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" })
 }
 
 #[cfg(test)]
@@ -127,21 +114,14 @@ mod tests {
         let quote = Lines::new(line.as_bytes()).around(0, "ミナト".as_bytes());
         assert!(quote.contains("ミナト") && quote.starts_with('…') && quote.ends_with('…'));
         assert!(quote.len() <= MATCH_BYTES + 6);
-        assert_eq!(
-            Lines::new(line.as_bytes()).range(0, 1, 100).len(),
-            99 + "…".len()
-        );
+        assert_eq!(Lines::new(line.as_bytes()).range(0, 1, 100).len(), 99 + "…".len());
     }
 
     #[test]
     fn the_first_line_is_found_whatever_the_case() {
         let mut buffer = Vec::new();
         assert_eq!(
-            first_line_holding(
-                "a\nb\nHARBOUR \u{212A}\n".as_bytes(),
-                fold::fold("harbour k").as_bytes(),
-                &mut buffer
-            ),
+            first_line_holding("a\nb\nHARBOUR \u{212A}\n".as_bytes(), fold::fold("harbour k").as_bytes(), &mut buffer),
             Some(2)
         );
         assert_eq!(first_line_holding(b"\xff\nb", b"b", &mut buffer), Some(1));

@@ -13,11 +13,11 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{Bounded, Text};
+use crate::arguments::{self, Bounded, Text};
 use crate::bridge_paths::{BridgePaths, SEARCH_NOTES};
 use crate::error::Error;
 use crate::excerpt::{Lines, first_line_holding};
-use crate::index::{DocumentRef, Index, Want};
+use crate::index::{Blocks, DocumentRef, Index, Want};
 use crate::operation::{Answer, Context, Info, Operation, Scope};
 
 /// The operation.
@@ -31,7 +31,8 @@ pub struct Arguments {
     /// The text to find, in file names, headings and text, whatever its case.
     term: Text<512>,
     /// Most results to return.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<1, 50>")]
     max_results: Option<Bounded<1, 50>>,
 }
 
@@ -68,22 +69,12 @@ impl Operation for Find {
     type Output = Output;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let most = arguments
-            .max_results
-            .map_or(context.limits.max_results, Bounded::get);
+        let most = arguments.max_results.map_or(context.limits.max_results, Bounded::get);
         let folded = fold::fold(arguments.term.as_str());
         let folded = folded.as_bytes();
-        let answer = context
-            .read(|snapshot| find(snapshot, folded, most))
-            .await?;
-        let output = Output {
-            term: arguments.term.as_str().to_owned(),
-            results: answer.value,
-        };
-        Ok(Answer {
-            value: output,
-            generation: answer.generation,
-        })
+        let answer = context.read(|snapshot| find(snapshot, folded, most)).await?;
+        let output = Output { term: arguments.term.as_str().to_owned(), results: answer.value };
+        Ok(Answer { value: output, generation: answer.generation })
     }
 }
 
@@ -94,20 +85,14 @@ fn trigrams_per_segment(segments: usize) -> usize {
 
 /// Most text looked through for matches that the index only allows for.
 const MAX_SCANNED_BYTES: usize = 256 << 20;
-/// Most notes whose text is fetched in one wave.
-const MAX_BATCH: usize = 1024;
+/// Blocks of text fetched in the first wave, about.
+const FIRST_BLOCKS: usize = 24;
+/// Most notes looked through after one wave.
+const MAX_BATCH: usize = 256;
 
 async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec<Found>, Error> {
     let probe = Probe::new(folded, trigrams_per_segment(snapshot.segments().len()));
-    let index = Index::fetch(
-        snapshot,
-        Want {
-            names_and_headings: true,
-            probe: Some(&probe),
-            records: &[],
-        },
-    )
-    .await?;
+    let index = Index::fetch(snapshot, Want { names_and_headings: true, probe: Some(&probe), records: &[] }).await?;
     let scope = Scopes::of(&index)?;
 
     let mut hits = by_name(&index, &scope, folded, most)?;
@@ -120,36 +105,37 @@ async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec
     if hits.len() < most {
         for segment in index.segments() {
             let mut documents = index.candidates(segment, &probe)?;
-            documents.retain(|document| {
-                !hits
-                    .iter()
-                    .any(|hit| hit.segment == segment && hit.document == *document)
-            });
+            documents.retain(|document| !hits.iter().any(|hit| hit.segment == segment && hit.document == *document));
             candidates.add(segment, documents);
         }
     }
 
     let mut results = Vec::with_capacity(most);
     let mut buffer = Vec::new();
-    // The texts of the hits and of the first candidates are one wave; a few candidates more, since some will not match.
+    // The texts of the hits and of the first candidates are one wave. Not all candidates match, so more are
+    // fetched than are missing, as long as that takes few blocks.
     let mut certain = hits.len();
     let mut batch = hits;
-    let missing = most - certain;
-    let mut size = missing + missing.min(4);
+    let mut most_blocks = FIRST_BLOCKS;
     let mut scanned = 0;
     loop {
-        while batch.len() < certain + size
-            && let Some(document) = candidates.next()?
-        {
+        let mut blocks = Blocks::new(&index);
+        for document in &batch {
+            blocks.want(*document)?;
+        }
+        while batch.len() < most || (blocks.len() < most_blocks && batch.len() < MAX_BATCH) {
+            let Some(document) = candidates.next()? else { break };
             if scope.holds(&index, document)? {
+                blocks.want(document)?;
                 batch.push(document);
             }
         }
         if batch.is_empty() || scanned >= MAX_SCANNED_BYTES {
             return Ok(results);
         }
-        let texts = index.texts(&batch).await?;
-        for (document, text) in batch.drain(..).zip(texts) {
+        let blocks = blocks.fetch().await?;
+        for document in batch.drain(..) {
+            let text = blocks.text(document)?;
             let is_hit = certain > 0;
             certain = certain.saturating_sub(1);
             scanned += text.len();
@@ -161,7 +147,7 @@ async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec
                 return Ok(results);
             }
         }
-        size = (size * 2).clamp(8, MAX_BATCH);
+        most_blocks *= 2;
     }
 }
 
@@ -175,18 +161,14 @@ fn describe(
 ) -> Result<Found, Error> {
     let headings = index.headings(document.segment)?;
     let matching = headings.of(document.document).find(|heading| {
-        is_ranked(heading)
-            && memchr::memmem::find(fold::fold(heading.text).as_bytes(), folded).is_some()
+        is_ranked(heading) && memchr::memmem::find(fold::fold(heading.text).as_bytes(), folded).is_some()
     });
     let (line, heading) = match matching {
         Some(heading) => (Some(heading.line as usize), Some(heading)),
         None => {
             let line = first_line_holding(text, folded, buffer);
             let nearest = line.and_then(|line| {
-                headings
-                    .of(document.document)
-                    .take_while(|heading| heading.line as usize <= line)
-                    .last()
+                headings.of(document.document).take_while(|heading| heading.line as usize <= line).last()
             });
             (line, nearest)
         }
@@ -203,12 +185,7 @@ const fn is_ranked(heading: &Heading<'_>) -> bool {
     heading.level <= 3
 }
 
-fn by_name(
-    index: &Index,
-    scope: &Scopes,
-    folded: &[u8],
-    most: usize,
-) -> Result<Vec<DocumentRef>, Error> {
+fn by_name(index: &Index, scope: &Scopes, folded: &[u8], most: usize) -> Result<Vec<DocumentRef>, Error> {
     let mut merge = Merge::new(index);
     for segment in index.segments() {
         let mut documents = Vec::new();
@@ -236,10 +213,7 @@ fn by_heading(
     for segment in index.segments() {
         let mut documents: Vec<u32> = Vec::new();
         for heading in index.headings(segment)?.holding(folded).filter(is_ranked) {
-            let document = DocumentRef {
-                segment,
-                document: heading.document,
-            };
+            let document = DocumentRef { segment, document: heading.document };
             if documents.last() != Some(&heading.document)
                 && !named.contains(&document)
                 && scope.holds(index, document)?
@@ -273,23 +247,16 @@ impl Scopes {
         let mut segments = Vec::new();
         for segment in index.segments() {
             let fst = index.paths(segment)?;
-            segments.push(Ranges {
-                vault: fst.with_prefix(paths.folder()),
-                agent: fst.with_prefix("agent/"),
-            });
+            segments.push(Ranges { vault: fst.with_prefix(paths.folder()), agent: fst.with_prefix("agent/") });
         }
-        Ok(Self {
-            segments,
-            search_notes: index.find(paths.resolve(SEARCH_NOTES))?,
-        })
+        Ok(Self { segments, search_notes: index.find(paths.resolve(SEARCH_NOTES))? })
     }
 
     /// Whether a live document is within scope.
     fn holds(&self, index: &Index, document: DocumentRef) -> Result<bool, Error> {
-        let (Some(ranges), Some(name)) = (
-            self.segments.get(document.segment),
-            index.names(document.segment)?.get(document.document),
-        ) else {
+        let (Some(ranges), Some(name)) =
+            (self.segments.get(document.segment), index.names(document.segment)?.get(document.document))
+        else {
             return Ok(false);
         };
         if !index.is_live(document) || self.search_notes == Some(document) {
@@ -317,12 +284,7 @@ struct Merge<'a> {
 
 impl<'a> Merge<'a> {
     const fn new(index: &'a Index) -> Self {
-        Self {
-            index,
-            segments: Vec::new(),
-            heads: BinaryHeap::new(),
-            begun: false,
-        }
+        Self { index, segments: Vec::new(), heads: BinaryHeap::new(), begun: false }
     }
 
     fn add(&mut self, segment: usize, documents: Vec<u32>) {
@@ -333,10 +295,7 @@ impl<'a> Merge<'a> {
 
     fn next(&mut self) -> Result<Option<DocumentRef>, Error> {
         if let [(segment, documents)] = self.segments.as_mut_slice() {
-            return Ok(documents.next().map(|document| DocumentRef {
-                segment: *segment,
-                document,
-            }));
+            return Ok(documents.next().map(|document| DocumentRef { segment: *segment, document }));
         }
         if !self.begun {
             self.begun = true;
@@ -355,12 +314,8 @@ impl<'a> Merge<'a> {
         if let Some((segment, documents)) = self.segments.get_mut(list)
             && let Some(document) = documents.next()
         {
-            let document = DocumentRef {
-                segment: *segment,
-                document,
-            };
-            self.heads
-                .push(Reverse((self.index.path(document)?, list, document)));
+            let document = DocumentRef { segment: *segment, document };
+            self.heads.push(Reverse((self.index.path(document)?, list, document)));
         }
         Ok(())
     }

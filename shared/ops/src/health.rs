@@ -44,13 +44,6 @@ impl Operation for Health {
             tracing::warn!(%error, "the newest generation is not known");
         }
         let generation = head.ok().map(|snapshot| snapshot.generation());
-        Ok(Answer {
-            value: Output {
-                ok: true,
-                version: env!("CARGO_PKG_VERSION"),
-                generation,
-            },
-            generation,
-        })
+        Ok(Answer { value: Output { ok: true, version: env!("CARGO_PKG_VERSION"), generation }, generation })
     }
 }

@@ -1,5 +1,6 @@
 //! The index of a snapshot: the sections of every segment that a query needs, fetched in one wave.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
@@ -63,35 +64,20 @@ impl Index {
                 false => None,
             };
             let trigram_pages = match want.probe {
-                Some(probe) => layout
-                    .trigram_pages(probe)?
-                    .into_iter()
-                    .map(&mut add)
-                    .collect(),
+                Some(probe) => layout.trigram_pages(probe)?.into_iter().map(&mut add).collect(),
                 None => Vec::new(),
             };
             let mut record_pages = Vec::new();
             for path in want.records {
-                if let Some((part, first)) =
-                    layout.record_page(path)?.filter(|_| layout.may_hold(path))
-                {
+                if let Some((part, first)) = layout.record_page(path)?.filter(|_| layout.may_hold(path)) {
                     record_pages.push((add(part), first));
                 }
             }
-            plans.push((
-                paths,
-                text_blocks,
-                text_starts,
-                names_and_headings,
-                trigram_pages,
-                record_pages,
-            ));
+            plans.push((paths, text_blocks, text_starts, names_and_headings, trigram_pages, record_pages));
         }
         let fetched = wave.fetch(&snapshot).await?;
         let mut segments = Vec::with_capacity(plans.len());
-        for (paths, text_blocks, text_starts, names_and_headings, trigram_pages, record_pages) in
-            plans
-        {
+        for (paths, text_blocks, text_starts, names_and_headings, trigram_pages, record_pages) in plans {
             segments.push(Segment {
                 paths: fetched.get(paths)?,
                 text_blocks: fetched.get(text_blocks)?,
@@ -100,10 +86,7 @@ impl Index {
                     Some((names, headings)) => Some((fetched.get(names)?, fetched.get(headings)?)),
                     None => None,
                 },
-                trigram_pages: trigram_pages
-                    .into_iter()
-                    .map(|slot| fetched.get(slot))
-                    .collect::<Result<_, _>>()?,
+                trigram_pages: trigram_pages.into_iter().map(|slot| fetched.get(slot)).collect::<Result<_, _>>()?,
                 record_pages: record_pages
                     .into_iter()
                     .map(|(slot, first)| Ok((fetched.get(slot)?, first)))
@@ -119,9 +102,7 @@ impl Index {
     }
 
     fn segment(&self, index: usize) -> Result<&Segment, Error> {
-        self.segments
-            .get(index)
-            .ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a segment is missing"))
+        self.segments.get(index).ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a segment is missing"))
     }
 
     pub(crate) fn layout(&self, segment: usize) -> Result<&Layout, Error> {
@@ -138,22 +119,14 @@ impl Index {
     pub(crate) fn names(&self, segment: usize) -> Result<&Names, Error> {
         match &self.segment(segment)?.names_and_headings {
             Some((names, _)) => Ok(names.names()?),
-            None => Err(Error::new(
-                crate::Code::Internal,
-                "internal",
-                "the names were not fetched",
-            )),
+            None => Err(Error::new(crate::Code::Internal, "internal", "the names were not fetched")),
         }
     }
 
     pub(crate) fn headings(&self, segment: usize) -> Result<&Headings, Error> {
         match &self.segment(segment)?.names_and_headings {
             Some((_, headings)) => Ok(headings.headings()?),
-            None => Err(Error::new(
-                crate::Code::Internal,
-                "internal",
-                "the headings were not fetched",
-            )),
+            None => Err(Error::new(crate::Code::Internal, "internal", "the headings were not fetched")),
         }
     }
 
@@ -169,11 +142,7 @@ impl Index {
     pub(crate) fn candidates(&self, segment: usize, probe: &Probe) -> Result<Vec<u32>, Error> {
         let pages = &self.segment(segment)?.trigram_pages;
         let universe = self.layout(segment)?.documents;
-        Ok(candidates(
-            probe,
-            pages.iter().filter_map(|page| page.trigram_page().ok()),
-            universe,
-        ))
+        Ok(candidates(probe, pages.iter().filter_map(|page| page.trigram_page().ok()), universe))
     }
 
     pub(crate) fn is_live(&self, document: DocumentRef) -> bool {
@@ -183,10 +152,7 @@ impl Index {
     /// The live document at `path`.
     pub(crate) fn find(&self, path: &str) -> Result<Option<DocumentRef>, Error> {
         for segment in self.segments() {
-            let found = self
-                .paths(segment)?
-                .get(path)
-                .map(|document| DocumentRef { segment, document });
+            let found = self.paths(segment)?.get(path).map(|document| DocumentRef { segment, document });
             if let Some(found) = found.filter(|found| self.is_live(*found)) {
                 return Ok(Some(found));
             }
@@ -197,10 +163,7 @@ impl Index {
     /// Whether any live document's path begins with `prefix`.
     pub(crate) fn has_prefix(&self, prefix: &str) -> Result<bool, Error> {
         for segment in self.segments() {
-            if self
-                .paths(segment)?
-                .with_prefix(prefix)
-                .any(|document| self.is_live(DocumentRef { segment, document }))
+            if self.paths(segment)?.with_prefix(prefix).any(|document| self.is_live(DocumentRef { segment, document }))
             {
                 return Ok(true);
             }
@@ -214,10 +177,7 @@ impl Index {
 
     /// Where the text of `document` is; its length is the document's if it has any.
     pub(crate) fn span(&self, document: DocumentRef) -> Result<TextSpan, Error> {
-        Ok(self
-            .text_starts(document.segment)?
-            .span(document.document)
-            .unwrap_or_default())
+        Ok(self.text_starts(document.segment)?.span(document.document).unwrap_or_default())
     }
 
     /// The fetched record pages of `segment` and the id of each one's first document.
@@ -229,49 +189,74 @@ impl Index {
         Ok(pages.map(|(page, first)| Ok((page.record_page()?, *first))))
     }
 
+    /// The blocks that the text of `document` is in.
+    fn block_parts(&self, document: DocumentRef) -> Result<Vec<PartRef>, Error> {
+        let span = self.span(document)?;
+        Ok(self.text_blocks(document.segment)?.parts(self.layout(document.segment)?, span)?)
+    }
+
     /// The texts of `documents`, in one wave.
     pub(crate) async fn texts(&self, documents: &[DocumentRef]) -> Result<Vec<Bytes>, Error> {
-        let mut spans = Vec::with_capacity(documents.len());
+        let mut blocks = Blocks::new(self);
         for document in documents {
-            spans.push((
-                document.segment,
-                self.text_blocks(document.segment)?,
-                self.span(*document)?,
-            ));
+            blocks.want(*document)?;
         }
-        texts(&self.snapshot, &spans).await
+        let blocks = blocks.fetch().await?;
+        documents.iter().map(|document| blocks.text(*document)).collect()
     }
 }
 
-/// The texts at `spans` (segment, its block table, span), in one wave.
-pub(crate) async fn texts(
-    snapshot: &Snapshot,
-    spans: &[(usize, &TextBlocks, TextSpan)],
-) -> Result<Vec<Bytes>, Error> {
-    let mut wave = Wave::default();
-    let mut slots = Vec::with_capacity(spans.len());
-    for (segment, blocks, span) in spans {
-        let Some(entry) = snapshot.segments().get(*segment) else {
-            continue;
-        };
-        let parts = blocks.parts(&entry.layout, *span)?;
-        slots.push(
-            parts
-                .into_iter()
-                .map(|part| wave.add(*segment, part))
-                .collect::<Vec<_>>(),
-        );
+/// Blocks of text to fetch together. Neighbouring documents share them.
+pub(crate) struct Blocks<'a> {
+    index: &'a Index,
+    wave: Wave,
+    slots: HashMap<(usize, u64), Slot>,
+}
+
+impl<'a> Blocks<'a> {
+    pub(crate) fn new(index: &'a Index) -> Self {
+        Self { index, wave: Wave::default(), slots: HashMap::new() }
     }
-    let fetched = wave.fetch(snapshot).await?;
-    let mut texts = Vec::with_capacity(spans.len());
-    for ((_, blocks, span), slots) in spans.iter().zip(slots) {
-        let parts: Vec<Arc<Part>> = slots
-            .into_iter()
-            .map(|slot| fetched.get(slot))
-            .collect::<Result<_, _>>()?;
-        texts.push(blocks.cut(*span, parts.iter().map(AsRef::as_ref))?);
+
+    /// Adds the blocks of `document`.
+    pub(crate) fn want(&mut self, document: DocumentRef) -> Result<(), Error> {
+        for part in self.index.block_parts(document)? {
+            let wave = &mut self.wave;
+            self.slots.entry((document.segment, part.range.start)).or_insert_with(|| wave.add(document.segment, part));
+        }
+        Ok(())
     }
-    Ok(texts)
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) async fn fetch(self) -> Result<FetchedBlocks<'a>, Error> {
+        let fetched = self.wave.fetch(&self.index.snapshot).await?;
+        Ok(FetchedBlocks { index: self.index, slots: self.slots, fetched })
+    }
+}
+
+/// Fetched blocks of text.
+pub(crate) struct FetchedBlocks<'a> {
+    index: &'a Index,
+    slots: HashMap<(usize, u64), Slot>,
+    fetched: Fetched,
+}
+
+impl FetchedBlocks<'_> {
+    /// The text of a document whose blocks were wanted.
+    pub(crate) fn text(&self, document: DocumentRef) -> Result<Bytes, Error> {
+        let missing = || Error::new(crate::Code::Internal, "internal", "a text was not fetched");
+        let mut parts = Vec::new();
+        for part in self.index.block_parts(document)? {
+            let slot = self.slots.get(&(document.segment, part.range.start)).ok_or_else(missing)?;
+            parts.push(self.fetched.get(*slot)?);
+        }
+        let blocks = self.index.text_blocks(document.segment)?;
+        Ok(blocks.cut(self.index.span(document)?, parts.iter().map(AsRef::as_ref))?)
+    }
 }
 
 /// Parts to fetch together.
@@ -298,12 +283,9 @@ pub(crate) struct Fetched(Vec<Arc<Part>>);
 
 impl Fetched {
     pub(crate) fn get(&self, slot: Slot) -> Result<Arc<Part>, Error> {
-        self.0.get(slot.0).cloned().ok_or_else(|| {
-            Error::new(
-                crate::Code::Internal,
-                "internal",
-                "a fetched part is missing",
-            )
-        })
+        self.0
+            .get(slot.0)
+            .cloned()
+            .ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a fetched part is missing"))
     }
 }

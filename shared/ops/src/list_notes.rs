@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{Bounded, Text};
+use crate::arguments::{self, Bounded, Text};
 use crate::error::Error;
 use crate::index::Wave;
 use crate::operation::{Answer, Context, Info, Operation, Scope};
@@ -28,10 +28,12 @@ pub struct Arguments {
     #[schemars(length(max = 1024))]
     prefix: String,
     /// Most notes to return; 100 if not given.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<1, 1000>")]
     limit: Option<Bounded<1, 1000>>,
     /// The `cursor` of the page before. The pages of one listing show the vault as it was at the first.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
     cursor: Option<Text<4096>>,
 }
 
@@ -84,25 +86,12 @@ impl Operation for ListNotes {
         let limit = arguments.limit.map_or(DEFAULT_LIMIT, Bounded::get);
         let prefix = arguments.prefix.as_str();
         if prefix.len() > 1024 {
-            return Err(Error::bad_request(
-                "validation_error",
-                "prefix: must be at most 1024 bytes",
-            ));
+            return Err(Error::bad_request("validation_error", "prefix: must be at most 1024 bytes"));
         }
-        match arguments
-            .cursor
-            .as_ref()
-            .map(|cursor| decode(cursor.as_str()))
-            .transpose()?
-        {
+        match arguments.cursor.as_ref().map(|cursor| decode(cursor.as_str())).transpose()? {
             None => {
-                let answer = context
-                    .read(|snapshot| list(snapshot, prefix, "", limit))
-                    .await?;
-                Ok(Answer {
-                    value: answer.value,
-                    generation: answer.generation,
-                })
+                let answer = context.read(|snapshot| list(snapshot, prefix, "", limit)).await?;
+                Ok(Answer { value: answer.value, generation: answer.generation })
             }
             Some(cursor) => {
                 let expired = || {
@@ -111,12 +100,7 @@ impl Operation for ListNotes {
                         "cursor: the vault as it was at the first page is no longer kept; begin again without a cursor",
                     )
                 };
-                let snapshot = context
-                    .vault
-                    .mirror
-                    .at(cursor.generation)
-                    .await?
-                    .ok_or_else(expired)?;
+                let snapshot = context.vault.mirror.at(cursor.generation).await?.ok_or_else(expired)?;
                 Ok(Answer {
                     value: list(snapshot, prefix, &cursor.after, limit).await?,
                     generation: Some(cursor.generation),
@@ -127,21 +111,11 @@ impl Operation for ListNotes {
 }
 
 fn decode(cursor: &str) -> Result<Cursor, Error> {
-    let invalid = || {
-        Error::bad_request(
-            "cursor_invalid",
-            "cursor: pass the cursor of the page before as it was given",
-        )
-    };
+    let invalid = || Error::bad_request("cursor_invalid", "cursor: pass the cursor of the page before as it was given");
     serde_json::from_slice(&BASE64.decode(cursor).map_err(|_| invalid())?).map_err(|_| invalid())
 }
 
-async fn list(
-    snapshot: Arc<Snapshot>,
-    prefix: &str,
-    after: &str,
-    limit: usize,
-) -> Result<Output, Error> {
+async fn list(snapshot: Arc<Snapshot>, prefix: &str, after: &str, limit: usize) -> Result<Output, Error> {
     let mut notes = Vec::new();
     let mut after = after.to_owned();
     // A page of records may hold few notes under the prefix, or few that are live: go on until there are enough.
@@ -158,20 +132,12 @@ async fn list(
     notes.truncate(limit);
     let cursor = match notes.last() {
         Some(last) if more => {
-            let cursor = Cursor {
-                generation: snapshot.generation(),
-                after: last.path.clone(),
-            };
-            serde_json::to_vec(&cursor)
-                .ok()
-                .map(|json| BASE64.encode(json))
+            let cursor = Cursor { generation: snapshot.generation(), after: last.path.clone() };
+            serde_json::to_vec(&cursor).ok().map(|json| BASE64.encode(json))
         }
         _ => None,
     };
-    Ok(Output {
-        notes: notes.into_iter().map(listed).collect(),
-        cursor,
-    })
+    Ok(Output { notes: notes.into_iter().map(listed).collect(), cursor })
 }
 
 /// The live records under `prefix` and after `after`, in path order, from one wave of pages that hold at least `count` records, and the
@@ -186,15 +152,8 @@ async fn next_records(
     let mut wave = Wave::default();
     let mut pages = Vec::new();
     for (segment, entry) in snapshot.segments().iter().enumerate() {
-        let first = entry
-            .layout
-            .record_page(start)?
-            .map_or(0, |(_, first)| first);
-        let from = entry
-            .layout
-            .record_pages()?
-            .into_iter()
-            .filter(|(_, documents)| documents.start >= first);
+        let first = entry.layout.record_page(start)?.map_or(0, |(_, first)| first);
+        let from = entry.layout.record_pages()?.into_iter().filter(|(_, documents)| documents.start >= first);
         let mut held = 0;
         let mut complete = true;
         let mut slots = Vec::new();
@@ -226,11 +185,7 @@ async fn next_records(
                 }
             }
         }
-        if !complete
-            && last
-                .as_deref()
-                .is_some_and(|last| last.starts_with(prefix) || last < prefix)
-        {
+        if !complete && last.as_deref().is_some_and(|last| last.starts_with(prefix) || last < prefix) {
             end = match (end, last) {
                 (Some(end), Some(last)) => Some(end.min(last)),
                 (end, last) => end.or(last),
@@ -248,11 +203,7 @@ fn listed(record: Record) -> Listed {
     Listed {
         path: record.path,
         bytes: record.bytes,
-        sha256: record
-            .sha256
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect(),
+        sha256: record.sha256.iter().map(|byte| format!("{byte:02x}")).collect(),
         modified: Timestamp::from_millisecond(record.modified_ms).unwrap_or(Timestamp::UNIX_EPOCH),
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
-use atlas_segment::{Part, Record};
+use atlas_segment::text::TextBlocks;
+use atlas_segment::{Part, Record, TextSpan};
 use bytes::Bytes;
 
 use crate::error::Error;
-use crate::index::{Wave, texts};
+use crate::index::Wave;
 
 /// A document's record and text.
 pub(crate) struct Found {
@@ -26,17 +27,8 @@ pub(crate) async fn find(
     let mut wave = Wave::default();
     let mut pages = Vec::new();
     for (segment, entry) in snapshot.segments().iter().enumerate() {
-        if let Some((page, first)) = entry
-            .layout
-            .record_page(path)?
-            .filter(|_| entry.layout.may_hold(path))
-        {
-            pages.push((
-                segment,
-                first,
-                wave.add(segment, page),
-                wave.add(segment, entry.layout.text_blocks()?),
-            ));
+        if let Some((page, first)) = entry.layout.record_page(path)?.filter(|_| entry.layout.may_hold(path)) {
+            pages.push((segment, first, wave.add(segment, page), wave.add(segment, entry.layout.text_blocks()?)));
         }
     }
     let fetched = wave.fetch(snapshot).await?;
@@ -54,18 +46,18 @@ pub(crate) async fn find(
         };
         let text = if wanted(&record) {
             let blocks: Arc<Part> = fetched.get(blocks)?;
-            texts(snapshot, &[(segment, blocks.text_blocks()?, record.text)])
-                .await?
-                .pop()
-                .unwrap_or_default()
+            text(snapshot, segment, blocks.text_blocks()?, record.text).await?
         } else {
             Bytes::new()
         };
-        return Ok(Some(Found {
-            record,
-            text,
-            generation,
-        }));
+        return Ok(Some(Found { record, text, generation }));
     }
     Ok(None)
+}
+
+async fn text(snapshot: &Snapshot, segment: usize, blocks: &TextBlocks, span: TextSpan) -> Result<Bytes, Error> {
+    let Some(entry) = snapshot.segments().get(segment) else { return Ok(Bytes::new()) };
+    let parts = blocks.parts(&entry.layout, span)?.into_iter().map(|part| (segment, part));
+    let parts = snapshot.load(&parts.collect::<Vec<_>>()).await?;
+    Ok(blocks.cut(span, parts.iter().map(AsRef::as_ref))?)
 }

@@ -81,9 +81,6 @@ impl Context<'_> {
         T: Send,
     {
         let (value, snapshot) = self.vault.mirror.read(query).await?;
-        Ok(Answer {
-            value,
-            generation: Some(snapshot.generation()),
-        })
+        Ok(Answer { value, generation: Some(snapshot.generation()) })
     }
 }

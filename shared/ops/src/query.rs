@@ -72,9 +72,7 @@ impl Operation for Query {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let question = arguments.question.as_str();
-        context
-            .read(|snapshot| async move { Ok(answer(&Sources::fetch(snapshot).await?, question)) })
-            .await
+        context.read(|snapshot| async move { Ok(answer(&Sources::fetch(snapshot).await?, question)) }).await
     }
 }
 
@@ -103,35 +101,21 @@ impl Sources {
         }
         if found.is_empty() {
             let (architecture, decisions) = (paths.resolve(ARCHITECTURE), paths.resolve(DECISIONS));
-            let message = format!(
-                "neither {architecture} nor {decisions} is in the vault: questions are answered from them"
-            );
+            let message =
+                format!("neither {architecture} nor {decisions} is in the vault: questions are answered from them");
             return Err(Error::not_found("note_not_found", message).with("path", architecture));
         }
         let texts = index.texts(&found).await?;
         let notes = found_paths
             .into_iter()
             .zip(texts)
-            .map(|(path, text)| Source {
-                path,
-                note: atlas_vault::parse(&String::from_utf8_lossy(&text)),
-                text,
-            })
+            .map(|(path, text)| Source { path, note: atlas_vault::parse(&String::from_utf8_lossy(&text)), text })
             .collect();
-        Ok(Self {
-            notes,
-            architecture: paths.resolve(ARCHITECTURE).to_owned(),
-        })
+        Ok(Self { notes, architecture: paths.resolve(ARCHITECTURE).to_owned() })
     }
 
     fn headings(&self) -> impl Iterator<Item = (&Source, &atlas_vault::Heading)> {
-        self.notes.iter().flat_map(|source| {
-            source
-                .note
-                .headings
-                .iter()
-                .map(move |heading| (source, heading))
-        })
+        self.notes.iter().flat_map(|source| source.note.headings.iter().map(move |heading| (source, heading)))
     }
 }
 
@@ -139,10 +123,7 @@ fn answer(sources: &Sources, question: &str) -> Output {
     let folded = fold::fold(question);
     if folded.contains("component") || folded.contains("responsibilit") {
         components(sources)
-    } else if folded.contains("where is")
-        || folded.contains("where are")
-        || folded.contains("defined")
-    {
+    } else if folded.contains("where is") || folded.contains("where are") || folded.contains("defined") {
         match term_of(question) {
             Some(term) => definition(sources, &term),
             None => unsupported(),
@@ -154,111 +135,64 @@ fn answer(sources: &Sources, question: &str) -> Output {
 
 fn unsupported() -> Output {
     Output {
-        answer: "Unsupported query intent. Allowed: components/responsibilities, or where-is/defined lookups.".to_owned(),
+        answer: "Unsupported query intent. Allowed: components/responsibilities, or where-is/defined lookups."
+            .to_owned(),
         citations: Vec::new(),
     }
 }
 
 fn components(sources: &Sources) -> Output {
-    let architecture = sources
-        .notes
-        .iter()
-        .find(|source| source.path == sources.architecture);
+    let architecture = sources.notes.iter().find(|source| source.path == sources.architecture);
     let section = architecture.and_then(|source| {
         let headings = &source.note.headings;
-        let is_components =
-            |heading: &&atlas_vault::Heading| fold::fold(heading.text.trim()) == "components";
+        let is_components = |heading: &&atlas_vault::Heading| fold::fold(heading.text.trim()) == "components";
         let at = headings
             .iter()
             .position(|heading| is_components(&heading))
-            .or_else(|| {
-                headings
-                    .iter()
-                    .position(|heading| fold::fold(&heading.text).contains("component"))
-            })?;
+            .or_else(|| headings.iter().position(|heading| fold::fold(&heading.text).contains("component")))?;
         Some((source, headings.get(at)?, headings.get(at + 1..)?))
     });
     let Some((source, heading, after)) = section else {
-        return not_found(
-            sources,
-            "components",
-            &format!("Components section missing in {}", sources.architecture),
-        );
+        return not_found(sources, "components", &format!("Components section missing in {}", sources.architecture));
     };
-    let within: Vec<&atlas_vault::Heading> = after
-        .iter()
-        .take_while(|next| next.level > heading.level)
-        .collect();
+    let within: Vec<&atlas_vault::Heading> = after.iter().take_while(|next| next.level > heading.level).collect();
     let lines = Lines::new(&source.text);
-    let end = after
-        .get(within.len())
-        .map_or(lines.len(), |next| next.line as usize);
-    let mut answer = format!(
-        "Components and responsibilities are defined in {} under '{}'",
-        source.path, heading.text
-    );
-    let names: Vec<&str> = within
-        .iter()
-        .filter(|inner| inner.level == heading.level + 1)
-        .map(|inner| inner.text.as_str())
-        .collect();
+    let end = after.get(within.len()).map_or(lines.len(), |next| next.line as usize);
+    let mut answer = format!("Components and responsibilities are defined in {} under '{}'", source.path, heading.text);
+    let names: Vec<&str> =
+        within.iter().filter(|inner| inner.level == heading.level + 1).map(|inner| inner.text.as_str()).collect();
     if names.is_empty() {
         answer.push('.');
     } else {
         answer.push_str(&format!(": {}.", names.join("; ")));
     }
     let quote = lines.range(heading.line as usize, end, SECTION_BYTES);
-    Output {
-        answer,
-        citations: vec![Citation {
-            path: source.path.clone(),
-            anchor: heading.anchor(),
-            quote,
-        }],
-    }
+    Output { answer, citations: vec![Citation { path: source.path.clone(), anchor: heading.anchor(), quote }] }
 }
 
 fn definition(sources: &Sources, term: &str) -> Output {
     let folded = fold::fold(term);
-    let by_heading = sources
-        .headings()
-        .find(|(_, heading)| fold::fold(&heading.text).contains(&folded));
+    let by_heading = sources.headings().find(|(_, heading)| fold::fold(&heading.text).contains(&folded));
     if let Some((source, heading)) = by_heading {
         return found(term, source, heading.line as usize, Some(heading));
     }
     let mut buffer = Vec::new();
     for source in &sources.notes {
         if let Some(line) = first_line_holding(&source.text, folded.as_bytes(), &mut buffer) {
-            let nearest = source
-                .note
-                .headings
-                .iter()
-                .take_while(|heading| heading.line as usize <= line)
-                .last();
+            let nearest = source.note.headings.iter().take_while(|heading| heading.line as usize <= line).last();
             return found(term, source, line, nearest);
         }
     }
     not_found(sources, term, &format!("'{term}'"))
 }
 
-fn found(
-    term: &str,
-    source: &Source,
-    line: usize,
-    heading: Option<&atlas_vault::Heading>,
-) -> Output {
-    let under = heading
-        .map(|heading| format!(" under '{}'", heading.text))
-        .unwrap_or_default();
+fn found(term: &str, source: &Source, line: usize, heading: Option<&atlas_vault::Heading>) -> Output {
+    let under = heading.map(|heading| format!(" under '{}'", heading.text)).unwrap_or_default();
     let quote = Lines::new(&source.text).around(line, fold::fold(term).as_bytes());
     let anchor = heading.map_or_else(|| "#".to_owned(), atlas_vault::Heading::anchor);
     Output {
         answer: format!("Found '{term}' in {}{under}.", source.path),
-        citations: vec![Citation {
-            path: source.path.clone(),
-            anchor,
-            quote,
-        }],
+        citations: vec![Citation { path: source.path.clone(), anchor, quote }],
     }
 }
 
@@ -267,13 +201,7 @@ fn not_found(sources: &Sources, term: &str, what: &str) -> Output {
     let term = fold::fold(term);
     let mut closest: Vec<(f64, &Source, &atlas_vault::Heading)> = sources
         .headings()
-        .map(|(source, heading)| {
-            (
-                closeness(&term, &fold::fold(&heading.text)),
-                source,
-                heading,
-            )
-        })
+        .map(|(source, heading)| (closeness(&term, &fold::fold(&heading.text)), source, heading))
         .collect();
     closest.sort_by(|a, b| b.0.total_cmp(&a.0));
     closest.truncate(SUGGESTIONS);
@@ -281,14 +209,9 @@ fn not_found(sources: &Sources, term: &str, what: &str) -> Output {
     if closest.is_empty() {
         answer.push_str(" Try /find.");
     } else {
-        let names: Vec<String> = closest
-            .iter()
-            .map(|(_, source, heading)| format!("'{}' ({})", heading.text, source.path))
-            .collect();
-        answer.push_str(&format!(
-            " Closest headings: {}. Or try /find.",
-            names.join(", ")
-        ));
+        let names: Vec<String> =
+            closest.iter().map(|(_, source, heading)| format!("'{}' ({})", heading.text, source.path)).collect();
+        answer.push_str(&format!(" Closest headings: {}. Or try /find.", names.join(", ")));
     }
     let citations = closest
         .into_iter()
@@ -304,30 +227,25 @@ fn not_found(sources: &Sources, term: &str, what: &str) -> Output {
 
 /// How alike two folded texts are, from 0 to 1: the best of the whole and of any word.
 fn closeness(term: &str, heading: &str) -> f64 {
-    let words = heading.split_whitespace().flat_map(|word| {
-        term.split_whitespace()
-            .map(move |of| strsim::jaro_winkler(of, word))
-    });
+    let words = heading
+        .split_whitespace()
+        .flat_map(|word| term.split_whitespace().map(move |of| strsim::jaro_winkler(of, word)));
     words.fold(strsim::sorensen_dice(term, heading), f64::max)
 }
 
 /// What a question asks after: what stands in quotation marks, or what is left without the words of the question.
 fn term_of(question: &str) -> Option<String> {
     for (open, close) in [('"', '"'), ('“', '”'), ('`', '`'), ('\'', '\'')] {
-        let quoted = question
-            .split_once(open)
-            .and_then(|(_, rest)| rest.split_once(close))
-            .map(|(term, _)| term.trim());
+        let quoted =
+            question.split_once(open).and_then(|(_, rest)| rest.split_once(close)).map(|(term, _)| term.trim());
         if let Some(term) = quoted.filter(|term| !term.is_empty()) {
             return Some(term.to_owned());
         }
     }
-    const ASKING: [&str; 9] = [
-        "where", "is", "are", "was", "defined", "the", "a", "an", "in",
-    ];
+    const ASKING: [&str; 9] = ["where", "is", "are", "was", "defined", "the", "a", "an", "in"];
     let words: Vec<&str> = question
         .split_whitespace()
-        .map(|word| word.trim_matches(['?', '!', '.', ',', ':', ';']))
+        .map(|word| word.trim_matches(['?', '!', '.', ',', ':', ';', '"', '“', '”', '`']))
         .filter(|word| !word.is_empty())
         .collect();
     let asks = |word: &&&str| ASKING.contains(&fold::fold(word).as_str());

@@ -1,12 +1,11 @@
 //! `read_note`: one note's text and properties.
 
 use atlas_segment::Kind;
-use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::arguments::Text;
+use crate::arguments;
 use crate::error::Error;
 use crate::notes;
 use crate::operation::{Answer, Context, Info, Operation, Scope};
@@ -20,7 +19,7 @@ pub struct ReadNote;
 #[schemars(rename = "ReadNoteRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
-    path: Text<1024>,
+    path: String,
     /// The byte to begin at: 0, or the `next_offset` of the page before.
     #[serde(default)]
     offset: u64,
@@ -62,19 +61,13 @@ impl Operation for ReadNote {
     type Output = Output;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = VaultPath::parse(arguments.path.as_str())
-            .map_err(|error| Error::bad_request("path_invalid", error.to_string()))?;
+        let path = arguments::path("path", &arguments.path)?;
         let path = path.as_str();
-        let missing = || {
-            Error::not_found("note_not_found", format!("there is no note at {path}"))
-                .with("path", path)
-        };
+        let missing = || Error::not_found("note_not_found", format!("there is no note at {path}")).with("path", path);
         let answer = context
             .read(|snapshot| async move {
                 let found = notes::find(&snapshot, path, |record| has_text(record.kind)).await?;
-                found
-                    .filter(|found| has_text(found.record.kind))
-                    .ok_or_else(missing)
+                found.filter(|found| has_text(found.record.kind)).ok_or_else(missing)
             })
             .await?;
         let found = answer.value;
@@ -86,20 +79,12 @@ impl Operation for ReadNote {
                 .frontmatter
                 .and_then(|frontmatter| frontmatter.properties.ok()),
             bytes: found.record.bytes,
-            sha256: found
-                .record
-                .sha256
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
+            sha256: found.record.sha256.iter().map(|byte| format!("{byte:02x}")).collect(),
             generation: found.generation,
             next_offset: page.next,
             lossy: page.lossy,
         };
-        Ok(Answer {
-            value: output,
-            generation: answer.generation,
-        })
+        Ok(Answer { value: output, generation: answer.generation })
     }
 }
 
@@ -116,24 +101,15 @@ struct Page {
 /// The page of at most `limit` bytes that begins at `offset`; it does not cut a character in two.
 fn page(text: &[u8], offset: u64, limit: usize) -> Result<Page, Error> {
     let beyond = || {
-        Error::bad_request(
-            "offset_invalid",
-            format!("offset: the note has {} bytes", text.len()),
-        )
-        .with("bytes", text.len())
+        Error::bad_request("offset_invalid", format!("offset: the note has {} bytes", text.len()))
+            .with("bytes", text.len())
     };
-    let rest = usize::try_from(offset)
-        .ok()
-        .and_then(|offset| text.get(offset..))
-        .ok_or_else(beyond)?;
+    let rest = usize::try_from(offset).ok().and_then(|offset| text.get(offset..)).ok_or_else(beyond)?;
     let is_boundary = |at: usize| rest.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
     let end = if rest.len() <= limit {
         rest.len()
     } else {
-        (limit.saturating_sub(3)..=limit)
-            .rev()
-            .find(|at| is_boundary(*at))
-            .unwrap_or(limit)
+        (limit.saturating_sub(3)..=limit).rev().find(|at| is_boundary(*at)).unwrap_or(limit)
     };
     let bytes = rest.get(..end.max(1).min(rest.len())).unwrap_or_default();
     let content = String::from_utf8_lossy(bytes);
@@ -177,10 +153,7 @@ mod tests {
     fn an_offset_past_the_end_is_refused() {
         assert!(page(b"text", 4, 10).is_ok());
         assert_eq!(
-            page(b"text", 5, 10)
-                .err()
-                .map(|error| error.reason().to_owned())
-                .as_deref(),
+            page(b"text", 5, 10).err().map(|error| error.reason().to_owned()).as_deref(),
             Some("offset_invalid")
         );
     }

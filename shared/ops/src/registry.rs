@@ -37,10 +37,8 @@ pub struct Entry {
     run: Run,
 }
 
-type Run = for<'a> fn(
-    &'a Context<'a>,
-    Value,
-) -> Pin<Box<dyn Future<Output = Result<Answer<Value>, Error>> + Send + 'a>>;
+type Run =
+    for<'a> fn(&'a Context<'a>, Value) -> Pin<Box<dyn Future<Output = Result<Answer<Value>, Error>> + Send + 'a>>;
 
 impl Entry {
     fn of<O: Operation + 'static>() -> Self {
@@ -53,23 +51,13 @@ impl Entry {
     }
 }
 
-async fn run<O: Operation>(
-    context: &Context<'_>,
-    arguments: Value,
-) -> Result<Answer<Value>, Error> {
+async fn run<O: Operation>(context: &Context<'_>, arguments: Value) -> Result<Answer<Value>, Error> {
     let answer = O::run(context, arguments::decode(arguments)?).await?;
     let value = serde_json::to_value(answer.value).map_err(|error| Error {
         internal: Some(error.to_string()),
-        ..Error::new(
-            crate::Code::Internal,
-            "internal",
-            "the result could not be written",
-        )
+        ..Error::new(crate::Code::Internal, "internal", "the result could not be written")
     })?;
-    Ok(Answer {
-        value,
-        generation: answer.generation,
-    })
+    Ok(Answer { value, generation: answer.generation })
 }
 
 static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
@@ -98,10 +86,6 @@ pub async fn dispatch(atlas: &Atlas, call: Call) -> Result<Answer<Value>, Error>
     let entry = operation(call.operation)
         .ok_or_else(|| Error::not_found("operation_not_found", "there is no such operation"))?;
     let vault = atlas.vault(call.vault.as_deref())?;
-    let context = Context {
-        vault,
-        limits: &atlas.limits,
-        now: call.now,
-    };
+    let context = Context { vault, limits: &atlas.limits, now: call.now };
     (entry.run)(&context, call.arguments).await
 }

@@ -122,9 +122,7 @@ impl Builder {
     pub fn push(&mut self, document: &Document<'_>) -> Result<(), FormatError> {
         let path = document.path.as_str();
         if self.last.as_deref().is_some_and(|last| last >= path) {
-            return Err(FormatError::OutOfOrder {
-                path: path.to_owned(),
-            });
+            return Err(FormatError::OutOfOrder { path: path.to_owned() });
         }
         let id = self.documents;
         let (text, bytes, blob) = match document.body {
@@ -132,13 +130,8 @@ impl Builder {
             Body::Blob { name, bytes } => (&[][..], bytes, Some(name.to_owned())),
         };
         let span = self.text.push(text, &mut self.packer)?;
-        self.paths
-            .insert(path, u64::from(id))
-            .map_err(|_| FormatError::OutOfOrder {
-                path: path.to_owned(),
-            })?;
-        self.names
-            .extend_from_slice(fold::fold(document.path.file_name()).as_bytes());
+        self.paths.insert(path, u64::from(id)).map_err(|_| FormatError::OutOfOrder { path: path.to_owned() })?;
+        self.names.extend_from_slice(fold::fold(document.path.file_name()).as_bytes());
         self.names.push(b'\n');
         if matches!(document.kind, Kind::Note | Kind::Text) {
             self.folded.clear();
@@ -165,9 +158,7 @@ impl Builder {
             self.add_note(id, text, &mut record);
         }
         self.add_record(&record)?;
-        self.documents = id.checked_add(1).ok_or(FormatError::TooLarge {
-            what: "the number of documents",
-        })?;
+        self.documents = id.checked_add(1).ok_or(FormatError::TooLarge { what: "the number of documents" })?;
         self.first.get_or_insert_with(|| path.to_owned());
         self.last = Some(record.path);
         Ok(())
@@ -177,8 +168,7 @@ impl Builder {
         let text = String::from_utf8_lossy(text);
         let note = atlas_vault::parse(&text);
         for heading in &note.headings {
-            self.headings
-                .push(id, heading.level, heading.line, &heading.text);
+            self.headings.push(id, heading.level, heading.line, &heading.text);
         }
         for tag in note.tags {
             if !record.tags.contains(&tag.name) {
@@ -190,11 +180,7 @@ impl Builder {
             .links
             .into_iter()
             .filter(|link| !link.is_external())
-            .map(|link| Link {
-                kind: link_kind(link.kind),
-                target: link.target,
-                subpath: link.subpath,
-            })
+            .map(|link| Link { kind: link_kind(link.kind), target: link.target, subpath: link.subpath })
             .collect();
     }
 
@@ -208,12 +194,7 @@ impl Builder {
 
     fn add_record_page(&mut self, (count, bytes): &record::Page, last: &str) {
         if let Some(first) = self.page_first.take() {
-            self.record_pages.push(
-                self.page_before.as_deref(),
-                &first,
-                bytes.len() as u32,
-                *count,
-            );
+            self.record_pages.push(self.page_before.as_deref(), &first, bytes.len() as u32, *count);
             self.records.extend_from_slice(bytes);
             self.page_before = Some(last.to_owned());
         }
@@ -232,9 +213,7 @@ impl Builder {
         let trigrams = self.trigrams.finish(self.documents, &mut trigram_pages);
         let blocks = self.text.blocks(&mut self.packer)?;
         let starts = self.text.starts(&mut self.packer)?;
-        let paths = self.paths.into_inner().map_err(|_| FormatError::TooLarge {
-            what: "the fst of paths",
-        })?;
+        let paths = self.paths.into_inner().map_err(|_| FormatError::TooLarge { what: "the fst of paths" })?;
         let names = self.packer.pack(&self.names)?;
         let headings = self.headings.finish(&mut self.packer)?;
         let text_bytes = u64::from(self.text.length());
@@ -252,12 +231,7 @@ impl Builder {
         .into_iter()
         .map(|(name, bytes)| {
             let (offset, length) = object.append(&bytes);
-            Section {
-                name,
-                offset,
-                length,
-                crc32: crc32fast::hash(&bytes),
-            }
+            Section { name, offset, length, crc32: crc32fast::hash(&bytes) }
         })
         .collect();
         let layout = Layout {
@@ -272,10 +246,7 @@ impl Builder {
             record_pages: self.record_pages,
             trigram_pages,
         };
-        Ok(Some(Built {
-            bytes: object.finish(&layout)?,
-            layout,
-        }))
+        Ok(Some(Built { bytes: object.finish(&layout)?, layout }))
     }
 }
 

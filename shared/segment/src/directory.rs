@@ -34,16 +34,9 @@ pub struct KeyPage {
 }
 
 impl KeyDirectory {
-    pub(crate) fn push(
-        &mut self,
-        last_before: Option<&str>,
-        first: &str,
-        length: u32,
-        documents: u32,
-    ) {
+    pub(crate) fn push(&mut self, last_before: Option<&str>, first: &str, length: u32, documents: u32) {
         if let Some(last) = last_before {
-            self.separators
-                .push(shortest_separator(last, first).to_owned());
+            self.separators.push(shortest_separator(last, first).to_owned());
         }
         self.lengths.push(length);
         self.documents.push(documents);
@@ -51,10 +44,7 @@ impl KeyDirectory {
 
     /// The page that holds `path` if any does.
     pub fn page_of(&self, path: &str) -> Option<KeyPage> {
-        self.page(
-            self.separators
-                .partition_point(|separator| separator.as_str() <= path),
-        )
+        self.page(self.separators.partition_point(|separator| separator.as_str() <= path))
     }
 
     /// The page that holds the record of `document`.
@@ -75,17 +65,8 @@ impl KeyDirectory {
     fn page(&self, index: usize) -> Option<KeyPage> {
         let length = u64::from(*self.lengths.get(index)?);
         let documents = *self.documents.get(index)?;
-        let offset: u64 = self
-            .lengths
-            .iter()
-            .take(index)
-            .map(|length| u64::from(*length))
-            .sum();
-        let first = self
-            .documents
-            .iter()
-            .take(index)
-            .fold(0u32, |sum, count| sum.saturating_add(*count));
+        let offset: u64 = self.lengths.iter().take(index).map(|length| u64::from(*length)).sum();
+        let first = self.documents.iter().take(index).fold(0u32, |sum, count| sum.saturating_add(*count));
         Some(KeyPage {
             range: offset..offset.saturating_add(length),
             documents: first..first.saturating_add(documents),
@@ -95,14 +76,8 @@ impl KeyDirectory {
 
 /// The shortest prefix of `next` that is greater than `last`.
 fn shortest_separator<'a>(last: &str, next: &'a str) -> &'a str {
-    let common = last
-        .bytes()
-        .zip(next.bytes())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let end = (common + 1..=next.len())
-        .find(|end| next.is_char_boundary(*end))
-        .unwrap_or(next.len());
+    let common = last.bytes().zip(next.bytes()).take_while(|(a, b)| a == b).count();
+    let end = (common + 1..=next.len()).find(|end| next.is_char_boundary(*end)).unwrap_or(next.len());
     next.get(..end).unwrap_or(next)
 }
 
@@ -129,10 +104,7 @@ impl TrigramDirectory {
 
     /// Indexes of the pages that can hold trigrams in `trigrams` (both ends included).
     pub fn pages_of(&self, trigrams: std::ops::RangeInclusive<Trigram>) -> Range<usize> {
-        let start = self
-            .first
-            .partition_point(|first| first <= trigrams.start())
-            .saturating_sub(1);
+        let start = self.first.partition_point(|first| first <= trigrams.start()).saturating_sub(1);
         let end = self.first.partition_point(|first| first <= trigrams.end());
         start.min(end)..end
     }
@@ -174,27 +146,16 @@ impl<'de> Deserialize<'de> for TrigramDirectory {
         let mut directory = Self::default();
         while let Some((first, tail)) = rest.split_first_chunk::<3>() {
             rest = tail;
-            let length =
-                crate::varint::read(&mut rest).and_then(|length| u32::try_from(length).ok());
+            let length = crate::varint::read(&mut rest).and_then(|length| u32::try_from(length).ok());
             let Some(length) = length else {
-                return Err(D::Error::custom(
-                    "a page length in the trigram directory is damaged",
-                ));
+                return Err(D::Error::custom("a page length in the trigram directory is damaged"));
             };
-            if directory.len() >= MAX_PAGES
-                || directory.first.last().is_some_and(|last| last >= first)
-            {
-                return Err(D::Error::custom(
-                    "the trigram directory is damaged: its pages are not in order",
-                ));
+            if directory.len() >= MAX_PAGES || directory.first.last().is_some_and(|last| last >= first) {
+                return Err(D::Error::custom("the trigram directory is damaged: its pages are not in order"));
             }
             directory.push(*first, length);
         }
-        if rest.is_empty() {
-            Ok(directory)
-        } else {
-            Err(D::Error::custom("the trigram directory is cut short"))
-        }
+        if rest.is_empty() { Ok(directory) } else { Err(D::Error::custom("the trigram directory is cut short")) }
     }
 }
 

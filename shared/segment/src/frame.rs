@@ -34,41 +34,24 @@ pub(crate) struct Packer(zstd::bulk::Compressor<'static>);
 
 impl Packer {
     pub(crate) fn new() -> Result<Self, FormatError> {
-        zstd::bulk::Compressor::new(LEVEL)
-            .map(Self)
-            .map_err(|_| FormatError::Compression)
+        zstd::bulk::Compressor::new(LEVEL).map(Self).map_err(|_| FormatError::Compression)
     }
 
     pub(crate) fn pack(&mut self, payload: &[u8]) -> Result<Vec<u8>, FormatError> {
-        let size =
-            u32::try_from(payload.len()).map_err(|_| FormatError::TooLarge { what: "a part" })?;
+        let size = u32::try_from(payload.len()).map_err(|_| FormatError::TooLarge { what: "a part" })?;
         let mut packed = size.to_le_bytes().to_vec();
-        packed.append(
-            &mut self
-                .0
-                .compress(payload)
-                .map_err(|_| FormatError::Compression)?,
-        );
+        packed.append(&mut self.0.compress(payload).map_err(|_| FormatError::Compression)?);
         Ok(seal(packed))
     }
 }
 
 /// Checks and decompresses a packed part whose content is at most `limit` bytes.
-pub(crate) fn unpack(
-    part: &Bytes,
-    section: SectionName,
-    limit: usize,
-) -> Result<Vec<u8>, FormatError> {
+pub(crate) fn unpack(part: &Bytes, section: SectionName, limit: usize) -> Result<Vec<u8>, FormatError> {
     let payload = open(part, section)?;
-    let (size, packed) = payload
-        .split_first_chunk::<4>()
-        .ok_or(FormatError::damaged(section, "it is cut short"))?;
+    let (size, packed) = payload.split_first_chunk::<4>().ok_or(FormatError::damaged(section, "it is cut short"))?;
     let size = u32::from_le_bytes(*size) as usize;
     if size > limit {
-        return Err(FormatError::damaged(
-            section,
-            "its content is larger than the format allows",
-        ));
+        return Err(FormatError::damaged(section, "its content is larger than the format allows"));
     }
     match zstd::bulk::decompress(packed, size) {
         Ok(content) if content.len() == size => Ok(content),

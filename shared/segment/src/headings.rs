@@ -22,22 +22,14 @@ pub(crate) struct HeadingWriter {
 
 impl HeadingWriter {
     pub(crate) const fn new() -> Self {
-        Self {
-            entries: Vec::new(),
-            texts: Vec::new(),
-            count: 0,
-            document: 0,
-        }
+        Self { entries: Vec::new(), texts: Vec::new(), count: 0, document: 0 }
     }
 
     pub(crate) fn push(&mut self, document: u32, level: u8, line: u32, text: &str) {
         varint::write(&mut self.entries, u64::from(document - self.document));
         self.entries.push(level);
         varint::write(&mut self.entries, u64::from(line));
-        self.texts.extend(
-            text.bytes()
-                .map(|byte| if byte == b'\n' { b' ' } else { byte }),
-        );
+        self.texts.extend(text.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }));
         self.texts.push(b'\n');
         self.count += 1;
         self.document = document;
@@ -84,64 +76,39 @@ struct Entry {
 
 impl Headings {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
-        let damaged =
-            || FormatError::damaged(SectionName::Headings, "it does not hold what it says");
+        let damaged = || FormatError::damaged(SectionName::Headings, "it does not hold what it says");
         let mut table = frame::unpack(part, SectionName::Headings, MAX_HEADINGS_BYTES)?;
         let mut rest = table.as_slice();
-        let count = varint::read(&mut rest)
-            .filter(|count| *count <= rest.len() as u64)
-            .ok_or_else(damaged)?;
+        let count = varint::read(&mut rest).filter(|count| *count <= rest.len() as u64).ok_or_else(damaged)?;
         let mut entries = Vec::with_capacity(count as usize);
         let mut document = 0u32;
         for _ in 0..count {
-            let delta = varint::read(&mut rest)
-                .and_then(|delta| u32::try_from(delta).ok())
-                .ok_or_else(damaged)?;
+            let delta = varint::read(&mut rest).and_then(|delta| u32::try_from(delta).ok()).ok_or_else(damaged)?;
             let (level, tail) = rest.split_first().ok_or_else(damaged)?;
             rest = tail;
-            let line = varint::read(&mut rest)
-                .and_then(|line| u32::try_from(line).ok())
-                .ok_or_else(damaged)?;
+            let line = varint::read(&mut rest).and_then(|line| u32::try_from(line).ok()).ok_or_else(damaged)?;
             document = document.checked_add(delta).ok_or_else(damaged)?;
-            entries.push(Entry {
-                document,
-                line,
-                level: *level,
-            });
+            entries.push(Entry { document, line, level: *level });
         }
-        let texts =
-            String::from_utf8(table.split_off(table.len() - rest.len())).map_err(|_| damaged())?;
+        let texts = String::from_utf8(table.split_off(table.len() - rest.len())).map_err(|_| damaged())?;
         let folded = Lines::new(fold::fold(&texts).into_bytes(), SectionName::Headings)?;
-        let starts: Vec<u32> = std::iter::once(0)
-            .chain(memchr::memchr_iter(b'\n', texts.as_bytes()).map(|end| end as u32 + 1))
-            .collect();
+        let starts: Vec<u32> =
+            std::iter::once(0).chain(memchr::memchr_iter(b'\n', texts.as_bytes()).map(|end| end as u32 + 1)).collect();
         if folded.len() != entries.len() || starts.len() != entries.len() + 1 {
             return Err(damaged());
         }
-        Ok(Self {
-            entries,
-            texts,
-            starts,
-            folded,
-        })
+        Ok(Self { entries, texts, starts, folded })
     }
 
     /// The headings, in order, whose folded text holds `folded`.
     pub fn holding<'a>(&'a self, folded: &'a [u8]) -> impl Iterator<Item = Heading<'a>> + 'a {
-        self.folded
-            .holding(folded)
-            .filter_map(|index| self.get(index as usize))
+        self.folded.holding(folded).filter_map(|index| self.get(index as usize))
     }
 
     /// The headings of `document`, in order.
     pub fn of(&self, document: u32) -> impl Iterator<Item = Heading<'_>> {
-        let from = self
-            .entries
-            .partition_point(|entry| entry.document < document);
-        (from..).map_while(move |index| {
-            self.get(index)
-                .filter(|heading| heading.document == document)
-        })
+        let from = self.entries.partition_point(|entry| entry.document < document);
+        (from..).map_while(move |index| self.get(index).filter(|heading| heading.document == document))
     }
 
     fn get(&self, index: usize) -> Option<Heading<'_>> {
@@ -157,9 +124,6 @@ impl Headings {
     }
 
     pub(crate) fn weight(&self) -> usize {
-        self.entries.len() * size_of::<Entry>()
-            + self.texts.len()
-            + self.starts.len() * 4
-            + self.folded.weight()
+        self.entries.len() * size_of::<Entry>() + self.texts.len() + self.starts.len() * 4 + self.folded.weight()
     }
 }

@@ -76,25 +76,16 @@ pub struct Layout {
 impl Layout {
     /// The section `name`, or an error that names it when the segment has none.
     pub fn section(&self, name: SectionName) -> Result<&Section, FormatError> {
-        self.sections
-            .iter()
-            .find(|section| section.name == name)
-            .ok_or(FormatError::SectionMissing { section: name })
+        self.sections.iter().find(|section| section.name == name).ok_or(FormatError::SectionMissing { section: name })
     }
 
     /// The byte range of section `name` in the object.
     pub fn range(&self, name: SectionName) -> Result<Range<u64>, FormatError> {
         let section = self.section(name)?;
-        let end = section
-            .offset
-            .checked_add(section.length)
-            .filter(|end| *end <= self.bytes);
+        let end = section.offset.checked_add(section.length).filter(|end| *end <= self.bytes);
         match end {
             Some(end) => Ok(section.offset..end),
-            None => Err(FormatError::damaged(
-                name,
-                "its range lies outside the object",
-            )),
+            None => Err(FormatError::damaged(name, "its range lies outside the object")),
         }
     }
 

@@ -18,9 +18,7 @@ impl Lines {
         if u32::try_from(bytes.len()).is_err() || bytes.last().is_some_and(|last| *last != b'\n') {
             return Err(FormatError::damaged(section, "its lines are not ended"));
         }
-        let starts = std::iter::once(0)
-            .chain(memchr::memchr_iter(b'\n', &bytes).map(|end| end as u32 + 1))
-            .collect();
+        let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', &bytes).map(|end| end as u32 + 1)).collect();
         Ok(Self { bytes, starts })
     }
 
@@ -37,11 +35,7 @@ impl Lines {
     /// The lines, ascending, that hold `needle`, each once.
     pub(crate) fn holding<'a>(&'a self, needle: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
         let finder = memmem::Finder::new(needle);
-        let mut from = if needle.is_empty() || needle.contains(&b'\n') {
-            self.bytes.len()
-        } else {
-            0
-        };
+        let mut from = if needle.is_empty() || needle.contains(&b'\n') { self.bytes.len() } else { 0 };
         std::iter::from_fn(move || {
             let at = from + finder.find(self.bytes.get(from..)?)?;
             let line = self.starts.partition_point(|start| *start as usize <= at) - 1;

@@ -37,12 +37,10 @@ impl Writer {
 
     pub(crate) fn finish(mut self, layout: &Layout) -> Result<Vec<u8>, FormatError> {
         let too_large = |_| FormatError::TooLarge { what: "the layout" };
-        let layout =
-            serde_json::to_vec(layout).map_err(|_| FormatError::TooLarge { what: "the layout" })?;
+        let layout = serde_json::to_vec(layout).map_err(|_| FormatError::TooLarge { what: "the layout" })?;
         let length = u32::try_from(layout.len()).map_err(too_large)?;
         self.0.extend_from_slice(&layout);
-        self.0
-            .extend_from_slice(&crc32fast::hash(&layout).to_le_bytes());
+        self.0.extend_from_slice(&crc32fast::hash(&layout).to_le_bytes());
         self.0.extend_from_slice(&length.to_le_bytes());
         self.0.extend_from_slice(END);
         Ok(self.0)
@@ -51,19 +49,11 @@ impl Writer {
 
 /// Reads the layout from a whole segment and checks every section's checksum.
 pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
-    const CUT: FormatError = FormatError::Frame {
-        reason: "it is cut short or not a segment",
-    };
-    let version = object
-        .strip_prefix(MAGIC)
-        .and_then(<[u8]>::first_chunk::<4>)
-        .ok_or(CUT)?;
+    const CUT: FormatError = FormatError::Frame { reason: "it is cut short or not a segment" };
+    let version = object.strip_prefix(MAGIC).and_then(<[u8]>::first_chunk::<4>).ok_or(CUT)?;
     let version = u32::from_le_bytes(*version);
     if version > FORMAT_VERSION {
-        return Err(FormatError::Version {
-            found: version,
-            supported: FORMAT_VERSION,
-        });
+        return Err(FormatError::Version { found: version, supported: FORMAT_VERSION });
     }
     let (before, footer) = object.split_last_chunk::<FOOTER_BYTES>().ok_or(CUT)?;
     let [checksum @ .., _, _, _, _, _, _, _, _, _, _, _, _] = *footer;
@@ -71,19 +61,13 @@ pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
     if !footer.ends_with(END) {
         return Err(CUT);
     }
-    let start = before
-        .len()
-        .checked_sub(u32::from_le_bytes(length) as usize)
-        .ok_or(CUT)?;
+    let start = before.len().checked_sub(u32::from_le_bytes(length) as usize).ok_or(CUT)?;
     let layout = before.get(start..).ok_or(CUT)?;
     if crc32fast::hash(layout) != u32::from_le_bytes(checksum) {
-        return Err(FormatError::Frame {
-            reason: "the checksum of its layout does not match",
-        });
+        return Err(FormatError::Frame { reason: "the checksum of its layout does not match" });
     }
-    let layout: Layout = serde_json::from_slice(layout).map_err(|_| FormatError::Frame {
-        reason: "its layout is not of this format",
-    })?;
+    let layout: Layout = serde_json::from_slice(layout)
+        .map_err(|_| FormatError::Frame { reason: "its layout is not of this format" })?;
     for section in &layout.sections {
         let range = layout.range(section.name)?;
         let bytes = usize::try_from(range.start)
@@ -91,10 +75,7 @@ pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
             .zip(usize::try_from(range.end).ok())
             .and_then(|(start, end)| before.get(start..end));
         if bytes.map(crc32fast::hash) != Some(section.crc32) {
-            return Err(FormatError::damaged(
-                section.name,
-                "its checksum does not match",
-            ));
+            return Err(FormatError::damaged(section.name, "its checksum does not match"));
         }
     }
     Ok(layout)

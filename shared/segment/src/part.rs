@@ -124,10 +124,7 @@ accessors! {
 impl Layout {
     /// The part that is a whole section.
     fn whole(&self, kind: PartKind, section: SectionName) -> Result<PartRef, FormatError> {
-        Ok(PartRef {
-            kind,
-            range: self.range(section)?,
-        })
+        Ok(PartRef { kind, range: self.range(section)? })
     }
 
     /// The text block table.
@@ -161,15 +158,7 @@ impl Layout {
         self.record_pages
             .page_of(path)
             .map(|page| {
-                Ok((
-                    within(
-                        &section,
-                        &page.range,
-                        PartKind::RecordPage,
-                        SectionName::Records,
-                    )?,
-                    page.documents.start,
-                ))
+                Ok((within(&section, &page.range, PartKind::RecordPage, SectionName::Records)?, page.documents.start))
             })
             .transpose()
     }
@@ -180,15 +169,7 @@ impl Layout {
         self.record_pages
             .pages()
             .map(|page| {
-                Ok((
-                    within(
-                        &section,
-                        &page.range,
-                        PartKind::RecordPage,
-                        SectionName::Records,
-                    )?,
-                    page.documents,
-                ))
+                Ok((within(&section, &page.range, PartKind::RecordPage, SectionName::Records)?, page.documents))
             })
             .collect()
     }
@@ -198,46 +179,24 @@ impl Layout {
         let section = self.range(SectionName::Trigrams)?;
         let mut pages: Vec<usize> = match probe {
             Probe::Nothing => Vec::new(),
-            Probe::All(trigrams) => trigrams
-                .iter()
-                .flat_map(|trigram| self.trigram_pages.pages_of(*trigram..=*trigram))
-                .collect(),
+            Probe::All(trigrams) => {
+                trigrams.iter().flat_map(|trigram| self.trigram_pages.pages_of(*trigram..=*trigram)).collect()
+            }
             Probe::Any(range) => self.trigram_pages.pages_of(range.clone()).collect(),
         };
         pages.dedup();
         pages
             .into_iter()
             .filter_map(|page| self.trigram_pages.range(page))
-            .map(|range| {
-                within(
-                    &section,
-                    &range,
-                    PartKind::TrigramPage,
-                    SectionName::Trigrams,
-                )
-            })
+            .map(|range| within(&section, &range, PartKind::TrigramPage, SectionName::Trigrams))
             .collect()
     }
 }
 
-fn within(
-    section: &Range<u64>,
-    range: &Range<u64>,
-    kind: PartKind,
-    name: SectionName,
-) -> Result<PartRef, FormatError> {
-    let end = section
-        .start
-        .checked_add(range.end)
-        .filter(|end| *end <= section.end);
+fn within(section: &Range<u64>, range: &Range<u64>, kind: PartKind, name: SectionName) -> Result<PartRef, FormatError> {
+    let end = section.start.checked_add(range.end).filter(|end| *end <= section.end);
     match end {
-        Some(end) => Ok(PartRef {
-            kind,
-            range: section.start + range.start..end,
-        }),
-        None => Err(FormatError::damaged(
-            name,
-            "a page lies outside the section",
-        )),
+        Some(end) => Ok(PartRef { kind, range: section.start + range.start..end }),
+        None => Err(FormatError::damaged(name, "a page lies outside the section")),
     }
 }

@@ -16,12 +16,9 @@ pub struct Paths(fst::Map<Bytes>);
 impl Paths {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
         let bytes = frame::open(part, SectionName::Paths)?;
-        fst::Map::new(bytes).map(Self).map_err(|_| {
-            FormatError::damaged(
-                SectionName::Paths,
-                "it is not an fst of a version that this code reads",
-            )
-        })
+        fst::Map::new(bytes)
+            .map(Self)
+            .map_err(|_| FormatError::damaged(SectionName::Paths, "it is not an fst of a version that this code reads"))
     }
 
     /// The document at `path`.
@@ -31,15 +28,8 @@ impl Paths {
 
     /// The path of `document`.
     pub fn path(&self, document: u32) -> Result<String, FormatError> {
-        let key = self
-            .0
-            .as_fst()
-            .get_key(u64::from(document))
-            .and_then(|key| String::from_utf8(key).ok());
-        key.ok_or(FormatError::damaged(
-            SectionName::Paths,
-            "it lacks a document",
-        ))
+        let key = self.0.as_fst().get_key(u64::from(document)).and_then(|key| String::from_utf8(key).ok());
+        key.ok_or(FormatError::damaged(SectionName::Paths, "it lacks a document"))
     }
 
     /// The documents whose paths begin with `prefix`.
@@ -58,10 +48,7 @@ impl Paths {
     /// The first document whose path is not less than `key`.
     pub fn first_from(&self, key: &[u8]) -> u32 {
         let mut stream = self.0.range().ge(key).into_stream();
-        stream
-            .next()
-            .and_then(|(_, id)| u32::try_from(id).ok())
-            .unwrap_or(self.len())
+        stream.next().and_then(|(_, id)| u32::try_from(id).ok()).unwrap_or(self.len())
     }
 
     /// Number of documents.

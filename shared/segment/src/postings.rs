@@ -41,11 +41,7 @@ pub struct Postings<'a> {
 
 impl<'a> Postings<'a> {
     pub(crate) const fn new(bits: &'a [u8], count: u32, universe: u32) -> Self {
-        Self {
-            bits,
-            count,
-            universe,
-        }
+        Self { bits, count, universe }
     }
 
     /// Number of ids in the set.
@@ -54,16 +50,9 @@ impl<'a> Postings<'a> {
     }
 
     fn gaps(&self) -> Gaps<'a> {
-        let coded = if self.complemented() {
-            self.universe.saturating_sub(self.count)
-        } else {
-            self.count
-        };
+        let coded = if self.complemented() { self.universe.saturating_sub(self.count) } else { self.count };
         Gaps {
-            reader: BitReader {
-                bytes: self.bits,
-                at: 0,
-            },
+            reader: BitReader { bytes: self.bits, at: 0 },
             parameter: rice_parameter(coded, self.universe),
             left: coded,
             next: 0,
@@ -220,10 +209,7 @@ mod tests {
 
     fn sets() -> impl Strategy<Value = (BTreeSet<u32>, u32)> {
         (1u32..5000).prop_flat_map(|universe| {
-            (
-                prop::collection::btree_set(0..universe, 0..universe.min(300) as usize),
-                Just(universe),
-            )
+            (prop::collection::btree_set(0..universe, 0..universe.min(300) as usize), Just(universe))
         })
     }
 

@@ -117,32 +117,17 @@ pub(crate) type Page = (u32, Vec<u8>);
 
 impl PageWriter {
     pub(crate) const fn new() -> Self {
-        Self {
-            ends: Vec::new(),
-            records: Vec::new(),
-        }
+        Self { ends: Vec::new(), records: Vec::new() }
     }
 
     /// Adds a record; returns the page when that fills one.
-    pub(crate) fn push(
-        &mut self,
-        record: &Record,
-        packer: &mut Packer,
-    ) -> Result<Option<Page>, FormatError> {
-        let bytes = bincode::encode_to_vec(record, codec()).map_err(|_| FormatError::TooLarge {
-            what: "a document record",
-        })?;
+    pub(crate) fn push(&mut self, record: &Record, packer: &mut Packer) -> Result<Option<Page>, FormatError> {
+        let bytes =
+            bincode::encode_to_vec(record, codec()).map_err(|_| FormatError::TooLarge { what: "a document record" })?;
         self.records.extend_from_slice(&bytes);
-        self.ends.push(
-            u32::try_from(self.records.len()).map_err(|_| FormatError::TooLarge {
-                what: "a page of records",
-            })?,
-        );
-        if self.records.len() >= PAGE_BYTES {
-            self.take(packer)
-        } else {
-            Ok(None)
-        }
+        self.ends
+            .push(u32::try_from(self.records.len()).map_err(|_| FormatError::TooLarge { what: "a page of records" })?);
+        if self.records.len() >= PAGE_BYTES { self.take(packer) } else { Ok(None) }
     }
 
     /// The page begun, if any.
@@ -173,20 +158,12 @@ impl RecordPage {
         let page = frame::unpack(part, SectionName::Records, 2 * MAX_RECORD_BYTES)?;
         let ends = page
             .split_first_chunk::<4>()
-            .and_then(|(count, rest)| {
-                rest.get(..(u32::from_le_bytes(*count) as usize).checked_mul(4)?)
-            })
+            .and_then(|(count, rest)| rest.get(..(u32::from_le_bytes(*count) as usize).checked_mul(4)?))
             .ok_or_else(damaged)?;
         let records = page.get(4 + ends.len()..).ok_or_else(damaged)?.to_vec();
-        let ends: Vec<u32> = ends
-            .chunks_exact(4)
-            .filter_map(|end| Some(u32::from_le_bytes(end.try_into().ok()?)))
-            .collect();
-        if !ends.is_sorted()
-            || ends
-                .last()
-                .is_some_and(|end| *end as usize != records.len())
-        {
+        let ends: Vec<u32> =
+            ends.chunks_exact(4).filter_map(|end| Some(u32::from_le_bytes(end.try_into().ok()?))).collect();
+        if !ends.is_sorted() || ends.last().is_some_and(|end| *end as usize != records.len()) {
             return Err(damaged());
         }
         Ok(Self { ends, records })
@@ -204,15 +181,8 @@ impl RecordPage {
 
     /// Record `index` of the page.
     pub fn get(&self, index: usize) -> Result<Record, FormatError> {
-        let start = index
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before))
-            .map_or(0, |end| *end as usize);
-        let bytes = self
-            .ends
-            .get(index)
-            .and_then(|end| self.records.get(start..*end as usize))
-            .ok_or_else(damaged)?;
+        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize);
+        let bytes = self.ends.get(index).and_then(|end| self.records.get(start..*end as usize)).ok_or_else(damaged)?;
         match bincode::decode_from_slice(bytes, codec()) {
             Ok((record, used)) if used == bytes.len() => Ok(record),
             _ => Err(damaged()),

@@ -17,9 +17,7 @@ use crate::trigram::{Probe, candidates};
 fn build(notes: &BTreeMap<String, Vec<u8>>) -> Built {
     let mut builder = Builder::new().unwrap();
     for (path, text) in notes {
-        builder
-            .push(&document(&VaultPath::parse(path).unwrap(), text))
-            .unwrap();
+        builder.push(&document(&VaultPath::parse(path).unwrap(), text)).unwrap();
     }
     builder.finish().unwrap().unwrap()
 }
@@ -38,8 +36,7 @@ fn document<'a>(path: &'a VaultPath, text: &'a [u8]) -> Document<'a> {
 }
 
 fn fetch(built: &Built, part: &PartRef) -> Part {
-    let bytes =
-        Bytes::copy_from_slice(&built.bytes[part.range.start as usize..part.range.end as usize]);
+    let bytes = Bytes::copy_from_slice(&built.bytes[part.range.start as usize..part.range.end as usize]);
     Part::decode(part.kind, &bytes).unwrap()
 }
 
@@ -48,59 +45,28 @@ fn text_of(built: &Built, document: u32) -> Bytes {
     let blocks = fetch(built, &built.layout.text_blocks().unwrap());
     let span = starts.text_starts().unwrap().span(document).unwrap();
     let blocks = blocks.text_blocks().unwrap();
-    let parts: Vec<Part> = blocks
-        .parts(&built.layout, span)
-        .unwrap()
-        .iter()
-        .map(|part| fetch(built, part))
-        .collect();
+    let parts: Vec<Part> = blocks.parts(&built.layout, span).unwrap().iter().map(|part| fetch(built, part)).collect();
     blocks.cut(span, &parts).unwrap()
 }
 
 fn record_of(built: &Built, path: &str) -> Option<(u32, Record)> {
     let (page, first) = built.layout.record_page(path).unwrap()?;
-    let found = fetch(built, &page)
-        .record_page()
-        .unwrap()
-        .find(path)
-        .unwrap();
+    let found = fetch(built, &page).record_page().unwrap().find(path).unwrap();
     found.map(|(index, record)| (first + index as u32, record))
 }
 
 fn candidates_of(built: &Built, term: &str, limit: usize) -> Vec<u32> {
     let probe = Probe::new(fold::fold(term).as_bytes(), limit);
-    let parts: Vec<Part> = built
-        .layout
-        .trigram_pages(&probe)
-        .unwrap()
-        .iter()
-        .map(|part| fetch(built, part))
-        .collect();
-    candidates(
-        &probe,
-        parts.iter().map(|part| part.trigram_page().unwrap()),
-        built.layout.documents,
-    )
+    let parts: Vec<Part> = built.layout.trigram_pages(&probe).unwrap().iter().map(|part| fetch(built, part)).collect();
+    candidates(&probe, parts.iter().map(|part| part.trigram_page().unwrap()), built.layout.documents)
 }
 
 fn notes() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
     let text = prop_oneof![
-        prop::collection::vec(
-            prop_oneof![
-                "[a-cA-C ]{0,9}",
-                "[äÄßẞςΣσKk日本語🎉]{0,4}",
-                Just("\r".to_owned())
-            ],
-            0..20
-        )
-        .prop_map(|lines| lines.join("\n").into_bytes()),
+        prop::collection::vec(prop_oneof!["[a-cA-C ]{0,9}", "[äÄßẞςΣσKk日本語🎉]{0,4}", Just("\r".to_owned())], 0..20)
+            .prop_map(|lines| lines.join("\n").into_bytes()),
         prop::collection::vec(any::<u8>(), 0..60),
-        (0usize..300_000).prop_map(|length| b"long text "
-            .iter()
-            .copied()
-            .cycle()
-            .take(length)
-            .collect()),
+        (0usize..300_000).prop_map(|length| b"long text ".iter().copied().cycle().take(length).collect()),
     ];
     prop::collection::btree_map("[a-c]{1,3}(/[a-cé]{1,3}){0,2}\\.md", text, 1..40)
 }
@@ -193,24 +159,9 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
 }
 
 fn all_parts(layout: &Layout) -> Vec<PartRef> {
-    let mut parts: Vec<PartRef> = layout
-        .record_pages()
-        .unwrap()
-        .into_iter()
-        .map(|(part, _)| part)
-        .collect();
-    parts.extend(
-        layout
-            .trigram_pages(&Probe::Any([0; 3]..=[255; 3]))
-            .unwrap(),
-    );
-    for part in [
-        layout.text_blocks(),
-        layout.text_starts(),
-        layout.paths(),
-        layout.names(),
-        layout.headings(),
-    ] {
+    let mut parts: Vec<PartRef> = layout.record_pages().unwrap().into_iter().map(|(part, _)| part).collect();
+    parts.extend(layout.trigram_pages(&Probe::Any([0; 3]..=[255; 3])).unwrap());
+    for part in [layout.text_blocks(), layout.text_starts(), layout.paths(), layout.names(), layout.headings()] {
         parts.push(part.unwrap());
     }
     parts
@@ -218,39 +169,21 @@ fn all_parts(layout: &Layout) -> Vec<PartRef> {
 
 #[test]
 fn a_segment_says_its_layout_and_equal_documents_give_equal_bytes() {
-    let notes: BTreeMap<String, Vec<u8>> = (0..500)
-        .map(|n| {
-            (
-                format!("notes/{n:04}.md"),
-                format!("# Note {n}\n\ntext of {n}\n").into_bytes(),
-            )
-        })
-        .collect();
+    let notes: BTreeMap<String, Vec<u8>> =
+        (0..500).map(|n| (format!("notes/{n:04}.md"), format!("# Note {n}\n\ntext of {n}\n").into_bytes())).collect();
     let built = build(&notes);
-    assert_eq!(
-        crate::object::verify(&Bytes::from(built.bytes.clone())).unwrap(),
-        built.layout
-    );
+    assert_eq!(crate::object::verify(&Bytes::from(built.bytes.clone())).unwrap(), built.layout);
     assert_eq!(build(&notes).bytes, built.bytes);
-    assert!(
-        built.layout.record_pages.pages().count() > 1,
-        "five hundred records take more than a page"
-    );
+    assert!(built.layout.record_pages.pages().count() > 1, "five hundred records take more than a page");
 }
 
 #[test]
 fn documents_out_of_order_are_refused() {
     let mut builder = Builder::new().unwrap();
-    let (a, b) = (
-        VaultPath::parse("a.md").unwrap(),
-        VaultPath::parse("b.md").unwrap(),
-    );
+    let (a, b) = (VaultPath::parse("a.md").unwrap(), VaultPath::parse("b.md").unwrap());
     builder.push(&document(&b, b"")).unwrap();
     for path in [&a, &b] {
-        assert!(matches!(
-            builder.push(&document(path, b"")),
-            Err(FormatError::OutOfOrder { .. })
-        ));
+        assert!(matches!(builder.push(&document(path, b"")), Err(FormatError::OutOfOrder { .. })));
     }
 }
 
@@ -258,11 +191,5 @@ fn documents_out_of_order_are_refused() {
 fn a_newer_format_is_refused_by_name() {
     let mut built = build(&BTreeMap::from([("a.md".to_owned(), b"text".to_vec())]));
     built.bytes[8] = 9;
-    assert_eq!(
-        crate::object::verify(&Bytes::from(built.bytes)),
-        Err(FormatError::Version {
-            found: 9,
-            supported: 1
-        })
-    );
+    assert_eq!(crate::object::verify(&Bytes::from(built.bytes)), Err(FormatError::Version { found: 9, supported: 1 }));
 }

@@ -34,13 +34,7 @@ pub(crate) struct TextWriter {
 
 impl TextWriter {
     pub(crate) const fn new() -> Self {
-        Self {
-            open: Vec::new(),
-            lengths: Vec::new(),
-            packed: Vec::new(),
-            starts: Vec::new(),
-            length: 0,
-        }
+        Self { open: Vec::new(), lengths: Vec::new(), packed: Vec::new(), starts: Vec::new(), length: 0 }
     }
 
     /// Text bytes so far.
@@ -49,23 +43,11 @@ impl TextWriter {
     }
 
     /// Adds the next document's text, which is empty for one that has none.
-    pub(crate) fn push(
-        &mut self,
-        text: &[u8],
-        packer: &mut Packer,
-    ) -> Result<TextSpan, FormatError> {
-        let too_large = FormatError::TooLarge {
-            what: "the text of a document",
-        };
-        let span = TextSpan {
-            start: self.length,
-            length: u32::try_from(text.len()).map_err(|_| too_large.clone())?,
-        };
-        self.length = span
-            .start
-            .checked_add(span.length)
-            .filter(|length| *length <= MAX_TEXT_BYTES)
-            .ok_or(too_large)?;
+    pub(crate) fn push(&mut self, text: &[u8], packer: &mut Packer) -> Result<TextSpan, FormatError> {
+        let too_large = FormatError::TooLarge { what: "the text of a document" };
+        let span = TextSpan { start: self.length, length: u32::try_from(text.len()).map_err(|_| too_large.clone())? };
+        self.length =
+            span.start.checked_add(span.length).filter(|length| *length <= MAX_TEXT_BYTES).ok_or(too_large)?;
         self.starts.push(span.start);
         for piece in text.chunks(BLOCK_BYTES) {
             if self.open.len() + piece.len() > MAX_BLOCK_BYTES {
@@ -84,8 +66,7 @@ impl TextWriter {
             return Ok(());
         }
         let block = packer.pack(&self.open)?;
-        self.lengths
-            .push((block.len() as u32, self.open.len() as u32));
+        self.lengths.push((block.len() as u32, self.open.len() as u32));
         self.packed.extend_from_slice(&block);
         self.open.clear();
         Ok(())
@@ -104,11 +85,7 @@ impl TextWriter {
     /// The packed table of starts.
     pub(crate) fn starts(&self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
         let mut table = Vec::new();
-        let ends = self
-            .starts
-            .iter()
-            .skip(1)
-            .chain(std::iter::once(&self.length));
+        let ends = self.starts.iter().skip(1).chain(std::iter::once(&self.length));
         for (start, end) in self.starts.iter().zip(ends) {
             varint::write(&mut table, u64::from(end - start));
         }
@@ -136,10 +113,7 @@ impl TextBlocks {
         let (mut packed_end, mut text_end) = (0u64, 0u64);
         for pair in numbers.chunks(2) {
             let &[packed_length, text_length] = pair else {
-                return Err(FormatError::damaged(
-                    SectionName::TextBlocks,
-                    "it is cut short",
-                ));
+                return Err(FormatError::damaged(SectionName::TextBlocks, "it is cut short"));
             };
             packed_end += u64::from(packed_length);
             text_end += u64::from(text_length);
@@ -154,10 +128,7 @@ impl TextBlocks {
             return 0..0;
         }
         let range = span.range();
-        let first = self
-            .text
-            .partition_point(|start| *start <= range.start)
-            .saturating_sub(1);
+        let first = self.text.partition_point(|start| *start <= range.start).saturating_sub(1);
         let end = self.text.partition_point(|start| *start < range.end);
         first..end.min(self.text.len().saturating_sub(1))
     }
@@ -165,39 +136,27 @@ impl TextBlocks {
     /// The blocks that hold `span`.
     pub fn parts(&self, layout: &Layout, span: TextSpan) -> Result<Vec<PartRef>, FormatError> {
         let section = layout.range(SectionName::Text)?;
-        let outside =
-            || FormatError::damaged(SectionName::TextBlocks, "a text lies outside the section");
+        let outside = || FormatError::damaged(SectionName::TextBlocks, "a text lies outside the section");
         let blocks = self.blocks_of(span);
         let mut parts = Vec::with_capacity(blocks.len());
         for block in blocks {
-            let (Some(start), Some(end)) = (self.packed.get(block), self.packed.get(block + 1))
-            else {
+            let (Some(start), Some(end)) = (self.packed.get(block), self.packed.get(block + 1)) else {
                 return Err(outside());
             };
             let range = section.start + start..section.start + end;
             if range.end > section.end {
                 return Err(outside());
             }
-            parts.push(PartRef {
-                kind: PartKind::TextBlock,
-                range,
-            });
+            parts.push(PartRef { kind: PartKind::TextBlock, range });
         }
         Ok(parts)
     }
 
     /// Cuts `span` out of its blocks, fetched by [`TextBlocks::parts`]. Copies only what several blocks hold.
-    pub fn cut<'a>(
-        &self,
-        span: TextSpan,
-        parts: impl IntoIterator<Item = &'a Part>,
-    ) -> Result<Bytes, FormatError> {
+    pub fn cut<'a>(&self, span: TextSpan, parts: impl IntoIterator<Item = &'a Part>) -> Result<Bytes, FormatError> {
         let damaged = || FormatError::damaged(SectionName::Text, "a text is cut short");
         let first = self.blocks_of(span).start;
-        let skip = span
-            .range()
-            .start
-            .saturating_sub(self.text.get(first).copied().unwrap_or(0)) as usize;
+        let skip = span.range().start.saturating_sub(self.text.get(first).copied().unwrap_or(0)) as usize;
         let length = span.length as usize;
         let mut blocks = parts.into_iter().map(Part::text_block);
         let head = match blocks.next() {
@@ -215,11 +174,7 @@ impl TextBlocks {
             let take = block.len().min(length - text.len().min(length));
             text.extend_from_slice(block.get(..take).ok_or_else(damaged)?);
         }
-        if text.len() == length {
-            Ok(Bytes::from(text))
-        } else {
-            Err(damaged())
-        }
+        if text.len() == length { Ok(Bytes::from(text)) } else { Err(damaged()) }
     }
 
     pub(crate) fn weight(&self) -> usize {
@@ -238,10 +193,7 @@ impl TextStarts {
         let mut end = 0u32;
         starts.push(0);
         for length in lengths {
-            end = end.checked_add(length).ok_or(FormatError::damaged(
-                SectionName::TextStarts,
-                "it is too long",
-            ))?;
+            end = end.checked_add(length).ok_or(FormatError::damaged(SectionName::TextStarts, "it is too long"))?;
             starts.push(end);
         }
         Ok(Self(starts))
@@ -250,10 +202,7 @@ impl TextStarts {
     /// The text of `document`.
     pub fn span(&self, document: u32) -> Option<TextSpan> {
         let start = *self.0.get(document as usize)?;
-        Some(TextSpan {
-            start,
-            length: *self.0.get(document as usize + 1)? - start,
-        })
+        Some(TextSpan { start, length: *self.0.get(document as usize + 1)? - start })
     }
 
     pub(crate) fn weight(&self) -> usize {

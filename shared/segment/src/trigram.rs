@@ -57,10 +57,8 @@ impl Probe {
             [a] => Self::Any([*a, 0, 0]..=[*a, 0xff, 0xff]),
             [a, b] => Self::Any([*a, *b, 0]..=[*a, *b, 0xff]),
             _ => {
-                let mut trigrams: Vec<Trigram> = folded
-                    .windows(3)
-                    .filter_map(|window| window.try_into().ok())
-                    .collect();
+                let mut trigrams: Vec<Trigram> =
+                    folded.windows(3).filter_map(|window| window.try_into().ok()).collect();
                 trigrams.sort_unstable();
                 trigrams.dedup();
                 trigrams.sort_by_key(|trigram| std::cmp::Reverse(rarity(trigram)));
@@ -77,12 +75,7 @@ fn rarity(trigram: &Trigram) -> u32 {
     const BY_FREQUENCY: &[u8] = b" etaoinsrhldcumfpgwybvkxjqz";
     trigram
         .iter()
-        .map(|byte| {
-            BY_FREQUENCY
-                .iter()
-                .position(|common| common == byte)
-                .map_or(20, |rank| rank as u32)
-        })
+        .map(|byte| BY_FREQUENCY.iter().position(|common| common == byte).map_or(20, |rank| rank as u32))
         .sum()
 }
 
@@ -100,22 +93,11 @@ const PAGE_BYTES: usize = 16 << 10;
 
 impl PageWriter {
     pub(crate) const fn new() -> Self {
-        Self {
-            entries: Vec::new(),
-            bits: Vec::new(),
-            count: 0,
-            first: [0; 3],
-            previous: 0,
-        }
+        Self { entries: Vec::new(), bits: Vec::new(), count: 0, first: [0; 3], previous: 0 }
     }
 
     /// Adds a list; returns the page and its first trigram when that fills one.
-    pub(crate) fn push(
-        &mut self,
-        trigram: Trigram,
-        documents: u32,
-        bits: &[u8],
-    ) -> Option<(Trigram, Vec<u8>)> {
+    pub(crate) fn push(&mut self, trigram: Trigram, documents: u32, bits: &[u8]) -> Option<(Trigram, Vec<u8>)> {
         if self.count == 0 {
             self.first = trigram;
             self.previous = 0;
@@ -127,9 +109,7 @@ impl PageWriter {
         varint::write(&mut self.entries, bits.len() as u64);
         self.bits.extend_from_slice(bits);
         self.count += 1;
-        (self.entries.len() + self.bits.len() >= PAGE_BYTES)
-            .then(|| self.take())
-            .flatten()
+        (self.entries.len() + self.bits.len() >= PAGE_BYTES).then(|| self.take()).flatten()
     }
 
     /// The page begun, if any.
@@ -167,8 +147,7 @@ struct Entry {
 
 impl TrigramPage {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
-        let damaged =
-            || FormatError::damaged(SectionName::Trigrams, "a page does not hold what it says");
+        let damaged = || FormatError::damaged(SectionName::Trigrams, "a page does not hold what it says");
         let page = frame::open(part, SectionName::Trigrams)?;
         let mut rest: &[u8] = &page;
         let mut next = || varint::read(&mut rest).and_then(|value| u32::try_from(value).ok());
@@ -181,12 +160,7 @@ impl TrigramPage {
             };
             trigram = trigram.checked_add(delta).ok_or_else(damaged)?;
             let end = start.checked_add(length).ok_or_else(damaged)?;
-            entries.push(Entry {
-                trigram,
-                documents,
-                start,
-                end,
-            });
+            entries.push(Entry { trigram, documents, start, end });
             start = end;
         }
         if start as usize != rest.len() {
@@ -198,21 +172,12 @@ impl TrigramPage {
 
     /// The documents that hold `trigram`, of `universe` documents in the segment.
     pub fn postings(&self, trigram: Trigram, universe: u32) -> Option<Postings<'_>> {
-        let index = self
-            .entries
-            .binary_search_by_key(&number(trigram), |entry| entry.trigram)
-            .ok()?;
-        self.entries
-            .get(index)
-            .map(|entry| self.list(entry, universe))
+        let index = self.entries.binary_search_by_key(&number(trigram), |entry| entry.trigram).ok()?;
+        self.entries.get(index).map(|entry| self.list(entry, universe))
     }
 
     /// The lists of all trigrams in `range`.
-    pub fn postings_in(
-        &self,
-        range: &RangeInclusive<Trigram>,
-        universe: u32,
-    ) -> impl Iterator<Item = Postings<'_>> {
+    pub fn postings_in(&self, range: &RangeInclusive<Trigram>, universe: u32) -> impl Iterator<Item = Postings<'_>> {
         let (start, end) = (number(*range.start()), number(*range.end()));
         let from = self.entries.partition_point(|entry| entry.trigram < start);
         self.entries
@@ -223,10 +188,7 @@ impl TrigramPage {
     }
 
     fn list(&self, entry: &Entry, universe: u32) -> Postings<'_> {
-        let bits = self
-            .bits
-            .get(entry.start as usize..entry.end as usize)
-            .unwrap_or_default();
+        let bits = self.bits.get(entry.start as usize..entry.end as usize).unwrap_or_default();
         Postings::new(bits, entry.documents, universe)
     }
 
@@ -236,20 +198,13 @@ impl TrigramPage {
 }
 
 /// The documents, ascending, that the fetched `pages` allow for `probe`: all that match, and maybe others.
-pub fn candidates<'a>(
-    probe: &Probe,
-    pages: impl Iterator<Item = &'a TrigramPage> + Clone,
-    universe: u32,
-) -> Vec<u32> {
+pub fn candidates<'a>(probe: &Probe, pages: impl Iterator<Item = &'a TrigramPage> + Clone, universe: u32) -> Vec<u32> {
     match probe {
         Probe::Nothing => Vec::new(),
         Probe::All(trigrams) => {
             let mut lists = Vec::with_capacity(trigrams.len());
             for trigram in trigrams {
-                match pages
-                    .clone()
-                    .find_map(|page| page.postings(*trigram, universe))
-                {
+                match pages.clone().find_map(|page| page.postings(*trigram, universe)) {
                     Some(list) => lists.push(list),
                     None => return Vec::new(),
                 }
@@ -274,10 +229,7 @@ pub fn candidates<'a>(
                     }
                 }
             }
-            (0u32..)
-                .zip(found)
-                .filter_map(|(id, found)| found.then_some(id))
-                .collect()
+            (0u32..).zip(found).filter_map(|(id, found)| found.then_some(id)).collect()
         }
     }
 }

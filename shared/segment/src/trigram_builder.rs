@@ -25,11 +25,7 @@ struct List {
 
 impl TrigramBuilder {
     pub(crate) fn new() -> Self {
-        Self {
-            leaves: vec![None; 1 << 16],
-            lists: Vec::new(),
-            bytes: 0,
-        }
+        Self { leaves: vec![None; 1 << 16], lists: Vec::new(), bytes: 0 }
     }
 
     /// Bytes of postings so far, about.
@@ -73,17 +69,10 @@ impl TrigramBuilder {
         for (prefix, leaf) in (0..=u16::MAX).zip(&self.leaves) {
             let [a, b] = prefix.to_be_bytes();
             for (c, slot) in (0u8..=255).zip(leaf.as_deref().into_iter().flatten()) {
-                let Some(list) = (*slot as usize)
-                    .checked_sub(1)
-                    .and_then(|index| self.lists.get(index))
-                else {
+                let Some(list) = (*slot as usize).checked_sub(1).and_then(|index| self.lists.get(index)) else {
                     continue;
                 };
-                let ids = Ids {
-                    gaps: &list.gaps,
-                    next: 0,
-                    left: list.count as usize,
-                };
+                let ids = Ids { gaps: &list.gaps, next: 0, left: list.count as usize };
                 add(writer.push([a, b, c], list.count, &postings::encode(ids, documents)));
             }
         }

@@ -7,8 +7,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::path::{OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::{
-    ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required,
-    ResponseBuilder,
+    ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required, ResponseBuilder,
 };
 
 /// A route, as the document shows it.
@@ -34,22 +33,12 @@ pub struct RouteParameter {
 impl Route {
     /// A route that takes arguments as a JSON body.
     pub const fn post(path: &'static str, operation: &'static str) -> Self {
-        Self {
-            path,
-            post: true,
-            operation,
-            parameters: &[],
-        }
+        Self { path, post: true, operation, parameters: &[] }
     }
 
     /// A route that takes parameters only.
     pub const fn get(path: &'static str, operation: &'static str) -> Self {
-        Self {
-            path,
-            post: false,
-            operation,
-            parameters: &[],
-        }
+        Self { path, post: false, operation, parameters: &[] }
     }
 
     /// The same with parameters.
@@ -63,8 +52,7 @@ const SCHEMAS: &str = "/components/schemas";
 
 /// The document that describes `routes`.
 pub fn document(routes: &[Route]) -> Value {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = SCHEMAS.into());
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = SCHEMAS.into());
     let mut requests = settings.clone().into_generator();
     let mut responses = settings.for_serialize().into_generator();
     let mut paths = PathsBuilder::new();
@@ -72,22 +60,14 @@ pub fn document(routes: &[Route]) -> Value {
         let Some(entry) = operation(route.operation) else {
             continue;
         };
-        paths = paths.path(
-            route.path,
-            path_item(route, entry, &mut requests, &mut responses),
-        );
+        paths = paths.path(route.path, path_item(route, entry, &mut requests, &mut responses));
     }
     let info = InfoBuilder::new()
         .title("Atlas Mirror")
         .version(env!("CARGO_PKG_VERSION"))
-        .description(Some(
-            "A markdown vault, mirrored in an object store, for agents.",
-        ))
+        .description(Some("A markdown vault, mirrored in an object store, for agents."))
         .build();
-    let document = OpenApiBuilder::new()
-        .info(info)
-        .paths(paths.build())
-        .build();
+    let document = OpenApiBuilder::new().info(info).paths(paths.build()).build();
     let mut document = serde_json::to_value(document).unwrap_or_default();
     let mut schemas: Map<String, Value> = requests.take_definitions(true);
     schemas.extend(responses.take_definitions(true));
@@ -118,10 +98,7 @@ fn path_item(
         )
         .response(
             "default",
-            ResponseBuilder::new()
-                .description("An error.")
-                .content("application/json", reference("Error"))
-                .build(),
+            ResponseBuilder::new().description("An error.").content("application/json", reference("Error")).build(),
         );
     let arguments = (entry.arguments)(requests);
     if route.post {
@@ -132,49 +109,27 @@ fn path_item(
                 .build(),
         ));
     }
-    PathItem::new(
-        if route.post {
-            HttpMethod::Post
-        } else {
-            HttpMethod::Get
-        },
-        operation.build(),
-    )
+    PathItem::new(if route.post { HttpMethod::Post } else { HttpMethod::Get }, operation.build())
 }
 
 fn parameter(parameter: &RouteParameter) -> Parameter {
     ParameterBuilder::new()
         .name(parameter.name)
-        .parameter_in(if parameter.in_path {
-            ParameterIn::Path
-        } else {
-            ParameterIn::Query
-        })
-        .required(if parameter.in_path {
-            Required::True
-        } else {
-            Required::False
-        })
+        .parameter_in(if parameter.in_path { ParameterIn::Path } else { ParameterIn::Query })
+        .required(if parameter.in_path { Required::True } else { Required::False })
         .description(Some(parameter.description))
-        .schema(Some(utoipa::openapi::Object::with_type(
-            utoipa::openapi::Type::String,
-        )))
+        .schema(Some(utoipa::openapi::Object::with_type(utoipa::openapi::Type::String)))
         .build()
 }
 
 /// The content whose schema the generator collected under the name that `schema` refers to.
 fn content(schema: &atlas_ops::schemars::Schema) -> utoipa::openapi::Content {
-    let name = schema
-        .get("$ref")
-        .and_then(Value::as_str)
-        .and_then(|reference| reference.rsplit('/').next());
+    let name = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
     reference(name.unwrap_or_default())
 }
 
 fn reference(name: &str) -> utoipa::openapi::Content {
-    ContentBuilder::new()
-        .schema(Some(Ref::from_schema_name(name)))
-        .build()
+    ContentBuilder::new().schema(Some(Ref::from_schema_name(name))).build()
 }
 
 fn error_schema() -> Value {

@@ -26,10 +26,7 @@ pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
             ));
         }
         Err(_) => {
-            return Err(Error::bad_request(
-                "body_unreadable",
-                "the body was cut short",
-            ));
+            return Err(Error::bad_request("body_unreadable", "the body was cut short"));
         }
     };
     if bytes.is_empty() {
@@ -42,22 +39,13 @@ pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
             "send the body as JSON, with the header `Content-Type: application/json`",
         ));
     }
-    serde_json::from_slice(&bytes).map_err(|error| {
-        Error::bad_request("json_invalid", format!("the body is not JSON: {error}"))
-    })
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Error::bad_request("json_invalid", format!("the body is not JSON: {error}")))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let value = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let essence = value
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == "application/json" || essence.ends_with("+json")
 }
 
@@ -75,25 +63,11 @@ pub fn path_after(uri: &Uri, prefix: &str) -> Result<String, Error> {
 /// When one is not UTF-8, or stands there twice.
 pub fn parameters(uri: &Uri) -> Result<serde_json::Map<String, Value>, Error> {
     let mut parameters = serde_json::Map::new();
-    for pair in uri
-        .query()
-        .unwrap_or_default()
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-    {
+    for pair in uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (name, value) = (
-            decode(&name.replace('+', " "))?,
-            decode(&value.replace('+', " "))?,
-        );
-        if parameters
-            .insert(name.clone(), Value::from(value))
-            .is_some()
-        {
-            return Err(Error::bad_request(
-                "validation_error",
-                format!("{name} is given twice"),
-            ));
+        let (name, value) = (decode(&name.replace('+', " "))?, decode(&value.replace('+', " "))?);
+        if parameters.insert(name.clone(), Value::from(value)).is_some() {
+            return Err(Error::bad_request("validation_error", format!("{name} is given twice")));
         }
     }
     Ok(parameters)
@@ -110,10 +84,7 @@ pub fn number(parameters: &mut serde_json::Map<String, Value>, name: &str) {
 
 fn decode(text: &str) -> Result<String, Error> {
     let decoded = percent_decode_str(text).decode_utf8();
-    decoded.map(std::borrow::Cow::into_owned).map_err(|_| {
-        Error::bad_request(
-            "path_invalid",
-            "a percent-encoded part of the URL is not UTF-8",
-        )
-    })
+    decoded
+        .map(std::borrow::Cow::into_owned)
+        .map_err(|_| Error::bad_request("path_invalid", "a percent-encoded part of the URL is not UTF-8"))
 }

@@ -12,37 +12,18 @@ pub const GENERATION: &str = "x-atlas-generation";
 
 /// An answer as JSON.
 pub fn ok(answer: &Answer<Value>) -> Response {
-    with_generation(
-        json_response(StatusCode::OK, &answer.value),
-        answer.generation,
-    )
+    with_generation(json_response(StatusCode::OK, &answer.value), answer.generation)
 }
 
 /// An error in the shape `{"error": {"code", "message", "details"}}`.
 pub fn error(error: &Error) -> Response {
     if let Some(internal) = &error.internal {
-        tracing::error!(
-            code = error.code.as_str(),
-            reason = error.reason(),
-            internal,
-            "{}",
-            error.message
-        );
+        tracing::error!(code = error.code.as_str(), reason = error.reason(), internal, "{}", error.message);
     }
-    let mut response = failure(
-        status(error.code),
-        error.code.as_str(),
-        &error.message,
-        &Value::Object(error.details.clone()),
-    );
-    if let Some(seconds) = error
-        .details
-        .get("retry_after_seconds")
-        .and_then(Value::as_u64)
-    {
-        response
-            .headers_mut()
-            .insert(RETRY_AFTER, HeaderValue::from(seconds));
+    let mut response =
+        failure(status(error.code), error.code.as_str(), &error.message, &Value::Object(error.details.clone()));
+    if let Some(seconds) = error.details.get("retry_after_seconds").and_then(Value::as_u64) {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }
@@ -60,26 +41,19 @@ const fn status(code: Code) -> StatusCode {
 
 /// An error that is HTTP's own: no such route, a wrong method.
 pub(crate) fn failure(status: StatusCode, code: &str, message: &str, details: &Value) -> Response {
-    json_response(
-        status,
-        &json!({ "error": { "code": code, "message": message, "details": details } }),
-    )
+    json_response(status, &json!({ "error": { "code": code, "message": message, "details": details } }))
 }
 
 pub(crate) fn json_response(status: StatusCode, value: &Value) -> Response {
     let mut response = Response::new(Body::from(value.to_string()));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
 pub(crate) fn with_generation(mut response: Response, generation: Option<u64>) -> Response {
     if let Some(generation) = generation {
-        response
-            .headers_mut()
-            .insert(GENERATION, HeaderValue::from(generation));
+        response.headers_mut().insert(GENERATION, HeaderValue::from(generation));
     }
     response
 }

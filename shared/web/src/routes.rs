@@ -34,8 +34,7 @@ impl Routes {
                 Err(error) => response::error(&error),
             }
         };
-        self.describe(Route::post(path, operation))
-            .add(path, post(handler))
+        self.describe(Route::post(path, operation)).add(path, post(handler))
     }
 
     /// A route with a handler of its own; describe it with [`Routes::describe`].
@@ -65,9 +64,7 @@ impl Routes {
         let health = |State(app): State<App>, headers: HeaderMap| async move {
             answer(call(&app, &headers, "health", json!({})).await)
         };
-        let all = self
-            .add("/health", get(health))
-            .describe(Route::get("/health", "health"));
+        let all = self.add("/health", get(health)).describe(Route::get("/health", "health"));
         let document = openapi::document(&all.descriptions);
         let openapi = move || async move { response::json_response(StatusCode::OK, &document) };
         all.router
@@ -89,19 +86,8 @@ pub async fn call(
     operation: &'static str,
     arguments: Value,
 ) -> Result<atlas_ops::Answer<Value>, Error> {
-    let vault = headers
-        .get(VAULT)
-        .map(|vault| vault.to_str().unwrap_or_default().to_owned());
-    dispatch(
-        &app.atlas,
-        Call {
-            operation,
-            vault,
-            arguments,
-            now: (app.clock)(),
-        },
-    )
-    .await
+    let vault = headers.get(VAULT).map(|vault| vault.to_str().unwrap_or_default().to_owned());
+    dispatch(&app.atlas, Call { operation, vault, arguments, now: (app.clock)() }).await
 }
 
 /// The response to a call.
@@ -113,24 +99,13 @@ pub fn answer(result: Result<atlas_ops::Answer<Value>, Error>) -> Response {
 }
 
 async fn no_route(request: Request) -> Response {
-    let message = format!(
-        "there is nothing at {}; /openapi.json lists what there is",
-        cut(request.uri().path())
-    );
-    response::failure(
-        StatusCode::NOT_FOUND,
-        "NOT_FOUND",
-        &message,
-        &json!({ "reason": "route_not_found" }),
-    )
+    let message = format!("there is nothing at {}; /openapi.json lists what there is", cut(request.uri().path()));
+    response::failure(StatusCode::NOT_FOUND, "NOT_FOUND", &message, &json!({ "reason": "route_not_found" }))
 }
 
 async fn no_method(request: Request) -> Response {
-    let message = format!(
-        "{} does not take {}; /openapi.json lists what it takes",
-        cut(request.uri().path()),
-        request.method()
-    );
+    let message =
+        format!("{} does not take {}; /openapi.json lists what it takes", cut(request.uri().path()), request.method());
     response::failure(
         StatusCode::METHOD_NOT_ALLOWED,
         "BAD_REQUEST",
@@ -140,6 +115,5 @@ async fn no_method(request: Request) -> Response {
 }
 
 fn cut(path: &str) -> &str {
-    path.get(..path.floor_char_boundary(200))
-        .unwrap_or_default()
+    path.get(..path.floor_char_boundary(200)).unwrap_or_default()
 }

@@ -12,6 +12,7 @@ use crate::state::App;
 pub struct Server {
     listener: TcpListener,
     router: axum::Router,
+    app: App,
 }
 
 /// Why a server cannot start.
@@ -38,20 +39,16 @@ impl Server {
     ///
     /// # Errors
     /// When a setting cannot be used, the address is taken, or the server would be open to others.
-    pub async fn listen(
-        routes: Routes,
-        settings: &Settings,
-        address: SocketAddr,
-    ) -> Result<Self, ServerError> {
+    pub async fn listen(routes: Routes, settings: &Settings, address: SocketAddr) -> Result<Self, ServerError> {
         refuse_to_be_open(settings, address)?;
         let app = App::open(settings)?;
-        let listener = TcpListener::bind(address)
-            .await
-            .map_err(|source| ServerError::Listen { address, source })?;
-        Ok(Self {
-            listener,
-            router: routes.into_router(app),
-        })
+        let listener = TcpListener::bind(address).await.map_err(|source| ServerError::Listen { address, source })?;
+        Ok(Self { listener, router: routes.into_router(app.clone()), app })
+    }
+
+    /// What it serves.
+    pub const fn app(&self) -> &App {
+        &self.app
     }
 
     /// The address that it listens on.
@@ -67,9 +64,7 @@ impl Server {
     /// # Errors
     /// When the listener fails.
     pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
-        axum::serve(self.listener, self.router)
-            .with_graceful_shutdown(stop)
-            .await
+        axum::serve(self.listener, self.router).with_graceful_shutdown(stop).await
     }
 }
 

@@ -91,16 +91,10 @@ impl Settings {
     ///
     /// # Errors
     /// When one is unknown or cannot be used.
-    pub fn read(
-        variables: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Self, SettingsError> {
+    pub fn read(variables: impl IntoIterator<Item = (String, String)>) -> Result<Self, SettingsError> {
         let mut settings = Self {
             store: DEFAULT_STORE.to_owned(),
-            vault: value(
-                "ATLAS_VAULT",
-                DEFAULT_VAULT,
-                "write letters, digits, `.`, `_`, `-`, at most 64",
-            )?,
+            vault: value("ATLAS_VAULT", DEFAULT_VAULT, "write letters, digits, `.`, `_`, `-`, at most 64")?,
             auth: Auth::None,
             limits: Limits::default(),
             cache_bytes: DEFAULT_CACHE_BYTES,
@@ -111,31 +105,16 @@ impl Settings {
             match name.as_str() {
                 "ATLAS_STORE" => settings.store = text,
                 "ATLAS_VAULT" => {
-                    settings.vault = value(
-                        "ATLAS_VAULT",
-                        &text,
-                        "write letters, digits, `.`, `_`, `-`, at most 64",
-                    )?
+                    settings.vault = value("ATLAS_VAULT", &text, "write letters, digits, `.`, `_`, `-`, at most 64")?
                 }
                 "ATLAS_AUTH" => settings.auth = auth(&text)?,
-                "ATLAS_MAX_BYTES" => {
-                    settings.limits.max_bytes = number("ATLAS_MAX_BYTES", &text, 1_000, 5_000_000)?
-                }
-                "ATLAS_MAX_RESULTS" => {
-                    settings.limits.max_results = number("ATLAS_MAX_RESULTS", &text, 1, 50)?
-                }
-                "ATLAS_CACHE_BYTES" => {
-                    settings.cache_bytes = number("ATLAS_CACHE_BYTES", &text, 0, 1 << 40)?
-                }
-                "ATLAS_PORT" => {
-                    settings.port = value("ATLAS_PORT", &text, "write a port from 0 to 65535")?
-                }
+                "ATLAS_MAX_BYTES" => settings.limits.max_bytes = number("ATLAS_MAX_BYTES", &text, 1_000, 5_000_000)?,
+                "ATLAS_MAX_RESULTS" => settings.limits.max_results = number("ATLAS_MAX_RESULTS", &text, 1, 50)?,
+                "ATLAS_CACHE_BYTES" => settings.cache_bytes = number("ATLAS_CACHE_BYTES", &text, 0, 1 << 40)?,
+                "ATLAS_PORT" => settings.port = value("ATLAS_PORT", &text, "write a port from 0 to 65535")?,
                 "ATLAS_LOG" => settings.log = text,
                 name if name.starts_with("ATLAS_") && !IGNORED.contains(&name) => {
-                    return Err(SettingsError::Unknown {
-                        name: name.to_owned(),
-                        known: KNOWN.join(", "),
-                    });
+                    return Err(SettingsError::Unknown { name: name.to_owned(), known: KNOWN.join(", ") });
                 }
                 _ => {}
             }
@@ -145,11 +124,7 @@ impl Settings {
 }
 
 fn value<T: FromStr>(name: &'static str, text: &str, remedy: &str) -> Result<T, SettingsError> {
-    text.parse().map_err(|_| SettingsError::Value {
-        name,
-        value: text.to_owned(),
-        remedy: remedy.to_owned(),
-    })
+    text.parse().map_err(|_| SettingsError::Value { name, value: text.to_owned(), remedy: remedy.to_owned() })
 }
 
 fn number(name: &'static str, text: &str, min: usize, max: usize) -> Result<usize, SettingsError> {
@@ -158,11 +133,7 @@ fn number(name: &'static str, text: &str, min: usize, max: usize) -> Result<usiz
     if (min..=max).contains(&number) {
         Ok(number)
     } else {
-        Err(SettingsError::Value {
-            name,
-            value: text.to_owned(),
-            remedy,
-        })
+        Err(SettingsError::Value { name, value: text.to_owned(), remedy })
     }
 }
 
@@ -183,23 +154,14 @@ mod tests {
     use super::*;
 
     fn read(pairs: &[(&str, &str)]) -> Result<Settings, SettingsError> {
-        Settings::read(
-            pairs
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
-        )
+        Settings::read(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
     }
 
     #[test]
     fn what_is_not_set_has_a_default() {
         let settings = read(&[("PATH", "/bin"), ("ATLAS_CORPORA", "x")]).unwrap();
         assert_eq!(
-            (
-                settings.store.as_str(),
-                settings.vault.to_string().as_str(),
-                settings.auth,
-                settings.port
-            ),
+            (settings.store.as_str(), settings.vault.to_string().as_str(), settings.auth, settings.port),
             (DEFAULT_STORE, "main", Auth::None, 3737)
         );
         assert_eq!(settings.limits, Limits::default());
@@ -207,20 +169,11 @@ mod tests {
 
     #[test]
     fn what_is_set_is_used() {
-        let settings = read(&[
-            ("ATLAS_VAULT", "work"),
-            ("ATLAS_AUTH", "jwt"),
-            ("ATLAS_MAX_RESULTS", "50"),
-            ("ATLAS_PORT", "80"),
-        ])
-        .unwrap();
+        let settings =
+            read(&[("ATLAS_VAULT", "work"), ("ATLAS_AUTH", "jwt"), ("ATLAS_MAX_RESULTS", "50"), ("ATLAS_PORT", "80")])
+                .unwrap();
         assert_eq!(
-            (
-                settings.vault.to_string().as_str(),
-                settings.auth,
-                settings.limits.max_results,
-                settings.port
-            ),
+            (settings.vault.to_string().as_str(), settings.auth, settings.limits.max_results, settings.port),
             ("work", Auth::Jwt, 50, 80)
         );
     }
@@ -231,23 +184,12 @@ mod tests {
             ("ATLAS_AUTH", "None", "write none or jwt"),
             ("ATLAS_PORT", "70000", "write a port from 0 to 65535"),
             ("ATLAS_MAX_RESULTS", "0", "write a number from 1 to 50"),
-            (
-                "ATLAS_MAX_BYTES",
-                "many",
-                "write a number from 1000 to 5000000",
-            ),
+            ("ATLAS_MAX_BYTES", "many", "write a number from 1000 to 5000000"),
             ("ATLAS_VAULT", "../x", "write letters"),
-            (
-                "ATLAS_STOER",
-                "x",
-                "is not a setting: use one of ATLAS_STORE, ",
-            ),
+            ("ATLAS_STOER", "x", "is not a setting: use one of ATLAS_STORE, "),
         ] {
             let message = read(&[(name, value)]).unwrap_err().to_string();
-            assert!(
-                message.starts_with(name) && message.contains(says),
-                "{message}"
-            );
+            assert!(message.starts_with(name) && message.contains(says), "{message}");
         }
     }
 }

@@ -24,35 +24,18 @@ impl App {
     /// When the store cannot be opened. The store is not asked anything yet.
     pub fn open(settings: &Settings) -> Result<Self, MirrorError> {
         let store = atlas_mirror::location::open(&settings.store)?;
-        Self::over(
-            store,
-            settings.vault.clone(),
-            settings.limits,
-            settings.cache_bytes,
-        )
+        Self::over(store, settings.vault.clone(), settings.limits, settings.cache_bytes)
     }
 
     /// A deployment of one vault in `store`.
     ///
     /// # Errors
     /// When the store's prefix cannot be part of a key.
-    pub fn over(
-        store: Store,
-        vault: VaultId,
-        limits: Limits,
-        cache_bytes: usize,
-    ) -> Result<Self, MirrorError> {
+    pub fn over(store: Store, vault: VaultId, limits: Limits, cache_bytes: usize) -> Result<Self, MirrorError> {
         let cache = Arc::new(PartCache::new(cache_bytes));
         let id = vault.to_string();
-        let mirror = Mirror::open(store, vault, cache, Options::default()).map_err(|error| {
-            MirrorError::StoreRefused {
-                action: "open",
-                reason: error.to_string(),
-            }
-        })?;
-        Ok(Self {
-            atlas: Atlas::new([Vault { id, mirror }], limits),
-            clock: Timestamp::now,
-        })
+        let mirror = Mirror::open(store, vault, cache, Options::default())
+            .map_err(|error| MirrorError::StoreRefused { action: "open", reason: error.to_string() })?;
+        Ok(Self { atlas: Atlas::new([Vault { id, mirror }], limits), clock: Timestamp::now })
     }
 }

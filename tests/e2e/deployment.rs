@@ -1,0 +1,192 @@
+//! A vault that is published to a store in memory, behind the functions' routes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
+use atlas_ops::Limits;
+use atlas_testkit::{CountingStore, VaultBuilder};
+use atlas_web::{App, Routes};
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request, StatusCode};
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use object_store::ObjectStore;
+use object_store::memory::InMemory;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+/// A store with a vault in it.
+pub struct Deployment {
+    pub objects: Arc<InMemory>,
+    limits: Limits,
+}
+
+/// A client of the functions: a process of theirs that is warm from the second request on.
+pub struct Client {
+    router: Router,
+    pub requests: Arc<CountingStore>,
+}
+
+/// A response.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Deployment {
+    /// The demo vault, published.
+    pub async fn of_demo() -> Self {
+        Self::of(&demo()).await
+    }
+
+    /// A vault, published.
+    pub async fn of_vault(vault: &VaultBuilder) -> Self {
+        Self::of(vault.root()).await
+    }
+
+    /// A folder, published.
+    pub async fn of(root: &Path) -> Self {
+        let deployment = Self::empty();
+        deployment.publish(root).await;
+        deployment
+    }
+
+    /// A store with nothing in it.
+    pub fn empty() -> Self {
+        Self { objects: Arc::new(InMemory::new()), limits: Limits::default() }
+    }
+
+    pub fn with_limits(mut self, change: impl Fn(&mut Limits)) -> Self {
+        change(&mut self.limits);
+        self
+    }
+
+    /// Publishes a folder as it is now.
+    pub async fn publish(&self, root: &Path) {
+        let state = tempfile::tempdir().unwrap();
+        crate::publish::publish(root, &self.mirror(), state.path()).await;
+    }
+
+    pub fn mirror(&self) -> Mirror {
+        Mirror::open(
+            store(self.objects.clone()),
+            "main".parse().unwrap(),
+            Arc::new(PartCache::new(0)),
+            Options::default(),
+        )
+        .unwrap()
+    }
+
+    /// A cold process of all functions.
+    pub fn client(&self) -> Client {
+        self.client_of(all_functions())
+    }
+
+    /// A cold process of some functions.
+    pub fn client_of(&self, routes: Routes) -> Client {
+        let requests = CountingStore::new(self.objects.clone());
+        let app = App::over(store(requests.clone()), "main".parse().unwrap(), self.limits, 256 << 20).unwrap();
+        Client { router: routes.into_router(app), requests }
+    }
+}
+
+fn store(objects: Arc<dyn ObjectStore>) -> Store {
+    Store::new(objects, "", StoreOptions::default()).unwrap()
+}
+
+/// The folder of the demo vault.
+pub fn demo() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("vaults/demo")
+}
+
+/// What `atlas serve` serves.
+pub fn all_functions() -> Routes {
+    function_context::routes()
+        .merge(function_find::routes())
+        .merge(function_query::routes())
+        .merge(function_note::routes())
+}
+
+impl Client {
+    /// Posts a JSON body.
+    pub async fn post(&self, path: &str, body: Value) -> Reply {
+        let request = Request::builder().method(Method::POST).uri(path).header("content-type", "application/json");
+        self.send(request.body(Body::from(body.to_string())).unwrap()).await
+    }
+
+    pub async fn get(&self, path: &str) -> Reply {
+        self.get_with(path, &[]).await
+    }
+
+    pub async fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Reply {
+        let mut request = Request::builder().uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.send(request.body(Body::empty()).unwrap()).await
+    }
+
+    pub async fn send(&self, request: Request<Body>) -> Reply {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (head, body) = response.into_parts();
+        Reply { status: head.status, headers: head.headers, body: body.collect().await.unwrap().to_bytes() }
+    }
+
+    /// The results of `find`, as (path, anchor, quote).
+    pub async fn find(&self, term: &str) -> Vec<(String, Option<String>, Option<String>)> {
+        self.find_with(json!({ "term": term })).await
+    }
+
+    pub async fn find_with(&self, body: Value) -> Vec<(String, Option<String>, Option<String>)> {
+        let reply = self.post("/find", body).await.ok();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let results = reply["results"].as_array().unwrap();
+        results
+            .iter()
+            .map(|found| (found["path"].as_str().unwrap().to_owned(), text(&found["anchor"]), text(&found["quote"])))
+            .collect()
+    }
+
+    /// The paths that `find` gives.
+    pub async fn found(&self, term: &str) -> Vec<String> {
+        self.find(term).await.into_iter().map(|(path, ..)| path).collect()
+    }
+}
+
+impl Reply {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The body of a reply that must be a success.
+    #[track_caller]
+    pub fn ok(&self) -> Value {
+        assert_eq!(self.status, StatusCode::OK, "{}", String::from_utf8_lossy(&self.body));
+        self.json()
+    }
+
+    /// The error of a reply that must have `status`: its code, reason and message.
+    #[track_caller]
+    pub fn error(&self, status: u16) -> (String, String, String) {
+        assert_eq!(self.status.as_u16(), status, "{}", String::from_utf8_lossy(&self.body));
+        let body = self.json();
+        let error = body["error"].as_object().expect("the error shape");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        assert_eq!(body.as_object().unwrap().len(), 1);
+        assert!(error["details"].is_object());
+        (text(&error["code"]), text(&error["details"]["reason"]), text(&error["message"]))
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+/// `path` as it is written in a URL.
+pub fn encoded(path: &str) -> String {
+    percent_encoding::utf8_percent_encode(path, percent_encoding::NON_ALPHANUMERIC).to_string().replace("%2F", "/")
+}

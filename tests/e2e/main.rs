@@ -1,0 +1,25 @@
+//! End-to-end tests: a vault folder is published to a store, and the functions answer from that store alone.
+//!
+//! Most run in this process, over the functions' own routes; `process` runs the real programs.
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests"
+)]
+
+mod context;
+mod costs;
+mod damage;
+mod deployment;
+mod find;
+mod names;
+mod notes;
+mod process;
+mod publish;
+mod query;
+mod requests;
+mod schemas;
+mod traversal;
