@@ -54,7 +54,11 @@ impl Mirror {
             }
         }
         let found = Hash::from_bytes(hasher.finalize().into());
-        let same = if found == sha256 { Ok(()) } else { Err(MirrorError::conflict("an attachment changed while it was read")) };
+        let same = if found == sha256 {
+            Ok(())
+        } else {
+            Err(MirrorError::conflict("an attachment changed while it was read"))
+        };
         abort_on_error(&mut parts, same).await?;
         match parts {
             None => self.store.put(&path, &buffer.freeze()).await?,
@@ -83,7 +87,11 @@ impl Mirror {
         let body = found.map_err(|error| unread(error, &path))?.into_stream();
         let state = (body, sha2::Sha256::new(), key.sha256, path);
         let checked = stream::try_unfold(state, move |(mut body, mut hasher, sha256, path)| async move {
-            match timeout(time, body.try_next()).await.map_err(|_| unanswered())?.map_err(|error| unread(error, &path))? {
+            match timeout(time, body.try_next())
+                .await
+                .map_err(|_| unanswered())?
+                .map_err(|error| unread(error, &path))?
+            {
                 Some(chunk) => {
                     hasher.update(&chunk);
                     Ok(Some((chunk, (body, hasher, sha256, path))))
@@ -106,7 +114,10 @@ fn unwritten(error: object_store::Error, path: &Path) -> MirrorError {
 }
 
 /// Takes back the parts that were uploaded when `result` is an error.
-async fn abort_on_error<T>(parts: &mut Option<WriteMultipart>, result: Result<T, MirrorError>) -> Result<T, MirrorError> {
+async fn abort_on_error<T>(
+    parts: &mut Option<WriteMultipart>,
+    result: Result<T, MirrorError>,
+) -> Result<T, MirrorError> {
     if result.is_err()
         && let Some(parts) = parts.take()
         && let Err(error) = parts.abort().await

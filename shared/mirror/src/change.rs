@@ -24,7 +24,8 @@ pub trait ChangeSet: Sync {
     ///
     /// It is called afresh for every state that the commit tries to extend, and has to check the change's
     /// preconditions each time. An error ends the commit, if `head` is the newest state.
-    fn derive(&self, head: Option<&Arc<Snapshot>>) -> impl Future<Output = Result<Option<Derived>, Self::Error>> + Send;
+    fn derive(&self, head: Option<&Arc<Snapshot>>)
+    -> impl Future<Output = Result<Option<Derived>, Self::Error>> + Send;
 }
 
 /// What a change comes to on one state.
@@ -108,7 +109,10 @@ pub(crate) fn check(head: Option<&Manifest>, derived: &Derived) -> Result<Vec<(u
     for dropped in &derived.dropped {
         let (_, entry) = find(dropped.segment)?;
         if entry.deleted.count() != dropped.deleted {
-            return Err(MirrorError::conflict(format!("segment {} has got tombstones since it was merged", dropped.segment)));
+            return Err(MirrorError::conflict(format!(
+                "segment {} has got tombstones since it was merged",
+                dropped.segment
+            )));
         }
     }
     let outside = |documents: &[u32], layout: &Layout| documents.iter().any(|document| *document >= layout.documents);
@@ -139,7 +143,8 @@ pub(crate) fn next_manifest(
     nonce: Id,
 ) -> Result<Manifest, MirrorError> {
     let generation = head.map_or(Some(1), |head| head.manifest.generation.checked_add(1));
-    let generation = generation.ok_or(MirrorError::TooLarge { what: "the generation", limit: format!("{}", u64::MAX) })?;
+    let generation =
+        generation.ok_or(MirrorError::TooLarge { what: "the generation", limit: format!("{}", u64::MAX) })?;
     let lineage = match head {
         Some(head) => head.manifest.lineage,
         None => Id::random()?,
@@ -163,7 +168,8 @@ pub(crate) fn next_manifest(
         deleted,
     });
     segments.splice(at..at, added);
-    let keyed = info.key.map(|key| KeyedResult { key_hash: key.hash, result: derived.result.clone().unwrap_or_default() });
+    let keyed =
+        info.key.map(|key| KeyedResult { key_hash: key.hash, result: derived.result.clone().unwrap_or_default() });
     Ok(Manifest {
         format: FORMAT,
         vault: vault.clone(),
@@ -182,3 +188,5 @@ pub(crate) fn next_manifest(
     })
 }
 
+#[cfg(test)]
+mod tests;

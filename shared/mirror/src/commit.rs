@@ -53,7 +53,7 @@ pub enum Committed {
 enum Prepared {
     Unchanged(Option<Arc<Snapshot>>),
     Replayed { generation: u64, result: serde_json::Value },
-    Ready { manifest: Manifest, bytes: Bytes },
+    Ready { manifest: Box<Manifest>, bytes: Bytes },
 }
 
 /// What the attempts of one commit share.
@@ -90,7 +90,7 @@ impl Mirror {
             };
             match self.create_manifest(&manifest, &bytes, deadline).await? {
                 None => {
-                    let head = Head::seen_now(State::new(manifest, &bytes)).newest_at(Instant::now());
+                    let head = Head::seen_now(State::new(*manifest, &bytes)).newest_at(Instant::now());
                     self.keep_head(head.clone());
                     self.write_hint(head.generation(), &bytes).await;
                     return Ok(Committed::New(self.snapshot(&head)));
@@ -125,7 +125,7 @@ impl Mirror {
         let state = head.as_deref().map(|head| &**head.state());
         let manifest = next_manifest(self.vault(), state, attempts.info, &derived, uploaded, Id::random()?)?;
         let bytes = manifest.encode().map_err(refused)?;
-        Ok(Prepared::Ready { manifest, bytes })
+        Ok(Prepared::Ready { manifest: Box::new(manifest), bytes })
     }
 
     /// The answer that a generation since the key's claim has kept for it.
@@ -147,7 +147,8 @@ impl Mirror {
             let gone = || MirrorError::Gone { object: self.shared.keys.manifest(generation).to_string() };
             self.at(generation).await?.ok_or_else(gone)
         };
-        let mut manifests = stream::iter(searched.saturating_add(1)..head.generation()).map(read).buffered(PARALLEL_SCAN);
+        let mut manifests =
+            stream::iter(searched.saturating_add(1)..head.generation()).map(read).buffered(PARALLEL_SCAN);
         while let Some(snapshot) = manifests.try_next().await? {
             if let Some(found) = answer(snapshot.manifest()) {
                 return Ok(Some(found));
@@ -167,7 +168,8 @@ impl Mirror {
         let more = check(head.map(Snapshot::manifest), &derived)?;
         // Futures are made before they are run, so that the compiler can tell that all of it may change threads.
         let segments: Vec<_> = derived.segments.iter().map(|segment| self.upload_segment(attempts, segment)).collect();
-        let deleted: Vec<_> = more.into_iter().map(|(at, more)| self.add_tombstones(attempts, head, at, more)).collect();
+        let deleted: Vec<_> =
+            more.into_iter().map(|(at, more)| self.add_tombstones(attempts, head, at, more)).collect();
         let segments = stream::iter(segments).buffered(PARALLEL_UPLOADS).try_collect();
         let deleted = stream::iter(deleted).buffered(PARALLEL_UPLOADS).try_collect();
         let (segments, deleted) = try_join(segments, deleted).await?;
@@ -198,7 +200,11 @@ impl Mirror {
         Ok((index, self.upload_tombstones(attempts, all).await?))
     }
 
-    async fn upload_tombstones<C>(&self, attempts: &Attempts<'_, C>, set: DocumentSet) -> Result<Tombstones, MirrorError> {
+    async fn upload_tombstones<C>(
+        &self,
+        attempts: &Attempts<'_, C>,
+        set: DocumentSet,
+    ) -> Result<Tombstones, MirrorError> {
         let bytes: Bytes = set.encode().into();
         if bytes.len() <= MAX_INLINE {
             return Ok(Tombstones::Inline(set));
@@ -224,7 +230,12 @@ impl Mirror {
     }
 
     /// Creates the object of `manifest`. [`None`] when it is there; else the manifest that is there instead.
-    async fn create_manifest(&self, manifest: &Manifest, bytes: &Bytes, deadline: Instant) -> Result<Option<Head>, MirrorError> {
+    async fn create_manifest(
+        &self,
+        manifest: &Manifest,
+        bytes: &Bytes,
+        deadline: Instant,
+    ) -> Result<Option<Head>, MirrorError> {
         let key = self.shared.keys.manifest(manifest.generation);
         let unknown = || MirrorError::CommitUnknown { generation: manifest.generation, nonce: manifest.nonce };
         let mut may_be_there = false;

@@ -38,7 +38,9 @@ pub enum MirrorError {
         reason: String,
     },
     /// An object was written by a newer version of Atlas Mirror: update this one.
-    #[error("{object} has format {found}, newer than {supported}, the newest that this version reads: update Atlas Mirror")]
+    #[error(
+        "{object} has format {found}, newer than {supported}, the newest that this version reads: update Atlas Mirror"
+    )]
     Newer {
         /// Key of the object in the store.
         object: String,

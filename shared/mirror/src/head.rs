@@ -5,7 +5,8 @@
 //! within [`SEEN_FOR`] cannot have been collected since, for collection waits for days after a generation was superseded. So a
 //! handle in use asks for *N+1* alone, and once in a while, or after a start from the hint (which is a copy, of any
 //! age), it asks for the size of *N* in the same wave. A commit always reads *N* beside: it must not build on a state that
-//! the store does not have, such as one that was there before the bucket was restored.
+//! the store does not have, such as one that was there before the bucket was restored; a read may show that one until it
+//! looks again.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -19,7 +20,7 @@ use crate::mirror::Mirror;
 use crate::snapshot::{MAX_MANIFEST, Snapshot, State};
 
 /// How long a manifest that was seen is taken to be there: far less than generations are retained.
-pub(crate) const SEEN_FOR: Duration = Duration::from_secs(3600);
+const SEEN_FOR: Duration = Duration::from_secs(600);
 
 /// A generation that was the newest when it was found.
 #[derive(Clone, Debug)]

@@ -145,7 +145,11 @@ impl TryFrom<String> for VaultId {
     fn try_from(text: String) -> Result<Self, InvalidVaultId> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
         let begins_well = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-        if begins_well && text.len() <= MAX_VAULT_ID && text.bytes().all(plain) { Ok(Self(text)) } else { Err(InvalidVaultId) }
+        if begins_well && text.len() <= MAX_VAULT_ID && text.bytes().all(plain) {
+            Ok(Self(text))
+        } else {
+            Err(InvalidVaultId)
+        }
     }
 }
 
@@ -193,7 +197,10 @@ mod tests {
         let keys = keys("team a");
         assert_eq!(key_of(&keys.manifest(7)), "team a/vaults/main/manifests/00000000000000000007");
         assert_eq!(key_of(&keys.latest()), "team a/vaults/main/latest");
-        assert_eq!(key_of(&keys.segment(Id::from_u128(10))), "team a/vaults/main/segments/0000000000000000000000000000000a");
+        assert_eq!(
+            key_of(&keys.segment(Id::from_u128(10))),
+            "team a/vaults/main/segments/0000000000000000000000000000000a"
+        );
         assert_eq!(key_of(&keys.state("claims/x").unwrap()), "team a/vaults/main/state/claims/x");
         assert!(keys.state("../latest").is_err());
     }

@@ -146,11 +146,8 @@ impl Manifest {
     /// [`ManifestError`] when a reader would refuse them.
     pub fn encode(&self) -> Result<Bytes, ManifestError> {
         self.validate()?;
-        let mut bytes = serde_json::to_vec(self).map_err(|error| ManifestError::Damaged(error.to_string()))?;
-        bytes.pop();
-        let crc32 = crc32fast::hash(&bytes);
-        bytes.extend_from_slice(CHECKSUM_KEY);
-        bytes.extend_from_slice(format!("{crc32:08x}\"}}").as_bytes());
+        let json = serde_json::to_vec(self).map_err(|error| ManifestError::Damaged(error.to_string()))?;
+        let bytes = sealed(json);
         at_most("the manifest", bytes.len(), MAX_BYTES, "bytes")?;
         Ok(bytes.into())
     }
@@ -226,10 +223,21 @@ impl SegmentEntry {
         }
         let fits = match &self.deleted {
             Tombstones::Inline(set) => set.last().is_none_or(|last| last < self.layout.documents),
-            Tombstones::Stored(stored) => stored.count <= self.layout.documents && u64::from(stored.bytes) <= MAX_SEGMENT_BYTES,
+            Tombstones::Stored(stored) => {
+                stored.count <= self.layout.documents && u64::from(stored.bytes) <= MAX_SEGMENT_BYTES
+            }
         };
         if fits { Ok(()) } else { damaged("its tombstones are of documents that it does not have") }
     }
+}
+
+/// The JSON object `json` with its checksum in place of the closing brace.
+fn sealed(mut json: Vec<u8>) -> Vec<u8> {
+    json.pop();
+    let crc32 = crc32fast::hash(&json);
+    json.extend_from_slice(CHECKSUM_KEY);
+    json.extend_from_slice(format!("{crc32:08x}\"}}").as_bytes());
+    json
 }
 
 /// The bytes before the checksum, when the checksum is theirs.
@@ -246,9 +254,16 @@ fn checked(bytes: &[u8]) -> Result<&[u8], ManifestError> {
         .and_then(|end| end.strip_suffix(b"\"}"))
         .and_then(|digits| std::str::from_utf8(digits).ok())
         .ok_or_else(cut)?;
-    if format!("{:08x}", crc32fast::hash(json)) == digits { Ok(json) } else { Err(damaged("its checksum does not match")) }
+    if format!("{:08x}", crc32fast::hash(json)) == digits {
+        Ok(json)
+    } else {
+        Err(damaged("its checksum does not match"))
+    }
 }
 
 fn at_most(what: &'static str, size: usize, limit: usize, unit: &str) -> Result<(), ManifestError> {
     if size <= limit { Ok(()) } else { Err(ManifestError::TooLarge { what, limit: format!("{limit} {unit}") }) }
 }
+
+#[cfg(test)]
+mod tests;

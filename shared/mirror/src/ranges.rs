@@ -50,7 +50,9 @@ fn merge(spans: impl Iterator<Item = Span>, widest: u64) -> Vec<Span> {
     let mut merged: Vec<Span> = Vec::new();
     for span in spans {
         match merged.last_mut().filter(|last| last.object == span.object) {
-            Some(last) if joins(&last.range, &span.range, widest) => last.range.end = last.range.end.max(span.range.end),
+            Some(last) if joins(&last.range, &span.range, widest) => {
+                last.range.end = last.range.end.max(span.range.end)
+            }
             _ => merged.push(span),
         }
     }
@@ -70,7 +72,9 @@ fn gap(pair: &[Span]) -> Option<u64> {
 fn split(span: Span) -> impl Iterator<Item = Span> {
     let Span { object, range } = span;
     let end = range.end;
-    range.step_by(LARGEST_REQUEST as usize).map(move |start| Span { object, range: start..end.min(start + LARGEST_REQUEST) })
+    range
+        .step_by(LARGEST_REQUEST as usize)
+        .map(move |start| Span { object, range: start..end.min(start + LARGEST_REQUEST) })
 }
 
 /// The bytes of `want`, out of what the requests of its plan brought.
@@ -78,7 +82,8 @@ fn split(span: Span) -> impl Iterator<Item = Span> {
 /// The bytes do not share memory with a larger request, since a cache that kept them would keep all of it.
 /// [`None`] when the requests do not cover the want.
 pub(crate) fn cut(want: &Span, requests: &[Span], bodies: &[Bytes]) -> Option<Bytes> {
-    let first = requests.partition_point(|request| (request.object, request.range.end) <= (want.object, want.range.start));
+    let first =
+        requests.partition_point(|request| (request.object, request.range.end) <= (want.object, want.range.start));
     let mut bytes = BytesMut::with_capacity(0);
     let mut at = want.range.start;
     for (request, body) in requests.iter().zip(bodies).skip(first) {
@@ -108,42 +113,45 @@ mod tests {
     const KB: u64 = 1 << 10;
     const MB: u64 = 1 << 20;
 
-    fn spans(ranges: &[Range<u64>]) -> Vec<Span> {
-        ranges.iter().map(|range| Span { object: 0, range: range.clone() }).collect()
+    fn spans<const N: usize>(ranges: [(u64, u64); N]) -> Vec<Span> {
+        ranges.map(|(start, end)| Span { object: 0, range: start..end }).to_vec()
     }
 
     #[test]
     fn small_gaps_are_fetched_along() {
-        let wants = spans(&[70 * KB..80 * KB, 0..10 * KB]);
-        assert_eq!(plan(&wants, 12), spans(&[0..80 * KB]));
+        let wants = spans([(70 * KB, 80 * KB), (0, 10 * KB)]);
+        assert_eq!(plan(&wants, 12), spans([(0, 80 * KB)]));
     }
 
     #[test]
     fn wider_gaps_are_closed_only_when_requests_are_too_many() {
-        let wants = spans(&[0..KB, 101 * KB..102 * KB, 302 * KB..303 * KB]);
+        let wants = spans([(0, KB), (101 * KB, 102 * KB), (302 * KB, 303 * KB)]);
         assert_eq!(plan(&wants, 3), wants);
-        assert_eq!(plan(&wants, 2), spans(&[0..102 * KB, 302 * KB..303 * KB]));
-        assert_eq!(plan(&wants, 1), spans(&[0..303 * KB]));
+        assert_eq!(plan(&wants, 2), spans([(0, 102 * KB), (302 * KB, 303 * KB)]));
+        assert_eq!(plan(&wants, 1), spans([(0, 303 * KB)]));
     }
 
     #[test]
     fn the_widest_gaps_stay_open_and_objects_apart() {
-        let mut wants = spans(&[0..KB, 2 * MB..2 * MB + KB]);
+        let mut wants = spans([(0, KB), (2 * MB, 2 * MB + KB)]);
         wants.push(Span { object: 1, range: 0..KB });
         assert_eq!(plan(&wants, 1), wants);
     }
 
     #[test]
     fn a_large_want_comes_in_pieces() {
-        let wants = spans(&[MB..20 * MB]);
-        assert_eq!(plan(&wants, 1), spans(&[MB..9 * MB, 9 * MB..17 * MB, 17 * MB..20 * MB]));
+        let wants = spans([(MB, 20 * MB)]);
+        assert_eq!(plan(&wants, 1), spans([(MB, 9 * MB), (9 * MB, 17 * MB), (17 * MB, 20 * MB)]));
     }
 
     /// Wants over three objects of 40 MiB, whose byte at `i` is a function of object and `i`.
     fn wants() -> impl Strategy<Value = Vec<Span>> {
         let want = (0..3usize, 0..40 * MB, prop_oneof![4 => 0..256 * KB, 1 => 0..12 * MB]);
         prop::collection::vec(want, 0..60).prop_map(|wants| {
-            let span = |(object, start, length)| Span { object, range: start..(start + length).min(40 * MB) };
+            let span = |(object, start, length): (usize, u64, u64)| Span {
+                object,
+                range: start..(start + length).min(40 * MB),
+            };
             wants.into_iter().map(span).collect()
         })
     }

@@ -72,7 +72,9 @@ impl State {
 impl ManifestError {
     fn of(self, key: &Path) -> MirrorError {
         match self {
-            Self::Newer(found) => MirrorError::Newer { object: key.to_string(), found, supported: crate::manifest::FORMAT },
+            Self::Newer(found) => {
+                MirrorError::Newer { object: key.to_string(), found, supported: crate::manifest::FORMAT }
+            }
             error => MirrorError::damaged(key, error),
         }
     }
@@ -144,7 +146,8 @@ impl Snapshot {
         };
         let mut parts: Vec<Option<Arc<Part>>> = wants.iter().map(cached).collect();
         let missing = || wants.iter().enumerate();
-        let missing: Vec<usize> = missing().filter(|(at, _)| parts.get(*at).is_none_or(Option::is_none)).map(|(at, _)| at).collect();
+        let missing: Vec<usize> =
+            missing().filter(|(at, _)| parts.get(*at).is_none_or(Option::is_none)).map(|(at, _)| at).collect();
         let spans: Vec<Span> = missing
             .iter()
             .filter_map(|at| wants.get(*at))
@@ -165,7 +168,8 @@ impl Snapshot {
     /// # Errors
     /// As [`load`](Self::load).
     pub async fn fetch(&self, wants: &[(usize, Range<u64>)]) -> Result<Vec<Bytes>, MirrorError> {
-        let spans: Vec<Span> = wants.iter().map(|(object, range)| Span { object: *object, range: range.clone() }).collect();
+        let spans: Vec<Span> =
+            wants.iter().map(|(object, range)| Span { object: *object, range: range.clone() }).collect();
         self.fetch_spans(&spans).await
     }
 
@@ -240,7 +244,11 @@ impl Snapshot {
         stream::iter(fetches).buffer_unordered(MAX_PARALLEL).try_collect().await
     }
 
-    async fn fetch_tombstones(&self, segment: usize, stored: &StoredTombstones) -> Result<Arc<DocumentSet>, MirrorError> {
+    async fn fetch_tombstones(
+        &self,
+        segment: usize,
+        stored: &StoredTombstones,
+    ) -> Result<Arc<DocumentSet>, MirrorError> {
         let documents = self.entry(segment)?.layout.documents;
         let key = self.reader.keys.segment(stored.id);
         let bytes = self.reader.store.get(&key, u64::from(stored.bytes)).await?.ok_or_else(|| self.gone(&key))?;

@@ -175,7 +175,9 @@ impl<'de> Deserialize<'de> for Tombstones {
         match Written::deserialize(deserializer)? {
             Written::Inline(text) => {
                 let bytes = BASE64.decode(text.as_bytes()).map_err(D::Error::custom)?;
-                DocumentSet::decode(&bytes).map(Self::Inline).ok_or_else(|| D::Error::custom("damaged set of documents"))
+                DocumentSet::decode(&bytes)
+                    .map(Self::Inline)
+                    .ok_or_else(|| D::Error::custom("damaged set of documents"))
             }
             Written::Stored(stored) => Ok(Self::Stored(stored)),
         }
@@ -188,7 +190,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_set() -> impl Strategy<Value = DocumentSet> {
-        prop::collection::vec(prop_oneof![any::<u32>(), 0..500u32, Just(u32::MAX)], 0..200).prop_map(DocumentSet::from_iter)
+        prop::collection::vec(prop_oneof![any::<u32>(), 0..500u32, Just(u32::MAX)], 0..200)
+            .prop_map(DocumentSet::from_iter)
     }
 
     proptest! {

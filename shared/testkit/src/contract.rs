@@ -15,7 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_mirror::keys::Keys;
-use atlas_mirror::{ChangeSet, Committed, Hash, Mirror, MirrorError, Options, PartCache, Snapshot, Store, StoreOptions};
+use atlas_mirror::{
+    ChangeSet, Committed, Hash, Mirror, MirrorError, Options, PartCache, Snapshot, Store, StoreOptions,
+};
 use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
@@ -146,12 +148,48 @@ fn assert_damaged<T: std::fmt::Debug>(result: Result<T, MirrorError>, key: &Path
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::notes::Put;
     use object_store::local::LocalFileSystem;
     use object_store::memory::InMemory;
 
     #[tokio::test(start_paused = true)]
     async fn memory_keeps_the_contract() {
         mirror_contract(|| Place { store: Arc::new(InMemory::new()), prefix: String::new() }).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_slept_until_its_generation_was_collected_sees_the_newest() {
+        let site = Site::new(Place { store: Arc::new(InMemory::new()), prefix: String::new() });
+        commit(&site.instance(), Put::note("a.md", "old")).await;
+        let sleeper = site.instance();
+        assert_eq!(notes_of(&sleeper).await.unwrap()["a.md"], "old");
+        let writer = site.instance();
+        for text in ["newer", "newer still", "newest"] {
+            commit(&writer, Put::note("a.md", text)).await;
+        }
+        for collected in 1..=3 {
+            site.remove(&site.keys().manifest(collected)).await;
+        }
+        tokio::time::advance(Duration::from_secs(31 * 24 * 3600)).await;
+        assert_eq!(notes_of(&sleeper).await.unwrap()["a.md"], "newest");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn within_its_freshness_an_answer_costs_no_request() {
+        let counting = crate::CountingStore::new(Arc::new(InMemory::new()));
+        let store = Store::new(counting.clone(), "", StoreOptions::default()).unwrap();
+        let options = Options { freshness: Duration::from_secs(5), ..Options::default() };
+        let cache = Arc::new(PartCache::new(16 << 20));
+        let reader = Mirror::open(store, "main".parse().unwrap(), cache, options).unwrap();
+        let writer = mirror_on(counting.clone(), "", StoreOptions::default());
+        commit(&writer, Put::note("a.md", "one")).await;
+        notes_of(&reader).await.unwrap();
+        commit(&writer, Put::note("a.md", "two")).await;
+        counting.take();
+        assert_eq!(notes_of(&reader).await.unwrap()["a.md"], "one");
+        assert_eq!(counting.take().count(), 0);
+        tokio::time::advance(Duration::from_secs(6)).await;
+        assert_eq!(notes_of(&reader).await.unwrap()["a.md"], "two");
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -126,7 +126,11 @@ impl ObjectStore for CountingStore {
         counted(&self.log, op, location, self.inner.put_opts(location, payload, options), |_| size).await
     }
 
-    async fn put_multipart_opts(&self, location: &Path, options: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
         counted(&self.log, Op::Other, location, self.inner.put_multipart_opts(location, options), |_| 0).await
     }
 

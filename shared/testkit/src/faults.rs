@@ -164,7 +164,11 @@ impl ObjectStore for FaultStore {
         failing(fault, location, async move { inner.put_opts(&key, payload, options).await }).await
     }
 
-    async fn put_multipart_opts(&self, location: &Path, options: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
         let fault = self.fault(Op::Other, location);
         let (inner, key) = (self.inner.clone(), location.clone());
         failing(fault, location, async move { inner.put_multipart_opts(&key, options).await }).await

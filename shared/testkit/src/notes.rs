@@ -5,9 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use atlas_mirror::manifest::{Changes, Totals};
-use atlas_mirror::{
-    ChangeSet, CommitInfo, Derived, DroppedSegment, MirrorError, NewSegment, SegmentId, Snapshot,
-};
+use atlas_mirror::{ChangeSet, CommitInfo, Derived, DroppedSegment, MirrorError, NewSegment, SegmentId, Snapshot};
 use atlas_segment::{Body, Builder, Document, Kind, Part};
 use atlas_vault::VaultPath;
 
@@ -190,7 +188,10 @@ async fn documents(snapshot: &Snapshot) -> Result<BTreeMap<String, (At, String)>
 }
 
 /// The tombstones for `paths`; a segment of which nothing is left is dropped.
-async fn delete(head: Option<&Arc<Snapshot>>, paths: impl IntoIterator<Item = &String>) -> Result<Derived, MirrorError> {
+async fn delete(
+    head: Option<&Arc<Snapshot>>,
+    paths: impl IntoIterator<Item = &String>,
+) -> Result<Derived, MirrorError> {
     let Some(head) = head else { return Ok(Derived::default()) };
     let mut dead: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     for path in paths {

@@ -15,6 +15,7 @@ pub(super) async fn run(place: &impl Fn() -> Place) {
         an_upload_is_repeated(Site::new(place()), fault).await;
     }
     what_lands_late_lands_once(Site::new(place())).await;
+    a_refusal_after_an_unclear_answer_proves_nothing(Site::new(place())).await;
     an_outcome_that_cannot_be_known_is_said_not_to_be(Site::new(place())).await;
     a_refused_commit_has_not_happened(Site::new(place())).await;
     a_commit_does_not_need_the_hint(Site::new(place())).await;
@@ -51,6 +52,13 @@ async fn what_lands_late_lands_once(site: Site) {
     tokio::time::sleep(Duration::from_secs(1)).await;
     commit(&site.instance(), Put::note("b.md", "text")).await;
     assert_eq!(whole_history(&site.instance()).await.len(), 2);
+}
+
+async fn a_refusal_after_an_unclear_answer_proves_nothing(site: Site) {
+    commit(&site.instance(), Put::note("a.md", "text")).await;
+    let late = Some(Fault::Late(Duration::from_millis(1200)));
+    site.faults.script(Op::Create, "/manifests/", [late].into_iter().chain([Some(Fault::Refused); 99]));
+    assert_eq!(commit(&site.impatient(), Put::note("b.md", "text")).await.generation(), 2);
 }
 
 async fn an_outcome_that_cannot_be_known_is_said_not_to_be(site: Site) {

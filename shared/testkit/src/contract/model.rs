@@ -69,12 +69,24 @@ fn script() -> impl Strategy<Value = Script> {
     let listing = prop_oneof![Just(None), Just(Some(Fault::Error)), (1..3usize).prop_map(|lag| Some(Fault::Lag(lag)))];
     (
         prop::collection::vec(write_fault(), 0..40),
-        prop::collection::vec(write_fault().prop_filter("a put has no such answer", |fault| *fault != Some(Fault::OwnSuccess)), 0..10),
-        prop::collection::vec(prop_oneof![Just(None), Just(Some(Fault::Error)), Just(Some(Fault::Late(Duration::from_secs(3))))], 0..10),
+        prop::collection::vec(
+            write_fault().prop_filter("a put has no such answer", |fault| *fault != Some(Fault::OwnSuccess)),
+            0..10,
+        ),
+        prop::collection::vec(
+            prop_oneof![Just(None), Just(Some(Fault::Error)), Just(Some(Fault::Late(Duration::from_secs(3))))],
+            0..10,
+        ),
         prop::collection::vec(read_fault(), 0..60),
         prop::collection::vec(listing, 0..6),
     )
-        .prop_map(|(creates, uploads, hints, manifests, listings)| Script { creates, uploads, hints, manifests, listings })
+        .prop_map(|(creates, uploads, hints, manifests, listings)| Script {
+            creates,
+            uploads,
+            hints,
+            manifests,
+            listings,
+        })
 }
 
 /// Runs `writers` writers of `commits` commits each, keyed or not, against `script`; checks the history.
@@ -95,7 +107,8 @@ async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
                 let name = format!("{writer} {number}.md");
                 let info = CommitInfo {
                     message: Some(name.clone()),
-                    deadline: Duration::from_secs(4),
+                    // With a key, short: a client that does not wait repeats more often.
+                    deadline: if keyed { Duration::from_millis(700) } else { Duration::from_secs(4) },
                     key: keyed.then(|| CommitKey { hash: Hash::of(name.as_bytes()), since: 1 }),
                     ..by("writer")
                 };
@@ -108,18 +121,21 @@ async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
                         break outcome;
                     }
                 };
-                told.push((name, match outcome {
-                    Ok(Committed::New(snapshot)) => {
-                        assert_eq!(snapshot.manifest().message, info.message);
-                        Told::Happened
-                    }
-                    Ok(Committed::Replayed { .. }) => Told::Happened,
-                    Ok(Committed::Unchanged(_)) => panic!("a put always changes"),
-                    Err(MirrorError::CommitUnknown { .. }) => Told::Unknown,
-                    Err(MirrorError::Damaged { object, reason }) => panic!("{object} is called damaged: {reason}"),
-                    Err(_) if keyed && tries > 1 => Told::Unknown,
-                    Err(_) => Told::DidNot,
-                }));
+                told.push((
+                    name,
+                    match outcome {
+                        Ok(Committed::New(snapshot)) => {
+                            assert_eq!(snapshot.manifest().message, info.message);
+                            Told::Happened
+                        }
+                        Ok(Committed::Replayed { .. }) => Told::Happened,
+                        Ok(Committed::Unchanged(_)) => panic!("a put always changes"),
+                        Err(MirrorError::CommitUnknown { .. }) => Told::Unknown,
+                        Err(MirrorError::Damaged { object, reason }) => panic!("{object} is called damaged: {reason}"),
+                        Err(_) if keyed && tries > 1 => Told::Unknown,
+                        Err(_) => Told::DidNot,
+                    },
+                ));
             }
             told
         }

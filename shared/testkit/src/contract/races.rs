@@ -23,7 +23,8 @@ async fn no_commit_is_lost(site: Site, writers: usize, commits: usize) {
             for number in 0..commits {
                 let name = format!("{writer} {}.md", number % 3);
                 let message = Some(format!("{writer} {number}"));
-                let info = CommitInfo { message, deadline: Duration::from_secs(600), ..by(&format!("writer {writer}")) };
+                let info =
+                    CommitInfo { message, deadline: Duration::from_secs(600), ..by(&format!("writer {writer}")) };
                 let committed = if mine.contains_key(&name) && number % 5 == 4 {
                     mine.remove(&name);
                     mirror.commit(&info, &Delete(name)).await

@@ -10,6 +10,7 @@ pub(super) async fn run(place: &impl Fn() -> Place) {
     a_hint_to_a_collected_generation_is_only_a_hint(Site::new(place())).await;
     a_commit_does_not_extend_a_collected_generation(Site::new(place())).await;
     a_bucket_that_was_restored_is_believed(Site::new(place())).await;
+    a_commit_does_not_extend_another_history(Site::new(place())).await;
     vaults_do_not_mix(Site::new(place())).await;
 }
 
@@ -107,6 +108,18 @@ async fn a_bucket_that_was_restored_is_believed(site: Site) {
     let made = commit(&writer, Put::note("b.md", "text")).await;
     assert_eq!(made.generation(), 4);
     assert_eq!(notes_of(&site.instance()).await.unwrap().into_keys().collect::<Vec<_>>(), ["a.md", "b.md"]);
+    whole_history(&site.instance()).await;
+}
+
+async fn a_commit_does_not_extend_another_history(site: Site) {
+    commit_until(&site, 3).await;
+    let (writer, other) = (site.instance(), site.instance());
+    commit(&writer, Put::note("lost.md", "text")).await;
+    site.remove(&site.keys().manifest(4)).await;
+    // The same generation again, with another content.
+    assert_eq!(commit(&other, Put::note("kept.md", "text")).await.generation(), 4);
+    assert_eq!(commit(&writer, Put::note("b.md", "text")).await.generation(), 5);
+    assert_eq!(notes_of(&writer).await.unwrap().into_keys().collect::<Vec<_>>(), ["a.md", "b.md", "kept.md"]);
     whole_history(&site.instance()).await;
 }
 

@@ -1,0 +1,192 @@
+use atlas_segment::layout::{Section, SectionName};
+use proptest::prelude::*;
+
+use super::*;
+use crate::tombstones::{DocumentSet, StoredTombstones};
+
+fn layouts() -> impl Strategy<Value = Layout> {
+    (1..5000u32, 0..1000u64, 0..1000u64, "\\PC{0,20}", any::<u32>()).prop_map(
+        |(documents, offset, length, first, crc32)| Layout {
+            version: 1,
+            bytes: offset + length,
+            documents,
+            notes: documents / 2,
+            text_bytes: length,
+            last: format!("{first}~"),
+            first,
+            sections: vec![Section { name: SectionName::Text, offset, length, crc32 }],
+            record_pages: Default::default(),
+            trigram_pages: Default::default(),
+        },
+    )
+}
+
+fn entries() -> impl Strategy<Value = SegmentEntry> {
+    let deleted = prop_oneof![
+        prop::collection::vec(any::<u32>(), 0..20).prop_map(Ok),
+        (any::<u128>(), any::<u32>(), any::<u32>()).prop_map(Err),
+    ];
+    (any::<u128>(), 1..=7u64, layouts(), deleted).prop_map(|(id, generation, layout, deleted)| {
+        let documents = layout.documents;
+        let deleted = match deleted {
+            Ok(ids) => Tombstones::Inline(ids.into_iter().map(|id| id % documents).collect()),
+            Err((id, count, crc32)) => Tombstones::Stored(StoredTombstones {
+                id: Id::from_u128(id),
+                count: count % documents,
+                bytes: 5000,
+                crc32,
+            }),
+        };
+        SegmentEntry { id: Id::from_u128(id), generation, bytes: layout.bytes + 100, layout, deleted }
+    })
+}
+
+fn manifests() -> impl Strategy<Value = Manifest> {
+    let text = || prop::option::of("\\PC{0,40}");
+    let segments = prop::collection::vec(entries(), 0..8);
+    (any::<[u128; 2]>(), any::<[u8; 32]>(), any::<i32>(), text(), text(), segments).prop_map(
+        |([lineage, nonce], hash, time, message, result, mut segments)| {
+            segments.dedup_by_key(|entry| entry.id);
+            Manifest {
+                format: FORMAT,
+                vault: "main".parse().unwrap(),
+                lineage: Id::from_u128(lineage),
+                generation: 7,
+                parent: Some(Hash::from_bytes(hash)),
+                nonce: Id::from_u128(nonce),
+                time: Timestamp::from_second(time.into()).unwrap(),
+                author: "Åsa \"quoted\"".to_owned(),
+                operation: "write_note".to_owned(),
+                message,
+                idempotency: result
+                    .map(|result| KeyedResult { key_hash: Hash::from_bytes(hash), result: result.into() }),
+                changes: Changes { added: 1, changed: 2, removed: 3 },
+                totals: Totals { notes: 4, attachments: 5, documents: 9, text_bytes: u64::MAX },
+                segments,
+            }
+        },
+    )
+}
+
+fn manifest() -> Manifest {
+    Manifest {
+        format: FORMAT,
+        vault: "main".parse().unwrap(),
+        lineage: Id::from_u128(1),
+        generation: 1,
+        parent: None,
+        nonce: Id::from_u128(2),
+        time: "2026-01-05T12:00:00Z".parse().unwrap(),
+        author: "sync".to_owned(),
+        operation: "sync".to_owned(),
+        message: None,
+        idempotency: None,
+        changes: Changes::default(),
+        totals: Totals::default(),
+        segments: Vec::new(),
+    }
+}
+
+fn entry(id: u128) -> SegmentEntry {
+    let layout = Layout {
+        version: 1,
+        bytes: 100,
+        documents: 10,
+        notes: 10,
+        text_bytes: 50,
+        first: "a.md".to_owned(),
+        last: "z.md".to_owned(),
+        sections: vec![Section { name: SectionName::Text, offset: 12, length: 88, crc32: 0 }],
+        record_pages: Default::default(),
+        trigram_pages: Default::default(),
+    };
+    SegmentEntry { id: Id::from_u128(id), generation: 1, bytes: 120, layout, deleted: Tombstones::none() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_manifest_survives_its_encoding(manifest in manifests()) {
+        let bytes = manifest.encode().unwrap();
+        prop_assert_eq!(Manifest::decode(&bytes).unwrap(), manifest);
+        prop_assert!(serde_json::from_slice::<serde_json::Value>(&bytes).is_ok(), "it is plain JSON");
+    }
+
+    #[test]
+    fn an_altered_manifest_is_refused(manifest in manifests(), at: prop::sample::Index, bit in 0..8u32) {
+        let bytes = manifest.encode().unwrap();
+        let at = at.index(bytes.len());
+        prop_assert!(Manifest::decode(&bytes[..at]).is_err(), "cut short");
+        let mut altered = bytes.to_vec();
+        altered[at] ^= 1 << bit;
+        prop_assert!(Manifest::decode(&altered).is_err(), "a bit flipped");
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(json in "\\{\"format\":[0-9]{1,3}(,\"[a-z]{1,9}\":(null|[0-9]{1,5}|\"[A-Za-z0-9+/]{0,9}\"|\\[\\[)){0,9}\\}") {
+        prop_assert!(Manifest::decode(json.as_bytes()).is_err());
+        prop_assert!(Manifest::decode(&sealed(json.into_bytes())).is_err());
+    }
+}
+
+#[test]
+fn a_manifest_reads_as_json() {
+    let text = String::from_utf8(manifest().encode().unwrap().to_vec()).unwrap();
+    assert_eq!(
+        text,
+        "{\"format\":1,\"vault\":\"main\",\"lineage\":\"00000000000000000000000000000001\",\"generation\":1,\
+         \"parent\":null,\"nonce\":\"00000000000000000000000000000002\",\"time\":\"2026-01-05T12:00:00Z\",\
+         \"author\":\"sync\",\"operation\":\"sync\",\"changes\":{\"added\":0,\"changed\":0,\"removed\":0},\
+         \"totals\":{\"notes\":0,\"attachments\":0,\"documents\":0,\"text_bytes\":0},\"segments\":[],\
+         \"crc32\":\"edb07d23\"}"
+    );
+}
+
+#[test]
+fn a_newer_format_is_called_newer_whatever_it_holds() {
+    let newer = sealed(br#"{"format":2,"segments":"elsewhere"}"#.to_vec());
+    assert_eq!(Manifest::decode(&newer), Err(ManifestError::Newer(2)));
+    let same = Manifest { format: 2, ..manifest() };
+    let same = sealed(serde_json::to_vec(&same).unwrap());
+    assert_eq!(Manifest::decode(&same), Err(ManifestError::Newer(2)));
+}
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    let with = |segments| Manifest { segments, ..manifest() };
+    let outside = |mut entry: SegmentEntry| {
+        entry.bytes = 99;
+        entry
+    };
+    let dead = |mut entry: SegmentEntry, document| {
+        entry.deleted = Tombstones::Inline(DocumentSet::from_iter([document]));
+        entry
+    };
+    assert!(with(vec![entry(1), entry(2), dead(entry(3), 9)]).encode().is_ok());
+    let bad = [
+        Manifest { format: 0, ..manifest() },
+        Manifest { generation: 0, ..manifest() },
+        Manifest { generation: 2, ..manifest() },
+        Manifest { parent: Some(Hash::of(b"")), ..manifest() },
+        with(vec![entry(1), entry(2), entry(1)]),
+        with(vec![outside(entry(1))]),
+        with(vec![dead(entry(1), 10)]),
+        with(vec![SegmentEntry { generation: 2, ..entry(1) }]),
+        with(vec![SegmentEntry { bytes: 1 << 40, ..entry(1) }]),
+        Manifest { author: "x".repeat(257), ..manifest() },
+        Manifest { message: Some("x".repeat(4097)), ..manifest() },
+    ];
+    for manifest in bad {
+        assert!(manifest.encode().is_err(), "written: {manifest:?}");
+        let bytes = sealed(serde_json::to_vec(&manifest).unwrap());
+        assert!(Manifest::decode(&bytes).is_err(), "read: {manifest:?}");
+    }
+}
+
+#[test]
+fn a_manifest_over_its_limit_is_not_written() {
+    let segments: Vec<_> = (0..4000).map(entry).collect();
+    let error = Manifest { segments, ..manifest() }.encode().unwrap_err();
+    assert_eq!(error, ManifestError::TooLarge { what: "the manifest", limit: "1048576 bytes".to_owned() });
+}
