@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use atlas_mirror::{Mirror, Options, PartCache, VaultId, location};
+use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId, location};
 use clap::Args;
 
 /// Bytes of decoded parts that a command keeps in memory.
@@ -13,13 +13,8 @@ const CACHE_BYTES: usize = 32 << 20;
 /// Which vault in which store.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StoreArguments {
-    /// The store: file:///a/folder or memory://
-    #[arg(
-        long,
-        env = "ATLAS_STORE",
-        value_name = "URL",
-        default_value = "file://.atlas-store"
-    )]
+    /// The store: file:///a/folder or s3://bucket/prefix
+    #[arg(long, env = "ATLAS_STORE", value_name = "URL", default_value = "file://.atlas-store")]
     pub(crate) store: String,
     /// The vault's id in the store
     #[arg(long, env = "ATLAS_VAULT", value_name = "ID", default_value = "main")]
@@ -27,16 +22,16 @@ pub(crate) struct StoreArguments {
 }
 
 impl StoreArguments {
+    /// Opens the store itself.
+    pub(crate) fn store(&self) -> Result<Store, MirrorError> {
+        location::open(&self.store, &variables().collect())
+    }
+
     /// Opens the vault's mirror.
     pub(crate) fn open(&self) -> Result<Mirror, Box<dyn Error>> {
-        let store = location::open(&self.store)?;
+        let store = self.store()?;
         let cache = Arc::new(PartCache::new(CACHE_BYTES));
-        Ok(Mirror::open(
-            store,
-            self.vault.clone(),
-            cache,
-            Options::default(),
-        )?)
+        Ok(Mirror::open(store, self.vault.clone(), cache, Options::default())?)
     }
 
     /// The store's folder, if it is one.
@@ -45,10 +40,15 @@ impl StoreArguments {
     }
 
     /// What tells this store from any other, wherever the program is started.
-    pub(crate) fn identity(&self) -> String {
-        self.folder().map_or_else(
-            || self.store.clone(),
-            |folder| folder.to_string_lossy().into_owned(),
-        )
+    pub(crate) fn identity(&self) -> Result<String, MirrorError> {
+        match self.folder() {
+            Some(folder) => Ok(folder.to_string_lossy().into_owned()),
+            None => Ok(self.store()?.name().to_owned()),
+        }
     }
+}
+
+/// The environment, as far as it is text.
+pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

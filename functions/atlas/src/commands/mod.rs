@@ -2,6 +2,7 @@
 
 mod export;
 mod log;
+mod serve;
 mod sync;
 
 use std::error::Error;
@@ -16,6 +17,8 @@ pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 pub(crate) enum Command {
     /// Publish what changed in a vault folder
     Sync(sync::Arguments),
+    /// Serve all functions over HTTP from this process
+    Serve(serve::Arguments),
     /// Write a published vault into a folder, byte for byte
     Export(export::Arguments),
     /// List the generations of a vault, the newest first
@@ -27,6 +30,7 @@ impl Command {
     pub(crate) async fn run(self) -> Outcome {
         match self {
             Self::Sync(arguments) => sync::run(arguments).await,
+            Self::Serve(arguments) => serve::run(arguments).await,
             Self::Export(arguments) => export::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
         }

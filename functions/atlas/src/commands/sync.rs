@@ -164,7 +164,7 @@ fn state_folder(root: &Path, store: &StoreArguments) -> Result<PathBuf, Box<dyn 
     for part in [
         root.as_os_str().as_encoded_bytes(),
         store.vault.as_str().as_bytes(),
-        store.identity().as_bytes(),
+        store.identity()?.as_bytes(),
     ] {
         hasher.update(part);
         hasher.update([0]);

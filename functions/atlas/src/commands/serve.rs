@@ -1,0 +1,101 @@
+//! `atlas serve`: all functions in one process.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use atlas_ops::{Call, dispatch};
+use atlas_web::server::Server;
+use atlas_web::{App, Routes, Settings, telemetry};
+use clap::Args;
+use jiff::Timestamp;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+
+use crate::commands::Outcome;
+use crate::output;
+use crate::store::StoreArguments;
+
+/// Arguments of `atlas serve`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The address to listen on; if not given 127.0.0.1, with the port that ATLAS_PORT says or 3737
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    addr: Option<SocketAddr>,
+    #[command(flatten)]
+    store: StoreArguments,
+}
+
+/// All functions.
+fn routes() -> Routes {
+    function_context::routes().merge(function_find::routes()).merge(function_query::routes()).merge(function_note::routes())
+}
+
+/// Runs `atlas serve`.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    let mut settings = Settings::read(std::env::vars())?;
+    settings.store = arguments.store.store;
+    settings.vault = arguments.store.vault;
+    telemetry::start(&settings.log, false);
+    let address = arguments.addr.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.port));
+    let server = Server::listen(routes(), &settings, address).await?;
+    let url = format!("http://{}", server.address()?);
+    output::line(format_args!("Serving the vault {} on {url} until Ctrl-C. To try it:", settings.vault));
+    for example in examples(server.app(), &url).await {
+        output::line(format_args!("  {example}"));
+    }
+    server.run(told_to_stop()).await?;
+    Ok(())
+}
+
+/// Done when the process gets an interrupt or is asked to end.
+async fn told_to_stop() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = interrupt => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    // Where signals cannot be heard, the process can only be killed.
+    if interrupt.await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Command lines that work on this vault as they are printed.
+async fn examples(app: &App, url: &str) -> Vec<String> {
+    let mut lines = vec![format!("curl -s {url}/health")];
+    let post = |route: &str, body: &Value| {
+        let body = body.to_string().replace('\'', "'\\''");
+        format!("curl -s {url}{route} -H 'content-type: application/json' -d '{body}'")
+    };
+    let Some(listed) = call(app, "list_notes", json!({ "limit": 1 })).await else {
+        lines.push("# the vault is not published yet: run `atlas sync`".to_owned());
+        return lines;
+    };
+    if call(app, "context_current", json!({ "max_sources": 1 })).await.is_some() {
+        lines.push(post("/context/current", &json!({ "max_sources": 3 })));
+    }
+    if call(app, "query", json!({ "question": "components" })).await.is_some() {
+        lines.push(post("/query", &json!({ "question": "What are the components?" })));
+    }
+    if let Some(path) = listed.pointer("/notes/0/path").and_then(Value::as_str) {
+        let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
+        lines.push(post("/find", &json!({ "term": name })));
+        lines.push(format!("curl -s '{url}/notes?limit=5'"));
+        lines.push(format!("curl -s {url}/notes/{} -H 'accept: text/markdown'", encoded(path)));
+    }
+    lines
+}
+
+async fn call(app: &App, operation: &'static str, arguments: Value) -> Option<Value> {
+    let call = Call { operation, vault: None, arguments, now: Timestamp::now() };
+    dispatch(&app.atlas, call).await.ok().map(|answer| answer.value)
+}
+
+/// A vault path as it stands in a URL that a shell takes as it is.
+fn encoded(path: &str) -> impl std::fmt::Display {
+    const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
+    utf8_percent_encode(path, PATH)
+}
