@@ -110,3 +110,41 @@ impl Key {
         Self { segment: object, kind: None, start: 0, end: 0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Id;
+
+    fn part(start: u64) -> PartRef {
+        PartRef { kind: PartKind::TextBlock, range: start..start + 1000 }
+    }
+
+    fn block(bytes: usize) -> Arc<Part> {
+        Arc::new(Part::TextBlock(vec![b'x'; bytes].into()))
+    }
+
+    #[test]
+    fn a_part_is_found_by_its_segment_kind_and_range() {
+        let cache = PartCache::new(1 << 20);
+        cache.keep_part(Id::from_u128(1), &part(0), block(1000));
+        assert!(cache.part(Id::from_u128(1), &part(0)).is_some());
+        assert!(cache.part(Id::from_u128(2), &part(0)).is_none());
+        assert!(cache.part(Id::from_u128(1), &part(1)).is_none());
+        let headings = PartRef { kind: PartKind::Headings, ..part(0) };
+        assert!(cache.part(Id::from_u128(1), &headings).is_none());
+        assert!(cache.tombstones(Id::from_u128(1)).is_none());
+    }
+
+    #[test]
+    fn the_budget_is_kept() {
+        let cache = PartCache::new(1 << 20);
+        for number in 0..1000 {
+            cache.keep_part(Id::from_u128(number), &part(0), block(10_000));
+            assert!(cache.weight() <= 1 << 20);
+        }
+        assert!(cache.weight() > 1 << 19, "it is used");
+        cache.keep_part(Id::from_u128(9999), &part(0), block(1 << 19));
+        assert!(cache.part(Id::from_u128(9999), &part(0)).is_none(), "what is too large for it is not kept");
+    }
+}

@@ -119,6 +119,11 @@ pub(crate) fn check(head: Option<&Manifest>, derived: &Derived) -> Result<Vec<(u
     if derived.segments.iter().any(|segment| outside(&segment.deleted, &segment.layout)) {
         return Err(MirrorError::conflict("a new segment has tombstones of documents that it does not have"));
     }
+    let twice =
+        |at: usize, new: &NewSegment| derived.segments.iter().skip(at + 1).any(|other| other.bytes == new.bytes);
+    if derived.segments.iter().enumerate().any(|(at, new)| twice(at, new)) {
+        return Err(MirrorError::conflict("a new segment is there twice"));
+    }
     let mut deleted: Vec<(usize, DocumentSet)> = Vec::new();
     for (id, documents) in &derived.deleted {
         let (index, entry) = find(*id)?;

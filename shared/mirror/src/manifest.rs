@@ -224,7 +224,7 @@ impl SegmentEntry {
         let fits = match &self.deleted {
             Tombstones::Inline(set) => set.last().is_none_or(|last| last < self.layout.documents),
             Tombstones::Stored(stored) => {
-                stored.count <= self.layout.documents && u64::from(stored.bytes) <= MAX_SEGMENT_BYTES
+                (1..=self.layout.documents).contains(&stored.count) && u64::from(stored.bytes) <= MAX_SEGMENT_BYTES
             }
         };
         if fits { Ok(()) } else { damaged("its tombstones are of documents that it does not have") }

@@ -31,8 +31,8 @@ fn info() -> CommitInfo {
 /// A state of segments 1, 2 and 3 with ten documents each, of which document 7 of segment 2 is deleted.
 fn state() -> State {
     let vault = "main".parse().unwrap();
-    let segment = || NewSegment { bytes: Bytes::new(), layout: layout(10), deleted: Vec::new() };
-    let derived = Derived { segments: vec![segment(), segment(), segment()], ..Derived::default() };
+    let segment = |_| NewSegment { bytes: Bytes::new(), layout: layout(10), deleted: Vec::new() };
+    let derived = Derived { segments: (0..3).map(segment).collect(), ..Derived::default() };
     let dead = Tombstones::Inline(DocumentSet::from_iter([7]));
     let ids = [(1, Tombstones::none()), (2, dead), (3, Tombstones::none())];
     let segments = ids.into_iter().map(|(id, deleted)| (Id::from_u128(id), deleted)).collect();
@@ -95,6 +95,7 @@ fn what_does_not_fit_the_state_is_refused() {
         ),
         ("a document that is not there", Derived { deleted: vec![(Id::from_u128(1), vec![10])], ..Derived::default() }),
         ("a new segment's document that is not there", Derived { segments: vec![new(vec![3])], ..Derived::default() }),
+        ("a segment twice", Derived { segments: vec![new(vec![]), new(vec![])], ..Derived::default() }),
         (
             "deletes in a segment that is dropped",
             Derived { deleted: vec![(Id::from_u128(1), vec![0])], dropped: vec![drop_of(1, 0)], ..Derived::default() },

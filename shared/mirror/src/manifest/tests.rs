@@ -32,7 +32,7 @@ fn entries() -> impl Strategy<Value = SegmentEntry> {
             Ok(ids) => Tombstones::Inline(ids.into_iter().map(|id| id % documents).collect()),
             Err((id, count, crc32)) => Tombstones::Stored(StoredTombstones {
                 id: Id::from_u128(id),
-                count: count % documents,
+                count: 1 + count % documents,
                 bytes: 5000,
                 crc32,
             }),

@@ -12,6 +12,7 @@ use crate::request::Op;
 pub(super) async fn run(place: &impl Fn() -> Place) {
     reads_take_few_waves(place()).await;
     writes_take_few_waves(place()).await;
+    a_lost_race_uploads_nothing_twice(place()).await;
     a_load_is_one_wave_of_few_requests(place()).await;
 }
 
@@ -75,6 +76,19 @@ async fn writes_take_few_waves(place: Place) {
     let requests = store.take();
     // Where the note may be in a segment, its records are looked at first.
     assert!(requests.of(Op::Create).all(|create| create.wave <= 4), "{requests}");
+}
+
+async fn a_lost_race_uploads_nothing_twice(place: Place) {
+    let store = CountingStore::new(place.store.clone());
+    let mirrors = [(); 4].map(|()| mirror_on(store.clone(), &place.prefix, StoreOptions::default()));
+    let commits = mirrors.iter().enumerate().map(|(number, mirror)| async move {
+        commit(mirror, Put::note(&format!("{number}.md"), "text")).await;
+    });
+    futures::future::join_all(commits).await;
+    let requests = store.take();
+    assert!(requests.of(Op::Create).count() > 4, "no race was lost: {requests}");
+    let uploads = requests.of(Op::Put).filter(|request| request.key.contains("/segments/"));
+    assert_eq!(uploads.count(), 4, "{requests}");
 }
 
 async fn a_load_is_one_wave_of_few_requests(place: Place) {
