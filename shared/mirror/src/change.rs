@@ -78,7 +78,7 @@ pub struct CommitInfo {
     pub key: Option<CommitKey>,
     /// When, by the caller's clock.
     pub time: Timestamp,
-    /// How long to try. Minutes at most: a generation that was begun is not collected for days.
+    /// How long to try; an hour at most, since generations that are being extended must not be collected meanwhile.
     pub deadline: Duration,
 }
 

@@ -30,6 +30,8 @@ const PARALLEL_SCAN: usize = 16;
 /// The wait after the first lost race or unclear answer; it doubles up to the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// Longest deadline: no generation is collected so soon after it was begun.
+const LONGEST_DEADLINE: Duration = Duration::from_secs(3600);
 /// How long the hint may take: the commit is done without it.
 const HINT_TIME: Duration = Duration::from_secs(2);
 
@@ -75,7 +77,7 @@ impl Mirror {
     /// - [`MirrorError::Contended`], [`MirrorError::Conflict`], [`MirrorError::TooLarge`] when it did not;
     /// - as [`read`](Mirror::read), but for [`MirrorError::NotPublished`]: it did not.
     pub async fn commit<C: ChangeSet>(&self, info: &CommitInfo, change: &C) -> Result<Committed, C::Error> {
-        let deadline = Instant::now() + info.deadline;
+        let deadline = Instant::now() + info.deadline.min(LONGEST_DEADLINE);
         let searched = Mutex::new(info.key.map_or(0, |key| key.since));
         let attempts = Attempts { info, change, uploads: Mutex::default(), searched };
         let mut wait = FIRST_WAIT;
