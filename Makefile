@@ -3,18 +3,20 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check watch bench package deploy deploy-local setup setup-tools setup-localstack setup-minio setup-infra setup-deny
+.PHONY: help run test check watch bench fuzz package deploy deploy-local setup setup-tools setup-localstack setup-minio setup-infra setup-deny
 
 VAULT ?= tests/vaults/demo
 PORT ?= 3737
 STORE ?=
 ARCH ?= x86_64
+SECONDS ?= 60
 export VAULT PORT STORE ARCH
 
 FUNCTIONS := context find query note
 TOOLS := target/tools
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 DENY_VERSION := 0.20.2
+FUZZ_VERSION := 0.13.2
 export PATH := $(CURDIR)/$(TOOLS)/bin:$(CURDIR)/$(TOOLS)/tools/bin:$(PATH)
 
 ATLAS := cargo run --quiet --release --locked --package atlas --bin atlas --
@@ -44,6 +46,9 @@ watch: setup-tools ## Publish VAULT and serve it with the functions themselves, 
 bench: ## Run the benchmarks
 	cargo bench --workspace --locked
 
+fuzz: $(TOOLS)/bin/cargo-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make fuzz [SECONDS=60 for each]
+	tests/fuzz/run.sh $(SECONDS)
+
 package: setup-tools ## Build every function into target/lambda/NAME/bootstrap.zip: make package [ARCH=arm64]
 	cargo lambda build --profile lambda --locked --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,--x86-64) $(addprefix --bin ,$(FUNCTIONS))
 
@@ -72,3 +77,6 @@ $(TOOLS)/bin/minio:
 
 $(TOOLS)/bin/cargo-deny:
 	cargo install cargo-deny --version $(DENY_VERSION) --locked --root $(TOOLS)
+
+$(TOOLS)/bin/cargo-fuzz:
+	cargo install cargo-fuzz --version $(FUZZ_VERSION) --locked --root $(TOOLS)

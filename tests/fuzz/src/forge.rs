@@ -1,0 +1,209 @@
+//! Segments of arbitrary parts, with every checksum right.
+//!
+//! The input is the number of documents, then for each part its section, how it is framed, its key (the separator before
+//! a page of records, the first trigram of a page of postings), and its content.
+//!
+//! The content of an fst is its keys, one a line: the fst crate panics on bytes that nobody built with it, so only
+//! a checksum stands before it.
+
+use std::collections::BTreeSet;
+
+use atlas_segment::{FORMAT_VERSION, FormatError, Layout, Part, PartKind, PartRef, Probe};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+use bytes::Bytes;
+use serde_json::json;
+
+use crate::input::Input;
+
+/// The sections in the order of the object, and the kind of their parts.
+pub(crate) const SECTIONS: [(&str, PartKind); 8] = [
+    ("text", PartKind::TextBlock),
+    ("trigrams", PartKind::TrigramPage),
+    ("records", PartKind::RecordPage),
+    ("text_blocks", PartKind::TextBlocks),
+    ("text_starts", PartKind::TextStarts),
+    ("paths", PartKind::Paths),
+    ("names", PartKind::Names),
+    ("headings", PartKind::Headings),
+];
+
+/// How the content of a part is framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// As the kind of part wants it.
+    Right,
+    /// With a checksum, but not compressed.
+    Sealed,
+    /// Not at all.
+    Raw,
+}
+
+impl Framing {
+    pub(crate) fn of(byte: u8) -> Self {
+        match byte % 8 {
+            6 => Self::Sealed,
+            7 => Self::Raw,
+            _ => Self::Right,
+        }
+    }
+}
+
+/// The bytes of a part that has `content`.
+pub(crate) fn frame(kind: PartKind, framing: Framing, content: &[u8]) -> Vec<u8> {
+    let mut bytes = match framing {
+        Framing::Raw => return content.to_vec(),
+        _ if kind == PartKind::Paths => paths(content),
+        Framing::Right if kind != PartKind::TrigramPage => {
+            let mut packed = (content.len() as u32).to_le_bytes().to_vec();
+            packed.extend(zstd::bulk::compress(content, 1).unwrap());
+            packed
+        }
+        Framing::Right | Framing::Sealed => content.to_vec(),
+    };
+    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+    bytes
+}
+
+/// The fst that leads from each line of `content` to its rank.
+fn paths(content: &[u8]) -> Vec<u8> {
+    let keys: BTreeSet<&[u8]> = content.split(|byte| *byte == b'\n').filter(|key| !key.is_empty()).collect();
+    let map = fst::Map::from_iter(keys.into_iter().zip(0..)).unwrap();
+    map.into_fst().into_inner()
+}
+
+/// The content of a sound part.
+fn unframe(kind: PartKind, part: &Bytes) -> Vec<u8> {
+    let payload = &part[..part.len() - 4];
+    if kind == PartKind::TrigramPage {
+        return payload.to_vec();
+    }
+    if kind == PartKind::Paths {
+        let paths = Part::decode(kind, part).unwrap();
+        let paths = paths.paths().unwrap();
+        let keys: Vec<String> = (0..paths.len()).map(|document| paths.path(document).unwrap()).collect();
+        return keys.join("\n").into_bytes();
+    }
+    let size = u32::from_le_bytes(payload[..4].try_into().unwrap());
+    zstd::bulk::decompress(&payload[4..], size as usize).unwrap()
+}
+
+/// The segment object that `input` describes.
+pub fn forge(input: &[u8]) -> Vec<u8> {
+    let mut input = Input(input);
+    let documents = input.number();
+    let mut sections: [Vec<u8>; 8] = Default::default();
+    let (mut separators, mut lengths, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut trigram_pages = Vec::new();
+    while !input.is_empty() {
+        let section = usize::from(input.byte() % 8);
+        let framing = Framing::of(input.byte());
+        let key_length = input.byte();
+        let key = input.take(key_length.into());
+        let content = input.bytes();
+        let kind = SECTIONS[section].1;
+        let part = frame(kind, framing, content);
+        match kind {
+            PartKind::RecordPage => {
+                if !lengths.is_empty() {
+                    separators.push(String::from_utf8_lossy(key).into_owned());
+                }
+                lengths.push(part.len());
+                let count = content.first_chunk::<4>().map_or(0, |count| u32::from_le_bytes(*count));
+                counts.push(count);
+            }
+            PartKind::TrigramPage => {
+                trigram_pages.extend(key.iter().copied().chain([0; 3]).take(3));
+                let mut length = part.len();
+                while length >= 0x80 {
+                    trigram_pages.push(length as u8 | 0x80);
+                    length >>= 7;
+                }
+                trigram_pages.push(length as u8);
+            }
+            _ => {}
+        }
+        sections[section].extend(part);
+    }
+    let mut object = b"ATLASSEG".to_vec();
+    object.extend(FORMAT_VERSION.to_le_bytes());
+    let mut table = Vec::new();
+    for ((name, _), bytes) in SECTIONS.iter().zip(sections) {
+        table.push(json!({ "name": name, "offset": object.len(), "length": bytes.len(), "crc32": crc32fast::hash(&bytes) }));
+        object.extend(bytes);
+    }
+    let layout = json!({
+        "version": FORMAT_VERSION,
+        "bytes": object.len(),
+        "documents": documents,
+        "notes": documents,
+        "text_bytes": 0,
+        "first": "",
+        "last": "\u{10FFFF}",
+        "sections": table,
+        "record_pages": { "separators": separators, "lengths": lengths, "documents": counts },
+        "trigram_pages": BASE64.encode(trigram_pages),
+    });
+    let layout = layout.to_string();
+    object.extend(layout.as_bytes());
+    object.extend(crc32fast::hash(layout.as_bytes()).to_le_bytes());
+    object.extend((layout.len() as u32).to_le_bytes());
+    object.extend(b"ATLASEND");
+    object
+}
+
+/// The input that [`forge`] makes a sound segment of again.
+pub fn unforge(object: &Bytes, layout: &Layout) -> Vec<u8> {
+    let mut input = (layout.documents as u16).to_le_bytes().to_vec();
+    for (kind, key, content) in contents(object, layout) {
+        let section = SECTIONS.iter().position(|(_, other)| *other == kind).unwrap();
+        input.extend([section as u8, 0, key.len() as u8]);
+        input.extend(key);
+        input.extend((content.len() as u16).to_le_bytes());
+        input.extend(content);
+    }
+    input
+}
+
+/// Kind, key and content of every part of a sound segment.
+pub(crate) fn contents(object: &Bytes, layout: &Layout) -> Vec<(PartKind, Vec<u8>, Vec<u8>)> {
+    let mut found = Vec::new();
+    for part in parts(object, layout).unwrap() {
+        let bytes = object.slice(part.range.start as usize..part.range.end as usize);
+        let content = unframe(part.kind, &bytes);
+        let key = match part.kind {
+            PartKind::TrigramPage => first_trigram(&content),
+            // Any text between the last path of the page before and this page's first will do.
+            PartKind::RecordPage => {
+                let page = Part::decode(part.kind, &bytes).unwrap();
+                page.record_page().unwrap().get(0).unwrap().path.into_bytes()
+            }
+            _ => Vec::new(),
+        };
+        found.push((part.kind, key, content));
+    }
+    found
+}
+
+/// Every part that `layout` and the segment's own tables name.
+pub(crate) fn parts(object: &Bytes, layout: &Layout) -> Result<Vec<PartRef>, FormatError> {
+    let mut parts = crate::segment::text_parts(object, layout)?;
+    parts.extend(layout.trigram_pages(&Probe::Any([0; 3]..=[0xff; 3]))?);
+    parts.extend(layout.record_pages()?.into_iter().map(|(part, _)| part));
+    parts.extend([
+        layout.text_blocks()?,
+        layout.text_starts()?,
+        layout.paths()?,
+        layout.names()?,
+        layout.headings()?,
+    ]);
+    Ok(parts)
+}
+
+/// The first trigram of a page: the second of its numbers.
+fn first_trigram(page: &[u8]) -> Vec<u8> {
+    let mut numbers = page.split_inclusive(|byte| byte & 0x80 == 0);
+    let number = numbers.nth(1).unwrap();
+    let value = number.iter().rev().fold(0u32, |value, byte| value << 7 | u32::from(byte & 0x7f));
+    value.to_be_bytes()[1..].to_vec()
+}

@@ -1,0 +1,87 @@
+//! One part of a segment: it decodes and answers, or is an error. The input is its kind, its framing, a text to look for, and its content.
+
+use atlas_segment::trigram::candidates;
+use atlas_segment::{Part, PartKind, Probe};
+use bytes::Bytes;
+
+use crate::forge::{Framing, SECTIONS, frame};
+use crate::input::Input;
+
+/// Documents that the segment is taken to have.
+const UNIVERSE: u32 = 300;
+
+/// Decodes a part and asks it everything.
+pub fn check(data: &[u8]) {
+    let mut input = Input(data);
+    let kind = SECTIONS[usize::from(input.byte() % 8)].1;
+    let framing = Framing::of(input.byte());
+    let length = input.byte() % 16;
+    let text = input.take(length.into());
+    let bytes = Bytes::from(frame(kind, framing, input.0));
+    if let Ok(part) = Part::decode(kind, &bytes) {
+        ask(&part, text, UNIVERSE);
+        if let Some(last) = bytes.len().checked_sub(1) {
+            assert!(Part::decode(kind, &bytes.slice(..last)).is_err(), "a part that is cut short decodes");
+        }
+    }
+}
+
+/// Asks `part` of a segment of `documents` documents everything that can be asked of it without others.
+pub(crate) fn ask(part: &Part, text: &[u8], documents: u32) {
+    assert!(part.weight() <= 64 << 20);
+    match part {
+        Part::TextBlock(_) | Part::TextBlocks(_) => {}
+        Part::TrigramPage(page) => {
+            for probe in [Probe::new(text, 8), Probe::Any([0; 3]..=[0xff; 3])] {
+                let found = candidates(&probe, std::iter::once(page), documents);
+                assert!(found.is_sorted_by(|a, b| a < b) && found.last().is_none_or(|last| *last < documents));
+            }
+        }
+        Part::RecordPage(page) => {
+            for index in 0..page.len().min(100) {
+                if let Ok(record) = page.get(index) {
+                    let _ = page.find(&record.path);
+                }
+            }
+            assert!(page.get(page.len()).is_err());
+            let _ = page.find(&String::from_utf8_lossy(text));
+        }
+        Part::TextStarts(starts) => {
+            for document in [0, 1, documents, u32::MAX] {
+                let _ = starts.span(document);
+            }
+        }
+        Part::Paths(paths) => {
+            let text = String::from_utf8_lossy(text);
+            let _ = paths.get(&text);
+            let range = paths.with_prefix(&text);
+            assert!(range.start <= range.end);
+            for document in [0, 1, documents] {
+                if let Ok(path) = paths.path(document) {
+                    assert_eq!(paths.get(&path), Some(document));
+                }
+            }
+        }
+        Part::Names(names) => {
+            assert!(names.holding(text).is_sorted_by(|a, b| a < b));
+            for document in names.holding(text) {
+                let name = names.get(document).unwrap();
+                assert!(memchr::memmem::find(name, text).is_some());
+            }
+        }
+        Part::Headings(headings) => {
+            for heading in headings.holding(text).take(100) {
+                let _ = headings.of(heading.document).take(100).count();
+            }
+        }
+    }
+}
+
+/// The input for a part of `kind` with `content`.
+pub(crate) fn input(kind: PartKind, text: &str, content: &[u8]) -> Vec<u8> {
+    let section = SECTIONS.iter().position(|(_, other)| *other == kind).unwrap();
+    let mut input = vec![section as u8, 0, text.len() as u8];
+    input.extend(text.as_bytes());
+    input.extend(content);
+    input
+}
