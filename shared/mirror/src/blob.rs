@@ -2,11 +2,16 @@
 
 use std::fmt::Display;
 use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use futures::stream::{self, BoxStream, Stream, StreamExt as _, TryStreamExt as _};
+use object_store::client::HttpErrorKind;
 use object_store::path::Path;
-use object_store::{ObjectStoreExt as _, WriteMultipart};
+use object_store::retry::{RetryContext, RetryFailure, RetryPolicy};
+use object_store::{ObjectStoreExt as _, PutMultipartOptions, WriteMultipart};
 use sha2::Digest as _;
 use tokio::time::timeout;
 
@@ -14,12 +19,15 @@ use crate::error::MirrorError;
 use crate::id::{Hash, Id};
 use crate::keys::BlobKey;
 use crate::mirror::Mirror;
-use crate::store::Failure;
+use crate::store::{Failure, jittered};
 
 /// A body up to this many bytes is one request; a longer one is uploaded in parts of as many.
 const PART: usize = 8 << 20;
 /// Parts under way at once.
 const PARALLEL_PARTS: usize = 4;
+/// Most tries of a part, and the wait before the second.
+const PART_TRIES: usize = 3;
+const PART_WAIT: Duration = Duration::from_millis(200);
 
 impl Mirror {
     /// Uploads an attachment, whose content must have the hash `sha256`, under a fresh key.
@@ -34,40 +42,70 @@ impl Mirror {
     ) -> Result<BlobKey, MirrorError> {
         let key = BlobKey { sha256, nonce: Id::random()? };
         let path = self.shared.keys.blob(&key);
-        let mut body = pin!(body);
-        let mut hasher = sha2::Sha256::new();
-        let mut buffer = BytesMut::new();
         let mut parts = None;
-        while let Some(chunk) = body.next().await {
-            let chunk = chunk.map_err(|error| MirrorError::conflict(format!("an attachment cannot be read: {error}")));
-            let chunk = abort_on_error(&mut parts, chunk).await?;
-            hasher.update(&chunk);
-            buffer.extend_from_slice(&chunk);
-            if buffer.len() >= PART {
-                let upload = match &mut parts {
-                    Some(upload) => upload,
-                    None => parts.insert(self.begin_parts(&path).await?),
-                };
-                upload.put(buffer.split().freeze());
-                let room = upload.wait_for_capacity(PARALLEL_PARTS).await.map_err(|error| unwritten(error, &path));
-                abort_on_error(&mut parts, room).await?;
+        match (self.send_parts(&path, sha256, body, &mut parts).await, parts) {
+            (Ok(whole), None) => self.store.put(&path, &whole).await?,
+            (Ok(rest), Some(mut upload)) => {
+                upload.put(rest);
+                self.in_time(&path, upload.finish()).await?;
             }
-        }
-        let found = Hash::from_bytes(hasher.finalize().into());
-        let same = if found == sha256 {
-            Ok(())
-        } else {
-            Err(MirrorError::conflict("an attachment changed while it was read"))
-        };
-        abort_on_error(&mut parts, same).await?;
-        match parts {
-            None => self.store.put(&path, &buffer.freeze()).await?,
-            Some(mut upload) => {
-                upload.put(buffer.freeze());
-                upload.finish().await.map_err(|error| unwritten(error, &path))?;
+            (Err(error), None) => return Err(error),
+            (Err(error), Some(upload)) => {
+                if let Err(error) = self.in_time(&path, upload.abort()).await {
+                    tracing::warn!(%error, "the parts of an upload that failed were not taken back");
+                }
+                return Err(error);
             }
         }
         Ok(key)
+    }
+
+    /// Uploads all of `body` but its last part, which it gives back once the whole has turned out to be what its hash says.
+    async fn send_parts<E: Display>(
+        &self,
+        path: &Path,
+        sha256: Hash,
+        body: impl Stream<Item = Result<Bytes, E>>,
+        parts: &mut Option<WriteMultipart>,
+    ) -> Result<Bytes, MirrorError> {
+        let mut body = pin!(body);
+        let mut hasher = sha2::Sha256::new();
+        let mut buffer = BytesMut::new();
+        while let Some(chunk) = body.next().await {
+            let chunk =
+                chunk.map_err(|error| MirrorError::conflict(format!("an attachment cannot be read: {error}")))?;
+            hasher.update(&chunk);
+            buffer.extend_from_slice(&chunk);
+            if buffer.len() >= PART {
+                let upload = match parts {
+                    Some(upload) => upload,
+                    None => {
+                        let upload =
+                            self.in_time(path, self.store.inner().put_multipart_opts(path, with_retries())).await?;
+                        parts.insert(WriteMultipart::new_with_chunk_size(upload, PART))
+                    }
+                };
+                upload.put(buffer.split().freeze());
+                self.in_time(path, upload.wait_for_capacity(PARALLEL_PARTS)).await?;
+            }
+        }
+        if Hash::from_bytes(hasher.finalize().into()) == sha256 {
+            Ok(buffer.freeze())
+        } else {
+            Err(MirrorError::conflict("an attachment changed while it was read"))
+        }
+    }
+
+    /// A step of an upload in parts, which takes no longer than all parts that may be under way.
+    async fn in_time<T>(
+        &self,
+        path: &Path,
+        step: impl Future<Output = Result<T, object_store::Error>>,
+    ) -> Result<T, MirrorError> {
+        let time = self.store.time_to_write((PARALLEL_PARTS * PART) as u64);
+        let unanswered = |_| MirrorError::unavailable(format!("no answer within {} ms", time.as_millis()));
+        let result = timeout(time, step).await.map_err(unanswered)?;
+        result.map_err(|error| Failure::from(error).into_error("write", path))
     }
 
     /// An attachment's bytes, in pieces. The last piece is followed by an error if together they are not what
@@ -102,27 +140,25 @@ impl Mirror {
         });
         Ok(checked.boxed())
     }
-
-    async fn begin_parts(&self, path: &Path) -> Result<WriteMultipart, MirrorError> {
-        let upload = self.store.inner().put_multipart(path).await.map_err(|error| unwritten(error, path))?;
-        Ok(WriteMultipart::new_with_chunk_size(upload, PART))
-    }
 }
 
-fn unwritten(error: object_store::Error, path: &Path) -> MirrorError {
-    Failure::from(error).into_error("write", path)
+fn with_retries() -> PutMultipartOptions {
+    PutMultipartOptions::default().with_retry_policy(Arc::new(PartRetries))
 }
 
-/// Takes back the parts that were uploaded when `result` is an error.
-async fn abort_on_error<T>(
-    parts: &mut Option<WriteMultipart>,
-    result: Result<T, MirrorError>,
-) -> Result<T, MirrorError> {
-    if result.is_err()
-        && let Some(parts) = parts.take()
-        && let Err(error) = parts.abort().await
-    {
-        tracing::warn!(%error, "the parts of an upload that failed were not taken back");
+/// A part that may have failed in passing is sent again: the same bytes under the same number.
+#[derive(Debug)]
+struct PartRetries;
+
+#[async_trait]
+impl RetryPolicy for PartRetries {
+    async fn retry(&self, context: RetryContext) -> bool {
+        use HttpErrorKind::{Connect, Interrupted, Request, Timeout};
+        let passing = matches!(context.failure, RetryFailure::Transport(Connect | Interrupted | Request | Timeout));
+        if !passing || context.attempt >= PART_TRIES {
+            return false;
+        }
+        tokio::time::sleep(jittered(PART_WAIT)).await;
+        true
     }
-    result
 }

@@ -29,6 +29,14 @@ pub enum MirrorError {
         /// What the store said, and what to check.
         reason: String,
     },
+    /// The store does not keep conditional writes apart, so commits could be lost in it. Reading it is safe.
+    #[error("the store {store} may be read but not written to: {reason}; use one that honours If-None-Match")]
+    UnsafeStore {
+        /// What the store is called.
+        store: String,
+        /// What it did.
+        reason: String,
+    },
     /// An object is not what was written: truncated, altered, or lost. Publish again or restore the object.
     #[error("{object} is damaged: {reason}")]
     Damaged {

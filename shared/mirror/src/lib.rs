@@ -8,11 +8,13 @@
 //! - [`keys`]: where the objects are.
 //! - [`id`]: random ids and hashes.
 //! - [`manifest`]: the state of a vault at one generation; [`tombstones`]: which documents of a segment are dead.
+//! - [`location`]: stores by URL; `s3`: the client of S3; `s3_answer`: what its errors mean.
+//! - [`probe`]: whether a store is safe to write to.
 //! - [`store`]: requests with limits on time, size and tries; [`counters`]: what they cost.
 //! - [`mirror`]: opening a mirror, older generations; `head` and `read`: the newest, strongly consistent.
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
 //! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
-//! - [`blob`]: attachments.
+//! - [`blob`]: bytes of attachments.
 //! - [`error`]: what can go wrong, by what to do about it.
 
 pub mod blob;
@@ -27,19 +29,23 @@ pub mod keys;
 pub mod location;
 pub mod manifest;
 pub mod mirror;
+pub mod probe;
 mod ranges;
 mod read;
+mod s3;
+mod s3_answer;
 pub mod snapshot;
 pub mod store;
 pub mod tombstones;
 
+pub use cache::PartCache;
 pub use change::{ChangeSet, CommitInfo, CommitKey, Derived, DroppedSegment, NewSegment};
 pub use commit::Committed;
-pub use cache::PartCache;
 pub use error::MirrorError;
 pub use id::{Hash, Id, SegmentId};
 pub use keys::{BlobKey, VaultId};
 pub use manifest::Manifest;
 pub use mirror::{Mirror, Options};
+pub use probe::probe_conditional_writes;
 pub use snapshot::Snapshot;
 pub use store::{Store, StoreOptions};

@@ -1,18 +1,23 @@
 //! One object store, with a limit on the time, the size and the number of tries of every request.
 
+use std::error::Error;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::TryStreamExt as _;
+use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
+use object_store::{
+    GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload,
+};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::counters::{Counters, Counts};
 use crate::error::MirrorError;
 use crate::keys::{InvalidKey, key_of, path_of};
+use crate::s3_answer::Answer;
 
 /// Slowest transfers that are waited for, in bytes a second: a request gets the time for its bytes above its own.
 /// Functions read beside their store; a sync job may write over a thin line.
@@ -43,6 +48,7 @@ impl Default for StoreOptions {
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<dyn ObjectStore>,
+    name: Arc<str>,
     prefix: Arc<str>,
     options: StoreOptions,
     counters: Arc<Counters>,
@@ -72,7 +78,18 @@ impl Store {
         if !prefix.is_empty() {
             path_of(prefix)?;
         }
-        Ok(Self { inner, prefix: prefix.into(), options, counters: Arc::default() })
+        Ok(Self { name: inner.to_string().into(), inner, prefix: prefix.into(), options, counters: Arc::default() })
+    }
+
+    /// The same, called `name` in errors.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// What it is called in errors.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The prefix of all keys.
@@ -91,7 +108,8 @@ impl Store {
         self.counters.counts()
     }
 
-    pub(crate) fn inner(&self) -> &Arc<dyn ObjectStore> {
+    /// The store itself: without prefix, limits and counts.
+    pub fn inner(&self) -> &Arc<dyn ObjectStore> {
         &self.inner
     }
 
@@ -110,7 +128,12 @@ impl Store {
     }
 
     /// The bytes `range` of the object at `key`, which has `size` bytes in all; [`None`] if there is no such object.
-    pub(crate) async fn get_range(&self, key: &Path, range: Range<u64>, size: u64) -> Result<Option<Bytes>, MirrorError> {
+    pub(crate) async fn get_range(
+        &self,
+        key: &Path,
+        range: Range<u64>,
+        size: u64,
+    ) -> Result<Option<Bytes>, MirrorError> {
         let length = range.end.saturating_sub(range.start);
         let wrong_size = |found: u64| MirrorError::damaged(key, format!("it has {found} bytes instead of {size}"));
         let read = async || {
@@ -153,6 +176,15 @@ impl Store {
         self.write_once(key, bytes, PutMode::Create).await
     }
 
+    /// Deletes the object at `key`, if there is one.
+    pub(crate) async fn delete(&self, key: &Path) -> Result<(), MirrorError> {
+        let delete = async || Ok(self.inner.delete(key).await?);
+        match self.retry(|| self.request(self.time_to_read(0), 0, delete())).await {
+            Ok(()) | Err(Failure::NotFound(_)) => Ok(()),
+            Err(failure) => Err(failure.into_error("delete", key)),
+        }
+    }
+
     /// Of the keys below `folder` that are greater than `offset`, the greatest by what `rank` makes of them.
     pub(crate) async fn greatest_after<T: Ord>(
         &self,
@@ -178,14 +210,18 @@ impl Store {
 
     async fn write_once(&self, key: &Path, bytes: &Bytes, mode: PutMode) -> Result<(), Failure> {
         let size = bytes.len() as u64;
-        let time = self.options.request_timeout + Duration::from_secs(size / SLOWEST_WRITE);
         let options = PutOptions { mode, ..PutOptions::default() };
-        let write = async { Ok(self.inner.put_opts(key, PutPayload::from_bytes(bytes.clone()), options).await.map(|_| ())?) };
-        self.request(time, size, write).await
+        let write =
+            async { Ok(self.inner.put_opts(key, PutPayload::from_bytes(bytes.clone()), options).await.map(|_| ())?) };
+        self.request(self.time_to_write(size), size, write).await
     }
 
     pub(crate) fn time_to_read(&self, bytes: u64) -> Duration {
         self.options.request_timeout + Duration::from_secs(bytes / SLOWEST_READ)
+    }
+
+    pub(crate) fn time_to_write(&self, bytes: u64) -> Duration {
+        self.options.request_timeout + Duration::from_secs(bytes / SLOWEST_WRITE)
     }
 
     /// One request: counted, and ended when its time is over.
@@ -199,7 +235,7 @@ impl Store {
         let unanswered = |_| Err(Failure::Unclear(format!("no answer within {} ms", time.as_millis())));
         let result = timeout(time, request).await.unwrap_or_else(unanswered);
         self.counters.end(depth, result.as_ref().map_or(0, Body::size), sent);
-        result
+        result.map_err(|failure| failure.of(&self.name))
     }
 
     /// Repeats a request whose failure may be passing.
@@ -238,46 +274,79 @@ pub(crate) fn jittered(wait: Duration) -> Duration {
 impl From<object_store::Error> for Failure {
     fn from(error: object_store::Error) -> Self {
         use object_store::Error as E;
+        if let Some(answer) = cause::<Answer>(&error) {
+            return if answer.passing { Self::Unclear(answer.to_string()) } else { Self::Refused(answer.to_string()) };
+        }
         let reason = described(&error);
         match error {
             E::NotFound { .. } => Self::NotFound(reason),
             E::AlreadyExists { .. } | E::Precondition { .. } => Self::Exists,
-            E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
-                Self::Refused(format!("{reason} (check the credentials, and that they may read, list and write as needed)"))
-            }
-            E::NotSupported { .. } | E::NotImplemented { .. } | E::InvalidPath { .. } | E::UnknownConfigurationKey { .. } => {
-                Self::Refused(reason)
-            }
+            E::PermissionDenied { .. }
+            | E::Unauthenticated { .. }
+            | E::NotSupported { .. }
+            | E::NotImplemented { .. }
+            | E::InvalidPath { .. }
+            | E::UnknownConfigurationKey { .. } => Self::Refused(reason),
             _ => Self::Unclear(reason),
         }
     }
 }
 
 impl Failure {
+    /// The failure of a request to the store `name`.
+    fn of(self, name: &str) -> Self {
+        let told = |reason: String| format!("{name}: {reason}");
+        match self {
+            Self::NotFound(reason) => Self::NotFound(told(reason)),
+            Self::Refused(reason) => Self::Refused(told(reason)),
+            Self::Unclear(reason) => Self::Unclear(told(reason)),
+            Self::Exists | Self::WrongSize(_) => self,
+        }
+    }
+
+    pub(crate) const fn is_exists(&self) -> bool {
+        matches!(self, Self::Exists)
+    }
+
     pub(crate) fn into_error(self, action: &'static str, key: &Path) -> MirrorError {
         match self {
             // Reads handle a missing object before; so the bucket itself is missing.
-            Self::NotFound(reason) => MirrorError::StoreRefused { action, reason: format!("{reason} (check the bucket's name)") },
+            Self::NotFound(reason) => {
+                MirrorError::StoreRefused { action, reason: format!("{reason} (check the bucket's name)") }
+            }
             Self::Exists => MirrorError::conflict(format!("{} exists already", key_of(key))),
             Self::Refused(reason) => MirrorError::StoreRefused { action, reason },
             Self::Unclear(reason) => MirrorError::Unavailable { reason },
-            Self::WrongSize(size) => MirrorError::damaged(key, format!("it has {size} bytes, more than it can rightly have")),
+            Self::WrongSize(size) => {
+                MirrorError::damaged(key, format!("it has {size} bytes, more than it can rightly have"))
+            }
         }
     }
 }
 
-/// The error and what caused it, as one line.
-fn described(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
+/// The error and what caused it, as one line: of a broken connection only what broke it.
+fn described(error: &(dyn Error + 'static)) -> String {
+    if let (Some(broken), Some(root)) = (cause::<HttpError>(error), chain(error).last()) {
+        return match broken.kind() {
+            HttpErrorKind::Connect => format!("no connection: {root}"),
+            HttpErrorKind::Timeout => format!("no answer in time: {root}"),
+            _ => format!("the connection broke: {root}"),
+        };
     }
-    text
+    chain(error).skip(1).fold(error.to_string(), |text, cause| {
+        let cause = cause.to_string();
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+    })
+}
+
+/// The first error of type `T` among `error` and what caused it.
+fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    chain(error).find_map(|error| error.downcast_ref())
+}
+
+/// An error and what caused it.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| (*error).source())
 }
 
 /// What a request brings.

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use atlas_mirror::VaultId;
+use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
 
 /// The settings of a function or server.
@@ -10,6 +11,8 @@ use atlas_ops::Limits;
 pub struct Settings {
     /// `ATLAS_STORE`: URL of the store.
     pub store: String,
+    /// `AWS_…`: how to reach a store that is a bucket.
+    pub variables: Variables,
     /// `ATLAS_VAULT`: id of the vault.
     pub vault: VaultId,
     /// `ATLAS_AUTH`: how callers are told apart.
@@ -94,6 +97,7 @@ impl Settings {
     pub fn read(variables: impl IntoIterator<Item = (String, String)>) -> Result<Self, SettingsError> {
         let mut settings = Self {
             store: DEFAULT_STORE.to_owned(),
+            variables: Variables::default(),
             vault: value("ATLAS_VAULT", DEFAULT_VAULT, "write letters, digits, `.`, `_`, `-`, at most 64")?,
             auth: Auth::None,
             limits: Limits::default(),
@@ -116,7 +120,7 @@ impl Settings {
                 name if name.starts_with("ATLAS_") && !IGNORED.contains(&name) => {
                     return Err(SettingsError::Unknown { name: name.to_owned(), known: KNOWN.join(", ") });
                 }
-                _ => {}
+                _ => settings.variables.extend([(name, text)]),
             }
         }
         Ok(settings)

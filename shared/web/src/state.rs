@@ -23,7 +23,7 @@ impl App {
     /// # Errors
     /// When the store cannot be opened. The store is not asked anything yet.
     pub fn open(settings: &Settings) -> Result<Self, MirrorError> {
-        let store = atlas_mirror::location::open(&settings.store)?;
+        let store = atlas_mirror::location::open(&settings.store, &settings.variables)?;
         Self::over(store, settings.vault.clone(), settings.limits, settings.cache_bytes)
     }
 

@@ -1,0 +1,107 @@
+//! Whether a store keeps what every commit relies on: of all who create one object, one succeeds.
+//!
+//! Some stores take a conditional write and ignore its condition. On these two writers that meet would each be told that
+//! they made the next generation, and one would be lost without a word; so who writes asks first.
+
+use bytes::Bytes;
+use futures::future::join_all;
+use object_store::path::Path;
+
+use crate::error::MirrorError;
+use crate::id::Id;
+use crate::keys::path_of;
+use crate::store::{Failure, Store};
+
+/// Creators that are let loose on one object.
+const CREATORS: usize = 8;
+/// Most attempts to get clear answers.
+const TRIES: usize = 3;
+/// Longest object that is read back.
+const MAX_BYTES: u64 = 100;
+
+/// Creates objects below `probes/` of `store`, twice and by many at once, and removes them again.
+///
+/// To be called once before a process begins to write.
+///
+/// # Errors
+/// [`MirrorError::UnsafeStore`] when the store lets two succeed: it may be read, and must not be written to.
+/// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`] when that cannot be found out.
+pub async fn probe_conditional_writes(store: &Store) -> Result<(), MirrorError> {
+    let mut tries = 0;
+    loop {
+        let result = match probe(store, twice).await {
+            Ok(()) => probe(store, at_once).await,
+            refused => refused,
+        };
+        tries += 1;
+        if !matches!(result, Err(MirrorError::Unavailable { .. })) || tries == TRIES {
+            return result;
+        }
+    }
+}
+
+/// Runs `check` on a fresh key, and removes what it leaves as well as may be.
+async fn probe(
+    store: &Store,
+    check: impl AsyncFn(&Store, &Path) -> Result<(), MirrorError>,
+) -> Result<(), MirrorError> {
+    let separator = if store.prefix().is_empty() { "" } else { "/" };
+    let key = format!("{}{separator}probes/{}", store.prefix(), Id::random()?);
+    let key =
+        path_of(&key).map_err(|error| MirrorError::StoreRefused { action: "write", reason: error.to_string() })?;
+    let result = check(store, &key).await;
+    if let Err(error) = store.delete(&key).await {
+        tracing::warn!(%key, %error, "an object of the probe is left in the store");
+    }
+    result
+}
+
+async fn twice(store: &Store, key: &Path) -> Result<(), MirrorError> {
+    let (first, second) = (Bytes::from("first"), Bytes::from("second"));
+    if let Err(failure) = store.create(key, &first).await {
+        return Err(unexpected(failure, key));
+    }
+    match store.create(key, &second).await {
+        Err(Failure::Exists) => {}
+        Ok(()) => return Err(unsafe_store(store, "an object that is there can be created again")),
+        Err(failure) => return Err(failure.into_error("write", key)),
+    }
+    match store.get(key, MAX_BYTES).await? {
+        Some(found) if found == first => Ok(()),
+        _ => Err(unsafe_store(store, "a create that it refused changed what is there")),
+    }
+}
+
+async fn at_once(store: &Store, key: &Path) -> Result<(), MirrorError> {
+    let bodies: Vec<Bytes> = (0..CREATORS).map(|creator| format!("creator {creator}").into()).collect();
+    let creates: Vec<_> = bodies.iter().map(|body| store.create(key, body)).collect();
+    let answers = join_all(creates).await;
+    let mut winners = bodies.iter().zip(&answers).filter_map(|(body, answer)| answer.as_ref().ok().and(Some(body)));
+    let (winner, more) = (winners.next(), winners.count());
+    if more > 0 {
+        let reason = format!("of {CREATORS} who created one object at once {} succeeded", more + 1);
+        return Err(unsafe_store(store, &reason));
+    }
+    match (store.get(key, MAX_BYTES).await?, winner) {
+        (Some(found), Some(winner)) if found == *winner => Ok(()),
+        (_, Some(_)) => Err(unsafe_store(store, "the object that it reported as created is not what is there")),
+        // One of them may have succeeded without an answer.
+        (Some(_), None) => Ok(()),
+        (None, None) => {
+            let failure = answers.into_iter().find_map(|answer| answer.err().filter(|failure| !failure.is_exists()));
+            Err(unexpected(failure.unwrap_or(Failure::Exists), key))
+        }
+    }
+}
+
+/// A failure to create what was not there.
+fn unexpected(failure: Failure, key: &Path) -> MirrorError {
+    match failure {
+        Failure::Exists => MirrorError::unavailable(format!("{key} is said to exist, which nobody had created")),
+        failure => failure.into_error("write", key),
+    }
+}
+
+fn unsafe_store(store: &Store, reason: &str) -> MirrorError {
+    MirrorError::UnsafeStore { store: store.name().to_owned(), reason: reason.to_owned() }
+}

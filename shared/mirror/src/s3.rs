@@ -1,0 +1,137 @@
+//! S3 and what speaks its protocol, reached as AWS's variables say.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::client::{HttpClient, HttpConnector, ReqwestConnector};
+use object_store::{BackoffConfig, ClientOptions, HeaderValue, RetryConfig};
+use reqwest::Url;
+
+use crate::location::Variables;
+use crate::s3_answer::Explaining;
+
+/// Variables that are passed on as they are. Others of AWS's have no meaning here, or would let a stray one
+/// switch off what a mirror relies on, such as conditional writes.
+const PASSED_ON: [(&str, AmazonS3ConfigKey); 11] = [
+    ("AWS_ACCESS_KEY_ID", AmazonS3ConfigKey::AccessKeyId),
+    ("AWS_SECRET_ACCESS_KEY", AmazonS3ConfigKey::SecretAccessKey),
+    ("AWS_SESSION_TOKEN", AmazonS3ConfigKey::Token),
+    ("AWS_WEB_IDENTITY_TOKEN_FILE", AmazonS3ConfigKey::WebIdentityTokenFile),
+    ("AWS_ROLE_ARN", AmazonS3ConfigKey::RoleArn),
+    ("AWS_ROLE_SESSION_NAME", AmazonS3ConfigKey::RoleSessionName),
+    ("AWS_ENDPOINT_URL_STS", AmazonS3ConfigKey::StsEndpoint),
+    ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", AmazonS3ConfigKey::ContainerCredentialsRelativeUri),
+    ("AWS_CONTAINER_CREDENTIALS_FULL_URI", AmazonS3ConfigKey::ContainerCredentialsFullUri),
+    ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", AmazonS3ConfigKey::ContainerAuthorizationTokenFile),
+    ("AWS_SKIP_SIGNATURE", AmazonS3ConfigKey::SkipSignature),
+];
+/// Time to connect: less than one request has, so that it is known that connecting is what failed.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+const USER_AGENT: &str = concat!("atlas-mirror/", env!("CARGO_PKG_VERSION"));
+
+/// A client of `bucket`, and its endpoint if that is not AWS's own. Nothing is asked of the network yet.
+///
+/// # Errors
+/// What is wrong with the bucket's name or a variable, and what to write instead.
+pub(crate) fn connect(bucket: &str, variables: &Variables) -> Result<(AmazonS3, Option<Url>), String> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-_".contains(&byte);
+    if !(3..=63).contains(&bucket.len()) || !bucket.bytes().all(plain) {
+        return Err(format!(
+            "{bucket:?} is not the name of a bucket: write 3 to 63 lower-case letters, digits, dots and dashes"
+        ));
+    }
+    let endpoint = endpoint(variables)?;
+    let allow_http = endpoint.as_ref().is_some_and(|endpoint| endpoint.scheme() == "http");
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name(bucket)
+        .with_client_options(client_options(allow_http))
+        .with_retry(no_retries())
+        .with_http_connector(Connector);
+    if let Some(endpoint) = &endpoint {
+        builder = builder.with_endpoint(endpoint.as_str());
+    }
+    if let Some(region) = variables.get("AWS_REGION").or_else(|| variables.get("AWS_DEFAULT_REGION")) {
+        builder = builder.with_region(region);
+    }
+    for (one, other) in [("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID")]
+    {
+        if variables.get(one).is_some() && variables.get(other).is_none() {
+            return Err(format!("{one} is set and {other} is not: set both or neither"));
+        }
+    }
+    for (name, key) in PASSED_ON {
+        if let Some(value) = variables.get(name) {
+            builder = builder.with_config(key, value);
+        }
+    }
+    let client = builder.build().map_err(|error| error.to_string())?;
+    Ok((client, endpoint))
+}
+
+/// The custom endpoint, if there is one: its buckets are addressed by path, not by host name.
+fn endpoint(variables: &Variables) -> Result<Option<Url>, String> {
+    let set = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"];
+    let Some((name, text)) = set.iter().find_map(|name| Some((name, variables.get(name)?))) else {
+        return Ok(None);
+    };
+    let unusable = || format!("{name}={text:?} cannot be used: write a URL such as https://s3.example.com");
+    let url = Url::parse(text).map_err(|_| unusable())?;
+    let bare = url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
+    match url.scheme() {
+        _ if !url.has_host() || !bare => Err(unusable()),
+        "https" => Ok(Some(url)),
+        "http" if is_loopback(&url) || allows_http(variables)? => Ok(Some(url)),
+        "http" => Err(format!(
+            "{name}={text:?} would send notes unencrypted: write https://, or set AWS_ALLOW_HTTP=true if nobody can listen"
+        )),
+        _ => Err(unusable()),
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+}
+
+fn allows_http(variables: &Variables) -> Result<bool, String> {
+    match variables.get("AWS_ALLOW_HTTP") {
+        None | Some("false" | "0") => Ok(false),
+        Some("true" | "1") => Ok(true),
+        Some(other) => Err(format!("AWS_ALLOW_HTTP={other:?} cannot be used: write true or false")),
+    }
+}
+
+/// The client has no time limit of its own but for connecting: [`Store`](crate::Store) gives each request the time
+/// that its bytes need.
+fn client_options(allow_http: bool) -> ClientOptions {
+    ClientOptions::new()
+        .with_timeout_disabled()
+        .with_connect_timeout(CONNECT_TIMEOUT)
+        .with_allow_http(allow_http)
+        .with_user_agent(HeaderValue::from_static(USER_AGENT))
+}
+
+/// The client repeats nothing. A conditional write that it repeats after a server error tells its own success as
+/// another's; and tries of its own would multiply with those of [`Store`](crate::Store), which knows the deadline.
+fn no_retries() -> RetryConfig {
+    RetryConfig { max_retries: 0, retry_timeout: Duration::ZERO, backoff: BackoffConfig::default() }
+}
+
+/// Makes HTTP clients whose errors say what the store said.
+#[derive(Debug)]
+struct Connector;
+
+impl HttpConnector for Connector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        // The HTTP client takes TLS's cryptography from the process. Where one is installed already, it serves as well.
+        let provider = rustls::crypto::ring::default_provider();
+        let _: Result<(), Arc<_>> = provider.install_default();
+        let client = ReqwestConnector::default().connect(options)?;
+        Ok(HttpClient::new(Explaining(client)))
+    }
+}
+
+#[cfg(test)]
+mod tests;
