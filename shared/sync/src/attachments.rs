@@ -12,7 +12,7 @@ use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use crate::change::{Blob, Write};
 use crate::error::SyncError;
 use crate::folder::Folder;
-use crate::progress::Progress;
+use crate::progress::{Phase, Progress};
 use crate::push::blocking;
 use crate::report::Reason;
 
@@ -39,10 +39,7 @@ pub(crate) async fn upload(
             continue;
         };
         if let Some((path, name)) = reusable.get(&sha256) {
-            write.blob = Some(Blob {
-                name: name.clone(),
-                of: Some(path.clone()),
-            });
+            write.blob = Some(Blob { name: name.clone(), of: Some(path.clone()) });
             continue;
         }
         let same = contents.entry(sha256).or_default();
@@ -51,6 +48,10 @@ pub(crate) async fn upload(
         }
         same.push(index);
     }
+    if first.is_empty() {
+        return Ok(Vec::new());
+    }
+    progress.begin(Phase::Upload, Some(first.iter().map(|(_, file)| file.stamp.size).sum()));
     let uploads = first.into_iter().map(|(sha256, file)| async move {
         let path = file.disk_path().to_owned();
         let opened = {
@@ -61,10 +62,7 @@ pub(crate) async fn upload(
             Ok(open) => open,
             Err(reason) => return Ok((sha256, Err(reason))),
         };
-        match mirror
-            .put_blob(Hash::from_bytes(sha256), pieces(open, progress.clone()))
-            .await
-        {
+        match mirror.put_blob(Hash::from_bytes(sha256), pieces(open, progress.clone())).await {
             Ok(key) => Ok((sha256, Ok(key.to_string()))),
             Err(MirrorError::Conflict { reason }) => {
                 tracing::info!(path, reason, "an attachment is left for the next sync");
@@ -73,20 +71,14 @@ pub(crate) async fn upload(
             Err(error) => Err(SyncError::from(error)),
         }
     });
-    let done: Vec<([u8; 32], Result<String, Reason>)> = stream::iter(uploads)
-        .buffered(PARALLEL)
-        .try_collect()
-        .await?;
+    let done: Vec<([u8; 32], Result<String, Reason>)> = stream::iter(uploads).buffered(PARALLEL).try_collect().await?;
     let mut unread = Vec::new();
     for (sha256, result) in done {
         for index in contents.remove(&sha256).unwrap_or_default() {
             match &result {
                 Ok(name) => {
                     if let Some(write) = writes.get_mut(index) {
-                        write.blob = Some(Blob {
-                            name: name.clone(),
-                            of: None,
-                        });
+                        write.blob = Some(Blob { name: name.clone(), of: None });
                     }
                 }
                 Err(reason) => unread.push((index, reason.clone())),

@@ -55,30 +55,18 @@ pub(crate) struct Blob {
 impl Content {
     /// What is known of it without its text.
     pub(crate) const fn known(&self) -> Known {
-        Known {
-            stamp: self.stamp,
-            sha256: self.sha256,
-            kind: self.kind,
-        }
+        Known { stamp: self.stamp, sha256: self.sha256, kind: self.kind }
     }
 }
 
 impl Write {
     pub(crate) const fn new(file: File, ancestor: Version) -> Self {
-        Self {
-            file,
-            ancestor,
-            known: None,
-            text: None,
-            blob: None,
-        }
+        Self { file, ancestor, known: None, text: None, blob: None }
     }
 
     /// The hash of an attachment.
     pub(crate) fn attachment(&self) -> Option<[u8; 32]> {
-        self.known
-            .filter(|known| known.kind == Kind::Attachment)
-            .map(|known| known.sha256)
+        self.known.filter(|known| known.kind == Kind::Attachment).map(|known| known.sha256)
     }
 
     /// Whether it is a note by its name, and an attachment for its size.
@@ -146,10 +134,7 @@ pub(crate) struct Written {
 impl Attempt {
     /// What became of each write, by its index; writes that do not fit the mirror's state are not named.
     pub(crate) fn written(&self) -> impl Iterator<Item = (usize, &Result<Written, Reason>)> {
-        self.chosen
-            .iter()
-            .map(|chosen| chosen.write)
-            .zip(&self.results)
+        self.chosen.iter().map(|chosen| chosen.write).zip(&self.results)
     }
 }
 
@@ -162,16 +147,9 @@ impl ChangeSet for Change {
             None => HeadDocuments::new(),
         };
         let chosen = self.choose(&documents);
-        let removed = (0..self.removes.len())
-            .filter(|index| self.fits(*index, &documents))
-            .collect();
+        let removed = (0..self.removes.len()).filter(|index| self.fits(*index, &documents)).collect();
         let (segments, results) = self.build(&chosen).await?;
-        let attempt = Arc::new(Attempt {
-            chosen,
-            segments,
-            results,
-            removed,
-        });
+        let attempt = Arc::new(Attempt { chosen, segments, results, removed });
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(attempt.clone());
         let totals = head.map_or_else(Totals::default, |head| head.manifest().totals);
         Ok(self.derived(&attempt, &documents, totals))
@@ -181,20 +159,14 @@ impl ChangeSet for Change {
 impl Change {
     /// The newest attempt: that of the commit, once it happened.
     pub(crate) fn last(&self) -> Option<Arc<Attempt>> {
-        self.last
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// All paths that the change looks at, in order.
     fn paths(&self) -> Vec<&str> {
         let written = self.writes.iter().map(|write| write.file.path.as_str());
         let removed = self.removes.iter().map(|remove| remove.path.as_str());
-        let reused = self
-            .writes
-            .iter()
-            .filter_map(|write| write.blob.as_ref()?.of.as_deref());
+        let reused = self.writes.iter().filter_map(|write| write.blob.as_ref()?.of.as_deref());
         let mut paths: Vec<&str> = written.chain(removed).chain(reused).collect();
         paths.sort_unstable();
         paths.dedup();
@@ -210,15 +182,9 @@ impl Change {
                 Some(known) => decide(write.ancestor, Some(known.sha256), version) == Action::Push,
                 None => version == write.ancestor,
             };
-            let reused = write
-                .blob
-                .as_ref()
-                .and_then(|blob| Some((blob.of.as_deref()?, &blob.name)));
+            let reused = write.blob.as_ref().and_then(|blob| Some((blob.of.as_deref()?, &blob.name)));
             let is_there = reused.is_none_or(|(path, name)| {
-                documents.get(path).is_some_and(|same| {
-                    same.iter()
-                        .any(|document| document.blob.as_ref() == Some(name))
-                })
+                documents.get(path).is_some_and(|same| same.iter().any(|document| document.blob.as_ref() == Some(name)))
             });
             let replaces = head.map_or(0, |head| head.generation);
             let is_text = write.attachment().is_none();
@@ -240,37 +206,22 @@ impl Change {
     }
 
     /// Segments of what was chosen: those of the last attempt, if that chose the same.
-    async fn build(
-        &self,
-        chosen: &[Chosen],
-    ) -> Result<(Vec<NewSegment>, Vec<Result<Written, Reason>>), SyncError> {
+    async fn build(&self, chosen: &[Chosen]) -> Result<(Vec<NewSegment>, Vec<Result<Written, Reason>>), SyncError> {
         if let Some(last) = self.last().filter(|last| last.chosen == chosen) {
             return Ok((last.segments.clone(), last.results.clone()));
         }
-        let (folder, writes, progress) = (
-            self.folder.clone(),
-            self.writes.clone(),
-            self.progress.clone(),
-        );
+        let (folder, writes, progress) = (self.folder.clone(), self.writes.clone(), self.progress.clone());
         let chosen = chosen.to_vec();
         blocking(move || build(&folder, &writes, &chosen, &*progress)).await
     }
 
-    fn derived(
-        &self,
-        attempt: &Attempt,
-        documents: &HeadDocuments,
-        mut totals: Totals,
-    ) -> Option<Derived> {
+    fn derived(&self, attempt: &Attempt, documents: &HeadDocuments, mut totals: Totals) -> Option<Derived> {
         let mut changes = Changes::default();
         let mut deleted: BTreeMap<SegmentId, Vec<u32>> = BTreeMap::new();
         let mut take_out = |path: &str, totals: &mut Totals| {
             let old = documents.get(path).map_or(&[][..], Vec::as_slice);
             for document in old {
-                deleted
-                    .entry(document.segment)
-                    .or_default()
-                    .push(document.document);
+                deleted.entry(document.segment).or_default().push(document.document);
             }
             if let Some(document) = old.first() {
                 count(totals, document.kind, document.bytes, u64::saturating_sub);
@@ -278,26 +229,14 @@ impl Change {
             !old.is_empty()
         };
         for (index, written) in attempt.written() {
-            let (
-                Ok(Written {
-                    known,
-                    equal: false,
-                }),
-                Some(write),
-            ) = (written, self.writes.get(index))
-            else {
+            let (Ok(Written { known, equal: false }), Some(write)) = (written, self.writes.get(index)) else {
                 continue;
             };
             match take_out(write.file.path.as_str(), &mut totals) {
                 true => changes.changed += 1,
                 false => changes.added += 1,
             }
-            count(
-                &mut totals,
-                known.kind,
-                known.stamp.size,
-                u64::saturating_add,
-            );
+            count(&mut totals, known.kind, known.stamp.size, u64::saturating_add);
         }
         for index in &attempt.removed {
             let Some(remove) = self.removes.get(*index) else {
@@ -310,13 +249,7 @@ impl Change {
             return None;
         }
         let deleted = deleted.into_iter().collect();
-        Some(Derived {
-            segments: attempt.segments.clone(),
-            deleted,
-            changes,
-            totals,
-            ..Derived::default()
-        })
+        Some(Derived { segments: attempt.segments.clone(), deleted, changes, totals, ..Derived::default() })
     }
 }
 
@@ -340,20 +273,9 @@ fn count(totals: &mut Totals, kind: Kind, bytes: u64, change: fn(u64, u64) -> u6
 type Built = (Vec<NewSegment>, Vec<Result<Written, Reason>>);
 
 /// Builds segments in path order, reading one file after the other.
-fn build(
-    folder: &Folder,
-    writes: &[Write],
-    chosen: &[Chosen],
-    progress: &dyn Progress,
-) -> Result<Built, SyncError> {
-    let jobs: Vec<(&Chosen, &Write)> = chosen
-        .iter()
-        .filter_map(|one| Some((one, writes.get(one.write)?)))
-        .collect();
-    progress.begin(
-        Phase::Index,
-        Some(jobs.iter().map(|(_, write)| write.file.stamp.size).sum()),
-    );
+fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Progress) -> Result<Built, SyncError> {
+    let jobs: Vec<(&Chosen, &Write)> = chosen.iter().filter_map(|one| Some((one, writes.get(one.write)?))).collect();
+    progress.begin(Phase::Index, Some(jobs.iter().map(|(_, write)| write.file.stamp.size).sum()));
     let mut segments = Vec::new();
     let mut results = Vec::with_capacity(jobs.len());
     let mut builder = Builder::new()?;
@@ -380,10 +302,7 @@ fn build(
                 segments.extend(finished(std::mem::replace(&mut builder, Builder::new()?))?);
             }
             let body = match &write.blob {
-                Some(blob) => Body::Blob {
-                    name: &blob.name,
-                    bytes: known.stamp.size,
-                },
+                Some(blob) => Body::Blob { name: &blob.name, bytes: known.stamp.size },
                 None => Body::Text(text),
             };
             builder.push(&Document {
@@ -396,10 +315,7 @@ fn build(
                 replaces: chosen.replaces,
                 body,
             })?;
-            results.push(Ok(Written {
-                known,
-                equal: false,
-            }));
+            results.push(Ok(Written { known, equal: false }));
             Ok::<_, SyncError>(())
         },
     )?;
@@ -409,11 +325,7 @@ fn build(
 
 fn finished(builder: Builder) -> Result<Option<NewSegment>, SyncError> {
     let built = builder.finish()?;
-    Ok(built.map(|built| NewSegment {
-        bytes: built.bytes.into(),
-        layout: built.layout,
-        deleted: Vec::new(),
-    }))
+    Ok(built.map(|built| NewSegment { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new() }))
 }
 
 /// What a document is made from.
@@ -425,10 +337,7 @@ struct Source {
 
 impl Source {
     fn of(folder: &Folder, write: &Write) -> Result<Self, Reason> {
-        if let Some(known) = write
-            .known
-            .filter(|_| write.text.is_some() || write.blob.is_some())
-        {
+        if let Some(known) = write.known.filter(|_| write.text.is_some() || write.blob.is_some()) {
             return Ok(Self { known, read: None });
         }
         let content = folder.read(write.file.disk_path(), write.file.class, write.file.is_link)?;
@@ -439,9 +348,6 @@ impl Source {
     }
 
     fn text<'a>(&'a self, write: &'a Write) -> &'a [u8] {
-        self.read
-            .as_deref()
-            .or(write.text.as_deref())
-            .unwrap_or_default()
+        self.read.as_deref().or(write.text.as_deref()).unwrap_or_default()
     }
 }

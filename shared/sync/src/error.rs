@@ -53,9 +53,7 @@ pub enum SyncError {
         reason: String,
     },
     /// The generation asked for is not there.
-    #[error(
-        "there is no generation {generation}, or not any more: `atlas log` lists those that are there"
-    )]
+    #[error("there is no generation {generation}, or not any more: `atlas log` lists those that are there")]
     NoGeneration {
         /// The generation.
         generation: u64,

@@ -57,24 +57,12 @@ pub async fn export(
 ) -> Result<Exported, SyncError> {
     let snapshot = match options.generation {
         None => mirror.head().await?,
-        Some(generation) => mirror
-            .at(generation)
-            .await?
-            .ok_or(SyncError::NoGeneration { generation })?,
+        Some(generation) => mirror.at(generation).await?.ok_or(SyncError::NoGeneration { generation })?,
     };
     let target = Arc::new(Target::open(&options.to, options.force)?);
     progress.begin(Phase::Write, None);
-    let exported = Exported {
-        generation: snapshot.generation(),
-        ..Exported::default()
-    };
-    let mut export = Export {
-        mirror,
-        snapshot,
-        target,
-        progress,
-        exported,
-    };
+    let exported = Exported { generation: snapshot.generation(), ..Exported::default() };
+    let mut export = Export { mirror, snapshot, target, progress, exported };
     for segment in 0..export.snapshot.segments().len() {
         export.segment(segment).await?;
     }
@@ -97,9 +85,7 @@ impl Export<'_> {
         };
         let table = entry.layout.text_blocks()?;
         for (part, documents) in entry.layout.record_pages()? {
-            let loaded = snapshot
-                .load(&[(segment, part), (segment, table.clone())])
-                .await?;
+            let loaded = snapshot.load(&[(segment, part), (segment, table.clone())]).await?;
             let [page, table] = loaded.as_slice() else {
                 continue;
             };
@@ -127,11 +113,7 @@ impl Export<'_> {
         Ok(())
     }
 
-    async fn texts(
-        &mut self,
-        segment: usize,
-        batch: Vec<(Vec<PartRef>, Record)>,
-    ) -> Result<(), SyncError> {
+    async fn texts(&mut self, segment: usize, batch: Vec<(Vec<PartRef>, Record)>) -> Result<(), SyncError> {
         let snapshot = self.snapshot.clone();
         let Some(entry) = snapshot.segments().get(segment) else {
             return Ok(());
@@ -187,13 +169,8 @@ impl Export<'_> {
     }
 
     async fn stream(&self, record: &Record) -> Result<(), Failure> {
-        let key = record
-            .blob
-            .as_deref()
-            .and_then(|name| name.parse::<BlobKey>().ok());
-        let key = key
-            .filter(|key| key.sha256 == Hash::from_bytes(record.sha256))
-            .ok_or(Reason::Damaged)?;
+        let key = record.blob.as_deref().and_then(|name| name.parse::<BlobKey>().ok());
+        let key = key.filter(|key| key.sha256 == Hash::from_bytes(record.sha256)).ok_or(Reason::Damaged)?;
         let mut pieces = self.mirror.get_blob(&key).await?;
         let path = disk_path(record)?;
         let target = self.target.clone();
@@ -212,10 +189,7 @@ impl Export<'_> {
                 self.exported.files += 1;
                 self.exported.bytes += record.bytes;
             }
-            Err(reason) => self.exported.skipped.push(Skipped {
-                path: record.path,
-                reason,
-            }),
+            Err(reason) => self.exported.skipped.push(Skipped { path: record.path, reason }),
         }
     }
 }
@@ -224,19 +198,13 @@ fn write_text(target: &Target, record: &Record, text: &[u8]) -> Result<(), Reaso
     if Sha256::digest(text).as_slice() != record.sha256 {
         return Err(Reason::Damaged);
     }
-    target
-        .begin(&disk_path(record)?)?
-        .append(text)?
-        .finish(record.modified_ms)
+    target.begin(&disk_path(record)?)?.append(text)?.finish(record.modified_ms)
 }
 
 /// Where a document's file is: at its path, as the folder spelt it if that is another spelling of it.
 fn disk_path(record: &Record) -> Result<String, Reason> {
     let path = VaultPath::parse(&record.path)?;
-    let on_disk = record
-        .path_on_disk
-        .as_ref()
-        .filter(|on_disk| VaultPath::parse(on_disk).as_ref() == Ok(&path));
+    let on_disk = record.path_on_disk.as_ref().filter(|on_disk| VaultPath::parse(on_disk).as_ref() == Ok(&path));
     Ok(on_disk.unwrap_or(&record.path).clone())
 }
 

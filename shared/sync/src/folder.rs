@@ -66,10 +66,7 @@ impl Folder {
     /// # Errors
     /// [`SyncError::RootMissing`] when it is not there, is not a folder, or may not be read.
     pub fn open(path: &Path) -> Result<Self, SyncError> {
-        let missing = |error| SyncError::RootMissing {
-            root: path.to_owned(),
-            error,
-        };
+        let missing = |error| SyncError::RootMissing { root: path.to_owned(), error };
         let path = path.canonicalize().map_err(missing)?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(missing)?;
         Ok(Self { dir, path })
@@ -107,12 +104,7 @@ impl Folder {
     }
 
     /// [`None`] when the file changed meanwhile.
-    fn read_once(
-        &self,
-        path: &str,
-        class: Class,
-        is_link: bool,
-    ) -> Result<Option<Content>, Reason> {
+    fn read_once(&self, path: &str, class: Class, is_link: bool) -> Result<Option<Content>, Reason> {
         let mut file = self.open_file(path, is_link)?;
         let stamp = stamp_of(&file)?;
         let (sha256, text) = match kept_as(class, stamp.size)? {
@@ -127,10 +119,7 @@ impl Folder {
                 let mut text = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
                 // One byte more than it should have shows that it grew.
                 let limit = stamp.size.saturating_add(1);
-                (&mut file)
-                    .take(limit)
-                    .read_to_end(&mut text)
-                    .map_err(Reason::unreadable)?;
+                (&mut file).take(limit).read_to_end(&mut text).map_err(Reason::unreadable)?;
                 if text.len() as u64 != stamp.size {
                     return Ok(None);
                 }
@@ -142,33 +131,19 @@ impl Folder {
         }
         let (kind, text) = match text {
             None => (Kind::Attachment, None),
-            Some(text) if class == Class::MaybeText && memchr::memchr(0, &text).is_some() => {
-                (Kind::Attachment, None)
-            }
+            Some(text) if class == Class::MaybeText && memchr::memchr(0, &text).is_some() => (Kind::Attachment, None),
             Some(text) => (kept_as(class, stamp.size)?, Some(text)),
         };
-        Ok(Some(Content {
-            stamp,
-            sha256,
-            kind,
-            text,
-        }))
+        Ok(Some(Content { stamp, sha256, kind, text }))
     }
 
     /// Opens a file to be read. A symbolic link is followed only where one is expected, and never out of the folder.
     pub(crate) fn open_file(&self, path: &str, is_link: bool) -> Result<File, Reason> {
-        let follow = if is_link {
-            FollowSymlinks::Yes
-        } else {
-            FollowSymlinks::No
-        };
+        let follow = if is_link { FollowSymlinks::Yes } else { FollowSymlinks::No };
         let mut options = OpenOptions::new();
         // Without waiting: a pipe that took the file's place would wait for a writer.
         options.read(true).follow(follow).nonblock(true);
-        let file = self
-            .dir
-            .open_with(path, &options)
-            .map_err(Reason::unreadable)?;
+        let file = self.dir.open_with(path, &options).map_err(Reason::unreadable)?;
         Ok(file.into_std())
     }
 }
@@ -190,17 +165,12 @@ fn stamp_of(file: &File) -> Result<Stamp, Reason> {
     if !metadata.is_file() {
         return Err(Reason::NotAFile);
     }
-    Ok(Stamp {
-        size: metadata.size(),
-        mtime_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-    })
+    Ok(Stamp { size: metadata.size(), mtime_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()) })
 }
 
 /// A file's time as nanoseconds since 1970; what is centuries off is as far off as can be.
 pub(crate) const fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
-    seconds
-        .saturating_mul(1_000_000_000)
-        .saturating_add(nanoseconds)
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 
 /// SHA-256 and length of what is left to read.

@@ -112,22 +112,12 @@ impl Losses<'_> {
         }
         let too_many = |lost: u64, of: u64, when| {
             let root = root.to_owned();
-            let danger = Danger::MassDeletion {
-                root,
-                lost,
-                of,
-                when,
-            };
-            if lost > FEW && lost.saturating_mul(SHARE) > of {
-                Err(danger)
-            } else {
-                Ok(())
-            }
+            let danger = Danger::MassDeletion { root, lost, of, when };
+            if lost > FEW && lost.saturating_mul(SHARE) > of { Err(danger) } else { Ok(()) }
         };
         too_many(notes, of, "at once")?;
-        let (lost, most) = self.recent().fold((notes, of), |(lost, most), loss| {
-            (lost.saturating_add(loss.notes), most.max(loss.of))
-        });
+        let (lost, most) =
+            self.recent().fold((notes, of), |(lost, most), loss| (lost.saturating_add(loss.notes), most.max(loss.of)));
         too_many(lost, most, "within a day")
     }
 
@@ -140,10 +130,7 @@ impl Losses<'_> {
     /// Earlier losses within a day; of a clock that was set back, also those to come.
     fn recent(&self) -> impl Iterator<Item = Loss> {
         let now = self.now.time_ms;
-        self.before
-            .iter()
-            .copied()
-            .filter(move |loss| now.saturating_sub(loss.time_ms) < DAY_MS)
+        self.before.iter().copied().filter(move |loss| now.saturating_sub(loss.time_ms) < DAY_MS)
     }
 }
 
@@ -178,12 +165,7 @@ pub fn compare(seen: &Seen, head: Option<&Seen>) -> Result<Ancestry, String> {
     if head.lineage != seen.lineage {
         return Err("its lineage is another: it was begun anew".to_owned());
     }
-    let older = || {
-        Err(format!(
-            "generation {} was seen, but {} is its newest",
-            seen.generation, head.generation
-        ))
-    };
+    let older = || Err(format!("generation {} was seen, but {} is its newest", seen.generation, head.generation));
     match head.generation.cmp(&seen.generation) {
         std::cmp::Ordering::Less => older(),
         std::cmp::Ordering::Equal if head.manifest == seen.manifest => Ok(Ancestry::Same),
@@ -200,18 +182,12 @@ pub fn check_ancestor(seen: &Seen, found: Option<Hash>) -> Result<(), String> {
     match found {
         Some(found) if found.as_bytes() == &seen.manifest => Ok(()),
         Some(_) => Err(other_history(seen)),
-        None => Err(format!(
-            "generation {}, which was seen last, is not there any more",
-            seen.generation
-        )),
+        None => Err(format!("generation {}, which was seen last, is not there any more", seen.generation)),
     }
 }
 
 fn other_history(seen: &Seen) -> String {
-    format!(
-        "its generation {} is another than the one that was seen",
-        seen.generation
-    )
+    format!("its generation {} is another than the one that was seen", seen.generation)
 }
 
 /// Stops when the folder's file system was mounted at `was` and now is the one mounted at `now`, above it.
@@ -222,11 +198,7 @@ fn other_history(seen: &Seen) -> String {
 /// [`Danger::NotMounted`].
 pub fn check_mount(was: &Path, now: &Path, root: &Path, state: &Path) -> Result<(), Danger> {
     if now != was && was.starts_with(now) {
-        return Err(Danger::NotMounted {
-            root: root.to_owned(),
-            was: was.to_owned(),
-            state: state.to_owned(),
-        });
+        return Err(Danger::NotMounted { root: root.to_owned(), was: was.to_owned(), state: state.to_owned() });
     }
     Ok(())
 }
@@ -268,10 +240,7 @@ mod tests {
         assert!(passes(&morning, lost(NOON, 5, 85)));
         assert!(passes(&morning, lost(NOON + DAY_MS, 6, 85)));
         let later = [lost(NOON + 1000, 15, 100)];
-        assert!(
-            !passes(&later, lost(NOON, 6, 85)),
-            "a clock that was set back forgets nothing"
-        );
+        assert!(!passes(&later, lost(NOON, 6, 85)), "a clock that was set back forgets nothing");
     }
 
     #[test]
@@ -282,22 +251,12 @@ mod tests {
     #[test]
     fn only_the_losses_of_a_day_are_remembered() {
         let before = [lost(0, 1, 9), lost(DAY_MS, 1, 8)];
-        let losses = Losses {
-            before: &before,
-            now: lost(DAY_MS + 1, 2, 7),
-        };
-        assert_eq!(
-            losses.remembered(),
-            [lost(DAY_MS, 1, 8), lost(DAY_MS + 1, 2, 7)]
-        );
+        let losses = Losses { before: &before, now: lost(DAY_MS + 1, 2, 7) };
+        assert_eq!(losses.remembered(), [lost(DAY_MS, 1, 8), lost(DAY_MS + 1, 2, 7)]);
     }
 
     fn seen(lineage: &str, generation: u64, manifest: u8) -> Seen {
-        Seen {
-            lineage: lineage.to_owned(),
-            generation,
-            manifest: [manifest; 32],
-        }
+        Seen { lineage: lineage.to_owned(), generation, manifest: [manifest; 32] }
     }
 
     #[test]
@@ -311,12 +270,7 @@ mod tests {
     #[test]
     fn a_mirror_that_was_replaced_or_set_back_is_another() {
         let last = seen("a", 5, 1);
-        for head in [
-            None,
-            Some(seen("b", 9, 2)),
-            Some(seen("a", 4, 2)),
-            Some(seen("a", 5, 2)),
-        ] {
+        for head in [None, Some(seen("b", 9, 2)), Some(seen("a", 4, 2)), Some(seen("a", 5, 2))] {
             assert!(compare(&last, head.as_ref()).is_err(), "{head:?}");
         }
         assert!(check_ancestor(&last, Some(Hash::from_bytes([2; 32]))).is_err());
@@ -326,12 +280,7 @@ mod tests {
     #[test]
     fn a_folder_whose_file_system_is_gone_is_noticed() {
         let check = |was: &str, now: &str| {
-            check_mount(
-                Path::new(was),
-                Path::new(now),
-                Path::new("/mnt/v/notes"),
-                Path::new("/s"),
-            )
+            check_mount(Path::new(was), Path::new(now), Path::new("/mnt/v/notes"), Path::new("/s"))
         };
         assert!(check("/mnt/v", "/").is_err());
         assert!(check("/mnt/v/notes", "/mnt/v").is_err());

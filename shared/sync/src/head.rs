@@ -40,11 +40,7 @@ pub async fn all(snapshot: &Snapshot) -> Result<HeadDocuments, SyncError> {
     let mut wants = Vec::new();
     for (segment, entry) in snapshot.segments().iter().enumerate() {
         for (part, documents) in entry.layout.record_pages()? {
-            wants.push(Want {
-                segment,
-                part,
-                first: documents.start,
-            });
+            wants.push(Want { segment, part, first: documents.start });
         }
     }
     let mut found = HeadDocuments::new();
@@ -63,23 +59,13 @@ pub async fn at(snapshot: &Snapshot, paths: &[&str]) -> Result<HeadDocuments, Sy
     for (segment, entry) in snapshot.segments().iter().enumerate() {
         let layout = &entry.layout;
         let start = paths.partition_point(|path| **path < *layout.first);
-        let inside = paths
-            .iter()
-            .skip(start)
-            .take_while(|path| layout.may_hold(path));
+        let inside = paths.iter().skip(start).take_while(|path| layout.may_hold(path));
         for path in inside {
             let Some((part, first)) = layout.record_page(path)? else {
                 continue;
             };
-            if wants
-                .last()
-                .is_none_or(|last| last.segment != segment || last.part != part)
-            {
-                wants.push(Want {
-                    segment,
-                    part,
-                    first,
-                });
+            if wants.last().is_none_or(|last| last.segment != segment || last.part != part) {
+                wants.push(Want { segment, part, first });
             }
         }
     }
@@ -104,10 +90,7 @@ async fn load(
     asked: impl Fn(&str) -> bool,
     found: &mut HeadDocuments,
 ) -> Result<(), SyncError> {
-    let parts: Vec<(usize, PartRef)> = wants
-        .iter()
-        .map(|want| (want.segment, want.part.clone()))
-        .collect();
+    let parts: Vec<(usize, PartRef)> = wants.iter().map(|want| (want.segment, want.part.clone())).collect();
     for (want, part) in wants.iter().zip(snapshot.load(&parts).await?) {
         let page = part.record_page()?;
         let Some(entry) = snapshot.segments().get(want.segment) else {
@@ -127,32 +110,8 @@ async fn load(
     Ok(())
 }
 
-fn document_of(
-    record: Record,
-    segment: SegmentId,
-    listed: u64,
-    document: u32,
-) -> (String, HeadDocument) {
-    let Record {
-        path,
-        sha256,
-        kind,
-        bytes,
-        generation,
-        blob,
-        ..
-    } = record;
+fn document_of(record: Record, segment: SegmentId, listed: u64, document: u32) -> (String, HeadDocument) {
+    let Record { path, sha256, kind, bytes, generation, blob, .. } = record;
     let generation = if generation == 0 { listed } else { generation };
-    (
-        path,
-        HeadDocument {
-            segment,
-            document,
-            sha256,
-            kind,
-            bytes,
-            generation,
-            blob,
-        },
-    )
+    (path, HeadDocument { segment, document, sha256, kind, bytes, generation, blob })
 }

@@ -57,24 +57,12 @@ pub fn compare(scan: Scan, entries: Vec<Entry>, checksum: bool) -> Vec<Item> {
             (None, Some(_)) => Ordering::Greater,
             (Some(file), Some(entry)) => file.path.as_str().cmp(&entry.path),
         };
-        let file = if order == Ordering::Greater {
-            None
-        } else {
-            files.next()
-        };
-        let entry = if order == Ordering::Less {
-            None
-        } else {
-            entries.next()
-        };
+        let file = if order == Ordering::Greater { None } else { files.next() };
+        let entry = if order == Ordering::Less { None } else { entries.next() };
         let found = match (file, &entry) {
-            (Some(file), Some(entry)) if !checksum && entry.matches(file.stamp) => {
-                Found::Same(file)
-            }
+            (Some(file), Some(entry)) if !checksum && entry.matches(file.stamp) => Found::Same(file),
             (Some(file), _) => Found::Touched(file),
-            (None, Some(entry))
-                if unknown.holds(&entry.path) || rules::class_of(&entry.path).is_none() =>
-            {
+            (None, Some(entry)) if unknown.holds(&entry.path) || rules::class_of(&entry.path).is_none() => {
                 Found::Unknown
             }
             (None, _) => Found::Nothing,

@@ -55,11 +55,7 @@ pub struct PushOptions {
 ///
 /// # Errors
 /// [`SyncError`]. Nothing is committed then, unless it says that this is not known; the next sync completes either.
-pub async fn push(
-    mirror: &Mirror,
-    options: &PushOptions,
-    progress: Arc<dyn Progress>,
-) -> Result<Summary, SyncError> {
+pub async fn push(mirror: &Mirror, options: &PushOptions, progress: Arc<dyn Progress>) -> Result<Summary, SyncError> {
     let mirror = mirror.metered();
     let session = Session::open(&options.root, &options.state, &mirror)?;
     progress.begin(Phase::Scan, None);
@@ -74,33 +70,18 @@ pub async fn push(
         bytes: scan.files.iter().map(|file| file.stamp.size).sum(),
         ..Summary::default()
     };
-    let entries = session
-        .before
-        .as_ref()
-        .map_or_else(Vec::new, |before| before.entries.clone());
-    if scan.files.is_empty()
-        && summary.skipped.is_empty()
-        && entries.len() > 1
-        && !options.allow_mass_delete
-    {
-        return Err(Danger::Emptied {
-            root: session.folder.path().to_owned(),
-            of: entries.len() as u64,
-        }
-        .into());
+    let entries = session.before.as_ref().map_or_else(Vec::new, |before| before.entries.clone());
+    if scan.files.is_empty() && summary.skipped.is_empty() && entries.len() > 1 && !options.allow_mass_delete {
+        return Err(Danger::Emptied { root: session.folder.path().to_owned(), of: entries.len() as u64 }.into());
     }
     // What the mirror has is known without asking when it is what the last sync left.
-    let settled =
-        ancestry == Ancestry::Same && session.before.as_ref().is_some_and(|before| before.settled);
+    let settled = ancestry == Ancestry::Same && session.before.as_ref().is_some_and(|before| before.settled);
     let documents = match &head {
         Some(_) if settled => None,
         Some(head) => Some(head::all(head).await?),
         None => Some(HeadDocuments::new()),
     };
-    let sides = Sides {
-        items: plan::compare(scan, entries, options.checksum),
-        documents,
-    };
+    let sides = Sides { items: plan::compare(scan, entries, options.checksum), documents };
     let decided = {
         let (folder, progress) = (session.folder.clone(), progress.clone());
         blocking(move || Ok(sides.decide(&folder, &*progress))).await?
@@ -114,19 +95,9 @@ pub async fn push(
     let (changes, after, alone) = if options.dry_run {
         (decided.changes(), head, false)
     } else {
-        commit(
-            &mirror,
-            &session.folder,
-            options,
-            &progress,
-            &mut decided,
-            head,
-            &mut summary.skipped,
-        )
-        .await?
+        commit(&mirror, &session.folder, options, &progress, &mut decided, head, &mut summary.skipped).await?
     };
-    (summary.added, summary.changed, summary.removed) =
-        (changes.added, changes.changed, changes.removed);
+    (summary.added, summary.changed, summary.removed) = (changes.added, changes.changed, changes.removed);
     if let Some(after) = &after {
         let totals = after.manifest().totals;
         (summary.generation, summary.notes, summary.attachments) =
@@ -151,15 +122,9 @@ async fn check_losses(
         return Ok((decided, Vec::new()));
     }
     let time_ms = options.began.as_millisecond();
-    let before = session
-        .before
-        .as_ref()
-        .map_or(&[][..], |before| &before.losses);
+    let before = session.before.as_ref().map_or(&[][..], |before| &before.losses);
     let root = session.folder.path();
-    let mut losses = Losses {
-        before,
-        now: decided.loss(time_ms),
-    };
+    let mut losses = Losses { before, now: decided.loss(time_ms) };
     if losses.check(root).is_err() {
         // A note that has only moved is not lost, but to know that takes reading what is new.
         let (folder, progress) = (session.folder.clone(), progress.clone());
@@ -185,21 +150,13 @@ async fn commit(
         return Ok((Changes::default(), head, true));
     }
     let reusable = reusable(decided, head.as_deref()).await?;
-    let unread =
-        attachments::upload(mirror, folder, &mut decided.writes, &reusable, progress).await?;
+    let unread = attachments::upload(mirror, folder, &mut decided.writes, &reusable, progress).await?;
     let writes = Arc::new(std::mem::take(&mut decided.writes));
     let skip = |index: usize, reason| {
-        let path = writes
-            .get(index)
-            .map_or("", |write| write.file.disk_path())
-            .to_owned();
+        let path = writes.get(index).map_or("", |write| write.file.disk_path()).to_owned();
         Skipped { path, reason }
     };
-    skipped.extend(
-        unread
-            .into_iter()
-            .map(|(index, reason)| skip(index, reason)),
-    );
+    skipped.extend(unread.into_iter().map(|(index, reason)| skip(index, reason)));
     let change = Change {
         folder: folder.clone(),
         writes: writes.clone(),
@@ -228,16 +185,9 @@ async fn commit(
             Err(reason) => skipped.push(skip(index, reason.clone())),
         }
     }
-    decided.removed = attempt
-        .iter()
-        .flat_map(|attempt| &attempt.removed)
-        .copied()
-        .collect();
+    decided.removed = attempt.iter().flat_map(|attempt| &attempt.removed).copied().collect();
     let large = writes.iter().filter(|write| write.is_large_note());
-    skipped.extend(large.map(|write| Skipped {
-        path: write.file.disk_path().to_owned(),
-        reason: Reason::LargeNote,
-    }));
+    skipped.extend(large.map(|write| Skipped { path: write.file.disk_path().to_owned(), reason: Reason::LargeNote }));
     let extended = head.map_or(0, |head| head.generation());
     Ok(match committed {
         Committed::New(after) => {
@@ -255,11 +205,7 @@ async fn commit(
 
 /// The mirror's attachments that have the content of one that is to be written: it has moved, or is a copy.
 async fn reusable(decided: &Decided, head: Option<&Snapshot>) -> Result<Reusable, SyncError> {
-    let wanted: HashSet<[u8; 32]> = decided
-        .writes
-        .iter()
-        .filter_map(|write| write.attachment())
-        .collect();
+    let wanted: HashSet<[u8; 32]> = decided.writes.iter().filter_map(|write| write.attachment()).collect();
     let Some(head) = head.filter(|_| !wanted.is_empty()) else {
         return Ok(Reusable::new());
     };
@@ -271,17 +217,11 @@ async fn reusable(decided: &Decided, head: Option<&Snapshot>) -> Result<Reusable
             &fetched
         }
     };
-    let attachments = documents
-        .iter()
-        .flat_map(|(path, documents)| documents.iter().map(move |document| (path, document)));
-    let same = attachments.filter(|(_, document)| {
-        document.kind == Kind::Attachment && wanted.contains(&document.sha256)
-    });
-    Ok(same
-        .filter_map(|(path, document)| {
-            Some((document.sha256, (path.clone(), document.blob.clone()?)))
-        })
-        .collect())
+    let attachments =
+        documents.iter().flat_map(|(path, documents)| documents.iter().map(move |document| (path, document)));
+    let same =
+        attachments.filter(|(_, document)| document.kind == Kind::Attachment && wanted.contains(&document.sha256));
+    Ok(same.filter_map(|(path, document)| Some((document.sha256, (path.clone(), document.blob.clone()?)))).collect())
 }
 
 /// Leaves to the next sync what this one came to.
@@ -294,10 +234,7 @@ fn remember(
     alone: bool,
     losses: Vec<Loss>,
 ) -> Result<(), SyncError> {
-    let trusted = options
-        .began
-        .as_nanosecond()
-        .saturating_sub(RACY.as_nanos().cast_signed());
+    let trusted = options.began.as_nanosecond().saturating_sub(RACY.as_nanos().cast_signed());
     let state = State {
         root: session.folder.path().to_string_lossy().into_owned(),
         vault: mirror.vault().to_string(),
@@ -307,11 +244,7 @@ fn remember(
         losses,
         entries: decided.entries(i64::try_from(trusted).unwrap_or(i64::MAX)),
     };
-    if session.before.as_ref() == Some(&state) {
-        Ok(())
-    } else {
-        session.states.save(&state)
-    }
+    if session.before.as_ref() == Some(&state) { Ok(()) } else { session.states.save(&state) }
 }
 
 /// Runs what waits for files or computes for long on a thread of its own.

@@ -6,8 +6,10 @@ use std::thread;
 
 /// Threads that work ahead.
 const THREADS: usize = 4;
-/// Results that each may have ready.
-const AHEAD: usize = 16;
+/// Jobs that a thread runs before it hands over their results: waking someone costs as much as a small job.
+const BATCH: usize = 16;
+/// Batches that each thread may have ready.
+const AHEAD: usize = 1;
 
 /// Runs `run` on `jobs` and hands the results to `take` in the order of the jobs. Jobs that are not `small` are run
 /// only when their turn comes, so that few results are in memory at once.
@@ -17,27 +19,28 @@ pub(crate) fn in_order<J: Sync, R: Send, E>(
     run: impl Fn(&J) -> R + Sync,
     mut take: impl FnMut(&J, R) -> Result<(), E>,
 ) -> Result<(), E> {
-    let threads = THREADS.min(jobs.len());
+    let batches: Vec<&[J]> = jobs.chunks(BATCH).collect();
+    let threads = THREADS.min(batches.len());
     let (small, run) = (&small, &run);
     thread::scope(|scope| {
         let work = |first: usize| {
             let (sender, receiver) = sync_channel(AHEAD);
-            let mine = jobs.iter().skip(first).step_by(threads);
+            let mut mine = batches.iter().skip(first).step_by(threads);
             let work = move || {
-                mine.map(|job| small(job).then(|| run(job)))
-                    .try_for_each(|result| sender.send(result))
-                    .unwrap_or_default();
+                let ready = |job: &J| small(job).then(|| run(job));
+                // An error says that nobody waits for the results any more.
+                let _ = mine.try_for_each(|batch| sender.send(batch.iter().map(ready).collect()));
             };
             // Without a thread the jobs are run when their turn comes.
-            thread::Builder::new()
-                .spawn_scoped(scope, work)
-                .ok()
-                .map(|_| receiver)
+            thread::Builder::new().spawn_scoped(scope, work).ok().map(|_| receiver)
         };
-        let queues: Vec<Option<Receiver<Option<R>>>> = (0..threads).map(work).collect();
-        for (job, queue) in jobs.iter().zip(queues.iter().cycle()) {
-            let ready = queue.as_ref().and_then(|queue| queue.recv().ok().flatten());
-            take(job, ready.unwrap_or_else(|| run(job)))?;
+        let queues: Vec<Option<Receiver<Vec<Option<R>>>>> = (0..threads).map(work).collect();
+        for (batch, queue) in batches.iter().zip(queues.iter().cycle()) {
+            let ready = queue.as_ref().and_then(|queue| queue.recv().ok()).unwrap_or_default();
+            let ready = ready.into_iter().chain(std::iter::repeat_with(|| None));
+            for (job, ready) in batch.iter().zip(ready) {
+                take(job, ready.unwrap_or_else(|| run(job)))?;
+            }
         }
         Ok(())
     })
@@ -52,7 +55,7 @@ mod tests {
         let jobs: Vec<u64> = (0..500).collect();
         let mut taken = Vec::new();
         let run = |job: &u64| {
-            if job % 7 == 0 {
+            if job.is_multiple_of(7) {
                 thread::sleep(std::time::Duration::from_micros(200));
             }
             job * 2
@@ -67,10 +70,7 @@ mod tests {
             },
         )
         .unwrap();
-        assert_eq!(
-            taken,
-            jobs.iter().map(|job| (*job, job * 2)).collect::<Vec<_>>()
-        );
+        assert_eq!(taken, jobs.iter().map(|job| (*job, job * 2)).collect::<Vec<_>>());
     }
 
     #[test]
@@ -91,9 +91,6 @@ mod tests {
 
     #[test]
     fn no_jobs_are_no_work() {
-        assert_eq!(
-            in_order(&[] as &[u64], |_| true, |job| *job, |_, job| Err(job)),
-            Ok(())
-        );
+        assert_eq!(in_order(&[] as &[u64], |_| true, |job| *job, |_, job| Err(job)), Ok(()));
     }
 }

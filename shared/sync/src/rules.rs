@@ -147,13 +147,8 @@ pub fn class_of_name(name: &str) -> Option<Class> {
         return Some(Class::Note);
     }
     let extension = extension.to_ascii_lowercase();
-    let is_text =
-        !stem.starts_with('.') && TEXT_EXTENSIONS.binary_search(&extension.as_str()).is_ok();
-    Some(if is_text {
-        Class::MaybeText
-    } else {
-        Class::Attachment
-    })
+    let is_text = !stem.starts_with('.') && TEXT_EXTENSIONS.binary_search(&extension.as_str()).is_ok();
+    Some(if is_text { Class::MaybeText } else { Class::Attachment })
 }
 
 #[cfg(test)]
@@ -208,10 +203,6 @@ mod tests {
     #[test]
     fn the_lists_are_in_the_order_that_looking_up_needs() {
         assert!(TEXT_EXTENSIONS.is_sorted());
-        assert!(
-            CONFIG_FILES
-                .iter()
-                .all(|path| path.starts_with(CONFIG_FOLDER))
-        );
+        assert!(CONFIG_FILES.iter().all(|path| path.starts_with(CONFIG_FOLDER)));
     }
 }

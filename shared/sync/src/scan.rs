@@ -34,9 +34,7 @@ pub struct File {
 impl File {
     /// Its path as the folder spells it.
     pub fn disk_path(&self) -> &str {
-        self.on_disk
-            .as_deref()
-            .unwrap_or_else(|| self.path.as_str())
+        self.on_disk.as_deref().unwrap_or_else(|| self.path.as_str())
     }
 }
 
@@ -62,11 +60,7 @@ pub struct Unknown {
 impl Unknown {
     /// Whether nothing follows from the absence of `path`.
     pub fn holds(&self, path: &str) -> bool {
-        self.paths.contains(path)
-            || self
-                .folders
-                .iter()
-                .any(|folder| path.starts_with(folder.as_str()))
+        self.paths.contains(path) || self.folders.iter().any(|folder| path.starts_with(folder.as_str()))
     }
 
     /// Adds a path, as the folder spells it, of a file or of a folder.
@@ -84,15 +78,8 @@ impl Unknown {
 /// # Errors
 /// [`SyncError::RootMissing`] when the folder itself cannot be listed to its end.
 pub fn scan(folder: &Folder, progress: &dyn Progress) -> Result<Scan, SyncError> {
-    let mut walk = Walk {
-        folder,
-        scan: Scan::default(),
-        below: Vec::new(),
-    };
-    let root = |error| SyncError::RootMissing {
-        root: folder.path().to_owned(),
-        error,
-    };
+    let mut walk = Walk { folder, scan: Scan::default(), below: Vec::new() };
+    let root = |error| SyncError::RootMissing { root: folder.path().to_owned(), error };
     walk.list("").map_err(root)?;
     walk.config();
     let mut seen = walk.scan.files.len();
@@ -117,11 +104,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Takes up what is in the folder at `path`, which is empty for the root. What was found before an error stays.
     fn list(&mut self, path: &str) -> io::Result<()> {
-        let entries = if path.is_empty() {
-            self.folder.dir.entries()?
-        } else {
-            self.folder.dir.read_dir(path)?
-        };
+        let entries = if path.is_empty() { self.folder.dir.entries()? } else { self.folder.dir.read_dir(path)? };
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name();
@@ -129,11 +112,7 @@ impl Walk<'_> {
                 self.not_unicode(path, &name);
                 continue;
             };
-            let on_disk = if path.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{path}/{name}")
-            };
+            let on_disk = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
             if let Err(reason) = self.take(&entry, name, &on_disk) {
                 self.skip(on_disk, reason);
             }
@@ -160,38 +139,18 @@ impl Walk<'_> {
             let metadata = self.follow(on_disk)?;
             return self.add(on_disk, class, &metadata, true);
         }
-        self.add(
-            on_disk,
-            class,
-            &entry.metadata().map_err(Reason::unreadable)?,
-            false,
-        )
+        self.add(on_disk, class, &entry.metadata().map_err(Reason::unreadable)?, false)
     }
 
-    fn add(
-        &mut self,
-        on_disk: &str,
-        class: Class,
-        metadata: &Metadata,
-        is_link: bool,
-    ) -> Result<(), Reason> {
+    fn add(&mut self, on_disk: &str, class: Class, metadata: &Metadata, is_link: bool) -> Result<(), Reason> {
         if !metadata.is_file() {
             return Err(Reason::NotAFile);
         }
         let path = VaultPath::parse(on_disk)?;
         let on_disk = (path.as_str() != on_disk).then(|| on_disk.into());
         let mtime_ns = nanoseconds(metadata.mtime(), metadata.mtime_nsec());
-        let stamp = Stamp {
-            size: metadata.size(),
-            mtime_ns,
-        };
-        self.scan.files.push(File {
-            path,
-            on_disk,
-            class,
-            stamp,
-            is_link,
-        });
+        let stamp = Stamp { size: metadata.size(), mtime_ns };
+        self.scan.files.push(File { path, on_disk, class, stamp, is_link });
         Ok(())
     }
 
@@ -203,14 +162,8 @@ impl Walk<'_> {
             return Err(Reason::LinkToFolder);
         }
         let target = self.folder.dir.canonicalize(path).map_err(outside)?;
-        let belongs = target
-            .to_str()
-            .is_some_and(|target| rules::class_of(target).is_some());
-        if belongs {
-            Ok(metadata)
-        } else {
-            Err(Reason::LinkOutside)
-        }
+        let belongs = target.to_str().is_some_and(|target| rules::class_of(target).is_some());
+        if belongs { Ok(metadata) } else { Err(Reason::LinkOutside) }
     }
 
     /// Takes up the configuration files that operations read: the one thing in a folder that hides itself.
@@ -220,20 +173,12 @@ impl Walk<'_> {
             Ok(_) => return,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => {
-                return self.skip(
-                    CONFIG_FOLDER.to_owned(),
-                    Reason::Unlistable(error.to_string()),
-                );
+                return self.skip(CONFIG_FOLDER.to_owned(), Reason::Unlistable(error.to_string()));
             }
         }
         for path in CONFIG_FILES {
             let found = match self.folder.dir.symlink_metadata(path) {
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                    ) =>
-                {
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                     continue;
                 }
                 Err(error) => Err(Reason::unreadable(error)),
@@ -253,15 +198,8 @@ impl Walk<'_> {
     fn not_unicode(&mut self, folder: &str, name: &OsStr) {
         let name = name.to_string_lossy();
         if rules::class_of_name(&name).is_some() {
-            let path = if folder.is_empty() {
-                name.into_owned()
-            } else {
-                format!("{folder}/{name}")
-            };
-            self.scan.skipped.push(Skipped {
-                path,
-                reason: Reason::NotUnicode,
-            });
+            let path = if folder.is_empty() { name.into_owned() } else { format!("{folder}/{name}") };
+            self.scan.skipped.push(Skipped { path, reason: Reason::NotUnicode });
         }
     }
 }
@@ -278,10 +216,7 @@ impl Scan {
             }
             for file in same {
                 self.unknown.add(file.disk_path());
-                self.skipped.push(Skipped {
-                    path: file.disk_path().to_owned(),
-                    reason: Reason::SameName,
-                });
+                self.skipped.push(Skipped { path: file.disk_path().to_owned(), reason: Reason::SameName });
             }
         }
         self.skipped.sort_by(|a, b| a.path.cmp(&b.path));

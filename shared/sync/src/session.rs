@@ -31,57 +31,28 @@ impl Session {
     pub(crate) fn open(root: &Path, state: &Path, mirror: &Mirror) -> Result<Self, SyncError> {
         let folder = Folder::open(root)?;
         if is_inside(&folder, state) {
-            return Err(SyncError::StateInside {
-                root: folder.path().to_owned(),
-            });
+            return Err(SyncError::StateInside { root: folder.path().to_owned() });
         }
         let states = StateFolder::lock(state)?;
         let before = states.load()?;
-        let missing = |error| SyncError::RootMissing {
-            root: root.to_owned(),
-            error,
-        };
+        let missing = |error| SyncError::RootMissing { root: root.to_owned(), error };
         let mount_point = folder.mount_point().map_err(missing)?;
         if let Some(before) = &before {
-            if before.root != folder.path().to_string_lossy()
-                || before.vault != mirror.vault().as_str()
-            {
+            if before.root != folder.path().to_string_lossy() || before.vault != mirror.vault().as_str() {
                 let (root, vault) = (before.root.clone().into(), before.vault.clone());
-                return Err(Danger::OtherState {
-                    state: states.path().to_owned(),
-                    root,
-                    vault,
-                }
-                .into());
+                return Err(Danger::OtherState { state: states.path().to_owned(), root, vault }.into());
             }
-            guard::check_mount(
-                Path::new(&before.mount_point),
-                &mount_point,
-                folder.path(),
-                states.path(),
-            )?;
+            guard::check_mount(Path::new(&before.mount_point), &mount_point, folder.path(), states.path())?;
         }
-        Ok(Self {
-            folder: Arc::new(folder),
-            states,
-            before,
-            mount_point,
-        })
+        Ok(Self { folder: Arc::new(folder), states, before, mount_point })
     }
 
     /// Checks that the mirror's newest generation descends from the one that the last sync saw.
-    pub(crate) async fn check_ancestry(
-        &self,
-        mirror: &Mirror,
-        head: Option<&Snapshot>,
-    ) -> Result<Ancestry, SyncError> {
+    pub(crate) async fn check_ancestry(&self, mirror: &Mirror, head: Option<&Snapshot>) -> Result<Ancestry, SyncError> {
         let Some(before) = &self.before else {
             return Ok(Ancestry::Later);
         };
-        let other = |reason| Danger::OtherMirror {
-            reason,
-            state: self.states.path().to_owned(),
-        };
+        let other = |reason| Danger::OtherMirror { reason, state: self.states.path().to_owned() };
         let ancestry = guard::compare(&before.seen, head.map(seen).as_ref()).map_err(other)?;
         if let (Ancestry::Later, Some(head)) = (ancestry, head) {
             let found = ancestor(mirror, head, before.seen.generation).await?;
@@ -110,28 +81,14 @@ pub(crate) async fn newest(mirror: &Mirror) -> Result<Option<Arc<Snapshot>>, Syn
 }
 
 /// The ancestor of `head` that has the number `generation`.
-async fn ancestor(
-    mirror: &Mirror,
-    head: &Snapshot,
-    generation: u64,
-) -> Result<Option<Arc<Snapshot>>, SyncError> {
+async fn ancestor(mirror: &Mirror, head: &Snapshot, generation: u64) -> Result<Option<Arc<Snapshot>>, SyncError> {
     let distance = head.generation().saturating_sub(generation);
     if distance > MAX_WALK {
         return Ok(mirror.at(generation).await?);
     }
-    let chain = mirror
-        .history(
-            head.generation(),
-            usize::try_from(distance).unwrap_or(0) + 1,
-        )
-        .await?;
-    let is_chain = chain
-        .first()
-        .is_some_and(|first| first.hash() == head.hash());
-    Ok(chain
-        .into_iter()
-        .next_back()
-        .filter(|last| is_chain && last.generation() == generation))
+    let chain = mirror.history(head.generation(), usize::try_from(distance).unwrap_or(0) + 1).await?;
+    let is_chain = chain.first().is_some_and(|first| first.hash() == head.hash());
+    Ok(chain.into_iter().next_back().filter(|last| is_chain && last.generation() == generation))
 }
 
 /// Whether `path`, which need not be there, is where the vault's files are.
@@ -139,10 +96,7 @@ pub fn is_inside(folder: &Folder, path: &Path) -> bool {
     let Ok(path) = std::path::absolute(path) else {
         return false;
     };
-    let Some((existing, real)) = path
-        .ancestors()
-        .find_map(|path| Some((path, fs::canonicalize(path).ok()?)))
-    else {
+    let Some((existing, real)) = path.ancestors().find_map(|path| Some((path, fs::canonicalize(path).ok()?))) else {
         return false;
     };
     let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
@@ -150,7 +104,5 @@ pub fn is_inside(folder: &Folder, path: &Path) -> bool {
     let Ok(relative) = real.strip_prefix(folder.path()) else {
         return false;
     };
-    relative
-        .to_str()
-        .is_none_or(|relative| rules::class_of(relative).is_some())
+    relative.to_str().is_none_or(|relative| rules::class_of(relative).is_some())
 }

@@ -82,12 +82,7 @@ impl Sides {
         let heads: Vec<Version> = self.items.iter().map(|item| self.head(item)).collect();
         let mut contents = read_touched(folder, &self.items, &heads, progress);
         let only_head = self.only_head();
-        let mut decided = Decided {
-            documents: self.documents,
-            only_head,
-            waiting: only_head,
-            ..Decided::default()
-        };
+        let mut decided = Decided { documents: self.documents, only_head, waiting: only_head, ..Decided::default() };
         for (index, (item, head)) in self.items.into_iter().zip(heads).enumerate() {
             decided.add(item, head, contents.remove(&index));
         }
@@ -97,10 +92,7 @@ impl Sides {
     /// What the mirror has at an item's path.
     fn head(&self, item: &Item) -> Version {
         match &self.documents {
-            Some(documents) => documents
-                .get(item.path())?
-                .first()
-                .map(|document| document.sha256),
+            Some(documents) => documents.get(item.path())?.first().map(|document| document.sha256),
             None => item.ancestor(),
         }
     }
@@ -111,9 +103,7 @@ impl Sides {
             return 0;
         };
         let known: HashSet<&str> = self.items.iter().map(Item::path).collect();
-        let only = documents
-            .keys()
-            .filter(|path| !known.contains(path.as_str()) && rules::class_of(path).is_some());
+        let only = documents.keys().filter(|path| !known.contains(path.as_str()) && rules::class_of(path).is_some());
         only.count() as u64
     }
 }
@@ -135,10 +125,7 @@ impl Decided {
             (Found::Nothing, _) => match decide(ancestor, None, head) {
                 Action::Keep => Fate::Gone,
                 Action::Push => {
-                    self.removes.push(Remove {
-                        path: path.clone(),
-                        ancestor,
-                    });
+                    self.removes.push(Remove { path: path.clone(), ancestor });
                     Fate::Remove(self.removes.len() - 1)
                 }
                 Action::Pull | Action::Conflict => {
@@ -147,23 +134,13 @@ impl Decided {
                 }
             },
             (Found::Touched(file), None) => self.write(Write::new(file, ancestor)),
-            (Found::Touched(file), Some(Ok(content))) => {
-                self.add_read(file, ancestor, head, content)
-            }
+            (Found::Touched(file), Some(Ok(content))) => self.add_read(file, ancestor, head, content),
             (Found::Touched(file), Some(Err(reason))) => {
-                self.skipped.push(Skipped {
-                    path: file.disk_path().to_owned(),
-                    reason,
-                });
+                self.skipped.push(Skipped { path: file.disk_path().to_owned(), reason });
                 Fate::Leave
             }
         };
-        self.cases.push(Case {
-            path,
-            entry: item.entry,
-            head,
-            fate,
-        });
+        self.cases.push(Case { path, entry: item.entry, head, fate });
     }
 
     fn add_read(&mut self, file: File, ancestor: Version, head: Version, content: Content) -> Fate {
@@ -196,18 +173,9 @@ impl Decided {
 
     /// Reads what is to be written and was not read yet, so that it is known what has only moved.
     pub(crate) fn read_new(mut self, folder: &Folder, progress: &dyn Progress) -> Self {
-        let unread = self
-            .writes
-            .iter()
-            .enumerate()
-            .filter(|(_, write)| write.known.is_none());
-        let jobs: Vec<(usize, File)> = unread
-            .map(|(index, write)| (index, write.file.clone()))
-            .collect();
-        progress.begin(
-            Phase::Read,
-            Some(jobs.iter().map(|(_, file)| file.stamp.size).sum()),
-        );
+        let unread = self.writes.iter().enumerate().filter(|(_, write)| write.known.is_none());
+        let jobs: Vec<(usize, File)> = unread.map(|(index, write)| (index, write.file.clone())).collect();
+        progress.begin(Phase::Read, Some(jobs.iter().map(|(_, file)| file.stamp.size).sum()));
         read(folder, &jobs, progress, |(index, _), content| {
             // What cannot be read now is tried again, and reported, when it is written.
             if let (Ok(content), Some(write)) = (content, self.writes.get_mut(*index)) {
@@ -220,15 +188,9 @@ impl Decided {
     /// The notes that vanished, or became empty, and are nowhere else.
     pub(crate) fn loss(&self, time_ms: i64) -> Loss {
         let written = self.writes.iter().filter_map(|write| write.known);
-        let elsewhere: HashSet<[u8; 32]> = written
-            .filter(|known| known.stamp.size > 0)
-            .map(|known| known.sha256)
-            .collect();
-        let mut loss = Loss {
-            time_ms,
-            notes: 0,
-            of: 0,
-        };
+        let elsewhere: HashSet<[u8; 32]> =
+            written.filter(|known| known.stamp.size > 0).map(|known| known.sha256).collect();
+        let mut loss = Loss { time_ms, notes: 0, of: 0 };
         for case in &self.cases {
             let Some(entry) = case.entry.as_ref().filter(|entry| entry.kind == Kind::Note) else {
                 continue;
@@ -249,24 +211,10 @@ impl Decided {
 
     /// What a commit would change.
     pub(crate) fn changes(&self) -> Changes {
-        let heads = self
-            .cases
-            .iter()
-            .filter(|case| matches!(case.fate, Fate::Write(_)))
-            .map(|case| case.head);
+        let heads = self.cases.iter().filter(|case| matches!(case.fate, Fate::Write(_))).map(|case| case.head);
         let (mut added, mut changed) = (0, 0);
-        heads.for_each(|head| {
-            *if head.is_none() {
-                &mut added
-            } else {
-                &mut changed
-            } += 1
-        });
-        Changes {
-            added,
-            changed,
-            removed: self.removes.len() as u64,
-        }
+        heads.for_each(|head| *if head.is_none() { &mut added } else { &mut changed } += 1);
+        Changes { added, changed, removed: self.removes.len() as u64 }
     }
 
     /// The contents that are equal on both sides now, or were last; times from `trusted_ns` on are not trusted.
@@ -282,19 +230,9 @@ impl Decided {
                     None => return case.entry.clone(),
                 },
             };
-            let Known {
-                stamp,
-                sha256,
-                kind,
-            } = known;
+            let Known { stamp, sha256, kind } = known;
             let mtime_ns = (stamp.mtime_ns < trusted_ns).then_some(stamp.mtime_ns);
-            Some(Entry {
-                path: case.path.clone(),
-                sha256,
-                kind,
-                size: stamp.size,
-                mtime_ns,
-            })
+            Some(Entry { path: case.path.clone(), sha256, kind, size: stamp.size, mtime_ns })
         };
         self.cases.iter().filter_map(entry).collect()
     }
@@ -302,8 +240,7 @@ impl Decided {
     /// Where the last sync left attachments with one of the contents `wanted`, in order.
     pub(crate) fn paths_of(&self, wanted: &HashSet<[u8; 32]>) -> Vec<&str> {
         let entries = self.cases.iter().filter_map(|case| case.entry.as_ref());
-        let same = entries
-            .filter(|entry| entry.kind == Kind::Attachment && wanted.contains(&entry.sha256));
+        let same = entries.filter(|entry| entry.kind == Kind::Attachment && wanted.contains(&entry.sha256));
         same.map(|entry| entry.path.as_str()).collect()
     }
 
@@ -336,10 +273,7 @@ fn read_touched(
             jobs.push((index, file.clone()));
         }
     }
-    progress.begin(
-        Phase::Read,
-        Some(jobs.iter().map(|(_, file)| file.stamp.size).sum()),
-    );
+    progress.begin(Phase::Read, Some(jobs.iter().map(|(_, file)| file.stamp.size).sum()));
     let mut contents = BTreeMap::new();
     read(folder, &jobs, progress, |(index, _), content| {
         contents.insert(*index, content);
@@ -360,8 +294,7 @@ fn read(
     mut take: impl FnMut(&(usize, File), Result<Content, Reason>),
 ) {
     let mut budget = TEXT_BUDGET;
-    let is_small =
-        |(_, file): &(usize, File)| file.stamp.size <= SMALL || file.class == Class::Attachment;
+    let is_small = |(_, file): &(usize, File)| file.stamp.size <= SMALL || file.class == Class::Attachment;
     let run = |(_, file): &(usize, File)| folder.read(file.disk_path(), file.class, file.is_link);
     let Ok(()) = readahead::in_order(jobs, is_small, run, |job, mut content| {
         progress.advance(job.1.stamp.size);

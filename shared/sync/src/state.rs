@@ -81,12 +81,7 @@ impl State {
         let mut bytes = vec![0; HEADER_BYTES];
         bincode::encode_into_std_write(self, &mut bytes, codec()).map_err(io::Error::other)?;
         let body = bytes.get(HEADER_BYTES..).unwrap_or_default();
-        let header = [
-            &MAGIC[..],
-            &VERSION.to_le_bytes(),
-            &crc32fast::hash(body).to_le_bytes(),
-        ]
-        .concat();
+        let header = [&MAGIC[..], &VERSION.to_le_bytes(), &crc32fast::hash(body).to_le_bytes()].concat();
         if let Some(start) = bytes.get_mut(..HEADER_BYTES) {
             start.copy_from_slice(&header);
         }
@@ -98,9 +93,7 @@ impl State {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (version, rest) = rest.split_first_chunk()?;
         let (checksum, body) = rest.split_first_chunk()?;
-        if u32::from_le_bytes(*version) != VERSION
-            || u32::from_le_bytes(*checksum) != crc32fast::hash(body)
-        {
+        if u32::from_le_bytes(*version) != VERSION || u32::from_le_bytes(*checksum) != crc32fast::hash(body) {
             return None;
         }
         let (state, read): (Self, usize) = bincode::decode_from_slice(body, codec()).ok()?;
@@ -121,26 +114,12 @@ impl StateFolder {
     /// # Errors
     /// [`SyncError::Locked`] when another sync has it; [`SyncError::State`].
     pub fn lock(path: &Path) -> Result<Self, SyncError> {
-        let failed = |action| {
-            move |error| SyncError::State {
-                path: path.to_owned(),
-                action,
-                error,
-            }
-        };
+        let failed = |action| move |error| SyncError::State { path: path.to_owned(), action, error };
         fs::create_dir_all(path).map_err(failed("kept"))?;
         let lock = path.join("lock");
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&lock)
-            .map_err(failed("locked"))?;
+        let file = File::options().create(true).truncate(false).write(true).open(&lock).map_err(failed("locked"))?;
         match file.try_lock() {
-            Ok(()) => Ok(Self {
-                path: path.to_owned(),
-                _lock: file,
-            }),
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: file }),
             Err(TryLockError::WouldBlock) => Err(SyncError::Locked { lock }),
             Err(TryLockError::Error(error)) => Err(failed("locked")(error)),
         }
@@ -161,11 +140,7 @@ impl StateFolder {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
-                return Err(SyncError::State {
-                    path,
-                    action: "read",
-                    error,
-                });
+                return Err(SyncError::State { path, action: "read", error });
             }
         };
         let state = State::decode(&bytes);
@@ -180,11 +155,7 @@ impl StateFolder {
     /// # Errors
     /// [`SyncError::State`].
     pub fn save(&self, state: &State) -> Result<(), SyncError> {
-        let failed = |error| SyncError::State {
-            path: self.file(),
-            action: "written",
-            error,
-        };
+        let failed = |error| SyncError::State { path: self.file(), action: "written", error };
         let bytes = state.encode().map_err(failed)?;
         self.replace(&bytes).map_err(failed)
     }

@@ -39,25 +39,16 @@ pub(crate) struct Unfinished {
 impl Target {
     /// Opens the folder at `path`, and makes it if need be. Unless `force` is set it must be empty.
     pub(crate) fn open(path: &Path, force: bool) -> Result<Self, SyncError> {
-        let failed = |reason: String| SyncError::Target {
-            to: path.to_owned(),
-            reason,
-        };
+        let failed = |reason: String| SyncError::Target { to: path.to_owned(), reason };
         let io = |error: io::Error| failed(error.to_string());
         fs::create_dir_all(path).map_err(io)?;
         if !force && fs::read_dir(path).map_err(io)?.next().is_some() {
             return Err(failed(
-                "it is not empty: name another folder, or write over what is there with --force"
-                    .to_owned(),
+                "it is not empty: name another folder, or write over what is there with --force".to_owned(),
             ));
         }
         let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(io)?;
-        Ok(Self {
-            dir: Arc::new(dir),
-            replace: force,
-            folders: Mutex::default(),
-            begun: AtomicU64::new(0),
-        })
+        Ok(Self { dir: Arc::new(dir), replace: force, folders: Mutex::default(), begun: AtomicU64::new(0) })
     }
 
     /// Begins the file at `path`, and makes its folders.
@@ -75,34 +66,21 @@ impl Target {
             Ok(_) if self.replace => {}
             Ok(_) => return Err(Reason::Unwritable("another file has its name".to_owned())),
         }
-        let name = format!(
-            "{TEMPORARY_PREFIX}{}.tmp",
-            self.begun.fetch_add(1, Ordering::Relaxed)
-        );
+        let name = format!("{TEMPORARY_PREFIX}{}.tmp", self.begun.fetch_add(1, Ordering::Relaxed));
         let temporary = folder.map_or_else(|| name.clone(), |folder| format!("{folder}/{name}"));
         if self.replace {
             // Left by an export that was killed.
             let _ = self.dir.remove_file(&temporary);
         }
-        let file = self
-            .dir
-            .open_with(&temporary, OpenOptions::new().write(true).create_new(true));
+        let file = self.dir.open_with(&temporary, OpenOptions::new().write(true).create_new(true));
         let file = file.map_err(|error| unwritable(&error))?.into_std();
-        Ok(Unfinished {
-            dir: self.dir.clone(),
-            file,
-            path: path.to_owned(),
-            temporary,
-        })
+        Ok(Unfinished { dir: self.dir.clone(), file, path: path.to_owned(), temporary })
     }
 
     /// Makes a folder and those above it; refuses symbolic links on the way.
     fn make(&self, folder: &str) -> Result<(), Reason> {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
-        let ends = folder
-            .match_indices('/')
-            .map(|(end, _)| end)
-            .chain([folder.len()]);
+        let ends = folder.match_indices('/').map(|(end, _)| end).chain([folder.len()]);
         for part in ends.filter_map(|end| folder.get(..end)) {
             if folders.contains(part) {
                 continue;
@@ -110,14 +88,9 @@ impl Target {
             match self.dir.symlink_metadata(part) {
                 Ok(found) if found.is_dir() => {}
                 Ok(_) => {
-                    return Err(Reason::Unwritable(format!(
-                        "{part} is there and is not a folder"
-                    )));
+                    return Err(Reason::Unwritable(format!("{part} is there and is not a folder")));
                 }
-                Err(_) => self
-                    .dir
-                    .create_dir(part)
-                    .map_err(|error| unwritable(&error))?,
+                Err(_) => self.dir.create_dir(part).map_err(|error| unwritable(&error))?,
             }
             folders.insert(part.to_owned());
         }

@@ -1,1 +1,191 @@
+//! A host with a vault and a store, and the same questions put to both sides.
 
+mod conflicts;
+mod crashes;
+mod exports;
+mod folders;
+mod guards;
+mod publishing;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
+use atlas_testkit::VaultBuilder;
+use jiff::Timestamp;
+use object_store::ObjectStore;
+use object_store::memory::InMemory;
+use tempfile::TempDir;
+
+use crate::{ExportOptions, Exported, Phase, Progress, PushOptions, Summary, SyncError, export, push};
+
+/// Files by path, as the folder spells it.
+type Files = BTreeMap<String, Vec<u8>>;
+
+struct Host {
+    vault: VaultBuilder,
+    /// Holds the sync state and what is exported.
+    places: TempDir,
+    objects: Arc<dyn ObjectStore>,
+}
+
+impl Host {
+    fn new(vault: VaultBuilder) -> Self {
+        Self::with_store(vault, Arc::new(InMemory::new()))
+    }
+
+    fn with_store(vault: VaultBuilder, objects: Arc<dyn ObjectStore>) -> Self {
+        Self { vault, places: tempfile::tempdir().unwrap(), objects }
+    }
+
+    /// A host whose vault is published.
+    async fn published(vault: VaultBuilder) -> Self {
+        let host = Self::new(vault);
+        host.sync().await.unwrap();
+        host
+    }
+
+    fn state(&self) -> PathBuf {
+        self.places.path().join("state")
+    }
+
+    /// As another process would open it.
+    fn mirror(&self) -> Mirror {
+        let store = Store::new(self.objects.clone(), "", StoreOptions::default()).unwrap();
+        Mirror::open(store, "main".parse().unwrap(), Arc::new(PartCache::new(1 << 20)), Options::default()).unwrap()
+    }
+
+    /// Begun so late that all times of files can be trusted.
+    fn options(&self) -> PushOptions {
+        PushOptions {
+            root: self.vault.root().to_owned(),
+            state: self.state(),
+            author: "tests".to_owned(),
+            message: None,
+            began: Timestamp::now() + Duration::from_secs(3600),
+            checksum: false,
+            dry_run: false,
+            allow_mass_delete: false,
+        }
+    }
+
+    async fn sync(&self) -> Result<Summary, SyncError> {
+        self.sync_as(|_| {}).await
+    }
+
+    async fn sync_as(&self, set: impl FnOnce(&mut PushOptions)) -> Result<Summary, SyncError> {
+        let mut options = self.options();
+        set(&mut options);
+        push(&self.mirror(), &options, Arc::new(())).await
+    }
+
+    /// A sync during which something happens.
+    async fn sync_while(&self, progress: Arc<dyn Progress>) -> Result<Summary, SyncError> {
+        push(&self.mirror(), &self.options(), progress).await
+    }
+
+    /// Why a sync stops.
+    async fn refusal(&self) -> String {
+        self.sync().await.expect_err("the sync to stop").to_string()
+    }
+
+    async fn export(&self, generation: Option<u64>, to: &Path) -> Exported {
+        let options = ExportOptions { to: to.to_owned(), generation, force: false };
+        export(&self.mirror(), &options, Arc::new(())).await.unwrap()
+    }
+
+    /// What the mirror has.
+    async fn mirrored(&self) -> Files {
+        self.mirrored_at(None).await
+    }
+
+    async fn mirrored_at(&self, generation: Option<u64>) -> Files {
+        let to = tempfile::tempdir().unwrap();
+        let exported = self.export(generation, to.path()).await;
+        assert_eq!(exported.skipped, []);
+        files(to.path())
+    }
+
+    /// What the mirror has at a path.
+    async fn text(&self, path: &str) -> Option<String> {
+        self.mirrored().await.remove(path).map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+}
+
+/// Does something when a phase of the work begins, or has come some way.
+struct When<F> {
+    phase: Phase,
+    /// Of the calls during the phase, the one to act on; its beginning is 0.
+    call: usize,
+    calls: Mutex<Option<usize>>,
+    act: F,
+}
+
+/// Does `act` when `phase` begins.
+fn at<F: Fn() + Send + Sync + 'static>(phase: Phase, act: F) -> Arc<dyn Progress> {
+    after(phase, 0, act)
+}
+
+/// Does `act` when `phase` has come on for the `call`th time.
+fn after<F: Fn() + Send + Sync + 'static>(phase: Phase, call: usize, act: F) -> Arc<dyn Progress> {
+    Arc::new(When { phase, call, calls: Mutex::new(None), act })
+}
+
+impl<F: Fn() + Send + Sync> When<F> {
+    fn count(&self, calls: &mut Option<usize>) {
+        if let Some(calls) = calls {
+            if *calls == self.call {
+                (self.act)();
+            }
+            *calls += 1;
+        }
+    }
+}
+
+impl<F: Fn() + Send + Sync> Progress for When<F> {
+    fn begin(&self, phase: Phase, _: Option<u64>) {
+        let mut calls = self.calls.lock().unwrap();
+        *calls = (phase == self.phase).then_some(0);
+        self.count(&mut calls);
+    }
+
+    fn advance(&self, _: u64) {
+        self.count(&mut self.calls.lock().unwrap());
+    }
+}
+
+/// What was done, as (added, changed, removed).
+fn done(summary: &Summary) -> (u64, u64, u64) {
+    (summary.added, summary.changed, summary.removed)
+}
+
+/// The paths that were skipped, with why.
+fn skipped(summary: &Summary) -> Vec<String> {
+    summary.skipped.iter().map(ToString::to_string).collect()
+}
+
+/// All files below a folder.
+fn files(root: &Path) -> Files {
+    let mut files = Files::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                files.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// A vault of `count` notes, each with its own text.
+fn many(count: usize) -> VaultBuilder {
+    (0..count)
+        .fold(VaultBuilder::new(), |vault, number| vault.note(&format!("{number:03}.md"), &format!("note {number}\n")))
+}

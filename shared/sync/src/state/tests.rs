@@ -3,60 +3,23 @@ use proptest::prelude::*;
 use super::*;
 
 fn any_entry() -> impl Strategy<Value = Entry> {
-    let kind = prop_oneof![
-        Just(Kind::Note),
-        Just(Kind::Text),
-        Just(Kind::Attachment),
-        Just(Kind::Config)
-    ];
-    (
-        "\\PC{1,20}",
-        any::<[u8; 32]>(),
-        kind,
-        any::<u64>(),
-        any::<Option<i64>>(),
-    )
-        .prop_map(|(path, sha256, kind, size, mtime_ns)| Entry {
-            path,
-            sha256,
-            kind,
-            size,
-            mtime_ns,
-        })
+    let kind = prop_oneof![Just(Kind::Note), Just(Kind::Text), Just(Kind::Attachment), Just(Kind::Config)];
+    ("\\PC{1,20}", any::<[u8; 32]>(), kind, any::<u64>(), any::<Option<i64>>())
+        .prop_map(|(path, sha256, kind, size, mtime_ns)| Entry { path, sha256, kind, size, mtime_ns })
 }
 
 fn any_state() -> impl Strategy<Value = State> {
     let losses = prop::collection::vec((any::<i64>(), any::<u64>(), any::<u64>()), 0..3);
     let entries = prop::collection::vec(any_entry(), 0..20);
-    (
-        any::<bool>(),
-        any::<u64>(),
-        any::<[u8; 32]>(),
-        losses,
-        entries,
-    )
-        .prop_map(|(settled, generation, manifest, losses, mut entries)| {
+    (any::<bool>(), any::<u64>(), any::<[u8; 32]>(), losses, entries).prop_map(
+        |(settled, generation, manifest, losses, mut entries)| {
             entries.sort_by(|a, b| a.path.cmp(&b.path));
             entries.dedup_by(|a, b| a.path == b.path);
-            let losses = losses
-                .into_iter()
-                .map(|(time_ms, notes, of)| Loss { time_ms, notes, of })
-                .collect();
-            let seen = Seen {
-                lineage: "l".to_owned(),
-                generation,
-                manifest,
-            };
-            State {
-                root: "/v".into(),
-                vault: "main".into(),
-                mount_point: "/".into(),
-                seen,
-                settled,
-                losses,
-                entries,
-            }
-        })
+            let losses = losses.into_iter().map(|(time_ms, notes, of)| Loss { time_ms, notes, of }).collect();
+            let seen = Seen { lineage: "l".to_owned(), generation, manifest };
+            State { root: "/v".into(), vault: "main".into(), mount_point: "/".into(), seen, settled, losses, entries }
+        },
+    )
 }
 
 proptest! {
@@ -80,11 +43,7 @@ fn a_state_is_saved_and_loaded() {
     let dir = tempfile::tempdir().unwrap();
     let folder = StateFolder::lock(&dir.path().join("deep/state")).unwrap();
     assert_eq!(folder.load().unwrap(), None);
-    let seen = Seen {
-        lineage: "l".to_owned(),
-        generation: 7,
-        manifest: [1; 32],
-    };
+    let seen = Seen { lineage: "l".to_owned(), generation: 7, manifest: [1; 32] };
     let mut state = State {
         root: "/v".into(),
         vault: "main".into(),
@@ -104,10 +63,7 @@ fn a_state_is_saved_and_loaded() {
 fn a_folder_is_locked_by_one_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let first = StateFolder::lock(dir.path()).unwrap();
-    assert!(matches!(
-        StateFolder::lock(dir.path()),
-        Err(SyncError::Locked { .. })
-    ));
+    assert!(matches!(StateFolder::lock(dir.path()), Err(SyncError::Locked { .. })));
     drop(first);
     assert!(StateFolder::lock(dir.path()).is_ok());
 }
@@ -116,10 +72,6 @@ fn a_folder_is_locked_by_one_at_a_time() {
 fn a_damaged_file_is_no_state() {
     let dir = tempfile::tempdir().unwrap();
     let folder = StateFolder::lock(dir.path()).unwrap();
-    fs::write(
-        dir.path().join("state"),
-        b"ATLASYNC and then nothing of use",
-    )
-    .unwrap();
+    fs::write(dir.path().join("state"), b"ATLASYNC and then nothing of use").unwrap();
     assert_eq!(folder.load().unwrap(), None);
 }

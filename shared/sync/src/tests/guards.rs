@@ -1,0 +1,141 @@
+//! Signs of danger stop a sync before it changes anything.
+
+use std::fs;
+use std::sync::Arc;
+
+use atlas_testkit::VaultBuilder;
+use object_store::ObjectStoreExt as _;
+use object_store::memory::InMemory;
+
+use super::{Host, done, many};
+use crate::state::StateFolder;
+
+async fn is_untouched(host: &Host, files: usize) -> bool {
+    host.mirror().head().await.unwrap().generation() == 1 && host.mirrored().await.len() == files
+}
+
+#[tokio::test]
+async fn a_missing_root_stops() {
+    let host = Host::published(many(3)).await;
+    let error = host.sync_as(|options| options.root.push("nowhere")).await.unwrap_err().to_string();
+    assert!(error.contains("nowhere") && error.contains("mounted"), "{error}");
+    let error = host.sync_as(|options| options.root.push("000.md")).await.unwrap_err().to_string();
+    assert!(error.contains("000.md"), "{error}");
+    assert!(is_untouched(&host, 3).await);
+}
+
+#[tokio::test]
+async fn a_mass_deletion_stops_unless_it_is_meant() {
+    let host = Host::published(many(50)).await;
+    (0..11).for_each(|number| host.vault.remove(&format!("{number:03}.md")));
+    let error = host.refusal().await;
+    assert!(error.contains("11 of 50 notes") && error.contains("--allow-mass-delete"), "{error}");
+    assert!(is_untouched(&host, 50).await);
+    let summary = host.sync_as(|options| options.allow_mass_delete = true).await.unwrap();
+    assert_eq!(done(&summary), (0, 0, 11));
+}
+
+#[tokio::test]
+async fn notes_that_became_empty_count_as_vanished() {
+    let host = Host::published(many(50)).await;
+    (0..6).for_each(|number| host.vault.remove(&format!("{number:03}.md")));
+    (6..12).for_each(|number| host.vault.write(&format!("{number:03}.md"), b""));
+    assert!(host.refusal().await.contains("12 of 50 notes"));
+    assert!(is_untouched(&host, 50).await);
+}
+
+#[tokio::test]
+async fn small_deletions_add_up_within_a_day() {
+    let host = Host::published(many(50)).await;
+    (0..8).for_each(|number| host.vault.remove(&format!("{number:03}.md")));
+    assert_eq!(done(&host.sync().await.unwrap()), (0, 0, 8));
+    (8..13).for_each(|number| host.vault.remove(&format!("{number:03}.md")));
+    assert!(host.refusal().await.contains("13 of 50 notes"));
+    let began = host.options().began + std::time::Duration::from_secs(24 * 3600);
+    let tomorrow = host.sync_as(|options| options.began = began).await.unwrap();
+    assert_eq!(done(&tomorrow), (0, 0, 5));
+}
+
+#[tokio::test]
+async fn notes_that_only_moved_are_not_lost() {
+    let host = Host::published(many(50)).await;
+    fs::create_dir(host.vault.path("archive")).unwrap();
+    for number in 0..40 {
+        let name = format!("{number:03}.md");
+        fs::rename(host.vault.path(&name), host.vault.path("archive").join(&name)).unwrap();
+    }
+    assert_eq!(done(&host.sync().await.unwrap()), (40, 0, 40));
+}
+
+#[tokio::test]
+async fn an_emptied_root_stops_however_small_it_was() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
+    host.vault.remove("a.md");
+    host.vault.remove("b.md");
+    let error = host.refusal().await;
+    assert!(error.contains("is empty") && error.contains("--allow-mass-delete"), "{error}");
+    assert!(is_untouched(&host, 2).await);
+    assert_eq!(done(&host.sync_as(|options| options.allow_mass_delete = true).await.unwrap()), (0, 0, 2));
+}
+
+#[tokio::test]
+async fn a_root_that_is_not_mounted_any_more_stops() {
+    let host = Host::published(many(3)).await;
+    let states = StateFolder::lock(&host.state()).unwrap();
+    let mut state = states.load().unwrap().unwrap();
+    state.mount_point = host.vault.root().canonicalize().unwrap().to_str().unwrap().to_owned();
+    states.save(&state).unwrap();
+    drop(states);
+    let error = host.refusal().await;
+    assert!(error.contains("not mounted any more") && error.contains("delete the sync state"), "{error}");
+    assert!(is_untouched(&host, 3).await);
+}
+
+#[tokio::test]
+async fn a_mirror_begun_anew_stops() {
+    let mut host = Host::published(many(3)).await;
+    let other = Host::published(many(3)).await;
+    host.objects = other.objects.clone();
+    let error = host.refusal().await;
+    assert!(error.contains("its lineage is another") && error.contains("delete the sync state"), "{error}");
+    host.objects = Arc::new(InMemory::new());
+    assert!(host.refusal().await.contains("does not have this vault any more"));
+}
+
+#[tokio::test]
+async fn a_mirror_set_back_to_an_older_generation_stops() {
+    let host = Host::published(many(3)).await;
+    host.vault.write("000.md", b"second");
+    host.sync().await.unwrap();
+    let second = host.mirror().keys().manifest(2);
+    let latest = host.mirror().keys().latest();
+    host.objects.delete(&second).await.unwrap();
+    host.objects.delete(&latest).await.unwrap();
+    assert!(host.refusal().await.contains("generation 2 was seen, but 1 is its newest"));
+    // Somebody commits on the restored mirror: the numbers fit again, but the history is another.
+    for text in ["a", "b", "c"] {
+        let put = atlas_testkit::notes::Put::note("agent.md", text);
+        host.mirror().commit(&atlas_testkit::notes::by("agent"), &put).await.unwrap();
+        assert!(host.refusal().await.contains("generation 2 is another"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn one_sync_at_a_time() {
+    let host = Host::published(many(3)).await;
+    let _held = StateFolder::lock(&host.state()).unwrap();
+    let error = host.refusal().await;
+    assert!(error.contains("another sync"), "{error}");
+}
+
+#[tokio::test]
+async fn a_state_of_another_folder_or_inside_the_vault_stops() {
+    let host = Host::published(many(3)).await;
+    let other = many(3);
+    let error = host.sync_as(|options| options.root = other.root().to_owned()).await.unwrap_err().to_string();
+    assert!(error.contains("--state"), "{error}");
+    let inside = host.vault.path("state/below");
+    let error = host.sync_as(|options| options.state = inside.clone()).await.unwrap_err().to_string();
+    assert!(error.contains("inside the vault"), "{error}");
+    assert!(!inside.exists());
+}
