@@ -72,6 +72,10 @@ impl Site {
         Self { faults: FaultStore::new(place.store.clone()), place }
     }
 
+    fn store(&self) -> Store {
+        Store::new(self.faults.clone(), &self.place.prefix, StoreOptions::default()).unwrap()
+    }
+
     /// One more process that knows nothing yet.
     fn instance(&self) -> Mirror {
         self.instance_with(StoreOptions::default())

@@ -1,9 +1,8 @@
 //! A store that fails as it is told.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::pending;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,10 +10,14 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    ObjectStoreExt as _, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
 use crate::request::Op;
+use crate::rules::Rules;
+
+/// How long a hasty store takes between looking and writing.
+const HASTE: Duration = Duration::from_millis(100);
 
 /// How a request fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +43,10 @@ pub enum Fault {
     Missing,
     /// The answer is that it is not allowed.
     Refused,
+    /// A create writes over what is there: the store ignores the condition.
+    Careless,
+    /// A create looks whether something is there and writes a little later, whatever has come meanwhile.
+    Hasty,
     /// A listing leaves out this many of the greatest keys.
     Lag(usize),
 }
@@ -48,58 +55,37 @@ pub enum Fault {
 #[derive(Debug)]
 pub struct FaultStore {
     inner: Arc<dyn ObjectStore>,
-    rules: Mutex<Vec<Rule>>,
-}
-
-#[derive(Debug)]
-struct Rule {
-    op: Op,
-    key: String,
-    script: VecDeque<Option<Fault>>,
-    /// What follows the script.
-    after: Option<Fault>,
+    rules: Rules<Fault>,
 }
 
 impl FaultStore {
     /// A store that passes everything on to `inner` until it is told otherwise.
     pub fn new(inner: Arc<dyn ObjectStore>) -> Arc<Self> {
-        Arc::new(Self { inner, rules: Mutex::default() })
+        Arc::new(Self { inner, rules: Rules::default() })
     }
 
     /// The next request of kind `op` whose key holds `key` fails so.
     pub fn once(&self, op: Op, key: &str, fault: Fault) {
-        self.script(op, key, [Some(fault)]);
+        self.rules.script(op, key, [Some(fault)]);
     }
 
     /// All requests of kind `op` whose key holds `key` fail so.
     pub fn always(&self, op: Op, key: &str, fault: Fault) {
-        self.add(op, key, VecDeque::new(), Some(fault));
+        self.rules.always(op, key, fault);
     }
 
     /// The next requests of kind `op` whose key holds `key` do as `script` says, one after the other.
     pub fn script(&self, op: Op, key: &str, script: impl IntoIterator<Item = Option<Fault>>) {
-        self.add(op, key, script.into_iter().collect(), None);
+        self.rules.script(op, key, script);
     }
 
     /// Nothing fails any more.
     pub fn heal(&self) {
-        self.rules().clear();
-    }
-
-    fn add(&self, op: Op, key: &str, script: VecDeque<Option<Fault>>, after: Option<Fault>) {
-        self.rules().push(Rule { op, key: key.to_owned(), script, after });
-    }
-
-    fn rules(&self) -> std::sync::MutexGuard<'_, Vec<Rule>> {
-        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rules.clear();
     }
 
     fn fault(&self, op: Op, key: &Path) -> Option<Fault> {
-        let mut rules = self.rules();
-        let applies = |rule: &&mut Rule| rule.op == op && key.as_ref().contains(&rule.key);
-        let live = |rule: &&mut Rule| !rule.script.is_empty() || rule.after.is_some();
-        let rule = rules.iter_mut().filter(applies).find(live)?;
-        rule.script.pop_front().unwrap_or(rule.after)
+        self.rules.next(op, key.as_ref())
     }
 }
 
@@ -115,6 +101,10 @@ fn refused(key: &Path) -> Error {
     Error::PermissionDenied { path: key.to_string(), source: "403 Forbidden".into() }
 }
 
+fn exists(key: &Path) -> Error {
+    Error::AlreadyExists { path: key.to_string(), source: "412 Precondition Failed".into() }
+}
+
 /// Lets `request` fail. It is owned, so that it can go on when nobody waits for it any more.
 async fn failing<T: Send + 'static>(
     fault: Option<Fault>,
@@ -122,12 +112,12 @@ async fn failing<T: Send + 'static>(
     request: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
     match fault {
-        None | Some(Fault::Truncated | Fault::Lag(_)) => request.await,
+        None | Some(Fault::Truncated | Fault::Careless | Fault::Hasty | Fault::Lag(_)) => request.await,
         Some(Fault::Error) => Err(server_error()),
         Some(Fault::ErrorAfter) => request.await.and(Err(server_error())),
         Some(Fault::OwnSuccess) => {
             request.await?;
-            Err(Error::AlreadyExists { path: key.to_string(), source: "412 Precondition Failed".into() })
+            Err(exists(key))
         }
         Some(Fault::Silence) => pending().await,
         Some(Fault::SilenceAfter) => {
@@ -158,8 +148,17 @@ impl fmt::Display for FaultStore {
 
 #[async_trait]
 impl ObjectStore for FaultStore {
-    async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+    async fn put_opts(&self, location: &Path, payload: PutPayload, mut options: PutOptions) -> Result<PutResult> {
         let fault = self.fault(Op::of_put(&options), location);
+        if fault == Some(Fault::Hasty) {
+            if self.inner.head(location).await.is_ok() {
+                return Err(exists(location));
+            }
+            tokio::time::sleep(HASTE).await;
+        }
+        if matches!(fault, Some(Fault::Careless | Fault::Hasty)) {
+            options.mode = PutMode::Overwrite;
+        }
         let (inner, key) = (self.inner.clone(), location.clone());
         failing(fault, location, async move { inner.put_opts(&key, payload, options).await }).await
     }
@@ -241,7 +240,6 @@ async fn cut_short(found: GetResult) -> Result<GetResult> {
 mod tests {
     use super::*;
     use object_store::memory::InMemory;
-    use object_store::{ObjectStoreExt as _, PutMode};
 
     #[tokio::test(start_paused = true)]
     async fn a_script_is_played_once_and_then_all_is_well() {

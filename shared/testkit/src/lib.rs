@@ -15,6 +15,7 @@ pub mod faults;
 pub mod folder;
 pub mod notes;
 mod request;
+mod rules;
 pub mod time;
 
 pub use counting::CountingStore;

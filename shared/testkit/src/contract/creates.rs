@@ -1,14 +1,20 @@
 //! What a store must do for a mirror to be safe on it.
 
-use futures::future::join_all;
+use atlas_mirror::{MirrorError, probe_conditional_writes};
+use futures::{StreamExt as _, future::join_all};
 use object_store::path::Path;
 use object_store::{Error, ObjectStoreExt as _, PutMode};
 
-use super::Place;
+use super::{Place, Site};
+use crate::faults::Fault;
+use crate::request::Op;
 
 pub(super) async fn run(place: &impl Fn() -> Place) {
     a_second_create_is_refused_and_changes_nothing(place()).await;
     of_creators_at_once_one_wins(place()).await;
+    the_probe_finds_nothing_and_leaves_nothing(Site::new(place())).await;
+    a_store_that_loses_writes_is_found_out(Site::new(place())).await;
+    a_probe_that_cannot_tell_says_so(Site::new(place())).await;
 }
 
 fn key(place: &Place) -> Path {
@@ -35,4 +41,38 @@ async fn of_creators_at_once_one_wins(place: Place) {
     let winners: Vec<i32> = join_all(creators).await.into_iter().filter_map(Result::unwrap).collect();
     let [winner] = winners[..] else { panic!("{} creators of one key won", winners.len()) };
     assert_eq!(place.store.get(&key).await.unwrap().bytes().await.unwrap(), format!("{winner}"));
+}
+
+async fn the_probe_finds_nothing_and_leaves_nothing(site: Site) {
+    probe_conditional_writes(&site.store()).await.unwrap();
+    site.faults.once(Op::Create, "probes/", Fault::Error);
+    probe_conditional_writes(&site.store()).await.unwrap();
+    let prefix = Path::parse(&site.place.prefix).unwrap();
+    assert_eq!(site.place.store.list(Some(&prefix)).count().await, 0);
+}
+
+async fn a_store_that_loses_writes_is_found_out(site: Site) {
+    for (fault, says) in [(Fault::Careless, "can be created again"), (Fault::Hasty, "at once")] {
+        site.faults.always(Op::Create, "", fault);
+        let store = site.store().named("the shelf");
+        let Err(error) = probe_conditional_writes(&store).await else { panic!("{fault:?} was not found out") };
+        assert!(
+            matches!(&error, MirrorError::UnsafeStore { store, reason } if store == "the shelf" && reason.contains(says)),
+            "{error}"
+        );
+        assert!(!error.is_retryable());
+        site.faults.heal();
+    }
+}
+
+async fn a_probe_that_cannot_tell_says_so(site: Site) {
+    for fault in [Fault::Error, Fault::OwnSuccess] {
+        site.faults.always(Op::Create, "", fault);
+        let error = probe_conditional_writes(&site.store()).await.unwrap_err();
+        assert!(matches!(error, MirrorError::Unavailable { .. }), "{fault:?}: {error:?}");
+        site.faults.heal();
+    }
+    site.faults.always(Op::Create, "", Fault::Refused);
+    let error = probe_conditional_writes(&site.store()).await.unwrap_err();
+    assert!(matches!(error, MirrorError::StoreRefused { action: "write", .. }), "{error:?}");
 }
