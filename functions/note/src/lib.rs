@@ -5,7 +5,7 @@ mod representation;
 
 use atlas_ops::Error;
 use atlas_web::openapi::{Route, RouteParameter};
-use atlas_web::routes::{answer, call};
+use atlas_web::routes::call;
 use atlas_web::{App, Routes, request, response};
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
@@ -42,7 +42,7 @@ async fn list_or_read(State(app): State<App>, headers: HeaderMap, uri: Uri) -> R
         Ok(parameters) if parameters.contains_key("path") => read(&app, &headers, parameters).await,
         Ok(mut parameters) => {
             request::number(&mut parameters, "limit");
-            answer(call(&app, &headers, "list_notes", Value::Object(parameters)).await)
+            call(&app, &headers, "list_notes", Value::Object(parameters)).await.respond(response::ok)
         }
         Err(error) => response::error(&error),
     }
@@ -64,8 +64,6 @@ async fn read_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> R
 
 async fn read(app: &App, headers: &HeaderMap, mut arguments: serde_json::Map<String, Value>) -> Response {
     request::number(&mut arguments, "offset");
-    match call(app, headers, "read_note", Value::Object(arguments)).await {
-        Ok(answer) => representation::of(headers, &answer),
-        Err(error) => response::error(&error),
-    }
+    let called = call(app, headers, "read_note", Value::Object(arguments)).await;
+    called.respond(|answer| representation::of(headers, answer))
 }

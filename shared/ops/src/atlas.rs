@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use atlas_mirror::Mirror;
+pub use atlas_mirror::counters::Counts;
 
 use crate::error::Error;
 
@@ -44,6 +45,26 @@ impl Atlas {
     /// A deployment of `vaults`, of which the first is the default.
     pub fn new(vaults: impl IntoIterator<Item = Vault>, limits: Limits) -> Self {
         Self { vaults: vaults.into_iter().collect(), limits }
+    }
+
+    /// The same deployment, counting its requests to stores on its own.
+    #[must_use]
+    pub fn metered(&self) -> Self {
+        let metered = |vault: &Vault| Vault { id: vault.id.clone(), mirror: vault.mirror.metered() };
+        Self { vaults: self.vaults.iter().map(metered).collect(), limits: self.limits }
+    }
+
+    /// What was asked of stores through this.
+    pub fn counts(&self) -> Counts {
+        self.vaults.iter().fold(Counts::default(), |sum, vault| {
+            let counts = vault.mirror.counts();
+            Counts {
+                requests: sum.requests + counts.requests,
+                bytes_read: sum.bytes_read + counts.bytes_read,
+                bytes_written: sum.bytes_written + counts.bytes_written,
+                waves: sum.waves.max(counts.waves),
+            }
+        })
     }
 
     /// The vault called `id`, or the default one.

@@ -53,7 +53,7 @@ pub struct Section {
 pub struct Layout {
     /// Format version of the object.
     pub version: u32,
-    /// Bytes of the whole object.
+    /// Bytes of the object before the footer.
     pub bytes: u64,
     /// Number of document records; document ids are `0..documents`, in path order.
     pub documents: u32,

@@ -3,7 +3,7 @@
 use crate::routes::Routes;
 use crate::settings::{Auth, Settings, SettingsError};
 use crate::state::App;
-use crate::telemetry;
+use crate::telemetry::{self, Metrics};
 
 /// Set by Lambda itself and by nothing that imitates it.
 const ON_LAMBDA: &str = "AWS_LAMBDA_INITIALIZATION_TYPE";
@@ -21,8 +21,8 @@ pub async fn serve(
     let settings = Settings::read(variables)?;
     telemetry::start(&settings.log, on_lambda);
     refuse_to_be_open(&settings, on_lambda)?;
-    let router = routes.into_router(App::open(&settings)?);
-    lambda_http::run(router).await
+    let app = App { metrics: Metrics::new(on_lambda), ..App::open(&settings)? };
+    lambda_http::run(routes.into_router(app)).await
 }
 
 /// A function on Lambda is reachable by anyone whom its gateway lets through, so it never starts without tokens.

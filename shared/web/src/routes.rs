@@ -1,10 +1,11 @@
 //! Routes of operations, and what every service has.
 
-use atlas_ops::{Call, Error, dispatch};
+use atlas_ops::{Answer, Call, Error, dispatch};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
@@ -12,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::openapi::{self, Route};
 use crate::state::App;
-use crate::{request, response, telemetry};
+use crate::telemetry::{self, Cost};
+use crate::{request, response};
 
 /// The request header that names the vault.
 pub const VAULT: &str = "x-atlas-vault";
@@ -30,7 +32,7 @@ impl Routes {
     pub fn post(self, path: &'static str, operation: &'static str) -> Self {
         let handler = move |State(app): State<App>, headers: HeaderMap, body: Body| async move {
             match request::json(&headers, body).await {
-                Ok(arguments) => answer(call(&app, &headers, operation, arguments).await),
+                Ok(arguments) => call(&app, &headers, operation, arguments).await.respond(response::ok),
                 Err(error) => response::error(&error),
             }
         };
@@ -51,6 +53,18 @@ impl Routes {
         self
     }
 
+    /// `GET /metrics`: the counters of this process, for Prometheus.
+    #[must_use]
+    pub fn metrics(self) -> Self {
+        let handler = |State(app): State<App>| async move {
+            let mut response = Response::new(Body::from(app.metrics.encode()));
+            let text = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+            response.headers_mut().insert(CONTENT_TYPE, text);
+            response
+        };
+        self.add("/metrics", get(handler))
+    }
+
     /// Both sets of routes.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
@@ -62,39 +76,44 @@ impl Routes {
     /// The service: these routes, `/health`, `/openapi.json`, and an error in the usual shape for everything else.
     pub fn into_router(self, app: App) -> Router {
         let health = |State(app): State<App>, headers: HeaderMap| async move {
-            answer(call(&app, &headers, "health", json!({})).await)
+            call(&app, &headers, "health", json!({})).await.respond(response::ok)
         };
         let all = self.add("/health", get(health)).describe(Route::get("/health", "health"));
-        let document = openapi::document(&all.descriptions);
-        let openapi = move || async move { response::json_response(StatusCode::OK, &document) };
+        // Made when it is asked for: a function that starts has no time for it.
+        let descriptions = all.descriptions;
+        let openapi = || async move { response::json_response(StatusCode::OK, &openapi::document(&descriptions)) };
         all.router
             .route("/openapi.json", get(openapi))
             .fallback(no_route)
             .method_not_allowed_fallback(no_method)
-            .layer(middleware::from_fn(telemetry::log))
+            .layer(middleware::from_fn_with_state(app.clone(), telemetry::observe))
             .with_state(app)
     }
 }
 
-/// Calls an operation for a request.
-///
-/// # Errors
-/// What the operation answers.
-pub async fn call(
-    app: &App,
-    headers: &HeaderMap,
-    operation: &'static str,
-    arguments: Value,
-) -> Result<atlas_ops::Answer<Value>, Error> {
-    let vault = headers.get(VAULT).map(|vault| vault.to_str().unwrap_or_default().to_owned());
-    dispatch(&app.atlas, Call { operation, vault, arguments, now: (app.clock)() }).await
+/// What came of a call.
+pub struct Called {
+    result: Result<Answer<Value>, Error>,
+    cost: Cost,
 }
 
-/// The response to a call.
-pub fn answer(result: Result<atlas_ops::Answer<Value>, Error>) -> Response {
-    match result {
-        Ok(answer) => response::ok(&answer),
-        Err(error) => response::error(&error),
+/// Calls an operation for a request.
+pub async fn call(app: &App, headers: &HeaderMap, operation: &'static str, arguments: Value) -> Called {
+    let vault = headers.get(VAULT).map(|vault| vault.to_str().unwrap_or_default().to_owned());
+    let atlas = app.atlas.metered();
+    let result = dispatch(&atlas, Call { operation, vault, arguments, now: (app.clock)() }).await;
+    Called { result, cost: Cost { operation, counts: atlas.counts() } }
+}
+
+impl Called {
+    /// The response: the answer as `show` shows it, or the error.
+    pub fn respond(self, show: impl FnOnce(&Answer<Value>) -> Response) -> Response {
+        let mut response = match &self.result {
+            Ok(answer) => show(answer),
+            Err(error) => response::error(error),
+        };
+        response.extensions_mut().insert(self.cost);
+        response
     }
 }
 

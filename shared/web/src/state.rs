@@ -7,6 +7,7 @@ use atlas_ops::{Atlas, Limits, Vault};
 use jiff::Timestamp;
 
 use crate::settings::Settings;
+use crate::telemetry::Metrics;
 
 /// The deployment and the clock.
 #[derive(Clone)]
@@ -15,6 +16,8 @@ pub struct App {
     pub atlas: Atlas,
     /// Says what time it is.
     pub clock: fn() -> Timestamp,
+    /// Counts requests.
+    pub metrics: Metrics,
 }
 
 impl App {
@@ -36,6 +39,10 @@ impl App {
         let id = vault.to_string();
         let mirror = Mirror::open(store, vault, cache, Options::default())
             .map_err(|error| MirrorError::StoreRefused { action: "open", reason: error.to_string() })?;
-        Ok(Self { atlas: Atlas::new([Vault { id, mirror }], limits), clock: Timestamp::now })
+        Ok(Self {
+            atlas: Atlas::new([Vault { id, mirror }], limits),
+            clock: Timestamp::now,
+            metrics: Metrics::new(false),
+        })
     }
 }

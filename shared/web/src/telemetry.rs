@@ -1,15 +1,27 @@
-//! One log line a request, and the setup of logging.
+//! What is told of requests: one line each in the log, and counters.
+//!
+//! On Lambda the line is also in CloudWatch's embedded metric format, so that a deployment has metrics with
+//! nothing to install. A server counts for Prometheus. Neither queries, bodies nor tokens are told to anybody.
 
+use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
-use axum::extract::Request;
+use atlas_ops::atlas::Counts;
+use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use serde_json::json;
 use tracing::Instrument as _;
 use tracing_subscriber::EnvFilter;
 
 use crate::response::GENERATION;
+use crate::state::App;
 
 /// The header that ties a response to its line in the log.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -17,26 +29,141 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Logs to standard error: as JSON where a machine reads it, as text where a person does.
 pub fn start(filter: &str, json: bool) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal();
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
     // A second start, in tests, changes nothing.
     let _ = if json { subscriber.json().without_time().try_init() } else { subscriber.try_init() };
 }
 
-/// Runs a request within a span that has its id, and logs how it went. Neither queries nor bodies are logged.
-pub(crate) async fn log(request: Request, next: Next) -> Response {
+/// What a call was and what it asked of the store; handlers leave it with the response.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    /// The operation.
+    pub operation: &'static str,
+    /// What was asked of the store.
+    pub counts: Counts,
+}
+
+/// Counters over all requests of a process.
+#[derive(Clone)]
+pub struct Metrics {
+    requests: Family<Labels, Counter>,
+    seconds: Family<OperationLabel, Histogram, fn() -> Histogram>,
+    store_requests: Family<OperationLabel, Counter>,
+    store_bytes: Family<OperationLabel, Counter>,
+    /// Whether lines in the embedded metric format are written to standard output.
+    embedded: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels {
+    operation: &'static str,
+    status: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OperationLabel {
+    operation: &'static str,
+}
+
+impl Metrics {
+    /// Counters; `embedded` says whether each request is also a line in CloudWatch's embedded metric format.
+    pub fn new(embedded: bool) -> Self {
+        let buckets: fn() -> Histogram = || Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]);
+        Self {
+            requests: Family::default(),
+            seconds: Family::new_with_constructor(buckets),
+            store_requests: Family::default(),
+            store_bytes: Family::default(),
+            embedded,
+        }
+    }
+
+    /// The counters in Prometheus's text format.
+    pub fn encode(&self) -> String {
+        let mut registry = Registry::with_prefix("atlas");
+        registry.register("requests", "Requests answered", self.requests.clone());
+        registry.register("request_seconds", "Time to answer", self.seconds.clone());
+        registry.register("store_requests", "Requests made to the store", self.store_requests.clone());
+        registry.register("store_read_bytes", "Bytes read from the store", self.store_bytes.clone());
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = prometheus_client::encoding::text::encode(&mut text, &registry);
+        text
+    }
+
+    fn count(&self, operation: &'static str, status: u16, seconds: f64, counts: Counts) {
+        self.requests.get_or_create(&Labels { operation, status: u32::from(status) }).inc();
+        let label = OperationLabel { operation };
+        self.seconds.get_or_create(&label).observe(seconds);
+        self.store_requests.get_or_create(&label).inc_by(counts.requests);
+        self.store_bytes.get_or_create(&label).inc_by(counts.bytes_read);
+    }
+}
+
+/// Runs a request within a span that has its id, and tells how it went.
+pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let id = request_id(&request);
-    let span = tracing::info_span!("request", id = %id.to_str().unwrap_or_default(), method = %request.method(), path = request.uri().path());
+    let span = tracing::info_span!("request", id = %id.to_str().unwrap_or_default(), method = %request.method());
     async move {
         let begun = Instant::now();
         let mut response = next.run(request).await;
-        let generation = response.headers().get(GENERATION).and_then(|value| value.to_str().ok());
-        let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
-        tracing::info!(status = response.status().as_u16(), generation, milliseconds, "answered");
+        let seconds = begun.elapsed().as_secs_f64();
+        tell(&app, &response, seconds);
         response.headers_mut().insert(REQUEST_ID, id);
         response
     }
     .instrument(span)
     .await
+}
+
+fn tell(app: &App, response: &Response, seconds: f64) {
+    let cost = response.extensions().get::<Cost>();
+    let operation = cost.map_or("none", |cost| cost.operation);
+    let counts = cost.map(|cost| cost.counts).unwrap_or_default();
+    let Counts { requests, bytes_read, waves, .. } = counts;
+    let status = response.status().as_u16();
+    let generation = response.headers().get(GENERATION).and_then(|value| value.to_str().ok());
+    let milliseconds = seconds * 1000.0;
+    tracing::info!(operation, status, generation, waves, requests, bytes_read, milliseconds, "answered");
+    app.metrics.count(operation, status, seconds, counts);
+    if app.metrics.embedded {
+        let timestamp = (app.clock)().as_millisecond();
+        let line = embedded_metrics(timestamp, operation, status, milliseconds, counts);
+        // Where standard output is closed there is nobody to tell.
+        let _ = writeln!(std::io::stdout(), "{line}");
+    }
+}
+
+/// A line in CloudWatch's embedded metric format.
+fn embedded_metrics(
+    timestamp: i64,
+    operation: &str,
+    status: u16,
+    milliseconds: f64,
+    counts: Counts,
+) -> serde_json::Value {
+    let metric = |name: &str, unit: &str| json!({ "Name": name, "Unit": unit });
+    let metrics = [
+        metric("Milliseconds", "Milliseconds"),
+        metric("StoreRequests", "Count"),
+        metric("StoreWaves", "Count"),
+        metric("StoreBytes", "Bytes"),
+        metric("Errors", "Count"),
+    ];
+    json!({
+        "_aws": {
+            "Timestamp": timestamp,
+            "CloudWatchMetrics": [{ "Namespace": "AtlasMirror", "Dimensions": [["Operation"]], "Metrics": metrics }],
+        },
+        "Operation": operation,
+        "Status": status,
+        "Milliseconds": milliseconds,
+        "StoreRequests": counts.requests,
+        "StoreWaves": counts.waves,
+        "StoreBytes": counts.bytes_read,
+        "Errors": u8::from(status >= 500),
+    })
 }
 
 /// The caller's request id if it is a plain one, else a new one.
@@ -49,4 +176,34 @@ fn request_id(request: &Request) -> HeaderValue {
     }
     let id = atlas_mirror::Id::random().map(|id| id.to_string()).unwrap_or_default();
     HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn embedded_metrics_name_what_they_measure() {
+        let counts = Counts { requests: 4, bytes_read: 1000, bytes_written: 0, waves: 3 };
+        let line = embedded_metrics(1_767_571_200_000, "find", 503, 1.5, counts);
+        let named = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
+        assert!(named.iter().all(|metric| line[metric["Name"].as_str().unwrap()].is_number()));
+        assert_eq!((&line["Operation"], &line["StoreWaves"], &line["Errors"]), (&json!("find"), &json!(3), &json!(1)));
+    }
+
+    #[test]
+    fn requests_are_counted_by_operation_and_status() {
+        let metrics = Metrics::new(false);
+        let counts = Counts { requests: 2, bytes_read: 10, ..Counts::default() };
+        metrics.count("find", 200, 0.002, counts);
+        metrics.count("find", 200, 0.2, counts);
+        let text = metrics.encode();
+        for line in [
+            "atlas_requests_total{operation=\"find\",status=\"200\"} 2",
+            "atlas_store_requests_total{operation=\"find\"} 4",
+            "atlas_request_seconds_count{operation=\"find\"} 2",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
 }
