@@ -19,12 +19,7 @@ pub(crate) fn start(quiet: bool) -> Arc<dyn Progress> {
     } else if quiet {
         Arc::new(())
     } else {
-        Arc::new(Lines(Mutex::new(Line {
-            phase: Phase::Scan,
-            done: 0,
-            total: None,
-            printed: Instant::now(),
-        })))
+        Arc::new(Lines(Mutex::new(Line { phase: Phase::Scan, done: 0, total: None, printed: Instant::now() })))
     }
 }
 
@@ -48,13 +43,9 @@ impl Progress for Bar {
             (Phase::Scan, _) => "{spinner} {msg} {human_pos} files",
             (Phase::Commit, _) => "{spinner} {msg}",
             (_, None) => "{spinner} {msg} {decimal_bytes} {decimal_bytes_per_sec}",
-            (_, Some(_)) => {
-                "{spinner} {msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {eta}"
-            }
+            (_, Some(_)) => "{spinner} {msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {eta}",
         };
-        self.0.set_style(
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
+        self.0.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
         self.0.set_message(name(phase));
         self.0.set_position(0);
         self.0.reset_eta();
@@ -88,12 +79,7 @@ struct Line {
 impl Progress for Lines {
     fn begin(&self, phase: Phase, total: Option<u64>) {
         let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *line = Line {
-            phase,
-            done: 0,
-            total,
-            printed: line.printed,
-        };
+        *line = Line { phase, done: 0, total, printed: line.printed };
     }
 
     fn advance(&self, units: u64) {
@@ -106,11 +92,7 @@ impl Progress for Lines {
         let (name, done) = (name(line.phase), line.done);
         match (line.phase, line.total) {
             (Phase::Scan, _) => output::note(format_args!("{name}: {} files", HumanCount(done))),
-            (_, Some(total)) => output::note(format_args!(
-                "{name}: {} of {}",
-                DecimalBytes(done),
-                DecimalBytes(total)
-            )),
+            (_, Some(total)) => output::note(format_args!("{name}: {} of {}", DecimalBytes(done), DecimalBytes(total))),
             (_, None) => output::note(format_args!("{name}: {}", DecimalBytes(done))),
         }
     }

@@ -13,12 +13,7 @@ use crate::commands::Command;
 
 /// Publishes a folder of notes to an object store, and reads it back.
 #[derive(Debug, Parser)]
-#[command(
-    name = "atlas",
-    version,
-    arg_required_else_help = true,
-    max_term_width = 100
-)]
+#[command(name = "atlas", version, arg_required_else_help = true, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

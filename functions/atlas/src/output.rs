@@ -30,24 +30,11 @@ pub(crate) fn json(result: &impl Serialize) -> Result<(), Box<dyn Error>> {
 
 /// Logs what the libraries warn of.
 pub(crate) fn start_log() {
-    let warnings =
-        tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN);
-    warnings
-        .with_writer(io::stderr)
-        .without_time()
-        .with_target(false)
-        .init();
+    let warnings = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN);
+    warnings.with_writer(io::stderr).without_time().with_target(false).init();
 }
 
 /// One line without control characters: names come from files and stores, and must not command the terminal.
 fn plain(text: &str) -> String {
-    text.chars()
-        .map(|character| {
-            if character.is_control() {
-                '\u{fffd}'
-            } else {
-                character
-            }
-        })
-        .collect()
+    text.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect()
 }

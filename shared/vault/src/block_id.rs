@@ -9,10 +9,7 @@ pub(crate) fn read(text: &str, at: usize) -> Option<usize> {
     let name = rest.strip_prefix('^')?;
     let after = name.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '-');
     let next = after.trim_start_matches([' ', '\t']).bytes().next();
-    let spaced = before
-        .bytes()
-        .next_back()
-        .is_none_or(|byte| byte.is_ascii_whitespace());
+    let spaced = before.bytes().next_back().is_none_or(|byte| byte.is_ascii_whitespace());
     let named = after.len() < name.len();
     (spaced && named && next.is_none_or(is_break)).then_some(text.len() - after.len())
 }

@@ -13,9 +13,7 @@ pub fn fold_char(c: char) -> char {
     if matches!(c, '\u{2E80}'..='\u{A63F}' | '\u{AC00}'..='\u{D7FF}') {
         return c;
     }
-    unicode_case_mapping::case_folded(c)
-        .and_then(|folded| char::from_u32(folded.get()))
-        .unwrap_or(c)
+    unicode_case_mapping::case_folded(c).and_then(|folded| char::from_u32(folded.get())).unwrap_or(c)
 }
 
 /// `text`, folded.
@@ -102,11 +100,7 @@ fn fold_runs(text: &str, out: &mut impl Sink) {
 /// How many bytes at the start of `bytes` are ASCII.
 fn ascii_prefix(bytes: &[u8]) -> usize {
     const WIDTH: usize = 32;
-    let whole = WIDTH
-        * bytes
-            .chunks_exact(WIDTH)
-            .take_while(|chunk| chunk.is_ascii())
-            .count();
+    let whole = WIDTH * bytes.chunks_exact(WIDTH).take_while(|chunk| chunk.is_ascii()).count();
     let rest = bytes.get(whole..).unwrap_or_default();
     whole + rest.iter().take_while(|byte| byte.is_ascii()).count()
 }
@@ -120,12 +114,7 @@ mod tests {
     fn case_variants(c: char) -> impl Iterator<Item = char> {
         let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
         class.case_fold_simple();
-        class
-            .ranges()
-            .iter()
-            .flat_map(|range| range.start()..=range.end())
-            .collect::<Vec<_>>()
-            .into_iter()
+        class.ranges().iter().flat_map(|range| range.start()..=range.end()).collect::<Vec<_>>().into_iter()
     }
 
     #[test]
@@ -142,10 +131,7 @@ mod tests {
 
     #[test]
     fn letters_outside_ascii_fold_too() {
-        assert_eq!(
-            fold("ÄÖÜ ΣΑΣ ſ \u{212A}elvin ẞ ǅ Ⱥ"),
-            "äöü σασ s kelvin ß ǆ ⱥ"
-        );
+        assert_eq!(fold("ÄÖÜ ΣΑΣ ſ \u{212A}elvin ẞ ǅ Ⱥ"), "äöü σασ s kelvin ß ǆ ⱥ");
         assert_eq!(fold("日本語 ＡＢＣ 한국어 🎉"), "日本語 ａｂｃ 한국어 🎉");
     }
 

@@ -23,10 +23,7 @@ const MAX_MESSAGE_CHARS: usize = 200;
 
 /// Finds the block that begins at `start`: a line `---`, and a later line `---` or `...`.
 pub(crate) fn find(text: &str, start: usize, lines: &Lines) -> Option<Frontmatter> {
-    let fence = |line: Range<usize>| {
-        text.get(line)
-            .map(|line| line.trim_end_matches([' ', '\t']))
-    };
+    let fence = |line: Range<usize>| text.get(line).map(|line| line.trim_end_matches([' ', '\t']));
     let first_end = line_end(text, start);
     if fence(start..first_end) != Some("---") {
         return None;
@@ -38,29 +35,18 @@ pub(crate) fn find(text: &str, start: usize, lines: &Lines) -> Option<Frontmatte
         if matches!(fence(at..end), Some("---" | "...")) {
             let range = yaml_start..at;
             let properties = properties(text, &range, lines);
-            return Some(Frontmatter {
-                range,
-                body_start: next_line(text, end),
-                properties,
-            });
+            return Some(Frontmatter { range, body_start: next_line(text, end), properties });
         }
         at = next_line(text, end);
     }
     None
 }
 
-fn properties(
-    text: &str,
-    range: &Range<usize>,
-    lines: &Lines,
-) -> Result<Map<String, Value>, FrontmatterError> {
+fn properties(text: &str, range: &Range<usize>, lines: &Lines) -> Result<Map<String, Value>, FrontmatterError> {
     let yaml = text.get(range.clone()).unwrap_or_default();
     let (message, offset) = if yaml.len() > MAX_YAML_BYTES {
         let bytes = yaml.len();
-        (
-            format!("it has {bytes} bytes; at most {MAX_YAML_BYTES} are read"),
-            0,
-        )
+        (format!("it has {bytes} bytes; at most {MAX_YAML_BYTES} are read"), 0)
     } else {
         match read(yaml) {
             Ok(Value::Object(properties)) => return Ok(properties),
@@ -69,10 +55,7 @@ fn properties(
             Err(error) => (message(&error), offset(&error, yaml)),
         }
     };
-    Err(FrontmatterError {
-        message,
-        line: lines.at(range.start + offset),
-    })
+    Err(FrontmatterError { message, line: lines.at(range.start + offset) })
 }
 
 fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
@@ -99,9 +82,7 @@ fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
 fn message(error: &serde_saphyr::Error) -> String {
     let message = error.to_string();
     let first = message.lines().next().unwrap_or_default();
-    let first = first
-        .split_once(" at line ")
-        .map_or(first, |(what, _)| what);
+    let first = first.split_once(" at line ").map_or(first, |(what, _)| what);
     first.chars().take(MAX_MESSAGE_CHARS).collect()
 }
 
@@ -121,10 +102,7 @@ fn strings<'a>(
     separates: fn(char) -> bool,
 ) -> impl Iterator<Item = String> + 'a {
     let named = move |name: &str| names.iter().any(|wanted| name.eq_ignore_ascii_case(wanted));
-    let values = properties
-        .iter()
-        .filter(move |(name, _)| named(name))
-        .map(|(_, value)| value);
+    let values = properties.iter().filter(move |(name, _)| named(name)).map(|(_, value)| value);
     values
         .flat_map(move |value| match value {
             Value::Array(entries) => entries.iter().filter_map(scalar).collect::<Vec<_>>(),
@@ -145,20 +123,16 @@ fn scalar(value: &Value) -> Option<String> {
 
 /// The names in `aliases` or `alias`: a list, or a string with commas.
 pub(crate) fn aliases(properties: &Map<String, Value>) -> Vec<String> {
-    strings(properties, ["aliases", "alias"], |c| c == ',')
-        .take(MAX_ITEMS)
-        .collect()
+    strings(properties, ["aliases", "alias"], |c| c == ',').take(MAX_ITEMS).collect()
 }
 
 /// The tags in `tags` or `tag`: a list, or a string with commas or white space.
 pub(crate) fn tags(properties: &Map<String, Value>) -> Vec<Tag> {
-    strings(properties, ["tags", "tag"], |c| {
-        c == ',' || c.is_whitespace()
-    })
-    .filter_map(|text| tag::name(text.strip_prefix('#').unwrap_or(&text)).map(str::to_owned))
-    .map(|name| Tag { name, range: None })
-    .take(MAX_ITEMS)
-    .collect()
+    strings(properties, ["tags", "tag"], |c| c == ',' || c.is_whitespace())
+        .filter_map(|text| tag::name(text.strip_prefix('#').unwrap_or(&text)).map(str::to_owned))
+        .map(|name| Tag { name, range: None })
+        .take(MAX_ITEMS)
+        .collect()
 }
 
 /// The wikilinks in the properties' strings. One without quotes is a list for YAML, and no link.
@@ -174,17 +148,11 @@ pub(crate) fn links(
         return Vec::new();
     }
     let mut meant = HashSet::new();
-    properties
-        .values()
-        .for_each(|value| collect_wikilinks(value, &mut meant));
+    properties.values().for_each(|value| collect_wikilinks(value, &mut meant));
     written
-        .filter(|found| {
-            yaml.get(found.range.clone())
-                .is_some_and(|link| meant.contains(link))
-        })
+        .filter(|found| yaml.get(found.range.clone()).is_some_and(|link| meant.contains(link)))
         .filter_map(|found| {
-            let range = found.range.start + frontmatter.range.start
-                ..found.range.end + frontmatter.range.start;
+            let range = found.range.start + frontmatter.range.start..found.range.end + frontmatter.range.start;
             let line = lines.at(range.start);
             found.link(yaml, range, line)
         })
@@ -194,15 +162,9 @@ pub(crate) fn links(
 
 fn collect_wikilinks<'a>(value: &'a Value, into: &mut HashSet<&'a str>) {
     match value {
-        Value::String(text) => {
-            into.extend(wikilink::all(text).filter_map(|found| text.get(found.range)))
-        }
-        Value::Array(entries) => entries
-            .iter()
-            .for_each(|entry| collect_wikilinks(entry, into)),
-        Value::Object(entries) => entries
-            .values()
-            .for_each(|entry| collect_wikilinks(entry, into)),
+        Value::String(text) => into.extend(wikilink::all(text).filter_map(|found| text.get(found.range))),
+        Value::Array(entries) => entries.iter().for_each(|entry| collect_wikilinks(entry, into)),
+        Value::Object(entries) => entries.values().for_each(|entry| collect_wikilinks(entry, into)),
         _ => {}
     }
 }

@@ -28,11 +28,8 @@ pub(crate) fn scan(source: &Source<'_>, masked: &str, blocks: Blocks, note: &mut
     scanner.run();
     let lost = scanner.lost;
     let holding = blocks.links.iter().zip(lost).filter(|(_, lost)| !lost);
-    note.links
-        .extend(holding.filter_map(|(link, _)| markdown_link(source, link)));
-    let in_body = note
-        .links
-        .partition_point(|link| link.range.start < source.body_start());
+    note.links.extend(holding.filter_map(|(link, _)| markdown_link(source, link)));
+    let in_body = note.links.partition_point(|link| link.range.start < source.body_start());
     if let Some(links) = note.links.get_mut(in_body..) {
         links.sort_by_key(|link| link.range.start);
     }
@@ -69,11 +66,7 @@ impl Scanner<'_> {
                 }
             } else if let Some(skip) = skip {
                 let holds = skip.link.is_none_or(|link| !self.is_lost(link));
-                self.at = if holds {
-                    self.at.max(skip.range.end)
-                } else {
-                    stop
-                };
+                self.at = if holds { self.at.max(skip.range.end) } else { stop };
                 self.next_skip += 1;
             } else {
                 return;
@@ -102,10 +95,7 @@ impl Scanner<'_> {
             && self.note.tags.len() < MAX_ITEMS
         {
             let name = self.source.slice(at + 1..end).to_owned();
-            self.note.tags.push(Tag {
-                name,
-                range: Some(self.source.range(&(at..end))),
-            });
+            self.note.tags.push(Tag { name, range: Some(self.source.range(&(at..end))) });
             self.at = end;
         }
     }
@@ -127,10 +117,7 @@ impl Scanner<'_> {
         {
             let crossed = match skip.link {
                 Some(link) => {
-                    self.links
-                        .get(link)
-                        .is_some_and(|link| link.range.start >= range.start)
-                        || self.is_lost(link)
+                    self.links.get(link).is_some_and(|link| link.range.start >= range.start) || self.is_lost(link)
                 }
                 None => skip.range.end <= range.end,
             };
@@ -194,28 +181,16 @@ fn markdown_link(source: &Source<'_>, link: &MarkdownLink) -> Option<Link> {
     let (target, subpath) = if has_scheme(&link.destination) {
         (link.destination.clone(), None)
     } else {
-        let (path, subpath) = link
-            .destination
-            .split_once('#')
-            .unwrap_or((&link.destination, ""));
-        let target = Some(decode(path))
-            .filter(|target| !has_scheme(target))
-            .unwrap_or_else(|| path.to_owned());
-        (
-            target,
-            Some(decode(subpath)).filter(|subpath| !subpath.is_empty()),
-        )
+        let (path, subpath) = link.destination.split_once('#').unwrap_or((&link.destination, ""));
+        let target = Some(decode(path)).filter(|target| !has_scheme(target)).unwrap_or_else(|| path.to_owned());
+        (target, Some(decode(subpath)).filter(|subpath| !subpath.is_empty()))
     };
     if target.is_empty() && subpath.is_none() {
         return None;
     }
     let display = source.slice(link.display.clone());
     Some(Link {
-        kind: if link.embed {
-            LinkKind::MarkdownEmbed
-        } else {
-            LinkKind::Markdown
-        },
+        kind: if link.embed { LinkKind::MarkdownEmbed } else { LinkKind::Markdown },
         target,
         subpath,
         display: (!display.is_empty()).then(|| display.to_owned()),
@@ -226,9 +201,7 @@ fn markdown_link(source: &Source<'_>, link: &MarkdownLink) -> Option<Link> {
 
 /// `text`, percent-decoded if what comes out is UTF-8.
 fn decode(text: &str) -> String {
-    percent_decode_str(text)
-        .decode_utf8()
-        .map_or_else(|_| text.to_owned(), Into::into)
+    percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Into::into)
 }
 
 /// Whether a link's destination begins with a scheme of two letters or more, or with `//`.
@@ -236,9 +209,7 @@ pub(crate) fn has_scheme(destination: &str) -> bool {
     let scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     destination.starts_with("//")
         || destination.split_once(':').is_some_and(|(name, _)| {
-            name.len() > 1
-                && name.starts_with(|c: char| c.is_ascii_alphabetic())
-                && name.chars().all(scheme)
+            name.len() > 1 && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(scheme)
         })
 }
 

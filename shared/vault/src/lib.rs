@@ -26,7 +26,5 @@ mod task;
 mod wikilink;
 
 pub use fold::{fold, fold_bytes_into, fold_char, fold_into};
-pub use note::{
-    BlockId, Frontmatter, FrontmatterError, Heading, Link, LinkKind, Note, Tag, Task, anchor, parse,
-};
+pub use note::{BlockId, Frontmatter, FrontmatterError, Heading, Link, LinkKind, Note, Tag, Task, anchor, parse};
 pub use path::{PathError, VaultPath};

@@ -7,18 +7,12 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn new(text: &str) -> Self {
-        Self {
-            breaks: memchr::memchr_iter(b'\n', text.as_bytes()).collect(),
-        }
+        Self { breaks: memchr::memchr_iter(b'\n', text.as_bytes()).collect() }
     }
 
     /// The line, from 0, that holds the byte at `offset`.
     pub(crate) fn at(&self, offset: usize) -> u32 {
-        u32::try_from(
-            self.breaks
-                .partition_point(|line_break| *line_break < offset),
-        )
-        .unwrap_or(u32::MAX)
+        u32::try_from(self.breaks.partition_point(|line_break| *line_break < offset)).unwrap_or(u32::MAX)
     }
 }
 

@@ -42,12 +42,7 @@ pub(crate) struct Skip {
 
 /// Reads the structure of `body`.
 pub(crate) fn read(body: &str) -> Blocks {
-    let mut reader = Reader {
-        body,
-        blocks: Blocks::default(),
-        open: Vec::new(),
-        containers: 0,
-    };
+    let mut reader = Reader { body, blocks: Blocks::default(), open: Vec::new(), containers: 0 };
     let events = Parser::new_ext(body, Options::ENABLE_FOOTNOTES).into_offset_iter();
     for (_, definition) in events.reference_definitions().iter() {
         reader.skip(definition.span.clone());
@@ -69,11 +64,7 @@ pub(crate) fn heading_text(lines: &str) -> String {
         let closed = open.is_empty() || open.ends_with([' ', '\t']);
         return if closed { open.trim_end() } else { text }.to_owned();
     }
-    let mut text: Vec<&str> = lines
-        .split(['\n', '\r'])
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
+    let mut text: Vec<&str> = lines.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect();
     text.pop();
     text.join(" ")
 }
@@ -90,16 +81,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
-            Event::Start(Tag::Link {
-                link_type,
-                dest_url,
-                ..
-            }) => self.link(false, link_type, &dest_url, &range),
-            Event::Start(Tag::Image {
-                link_type,
-                dest_url,
-                ..
-            }) => self.link(true, link_type, &dest_url, &range),
+            Event::Start(Tag::Link { link_type, dest_url, .. }) => self.link(false, link_type, &dest_url, &range),
+            Event::Start(Tag::Image { link_type, dest_url, .. }) => self.link(true, link_type, &dest_url, &range),
             Event::End(TagEnd::Link | TagEnd::Image) => self.link_end(),
             Event::Start(tag) => self.start(&tag, range),
             Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::FootnoteDefinition) => {
@@ -116,13 +99,8 @@ impl Reader<'_> {
 
     fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
         match tag {
-            Tag::Heading { level, .. }
-                if self.containers == 0 && self.blocks.headings.len() < MAX_ITEMS =>
-            {
-                self.blocks.headings.push(HeadingBlock {
-                    level: *level as u8,
-                    range,
-                });
+            Tag::Heading { level, .. } if self.containers == 0 && self.blocks.headings.len() < MAX_ITEMS => {
+                self.blocks.headings.push(HeadingBlock { level: *level as u8, range });
             }
             Tag::BlockQuote(_) | Tag::List(_) | Tag::FootnoteDefinition(_) => self.containers += 1,
             Tag::Item => self.blocks.items.push(range.start),
@@ -146,17 +124,11 @@ impl Reader<'_> {
         self.shown(range);
         let display = range.start + 1 + usize::from(embed);
         let ignored = matches!(link_type, LinkType::Autolink | LinkType::Email);
-        let index =
-            (!ignored && self.blocks.links.len() < MAX_ITEMS).then_some(self.blocks.links.len());
+        let index = (!ignored && self.blocks.links.len() < MAX_ITEMS).then_some(self.blocks.links.len());
         if index.is_some() {
             let destination = destination.to_owned();
             let display = display..display;
-            self.blocks.links.push(MarkdownLink {
-                embed,
-                destination,
-                range: range.clone(),
-                display,
-            });
+            self.blocks.links.push(MarkdownLink { embed, destination, range: range.clone(), display });
         }
         self.open.push((index, display..display));
     }
@@ -168,19 +140,12 @@ impl Reader<'_> {
         let Some(link) = self.blocks.links.get_mut(index) else {
             return;
         };
-        let rest = self
-            .body
-            .as_bytes()
-            .get(shown.end..link.range.end)
-            .unwrap_or_default();
+        let rest = self.body.as_bytes().get(shown.end..link.range.end).unwrap_or_default();
         let bracket = memchr::memchr(b']', rest).map_or(link.range.end, |at| shown.end + at);
         link.display = shown.start..bracket;
         let destination = (bracket + 1).min(link.range.end)..link.range.end;
         if !destination.is_empty() {
-            self.blocks.skips.push(Skip {
-                range: destination,
-                link: Some(index),
-            });
+            self.blocks.skips.push(Skip { range: destination, link: Some(index) });
         }
     }
 }

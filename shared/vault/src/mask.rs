@@ -24,9 +24,7 @@ struct Hidden {
 /// The body with what is to be hidden blanked out. Offsets and line breaks stay as they are.
 pub(crate) fn mask(body: &str) -> Cow<'_, str> {
     let mut hidden = deep_lines(body);
-    if memmem::find(body.as_bytes(), b"%%").is_some()
-        || memmem::find(body.as_bytes(), b"$$").is_some()
-    {
+    if memmem::find(body.as_bytes(), b"%%").is_some() || memmem::find(body.as_bytes(), b"$$").is_some() {
         comments::find(body, &mut hidden);
     }
     if hidden.is_empty() {
@@ -48,11 +46,7 @@ fn blank(body: &str, part: &Hidden, bytes: &mut [u8]) {
         let end = line_end(body.get(..part.range.end).unwrap_or_default(), start);
         let rest = body.as_bytes().get(end..).unwrap_or_default();
         let after = rest.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
-        let filler = if opens_line && after.is_some_and(|byte| !is_break(*byte)) {
-            b'.'
-        } else {
-            b' '
-        };
+        let filler = if opens_line && after.is_some_and(|byte| !is_break(*byte)) { b'.' } else { b' ' };
         if let Some(line) = bytes.get_mut(start..end) {
             line.fill(filler);
         }
@@ -68,10 +62,7 @@ fn deep_lines(body: &str) -> Vec<Hidden> {
         let end = line_end(body, start);
         let prefix = Prefix::read(body, start, end);
         if prefix.columns > MAX_PREFIX_COLUMNS && prefix.markers > 0 {
-            deep.push(Hidden {
-                range: start..end,
-                opens_line: true,
-            });
+            deep.push(Hidden { range: start..end, opens_line: true });
         }
         start = next_line(body, end);
     }
@@ -92,13 +83,7 @@ struct Prefix {
 
 impl Prefix {
     fn read(body: &str, start: usize, line_end: usize) -> Self {
-        let mut prefix = Self {
-            end: start,
-            columns: 0,
-            markers: 0,
-            quotes: 0,
-            indent: 0,
-        };
+        let mut prefix = Self { end: start, columns: 0, markers: 0, quotes: 0, indent: 0 };
         let line = body.as_bytes().get(..line_end).unwrap_or_default();
         while let Some(rest) = line.get(prefix.end..)
             && let Some(byte) = rest.first()
@@ -145,7 +130,5 @@ fn marker(line: &[u8]) -> Option<usize> {
         }
         _ => return None,
     };
-    line.get(length)
-        .is_none_or(|byte| matches!(byte, b' ' | b'\t'))
-        .then_some(length)
+    line.get(length).is_none_or(|byte| matches!(byte, b' ' | b'\t')).then_some(length)
 }

@@ -130,8 +130,7 @@ impl Link {
     /// Whether this leads out of the vault: a markdown link with a scheme such as `https:`.
     #[must_use]
     pub fn is_external(&self) -> bool {
-        matches!(self.kind, LinkKind::Markdown | LinkKind::MarkdownEmbed)
-            && inline::has_scheme(&self.target)
+        matches!(self.kind, LinkKind::Markdown | LinkKind::MarkdownEmbed) && inline::has_scheme(&self.target)
     }
 
     /// Whether this is an embed.
@@ -188,17 +187,10 @@ impl Note {
     /// stem of `path`.
     #[must_use]
     pub fn title<'a>(&'a self, path: &'a VaultPath) -> &'a str {
-        let property = self
-            .properties()
-            .and_then(|properties| properties.get("title")?.as_str());
+        let property = self.properties().and_then(|properties| properties.get("title")?.as_str());
         let headings = self.headings.iter().filter(|heading| heading.level == 1);
-        let names = property
-            .into_iter()
-            .chain(headings.map(|heading| heading.text.as_str()));
-        names
-            .map(str::trim)
-            .find(|name| !name.is_empty())
-            .unwrap_or_else(|| path.stem())
+        let names = property.into_iter().chain(headings.map(|heading| heading.text.as_str()));
+        names.map(str::trim).find(|name| !name.is_empty()).unwrap_or_else(|| path.stem())
     }
 }
 
@@ -209,11 +201,7 @@ impl Note {
 pub fn parse(text: &str) -> Note {
     let lines = Lines::new(text);
     let mut note = Note::default();
-    let start = if text.starts_with('\u{FEFF}') {
-        '\u{FEFF}'.len_utf8()
-    } else {
-        0
-    };
+    let start = if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
     note.frontmatter = frontmatter::find(text, start, &lines);
     if let Some(frontmatter) = &note.frontmatter
         && let Ok(properties) = &frontmatter.properties
@@ -222,30 +210,14 @@ pub fn parse(text: &str) -> Note {
         note.tags = frontmatter::tags(properties);
         note.links = frontmatter::links(text, frontmatter, properties, &lines);
     }
-    let body_start = note
-        .frontmatter
-        .as_ref()
-        .map_or(start, |frontmatter| frontmatter.body_start);
+    let body_start = note.frontmatter.as_ref().map_or(start, |frontmatter| frontmatter.body_start);
     let body_end = text.floor_char_boundary(body_start.saturating_add(MAX_BODY_BYTES));
-    let source = Source {
-        text: text.get(..body_end).unwrap_or_default(),
-        body_start,
-        lines: &lines,
-    };
+    let source = Source { text: text.get(..body_end).unwrap_or_default(), body_start, lines: &lines };
 
     let masked = mask::mask(source.body());
     let blocks = markdown::read(&masked);
-    note.headings = blocks
-        .headings
-        .iter()
-        .map(|block| source.heading(block))
-        .collect();
-    note.tasks = blocks
-        .items
-        .iter()
-        .filter_map(|item| task::read(&source, &masked, *item))
-        .take(MAX_ITEMS)
-        .collect();
+    note.headings = blocks.headings.iter().map(|block| source.heading(block)).collect();
+    note.tasks = blocks.items.iter().filter_map(|item| task::read(&source, &masked, *item)).take(MAX_ITEMS).collect();
     inline::scan(&source, &masked, blocks, &mut note);
     note
 }

@@ -33,16 +33,9 @@ impl VaultPath {
     /// When the text is no path inside a vault; each error says what to write instead.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         if text.len() > MAX_INPUT_BYTES {
-            return Err(PathError::TooLong {
-                path: echo(text),
-                bytes: text.len(),
-            });
+            return Err(PathError::TooLong { path: echo(text), bytes: text.len() });
         }
-        let path: Arc<str> = if is_nfc(text) {
-            text.into()
-        } else {
-            text.nfc().collect::<String>().into()
-        };
+        let path: Arc<str> = if is_nfc(text) { text.into() } else { text.nfc().collect::<String>().into() };
         check(&path)?;
         check_decoded(&path)?;
         Ok(Self(path))
@@ -81,8 +74,7 @@ impl VaultPath {
     /// Whether this is a note: its extension is `md` in any case.
     #[must_use]
     pub fn is_note(&self) -> bool {
-        self.extension()
-            .is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+        self.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
     }
 
     fn split_name(&self) -> (&str, Option<&str>) {
@@ -96,18 +88,13 @@ impl VaultPath {
 
 /// Why a text is no path inside a vault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(
-    missing_docs,
-    reason = "`path` is the refused text, escaped and cut; the messages say the rest"
-)]
+#[allow(missing_docs, reason = "`path` is the refused text, escaped and cut; the messages say the rest")]
 pub enum PathError {
     #[error("the path is empty; write one such as \"folder/note.md\"")]
     Empty,
     #[error("the path \"{path}\" has {bytes} bytes; at most {MAX_PATH_BYTES} are allowed")]
     TooLong { path: String, bytes: usize },
-    #[error(
-        "a name in the path \"{path}\" has {bytes} bytes; at most {MAX_SEGMENT_BYTES} are allowed"
-    )]
+    #[error("a name in the path \"{path}\" has {bytes} bytes; at most {MAX_SEGMENT_BYTES} are allowed")]
     SegmentTooLong { path: String, bytes: usize },
     #[error("the path \"{path}\" holds the control character U+{:04X}; leave it out", u32::from(*.character))]
     ControlCharacter { path: String, character: char },
@@ -115,17 +102,13 @@ pub enum PathError {
     Backslash { path: String },
     #[error("the path \"{path}\" begins with \"/\"; write it relative to the vault's root")]
     Absolute { path: String },
-    #[error(
-        "the path \"{path}\" begins with a drive letter; write it relative to the vault's root"
-    )]
+    #[error("the path \"{path}\" begins with a drive letter; write it relative to the vault's root")]
     DriveLetter { path: String },
     #[error("the path \"{path}\" ends in \"/\"; name a file, not a folder")]
     TrailingSlash { path: String },
     #[error("the path \"{path}\" holds \"//\"; write one \"/\" between folders")]
     EmptySegment { path: String },
-    #[error(
-        "the path \"{path}\" holds a \".\" or \"..\" segment; write the path itself, from the vault's root"
-    )]
+    #[error("the path \"{path}\" holds a \".\" or \"..\" segment; write the path itself, from the vault's root")]
     DotSegment { path: String },
     #[error(
         "the path \"{path}\" hides a way out of the vault behind percent-encoding; write the path plainly, from the vault's root"
@@ -149,16 +132,10 @@ fn check(path: &str) -> Result<(), PathError> {
         return Err(PathError::Empty);
     }
     if path.len() > MAX_PATH_BYTES {
-        return Err(PathError::TooLong {
-            path: echo(path),
-            bytes: path.len(),
-        });
+        return Err(PathError::TooLong { path: echo(path), bytes: path.len() });
     }
     if let Some(character) = path.chars().find(|c| c.is_control()) {
-        return Err(PathError::ControlCharacter {
-            path: echo(path),
-            character,
-        });
+        return Err(PathError::ControlCharacter { path: echo(path), character });
     }
     if path.contains('\\') {
         return Err(PathError::Backslash { path: echo(path) });
@@ -177,10 +154,7 @@ fn check(path: &str) -> Result<(), PathError> {
             "" => return Err(PathError::EmptySegment { path: echo(path) }),
             "." | ".." => return Err(PathError::DotSegment { path: echo(path) }),
             _ if segment.len() > MAX_SEGMENT_BYTES => {
-                return Err(PathError::SegmentTooLong {
-                    path: echo(path),
-                    bytes: segment.len(),
-                });
+                return Err(PathError::SegmentTooLong { path: echo(path), bytes: segment.len() });
             }
             _ => {}
         }
@@ -203,9 +177,7 @@ fn check_decoded(path: &str) -> Result<(), PathError> {
         let escapes = decoded.starts_with(b"/")
             || decoded.iter().any(|byte| matches!(byte, b'\\' | b'\0'))
             || has_drive_letter(&decoded)
-            || decoded
-                .split(|byte| *byte == b'/')
-                .any(|segment| matches!(segment, b"." | b".."));
+            || decoded.split(|byte| *byte == b'/').any(|segment| matches!(segment, b"." | b".."));
         if escapes {
             return Err(PathError::Encoded { path: echo(path) });
         }

@@ -45,10 +45,7 @@ fn after_marker(marked: &str) -> Option<&str> {
 fn indent(before: &str) -> u16 {
     let outside = before.trim_end_matches([' ', '\t']);
     let space = before.get(outside.len()..).unwrap_or_default();
-    let space = space
-        .strip_prefix(' ')
-        .filter(|_| outside.ends_with('>'))
-        .unwrap_or(space);
+    let space = space.strip_prefix(' ').filter(|_| outside.ends_with('>')).unwrap_or(space);
     space.bytes().fold(0_u16, |width, byte| match byte {
         b'\t' => width.saturating_add(4 - width % 4),
         _ => width.saturating_add(1),

@@ -30,11 +30,7 @@ impl Found {
         }
         let some = |part: &str| (!part.is_empty()).then(|| part.to_owned());
         Some(Link {
-            kind: if self.embed {
-                LinkKind::Embed
-            } else {
-                LinkKind::Wikilink
-            },
+            kind: if self.embed { LinkKind::Embed } else { LinkKind::Wikilink },
             target: target.to_owned(),
             subpath: some(subpath),
             display: some(display),
@@ -72,25 +68,14 @@ pub(crate) fn read(text: &str, at: usize, run: usize) -> Option<Found> {
         at_end += 1;
     };
     let before = (open - 2).checked_sub(1);
-    let bang =
-        before.filter(|before| bytes.get(*before) == Some(&b'!') && !is_escaped(bytes, *before));
-    Some(Found {
-        range: bang.unwrap_or(open - 2)..end,
-        inner: open..end - 2,
-        embed: bang.is_some(),
-    })
+    let bang = before.filter(|before| bytes.get(*before) == Some(&b'!') && !is_escaped(bytes, *before));
+    Some(Found { range: bang.unwrap_or(open - 2)..end, inner: open..end - 2, embed: bang.is_some() })
 }
 
 /// Whether an odd number of backslashes stands before `at`.
 pub(crate) fn is_escaped(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
-    before
-        .iter()
-        .rev()
-        .take_while(|byte| **byte == b'\\')
-        .count()
-        % 2
-        == 1
+    before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
 /// All wikilinks of a text that is not markdown.

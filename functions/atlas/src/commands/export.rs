@@ -34,33 +34,17 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let mirror = arguments.store.open()?;
-    let options = ExportOptions {
-        to: arguments.to,
-        generation: arguments.at,
-        force: arguments.force,
-    };
+    let options = ExportOptions { to: arguments.to, generation: arguments.at, force: arguments.force };
     let exported = export(&mirror, &options, bar::start(arguments.json)).await?;
-    let Exported {
-        generation,
-        files,
-        bytes,
-        skipped,
-    } = &exported;
+    let Exported { generation, files, bytes, skipped } = &exported;
     if arguments.json {
         output::json(&exported)?;
     } else {
         skipped.iter().for_each(output::note);
-        output::line(format_args!(
-            "generation {generation}: {files} files, {} written",
-            DecimalBytes(*bytes)
-        ));
+        output::line(format_args!("generation {generation}: {files} files, {} written", DecimalBytes(*bytes)));
     }
     match skipped.len() {
         0 => Ok(()),
-        count => Err(format!(
-            "{count} of {} files were not written",
-            *files + count as u64
-        )
-        .into()),
+        count => Err(format!("{count} of {} files were not written", *files + count as u64).into()),
     }
 }

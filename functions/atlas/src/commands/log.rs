@@ -43,13 +43,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let mirror = arguments.store.open()?;
     let head = mirror.head().await?;
-    let history = mirror
-        .history(head.generation(), usize::from(arguments.limit))
-        .await?;
-    let lines: Vec<Line<'_>> = history
-        .iter()
-        .map(|snapshot| Line::of(snapshot.manifest()))
-        .collect();
+    let history = mirror.history(head.generation(), usize::from(arguments.limit)).await?;
+    let lines: Vec<Line<'_>> = history.iter().map(|snapshot| Line::of(snapshot.manifest())).collect();
     if arguments.json {
         return output::json(&lines);
     }
@@ -72,23 +67,9 @@ impl<'a> Line<'a> {
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            generation,
-            time,
-            author,
-            operation,
-            message,
-            changes,
-        } = self;
-        let Changes {
-            added,
-            changed,
-            removed,
-        } = changes;
-        write!(
-            f,
-            "{generation:>6}  {time:.0}  {author}  {operation}  +{added} ~{changed} -{removed}"
-        )?;
+        let Self { generation, time, author, operation, message, changes } = self;
+        let Changes { added, changed, removed } = changes;
+        write!(f, "{generation:>6}  {time:.0}  {author}  {operation}  +{added} ~{changed} -{removed}")?;
         message.map_or(Ok(()), |message| write!(f, "  {message}"))
     }
 }

@@ -26,7 +26,11 @@ pub(crate) struct Arguments {
 
 /// All functions.
 fn routes() -> Routes {
-    function_context::routes().merge(function_find::routes()).merge(function_query::routes()).merge(function_note::routes()).metrics()
+    function_context::routes()
+        .merge(function_find::routes())
+        .merge(function_query::routes())
+        .merge(function_note::routes())
+        .metrics()
 }
 
 /// Runs `atlas serve`.

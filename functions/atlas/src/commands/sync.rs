@@ -71,15 +71,8 @@ async fn once(
     let begun = Instant::now();
     let began = Timestamp::now();
     let folder = Folder::open(&arguments.root)?;
-    if arguments
-        .store
-        .folder()
-        .is_some_and(|store| is_inside(&folder, &store))
-    {
-        return Err(
-            "the store lies inside the vault, which would publish it: name a store outside of it"
-                .into(),
-        );
+    if arguments.store.folder().is_some_and(|store| is_inside(&folder, &store)) {
+        return Err("the store lies inside the vault, which would publish it: name a store outside of it".into());
     }
     let state = match &arguments.state {
         Some(state) => state.clone(),
@@ -108,26 +101,10 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
         output::note(skipped);
     }
     for path in &summary.conflicts {
-        output::note(format_args!(
-            "{path}: it changed both in the folder and in the mirror, and was left as it is"
-        ));
+        output::note(format_args!("{path}: it changed both in the folder and in the mirror, and was left as it is"));
     }
-    let Summary {
-        generation,
-        notes,
-        attachments,
-        added,
-        changed,
-        removed,
-        unchanged,
-        waiting,
-        ..
-    } = summary;
-    let what = if arguments.dry_run {
-        "would change"
-    } else {
-        "generation"
-    };
+    let Summary { generation, notes, attachments, added, changed, removed, unchanged, waiting, .. } = summary;
+    let what = if arguments.dry_run { "would change" } else { "generation" };
     let seconds = Duration::from_millis(summary.duration_ms).as_secs_f64();
     output::line(format_args!(
         "{what} {generation}: {notes} notes, {attachments} attachments; +{added} ~{changed} -{removed}, {unchanged} unchanged; \
@@ -135,9 +112,7 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
         DecimalBytes(summary.uploaded_bytes)
     ));
     if *waiting > 0 {
-        output::note(format_args!(
-            "{waiting} paths changed in the mirror and are not in the folder yet"
-        ));
+        output::note(format_args!("{waiting} paths changed in the mirror and are not in the folder yet"));
     }
     Ok(())
 }
@@ -145,35 +120,19 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
 /// Who commits: the one who runs the program.
 fn author() -> String {
     let user = env::var("USER").or_else(|_| env::var("LOGNAME"));
-    user.ok()
-        .filter(|user| !user.is_empty())
-        .unwrap_or_else(|| "host".to_owned())
+    user.ok().filter(|user| !user.is_empty()).unwrap_or_else(|| "host".to_owned())
 }
 
 /// Where the sync state is by default: one folder for each vault folder, vault and store.
 fn state_folder(root: &Path, store: &StoreArguments) -> Result<PathBuf, Box<dyn Error>> {
-    let absolute = |name: &str| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-    let base =
-        base.ok_or("there is no home folder for the sync state: name a folder with --state")?;
+    let base = base.ok_or("there is no home folder for the sync state: name a folder with --state")?;
     let mut hasher = Sha256::new();
-    for part in [
-        root.as_os_str().as_encoded_bytes(),
-        store.vault.as_str().as_bytes(),
-        store.identity()?.as_bytes(),
-    ] {
+    for part in [root.as_os_str().as_encoded_bytes(), store.vault.as_str().as_bytes(), store.identity()?.as_bytes()] {
         hasher.update(part);
         hasher.update([0]);
     }
-    let digest: String = hasher
-        .finalize()
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digest: String = hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     Ok(base.join("atlas-mirror").join(digest))
 }

@@ -13,14 +13,7 @@ use crate::lines::{line_end, next_line, run_length};
 /// A comment that begins a line ends with the next `%%` or the note; one that begins further on
 /// must end before the next blank line, or else it is text.
 pub(super) fn find(body: &str, hidden: &mut Vec<Hidden>) {
-    let mut finder = Finder {
-        body,
-        hidden,
-        fence: None,
-        paragraph_end: 0,
-        code_runs: HashMap::new(),
-        html_end: None,
-    };
+    let mut finder = Finder { body, hidden, fence: None, paragraph_end: 0, code_runs: HashMap::new(), html_end: None };
     let mut at = 0;
     while at < body.len() {
         at = finder.line(at);
@@ -67,9 +60,7 @@ impl Finder<'_> {
         }
         let after = self.slice(content, self.body.len());
         if prefix.indent < 4 && after.starts_with(b"%%") {
-            let close = self
-                .find(b"%%", content + 2, self.body.len())
-                .unwrap_or(self.body.len());
+            let close = self.find(b"%%", content + 2, self.body.len()).unwrap_or(self.body.len());
             return self.hide(content, close, true);
         }
         if prefix.indent < 4
@@ -92,10 +83,7 @@ impl Finder<'_> {
             if at > end {
                 end = line_end(self.body, at);
             }
-            let Some(found) = self
-                .slice(at, end)
-                .iter()
-                .position(|byte| matches!(byte, b'`' | b'%' | b'<' | b'\\'))
+            let Some(found) = self.slice(at, end).iter().position(|byte| matches!(byte, b'`' | b'%' | b'<' | b'\\'))
             else {
                 return next_line(self.body, end);
             };
@@ -106,17 +94,12 @@ impl Finder<'_> {
                 [b'%', b'%', ..] => {
                     let paragraph = self.paragraph(at);
                     let close = self.find(b"%%", at + 2, paragraph);
-                    self.hidden.extend(close.map(|close| Hidden {
-                        range: at..close,
-                        opens_line: false,
-                    }));
+                    self.hidden.extend(close.map(|close| Hidden { range: at..close, opens_line: false }));
                     close.unwrap_or(at + 2)
                 }
                 [b'<', b'!', b'-', b'-', ..] => {
                     let paragraph = self.paragraph(at);
-                    self.html_comment_end(at)
-                        .filter(|close| *close <= paragraph)
-                        .unwrap_or(at + 4)
+                    self.html_comment_end(at).filter(|close| *close <= paragraph).unwrap_or(at + 4)
                 }
                 _ => at + 1,
             };
@@ -124,10 +107,7 @@ impl Finder<'_> {
     }
 
     fn hide(&mut self, start: usize, end: usize, opens_line: bool) -> usize {
-        self.hidden.push(Hidden {
-            range: start..end,
-            opens_line,
-        });
+        self.hidden.push(Hidden { range: start..end, opens_line });
         self.inline(end)
     }
 
@@ -202,21 +182,14 @@ impl Fence {
         let byte = *content.first().filter(|byte| matches!(byte, b'`' | b'~'))?;
         let length = run_length(content, 0, byte);
         let info = content.get(length..).unwrap_or_default();
-        (length >= 3 && !(byte == b'`' && info.contains(&b'`'))).then_some(Self {
-            byte,
-            length,
-            quotes,
-        })
+        (length >= 3 && !(byte == b'`' && info.contains(&b'`'))).then_some(Self { byte, length, quotes })
     }
 
     /// Whether a line is code: `Some(false)` if it closes the fence, `None` if it stands behind it,
     /// because the quote that held the fence has ended.
     fn holds(&self, body: &str, start: usize, end: usize) -> Option<bool> {
         let line = body.as_bytes().get(start..end).unwrap_or_default();
-        let content = line
-            .iter()
-            .position(|byte| !matches!(byte, b' ' | b'\t' | b'>'))
-            .unwrap_or(line.len());
+        let content = line.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'>')).unwrap_or(line.len());
         let (prefix, content) = line.split_at(content);
         if prefix.iter().filter(|byte| **byte == b'>').count() < self.quotes {
             return None;

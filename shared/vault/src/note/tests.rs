@@ -8,29 +8,16 @@ mod tags;
 
 /// The headings as they would be written with `#`.
 fn headings(text: &str) -> Vec<String> {
-    let written =
-        |heading: Heading| format!("{} {}", "#".repeat(heading.level.into()), heading.text);
+    let written = |heading: Heading| format!("{} {}", "#".repeat(heading.level.into()), heading.text);
     parse(text).headings.into_iter().map(written).collect()
 }
 
 /// The links as `target`, `target#subpath` or `target#subpath|display`, embeds with `!`.
 fn links(text: &str) -> Vec<String> {
     let written = |link: Link| {
-        let subpath = link
-            .subpath
-            .as_ref()
-            .map(|subpath| format!("#{subpath}"))
-            .unwrap_or_default();
-        let display = link
-            .display
-            .as_ref()
-            .map(|display| format!("|{display}"))
-            .unwrap_or_default();
-        format!(
-            "{}{}{subpath}{display}",
-            if link.is_embed() { "!" } else { "" },
-            link.target
-        )
+        let subpath = link.subpath.as_ref().map(|subpath| format!("#{subpath}")).unwrap_or_default();
+        let display = link.display.as_ref().map(|display| format!("|{display}")).unwrap_or_default();
+        format!("{}{}{subpath}{display}", if link.is_embed() { "!" } else { "" }, link.target)
     };
     parse(text).links.into_iter().map(written).collect()
 }
@@ -48,17 +35,7 @@ fn yields_nothing(text: &str) {
 
 #[test]
 fn a_note_without_anything_in_it_yields_nothing() {
-    for text in [
-        "",
-        " ",
-        "\n",
-        "\r",
-        "\u{FEFF}",
-        "plain text",
-        "---",
-        "---\n",
-        "\0",
-    ] {
+    for text in ["", " ", "\n", "\r", "\u{FEFF}", "plain text", "---", "---\n", "\0"] {
         yields_nothing(text);
     }
 }
@@ -135,16 +112,10 @@ fn what_follows_code_math_html_and_comments_is_read() {
 
 #[test]
 fn a_comment_does_not_change_what_stands_around_it() {
-    assert_eq!(
-        headings("%%\nc\n%%\n# A\n%%c%%\n---\n## B %%c%%"),
-        ["# A", "## B %%c%%"]
-    );
+    assert_eq!(headings("%%\nc\n%%\n# A\n%%c%%\n---\n## B %%c%%"), ["# A", "## B %%c%%"]);
     assert_eq!(headings("text\n%%c%%\n===="), [] as [&str; 0]);
     let note = parse("- [ ] a\n%% c %%\n- [x] b");
-    assert_eq!(
-        note.tasks.iter().map(|task| task.line).collect::<Vec<_>>(),
-        [0, 2]
-    );
+    assert_eq!(note.tasks.iter().map(|task| task.line).collect::<Vec<_>>(), [0, 2]);
 }
 
 #[test]
@@ -152,10 +123,7 @@ fn a_note_is_called_by_its_title_its_first_heading_or_its_name() {
     let path = VaultPath::parse("folder/the.name.md").unwrap();
     let title = |text: &str| parse(text).title(&path).to_owned();
     assert_eq!(title("---\ntitle: The title\n---\n# Heading"), "The title");
-    assert_eq!(
-        title("---\ntitle: 5\n---\n## Two\n\n# One\n\n# Other"),
-        "One"
-    );
+    assert_eq!(title("---\ntitle: 5\n---\n## Two\n\n# One\n\n# Other"), "One");
     assert_eq!(title("---\ntitle: ''\n---\n#\n# One"), "One");
     assert_eq!(title("---\ntitle: [\n---\n## Two"), "the.name");
 }

@@ -38,10 +38,7 @@ fn names_of_real_vaults_are_kept_as_they_are() {
 
 #[test]
 fn a_path_in_nfd_becomes_nfc() {
-    assert_eq!(
-        accepts("U\u{308}bung/か\u{3099}.md").as_str(),
-        "Übung/が.md"
-    );
+    assert_eq!(accepts("U\u{308}bung/か\u{3099}.md").as_str(), "Übung/が.md");
 }
 
 #[test]
@@ -68,24 +65,8 @@ fn a_path_that_leads_elsewhere_is_refused() {
     is("C:/a", |e| matches!(e, E::DriveLetter { .. }));
     is("c:a", |e| matches!(e, E::DriveLetter { .. }));
     is("\u{212A}:a", |e| matches!(e, E::DriveLetter { .. }));
-    is("a\0b", |e| {
-        matches!(
-            e,
-            E::ControlCharacter {
-                character: '\0',
-                ..
-            }
-        )
-    });
-    is("a\nb", |e| {
-        matches!(
-            e,
-            E::ControlCharacter {
-                character: '\n',
-                ..
-            }
-        )
-    });
+    is("a\0b", |e| matches!(e, E::ControlCharacter { character: '\0', .. }));
+    is("a\nb", |e| matches!(e, E::ControlCharacter { character: '\n', .. }));
     is("a\u{7f}", |e| matches!(e, E::ControlCharacter { .. }));
     is("a\u{85}", |e| matches!(e, E::ControlCharacter { .. }));
 }
@@ -114,13 +95,7 @@ fn a_way_out_behind_percent_encoding_is_refused() {
         "%%32%65%%32%65/a",
     ] {
         let error = VaultPath::parse(text).expect_err(text);
-        assert!(
-            matches!(
-                error,
-                PathError::Encoded { .. } | PathError::DotSegment { .. }
-            ),
-            "{text:?} gave {error:?}"
-        );
+        assert!(matches!(error, PathError::Encoded { .. } | PathError::DotSegment { .. }), "{text:?} gave {error:?}");
     }
 }
 
@@ -129,34 +104,19 @@ fn lengths_are_bounded_in_bytes() {
     let name = "あ".repeat(MAX_SEGMENT_BYTES / 3);
     assert_eq!(name.len(), MAX_SEGMENT_BYTES);
     accepts(&name);
-    assert!(matches!(
-        refuses(&format!("{name}a")),
-        PathError::SegmentTooLong { bytes: 256, .. }
-    ));
+    assert!(matches!(refuses(&format!("{name}a")), PathError::SegmentTooLong { bytes: 256, .. }));
 
     let longest = vec!["n".repeat(204); 5].join("/");
     assert_eq!(longest.len(), MAX_PATH_BYTES);
     accepts(&longest);
-    assert!(matches!(
-        refuses(&format!("{longest}n")),
-        PathError::TooLong { bytes: 1025, .. }
-    ));
-    assert!(matches!(
-        refuses(&"/n".repeat(1 << 20)),
-        PathError::TooLong { .. }
-    ));
+    assert!(matches!(refuses(&format!("{longest}n")), PathError::TooLong { bytes: 1025, .. }));
+    assert!(matches!(refuses(&"/n".repeat(1 << 20)), PathError::TooLong { .. }));
 }
 
 #[test]
 fn an_error_says_what_to_write_in_one_short_line() {
-    assert_eq!(
-        refuses("a\\b").to_string(),
-        "the path \"a\\\\b\" holds a backslash; separate folders with \"/\""
-    );
-    assert_eq!(
-        refuses("a\nb").to_string(),
-        "the path \"a\\nb\" holds the control character U+000A; leave it out"
-    );
+    assert_eq!(refuses("a\\b").to_string(), "the path \"a\\\\b\" holds a backslash; separate folders with \"/\"");
+    assert_eq!(refuses("a\nb").to_string(), "the path \"a\\nb\" holds the control character U+000A; leave it out");
     let message = refuses(&"é/".repeat(2000)).to_string();
     assert!(message.chars().count() < MAX_ECHO_CHARS + 100, "{message}");
 }
@@ -166,25 +126,14 @@ fn a_path_knows_its_parts() {
     let parts = |text: &str| {
         let path = accepts(text);
         let owned = |part: &str| part.to_owned();
-        (
-            path.folder().map(owned),
-            owned(path.stem()),
-            path.extension().map(owned),
-            path.is_note(),
-        )
+        (path.folder().map(owned), owned(path.stem()), path.extension().map(owned), path.is_note())
     };
     let some = |text: &str| Some(text.to_owned());
-    assert_eq!(
-        parts("a/b/c.d.md"),
-        (some("a/b"), "c.d".into(), some("md"), true)
-    );
+    assert_eq!(parts("a/b/c.d.md"), (some("a/b"), "c.d".into(), some("md"), true));
     assert_eq!(parts("c.MD"), (None, "c".into(), some("MD"), true));
     assert_eq!(parts("..md"), (None, ".".into(), some("md"), true));
     assert_eq!(parts("a.b/.md"), (some("a.b"), ".md".into(), None, false));
-    assert_eq!(
-        parts("a.md/LICENSE"),
-        (some("a.md"), "LICENSE".into(), None, false)
-    );
+    assert_eq!(parts("a.md/LICENSE"), (some("a.md"), "LICENSE".into(), None, false));
     assert_eq!(parts("a.md."), (None, "a.md".into(), some(""), false));
     assert_eq!(accepts("a/b.md").file_name(), "b.md");
 }
@@ -238,9 +187,7 @@ fn escapes(path: &[u8]) -> bool {
             return true;
         }
     }
-    matches!(path, [b'/' | b'\\', ..])
-        || matches!(path, [a, b':', ..] if a.is_ascii_alphabetic())
-        || path.contains(&0)
+    matches!(path, [b'/' | b'\\', ..]) || matches!(path, [a, b':', ..] if a.is_ascii_alphabetic()) || path.contains(&0)
 }
 
 proptest! {

@@ -232,10 +232,7 @@ fn hostile_texts_take_no_longer_than_others() {
 #[test]
 fn more_items_than_the_limit_are_left_out() {
     let note = parse(&"[[a]] [b](c) #d ^e\n".repeat(MAX_ITEMS + 10));
-    assert_eq!(
-        [note.links.len(), note.tags.len(), note.block_ids.len()],
-        [MAX_ITEMS; 3]
-    );
+    assert_eq!([note.links.len(), note.tags.len(), note.block_ids.len()], [MAX_ITEMS; 3]);
     let note = parse(&"# a\n- [ ] b\n".repeat(MAX_ITEMS + 10));
     assert_eq!([note.headings.len(), note.tasks.len()], [MAX_ITEMS; 2]);
 }
@@ -243,8 +240,5 @@ fn more_items_than_the_limit_are_left_out() {
 #[test]
 fn what_stands_too_far_down_is_left_out() {
     let filler = "é".repeat(MAX_BODY_BYTES / 2 - 10);
-    assert_eq!(
-        links(&format!("{filler} [[a]] text that is long enough [[b]]")),
-        ["a"]
-    );
+    assert_eq!(links(&format!("{filler} [[a]] text that is long enough [[b]]")), ["a"]);
 }

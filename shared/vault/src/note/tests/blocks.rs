@@ -40,23 +40,14 @@ fn headings_in_quotes_lists_and_footnotes_are_not_the_note_s() {
 fn a_heading_knows_where_it_is() {
     let text = "a\r\n\r\n  # B #\r\n\r\nC\r\n-\r\nd";
     let found = parse(text).headings;
-    let places: Vec<_> = found
-        .iter()
-        .map(|heading| (heading.line, &text[heading.offset..heading.end]))
-        .collect();
+    let places: Vec<_> = found.iter().map(|heading| (heading.line, &text[heading.offset..heading.end])).collect();
     assert_eq!(places, [(2, "# B #"), (4, "C\r\n-")]);
 }
 
 #[test]
 fn only_a_line_feed_ends_a_numbered_line() {
     let note = parse("a\r# B\r\nc\r# D\n# E");
-    assert_eq!(
-        note.headings
-            .iter()
-            .map(|heading| heading.line)
-            .collect::<Vec<_>>(),
-        [0, 1, 2]
-    );
+    assert_eq!(note.headings.iter().map(|heading| heading.line).collect::<Vec<_>>(), [0, 1, 2]);
 }
 
 #[test]
@@ -73,11 +64,7 @@ fn a_list_item_with_a_box_is_a_task() {
 >   - [ ] quoted deeper
 - [ ]
 -   [ ] wide";
-    let found: Vec<_> = parse(text)
-        .tasks
-        .into_iter()
-        .map(|t| (t.line, t.indent, t.status, t.text))
-        .collect();
+    let found: Vec<_> = parse(text).tasks.into_iter().map(|t| (t.line, t.indent, t.status, t.text)).collect();
     let expected = [
         (0, 0, ' ', "open"),
         (1, 0, 'x', "done ^id"),
@@ -91,25 +78,12 @@ fn a_list_item_with_a_box_is_a_task() {
         (9, 0, ' ', ""),
         (10, 0, ' ', "wide"),
     ];
-    assert_eq!(
-        found,
-        expected.map(|(line, indent, status, text)| (line, indent, status, text.to_owned()))
-    );
+    assert_eq!(found, expected.map(|(line, indent, status, text)| (line, indent, status, text.to_owned())));
 }
 
 #[test]
 fn a_box_elsewhere_is_no_task() {
-    for text in [
-        "[ ] a",
-        "-[ ] a",
-        "- a [ ] b",
-        "- [x](y)",
-        "- [xx] a",
-        "- [] a",
-        "- [ ]a",
-        "- \\[ ] a",
-        "# [ ] a",
-    ] {
+    for text in ["[ ] a", "-[ ] a", "- a [ ] b", "- [x](y)", "- [xx] a", "- [] a", "- [ ]a", "- \\[ ] a", "# [ ] a"] {
         assert_eq!(parse(text).tasks, [], "{text:?}");
     }
 }
@@ -119,52 +93,19 @@ fn a_task_knows_where_its_status_is() {
     let text = "---\na: 1\n---\n\n- - [ ] a\n\n> 10. [é] b\n";
     let found = parse(text).tasks;
     let status = |task: &Task| text[task.status_offset..].chars().next();
-    assert_eq!(
-        found.iter().map(status).collect::<Vec<_>>(),
-        [Some(' '), Some('é')]
-    );
-    assert_eq!(
-        found.iter().map(|task| task.line).collect::<Vec<_>>(),
-        [4, 6]
-    );
+    assert_eq!(found.iter().map(status).collect::<Vec<_>>(), [Some(' '), Some('é')]);
+    assert_eq!(found.iter().map(|task| task.line).collect::<Vec<_>>(), [4, 6]);
 }
 
 #[test]
 fn a_block_id_ends_a_line() {
     let text = "text ^one\r\n- item ^Two-2 \n\n^alone\n\n> quote\n^three\rcr ^four";
     let note = parse(text);
-    let names: Vec<_> = note
-        .block_ids
-        .iter()
-        .map(|id| (id.name.as_str(), id.line))
-        .collect();
-    assert_eq!(
-        names,
-        [
-            ("one", 0),
-            ("Two-2", 1),
-            ("alone", 3),
-            ("three", 6),
-            ("four", 6)
-        ]
-    );
-    assert!(
-        note.block_ids
-            .iter()
-            .all(|id| text[id.range.clone()] == format!("^{}", id.name))
-    );
+    let names: Vec<_> = note.block_ids.iter().map(|id| (id.name.as_str(), id.line)).collect();
+    assert_eq!(names, [("one", 0), ("Two-2", 1), ("alone", 3), ("three", 6), ("four", 6)]);
+    assert!(note.block_ids.iter().all(|id| text[id.range.clone()] == format!("^{}", id.name)));
 
-    for text in [
-        "a^b",
-        "a ^b c",
-        "a ^b_c",
-        "a ^",
-        "a ^ü",
-        "`a ^b`",
-        "[[a#^b]]",
-        "a ^b%%c",
-        "```\n ^a\n```",
-    ] {
+    for text in ["a^b", "a ^b c", "a ^b_c", "a ^", "a ^ü", "`a ^b`", "[[a#^b]]", "a ^b%%c", "```\n ^a\n```"] {
         assert_eq!(parse(text).block_ids, [], "{text:?}");
     }
 }

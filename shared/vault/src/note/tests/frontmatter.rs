@@ -5,15 +5,8 @@ use serde_json::json;
 
 fn properties(yaml: &str) -> Result<Value, FrontmatterError> {
     let note = parse(&format!("---\n{yaml}\n---\n[[body]]"));
-    assert_eq!(
-        note.links.last().map(|link| link.target.as_str()),
-        Some("body"),
-        "{yaml:?}"
-    );
-    note.frontmatter
-        .expect("frontmatter")
-        .properties
-        .map(Value::Object)
+    assert_eq!(note.links.last().map(|link| link.target.as_str()), Some("body"), "{yaml:?}");
+    note.frontmatter.expect("frontmatter").properties.map(Value::Object)
 }
 
 #[test]
@@ -30,20 +23,11 @@ fn frontmatter_stands_between_fences_at_the_very_start() {
         ("---\na: '\n  ---'\n---\nb", "a: '\n  ---'\n", "b"),
     ] {
         let found = parse(text).frontmatter.expect(text);
-        assert_eq!(
-            (&text[found.range], &text[found.body_start..]),
-            (yaml, body),
-            "{text:?}"
-        );
+        assert_eq!((&text[found.range], &text[found.body_start..]), (yaml, body), "{text:?}");
     }
-    for text in [
-        "\n---\na: 1\n---\n",
-        " ---\na: 1\n---\n",
-        "----\na: 1\n---\n",
-        "---\na: 1\n",
-        "--- a\n---\n",
-        "a\n---\n",
-    ] {
+    for text in
+        ["\n---\na: 1\n---\n", " ---\na: 1\n---\n", "----\na: 1\n---\n", "---\na: 1\n", "--- a\n---\n", "a\n---\n"]
+    {
         assert_eq!(parse(text).frontmatter, None, "{text:?}");
     }
 }
@@ -53,52 +37,25 @@ fn properties_keep_their_types() {
     for (yaml, expected) in [
         ("", json!({})),
         ("# only a comment", json!({})),
-        (
-            "a: 1\nb: -2.5\nc: 1e3\nd: 0xFF",
-            json!({"a": 1, "b": -2.5, "c": 1000.0, "d": 255}),
-        ),
-        (
-            "a: true\nb: false\nc: null\nd: ~\ne:",
-            json!({"a": true, "b": false, "c": null, "d": null, "e": null}),
-        ),
-        (
-            "a: yes\nb: on\nc: n",
-            json!({"a": "yes", "b": "on", "c": "n"}),
-        ),
+        ("a: 1\nb: -2.5\nc: 1e3\nd: 0xFF", json!({"a": 1, "b": -2.5, "c": 1000.0, "d": 255})),
+        ("a: true\nb: false\nc: null\nd: ~\ne:", json!({"a": true, "b": false, "c": null, "d": null, "e": null})),
+        ("a: yes\nb: on\nc: n", json!({"a": "yes", "b": "on", "c": "n"})),
         (
             "a: 2024-01-02\nb: 2024-01-02T03:04:05\nc: 12:30",
             json!({"a": "2024-01-02", "b": "2024-01-02T03:04:05", "c": "12:30"}),
         ),
-        (
-            "a: 0123\nb: 1_000\nc: +49 30",
-            json!({"a": "0123", "b": "1_000", "c": "+49 30"}),
-        ),
-        (
-            "a: .nan\nb: -.inf\nc: 1e999",
-            json!({"a": ".nan", "b": "-.inf", "c": ".inf"}),
-        ),
-        (
-            "a: 'it''s'\nb: \"\\u00e9\\n\"",
-            json!({"a": "it's", "b": "é\n"}),
-        ),
-        (
-            "a: [1, b, [c]]\nb:\n- 1\n- x: y",
-            json!({"a": [1, "b", ["c"]], "b": [1, {"x": "y"}]}),
-        ),
+        ("a: 0123\nb: 1_000\nc: +49 30", json!({"a": "0123", "b": "1_000", "c": "+49 30"})),
+        ("a: .nan\nb: -.inf\nc: 1e999", json!({"a": ".nan", "b": "-.inf", "c": ".inf"})),
+        ("a: 'it''s'\nb: \"\\u00e9\\n\"", json!({"a": "it's", "b": "é\n"})),
+        ("a: [1, b, [c]]\nb:\n- 1\n- x: y", json!({"a": [1, "b", ["c"]], "b": [1, {"x": "y"}]})),
         ("a:\n  b:\n    c: 1", json!({"a": {"b": {"c": 1}}})),
-        (
-            "a: |\n  one\n  two\nb: >\n  one\n  two",
-            json!({"a": "one\ntwo\n", "b": "one two\n"}),
-        ),
+        ("a: |\n  one\n  two\nb: >\n  one\n  two", json!({"a": "one\ntwo\n", "b": "one two\n"})),
         ("a: &x [1]\nb: *x", json!({"a": [1], "b": [1]})),
         ("<<: {a: 1}", json!({"<<": {"a": 1}})),
         ("日本語: 値\n🗂️: b c", json!({"日本語": "値", "🗂️": "b c"})),
         ("1: a\ntrue: b", json!({"1": "a", "true": "b"})),
         ("a: !tag b", json!({"a": "b"})),
-        (
-            "a: 12345678901234567890",
-            json!({"a": 12345678901234567890_u64}),
-        ),
+        ("a: 12345678901234567890", json!({"a": 12345678901234567890_u64})),
         ("up: [[x]]", json!({"up": [["x"]]})),
     ] {
         assert_eq!(properties(yaml), Ok(expected), "{yaml:?}");
@@ -120,10 +77,7 @@ fn bad_yaml_is_an_error_with_its_line_and_the_body_is_read() {
         ("日本語: 値\nb: \"c\" d", 2),
     ] {
         let error = properties(yaml).expect_err(yaml);
-        assert!(
-            !error.message.is_empty() && !error.message.contains('\n'),
-            "{error}"
-        );
+        assert!(!error.message.is_empty() && !error.message.contains('\n'), "{error}");
         assert_eq!(error.line, line, "{yaml:?} gave {error:?}");
     }
 }
@@ -131,30 +85,20 @@ fn bad_yaml_is_an_error_with_its_line_and_the_body_is_read() {
 #[test]
 fn an_error_reads_well() {
     let error = properties("title: a\nauthor: @someone").expect_err("an error");
-    assert_eq!(
-        error.to_string(),
-        "the frontmatter is not read (line 3): unexpected character: `@'"
-    );
+    assert_eq!(error.to_string(), "the frontmatter is not read (line 3): unexpected character: `@'");
 }
 
 #[test]
 fn yaml_that_would_grow_without_bound_is_refused() {
     let bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n".to_owned()
         + &('b'..='i')
-            .map(|c| {
-                format!(
-                    "{c}: &{c} [{}]\n",
-                    vec![format!("*{}", (c as u8 - 1) as char); 10].join(",")
-                )
-            })
+            .map(|c| format!("{c}: &{c} [{}]\n", vec![format!("*{}", (c as u8 - 1) as char); 10].join(",")))
             .collect::<String>();
     for yaml in [
         bomb,
         format!("a: {}{}", "[".repeat(1000), "]".repeat(1000)),
         format!("a: {}", "{b: ".repeat(1000)),
-        (0..100)
-            .map(|depth| format!("{}a:\n", " ".repeat(depth)))
-            .collect(),
+        (0..100).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect(),
         format!("a: &a {}\nb: [{}]", "x".repeat(50_000), "*a,".repeat(2000)),
         format!("a: {}", "x".repeat(70_000)),
     ] {
@@ -176,11 +120,7 @@ fn tags_are_a_list_or_a_string_with_or_without_marks() {
         ("tags: {a: b}", vec![]),
         ("tagged: a", vec![]),
     ] {
-        assert_eq!(
-            tags(&format!("---\n{yaml}\n---\n#body")),
-            [expected, vec!["body"]].concat(),
-            "{yaml:?}"
-        );
+        assert_eq!(tags(&format!("---\n{yaml}\n---\n#body")), [expected, vec!["body"]].concat(), "{yaml:?}");
     }
 }
 
@@ -194,11 +134,7 @@ fn aliases_are_a_list_or_a_string_with_commas() {
         ("aliases: ''", vec![]),
         ("aliases: [[A]]", vec![]),
     ] {
-        assert_eq!(
-            parse(&format!("---\n{yaml}\n---\n")).aliases,
-            expected,
-            "{yaml:?}"
-        );
+        assert_eq!(parse(&format!("---\n{yaml}\n---\n")).aliases, expected, "{yaml:?}");
     }
 }
 
@@ -207,11 +143,7 @@ fn wikilinks_in_properties_count_when_they_are_strings() {
     let yaml = "up: \"[[A#b|c]]\"\nmany:\n- '[[B]]'\n- see [[C]] there\ndeep: {x: {y: \"![[D]]\"}}\n# \"[[no]]\"\nlist: [[no]]";
     let text = format!("---\n{yaml}\n---\n");
     assert_eq!(links(&text), ["A#b|c", "B", "C", "!D"]);
-    let places: Vec<_> = parse(&text)
-        .links
-        .into_iter()
-        .map(|link| (link.line, text[link.range].to_owned()))
-        .collect();
+    let places: Vec<_> = parse(&text).links.into_iter().map(|link| (link.line, text[link.range].to_owned())).collect();
     assert_eq!(places[0], (1, "[[A#b|c]]".to_owned()));
     assert_eq!(places[3], (5, "![[D]]".to_owned()));
     assert_eq!(links("---\na: \"[[A]]\"\nb: @\n---\n"), [] as [&str; 0]);

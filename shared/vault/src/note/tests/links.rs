@@ -24,10 +24,7 @@ fn a_wikilink_has_a_target_a_subpath_and_a_display_text() {
         ("a[[b]]c", vec!["b"]),
         ("**[[a]]** ==[[b]]== *[[c_d]]_", vec!["a", "b", "c_d"]),
         ("[[https://example.org]]", vec!["https://example.org"]),
-        (
-            "# [[a]]\n> [[b]]\n- [[c]]\n\n[^1]: [[d]]",
-            vec!["a", "b", "c", "d"],
-        ),
+        ("# [[a]]\n> [[b]]\n- [[c]]\n\n[^1]: [[d]]", vec!["a", "b", "c", "d"]),
     ] {
         assert_eq!(links(text), expected, "{text:?}");
     }
@@ -35,10 +32,7 @@ fn a_wikilink_has_a_target_a_subpath_and_a_display_text() {
 
 #[test]
 fn in_a_table_the_bar_is_escaped() {
-    assert_eq!(
-        links("| a | b |\n|---|---|\n| [[c\\|d]] | ![[e.png\\|90]] |"),
-        ["c|d", "!e.png|90"]
-    );
+    assert_eq!(links("| a | b |\n|---|---|\n| [[c\\|d]] | ![[e.png\\|90]] |"), ["c|d", "!e.png|90"]);
 }
 
 #[test]
@@ -71,10 +65,7 @@ fn brackets_around_and_in_a_wikilink_do_no_harm() {
 fn a_markdown_link_is_percent_decoded_and_split_at_its_first_hash() {
     for (text, expected) in [
         ("[x](a.md)", vec!["a.md|x"]),
-        (
-            "[x](path%20with%20space.md#sec)",
-            vec!["path with space.md#sec|x"],
-        ),
+        ("[x](path%20with%20space.md#sec)", vec!["path with space.md#sec|x"]),
         ("[x](<path with space.md>)", vec!["path with space.md|x"]),
         ("[x](a%23b.md#c%20d)", vec!["a#b.md#c d|x"]),
         ("[x](#Some%20heading)", vec!["#Some heading|x"]),
@@ -86,15 +77,9 @@ fn a_markdown_link_is_percent_decoded_and_split_at_its_first_hash() {
         ("[*x* `y` z](a.md)", vec!["a.md|*x* `y` z"]),
         ("[a \\] b](c.md)", vec!["c.md|a \\] b"]),
         ("![alt](a.png)", vec!["!a.png|alt"]),
-        (
-            "[![alt](a.png)](b.md)",
-            vec!["b.md|![alt](a.png)", "!a.png|alt"],
-        ),
+        ("[![alt](a.png)](b.md)", vec!["b.md|![alt](a.png)", "!a.png|alt"]),
         ("[x][r]\n\n[r]: a%20b.md#c 'title'", vec!["a b.md#c|x"]),
-        (
-            "[r][] and [r]\n\n[r]: <a b.md>",
-            vec!["a b.md|r", "a b.md|r"],
-        ),
+        ("[r][] and [r]\n\n[r]: <a b.md>", vec!["a b.md|r", "a b.md|r"]),
         ("[x](a b.md)", vec![]),
         ("[x]() [x](#)", vec![]),
         ("[x]", vec![]),
@@ -112,27 +97,13 @@ fn a_link_with_a_scheme_leads_out_and_stays_as_written() {
         let link = parse(text).links.remove(0);
         (link.is_external(), link.target)
     };
-    for url in [
-        "https://example.org/a%20b?c#d",
-        "mailto:a@b.org",
-        "obsidian://open?vault=v",
-        "//example.org/a",
-    ] {
+    for url in ["https://example.org/a%20b?c#d", "mailto:a@b.org", "obsidian://open?vault=v", "//example.org/a"] {
         assert_eq!(external(&format!("[x]({url})")), (true, url.to_owned()));
     }
-    assert_eq!(
-        external("![x](https://example.org/a.png)"),
-        (true, "https://example.org/a.png".to_owned())
-    );
+    assert_eq!(external("![x](https://example.org/a.png)"), (true, "https://example.org/a.png".to_owned()));
     assert_eq!(external("[x](a/b:c.md)"), (false, "a/b:c.md".to_owned()));
-    assert_eq!(
-        external("[x](note%3A.md)"),
-        (false, "note%3A.md".to_owned())
-    );
-    assert_eq!(
-        external("[[https://example.org]]"),
-        (false, "https://example.org".to_owned())
-    );
+    assert_eq!(external("[x](note%3A.md)"), (false, "note%3A.md".to_owned()));
+    assert_eq!(external("[[https://example.org]]"), (false, "https://example.org".to_owned()));
 }
 
 #[test]
@@ -155,11 +126,7 @@ fn of_links_that_overlap_the_first_holds() {
 #[test]
 fn a_link_knows_where_it_is() {
     let text = "---\nup: \"[[z]]\"\n---\n%%[[no]]%% 日本 [[a|b]]\r\n\r\n> ![[c]] and [d](e.md)\n\n[f]: g\n![h][f]";
-    let found: Vec<_> = parse(text)
-        .links
-        .into_iter()
-        .map(|link| (link.line, link.kind, &text[link.range]))
-        .collect();
+    let found: Vec<_> = parse(text).links.into_iter().map(|link| (link.line, link.kind, &text[link.range])).collect();
     let expected = [
         (1, LinkKind::Wikilink, "[[z]]"),
         (3, LinkKind::Wikilink, "[[a|b]]"),
