@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId, location};
 use clap::Args;
+use percent_encoding::percent_decode_str;
 
 /// Bytes of decoded parts that a command keeps in memory.
 const CACHE_BYTES: usize = 32 << 20;
@@ -36,7 +37,8 @@ impl StoreArguments {
 
     /// The store's folder, if it is one.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
-        std::path::absolute(self.store.strip_prefix("file://")?).ok()
+        let path = percent_decode_str(self.store.strip_prefix("file://")?).decode_utf8().ok()?;
+        std::path::absolute(&*path).ok()
     }
 
     /// What tells this store from any other, wherever the program is started.

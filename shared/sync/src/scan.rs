@@ -121,7 +121,11 @@ impl Walk<'_> {
     }
 
     fn take(&mut self, entry: &DirEntry, name: &str, on_disk: &str) -> Result<(), Reason> {
-        let file_type = entry.file_type().map_err(Reason::unreadable)?;
+        let mut file_type = entry.file_type().map_err(Reason::unreadable)?;
+        if !(file_type.is_dir() || file_type.is_file() || file_type.is_symlink()) {
+            // Some file systems do not tell in the listing.
+            file_type = entry.metadata().map_err(Reason::unreadable)?.file_type();
+        }
         if file_type.is_dir() {
             if !rules::enters(name) {
                 return Ok(());
