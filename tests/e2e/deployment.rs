@@ -86,6 +86,11 @@ impl Deployment {
         self.client_of(all_functions())
     }
 
+    /// What functions that answer from this share.
+    pub fn app(&self) -> App {
+        App::over(store(self.objects.clone()), "main".parse().unwrap(), self.limits, 256 << 20).unwrap()
+    }
+
     /// A cold process of some functions.
     pub fn client_of(&self, routes: Routes) -> Client {
         let requests = CountingStore::new(self.objects.clone());

@@ -1,5 +1,14 @@
 //! Running routes as a Lambda function.
 
+use std::borrow::Cow;
+
+use axum::Router;
+use lambda_http::RequestExt as _;
+use lambda_http::request::RequestContext;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use tower::ServiceBuilder;
+use tower::util::MapRequest;
+
 use crate::routes::Routes;
 use crate::settings::{Auth, Settings, SettingsError};
 use crate::state::App;
@@ -22,7 +31,64 @@ pub async fn serve(
     telemetry::start(&settings.log, on_lambda);
     refuse_to_be_open(&settings, on_lambda)?;
     let app = App { metrics: Metrics::new(on_lambda), ..App::open(&settings)? };
-    lambda_http::run(routes.into_router(app)).await
+    lambda_http::run(service(routes.into_router(app))).await
+}
+
+/// What the runtime calls: `router`, for requests as clients wrote them.
+pub fn service(router: Router) -> MapRequest<Router, fn(lambda_http::Request) -> lambda_http::Request> {
+    let restore: fn(lambda_http::Request) -> lambda_http::Request = restore;
+    ServiceBuilder::new().map_request(restore).service(router)
+}
+
+/// Undoes what gateways do to paths: HTTP APIs put the stage's name in front, and decode them, so that a `#` or `?` of a
+/// note's name would end the path. Function URLs and load balancers do neither.
+fn restore(mut request: lambda_http::Request) -> lambda_http::Request {
+    let stage = match request.request_context_ref() {
+        Some(RequestContext::ApiGatewayV2(context)) => context.stage.as_deref().filter(|stage| *stage != "$default"),
+        _ => None,
+    };
+    let raw = request.raw_http_path();
+    let without_stage =
+        stage.and_then(|stage| raw.strip_prefix('/')?.strip_prefix(stage)).filter(|path| path.starts_with('/'));
+    let path = without_stage.unwrap_or(raw);
+    let path = if is_encoded(path) { Cow::Borrowed(path) } else { utf8_percent_encode(path, PATH).into() };
+    let uri = match request.uri().query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.into_owned(),
+    };
+    // A path that is none is left as it is: no route takes it.
+    if let Ok(uri) = uri.parse() {
+        *request.uri_mut() = uri;
+    }
+    request
+}
+
+/// All of ASCII that stands for something in a URL's path, or cannot stand there.
+const PATH: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'`')
+    .add(b'{')
+    .add(b'}')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'|');
+
+/// Whether a path can be one as a client wrote it. A decoded path can look encoded, when a name has a `%` before two
+/// hexadecimal digits; `/notes?path=` is exact for such names too.
+fn is_encoded(path: &str) -> bool {
+    let hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+    let bytes = path.as_bytes();
+    bytes.iter().enumerate().all(|(at, byte)| match byte {
+        b'%' => hex(bytes.get(at + 1)) && hex(bytes.get(at + 2)),
+        b'"' | b'#' | b'<' | b'>' | b'?' | b'`' | b'{' | b'}' | b'\\' | b'^' | b'|' => false,
+        byte => byte.is_ascii_graphic(),
+    })
 }
 
 /// A function on Lambda is reachable by anyone whom its gateway lets through, so it never starts without tokens.
