@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check watch bench fuzz package deploy deploy-local setup setup-tools setup-localstack setup-minio setup-infra setup-deny
+.PHONY: help run test check watch bench fuzz package deploy deploy-local setup setup-tools setup-localstack setup-minio setup-infra setup-deny setup-bench setup-fuzz
 
 VAULT ?= tests/vaults/demo
 PORT ?= 3737
@@ -17,7 +17,7 @@ TOOLS := target/tools
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 DENY_VERSION := 0.20.2
 FUZZ_VERSION := 0.13.2
-export PATH := $(CURDIR)/$(TOOLS)/bin:$(CURDIR)/$(TOOLS)/tools/bin:$(PATH)
+export PATH := $(CURDIR)/$(TOOLS)/bin:$(CURDIR)/$(TOOLS)/tools/bin:$(CURDIR)/$(TOOLS)/bench/bin:$(PATH)
 
 ATLAS := cargo run --quiet --release --locked --package atlas --bin atlas --
 STORE_URL = $${STORE:-$$(python3 localstack/store_url.py "$$VAULT")}
@@ -43,10 +43,12 @@ watch: setup-tools ## Publish VAULT and serve it with the functions themselves, 
 	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)"
 	ATLAS_STORE="$(STORE_URL)" ATLAS_VAULT=main cargo lambda watch -A 127.0.0.1 -P 9000
 
-bench: ## Run the benchmarks
-	cargo bench --workspace --locked
+bench: setup-bench ## Run the benchmarks and print one table: make bench ATLAS_CORPORA=folder with hub/, help/ and tldr/
+	cargo build --release --locked --package atlas --bin atlas
+	cargo bench --locked --package atlas-tests
+	python3 tests/benches/processes.py "$${CARGO_TARGET_DIR:-target}"
 
-fuzz: $(TOOLS)/bin/cargo-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make fuzz [SECONDS=60 for each]
+fuzz: setup-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make fuzz [SECONDS=60 for each]
 	tests/fuzz/run.sh $(SECONDS)
 
 package: setup-tools ## Build every function into target/lambda/NAME/bootstrap.zip: make package [ARCH=arm64]
@@ -58,15 +60,23 @@ deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm6
 deploy-local: setup-tools ## Deploy the packaged functions to LocalStack's Lambda, which needs Docker
 	infra/deploy.sh local $(FUNCTIONS)
 
-setup: setup-tools setup-localstack setup-minio setup-infra setup-deny ## Install every tool below into target/tools
+setup: setup-tools setup-localstack setup-minio setup-infra setup-deny setup-bench setup-fuzz ## Install every tool below into target/tools
 
 setup-tools: $(TOOLS)/tools/.ready ## cargo-lambda and rclone
 setup-localstack: $(TOOLS)/localstack/.ready ## LocalStack in host mode
 setup-infra: $(TOOLS)/infra/.ready ## cfn-lint and the SAM command line
 setup-minio: $(TOOLS)/bin/minio ## MinIO, built with Go
 setup-deny: $(TOOLS)/bin/cargo-deny ## cargo-deny
+setup-bench: $(TOOLS)/bench/.ready ## ripgrep, to compare with
+setup-fuzz: $(TOOLS)/bin/cargo-fuzz ## cargo-fuzz
 
 $(TOOLS)/%/.ready: localstack/requirements-%.txt
+	rm -rf $(@D)
+	python3 -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
+
+$(TOOLS)/bench/.ready: tests/benches/requirements.txt
 	rm -rf $(@D)
 	python3 -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<

@@ -8,6 +8,7 @@ cd "$(dirname "$0")"
 
 cargo +nightly run --quiet --example seeds -- corpus
 for target in ${*:-$(cargo fuzz list --fuzz-dir .)}; do
-  cargo +nightly fuzz run --fuzz-dir . "$target" -- \
-    -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1
+  # Without a sanitizer, which would find what unsafe code does: the workspace has none, and it is three times as fast.
+  cargo +nightly fuzz run --fuzz-dir . --sanitizer none "$target" -- \
+    -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1
 done

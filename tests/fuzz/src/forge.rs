@@ -6,6 +6,7 @@
 //! The content of an fst is its keys, one a line: the fst crate panics on bytes that nobody built with it, so only
 //! a checksum stands before it.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use atlas_segment::{FORMAT_VERSION, FormatError, Layout, Part, PartKind, PartRef, Probe};
@@ -27,6 +28,10 @@ pub(crate) const SECTIONS: [(&str, PartKind); 8] = [
     ("names", PartKind::Names),
     ("headings", PartKind::Headings),
 ];
+
+thread_local! {
+    static COMPRESSOR: RefCell<zstd::bulk::Compressor<'static>> = RefCell::new(zstd::bulk::Compressor::new(1).unwrap());
+}
 
 /// How the content of a part is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +61,7 @@ pub(crate) fn frame(kind: PartKind, framing: Framing, content: &[u8]) -> Vec<u8>
         _ if kind == PartKind::Paths => paths(content),
         Framing::Right if kind != PartKind::TrigramPage => {
             let mut packed = (content.len() as u32).to_le_bytes().to_vec();
-            packed.extend(zstd::bulk::compress(content, 1).unwrap());
+            packed.extend(COMPRESSOR.with_borrow_mut(|compressor| compressor.compress(content)).unwrap());
             packed
         }
         Framing::Right | Framing::Sealed => content.to_vec(),

@@ -9,6 +9,8 @@ use crate::forge::{self, forge};
 use crate::input::Input;
 use crate::part;
 
+/// Bytes of a seed before what [`forge`] takes.
+pub const HEAD: usize = 8;
 /// Documents whose texts are cut.
 const MAX_DOCUMENTS: u32 = 64;
 
@@ -17,12 +19,13 @@ pub fn check(data: &[u8]) {
     let mut input = Input(data);
     let length = input.byte() % 16;
     let text = input.take(length.into());
-    let (place, bit) = (input.number(), input.byte());
+    let (place, bit) = (input.number() as i16, input.byte());
     let object = Bytes::from(forge(input.0));
     let Ok(layout) = object::verify(&object) else { return };
     let _ = read(&object, &layout, text);
 
-    let place = usize::from(place) % object.len();
+    // Near the begin or the end, where the frame is, as often as anywhere else.
+    let place = isize::from(place).rem_euclid(object.len() as isize) as usize;
     let mut damaged = object.to_vec();
     damaged[place] ^= 1 << (bit % 8);
     assert!(object::verify(&damaged.into()).is_err(), "bit {} of byte {place} of {} is altered, and nobody notices", bit % 8, object.len());

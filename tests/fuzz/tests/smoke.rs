@@ -1,6 +1,8 @@
 //! Runs every target over its seeds, and over copies of them that are cut and altered.
 
+use atlas_fuzz::forge::forge;
 use atlas_fuzz::seeds::targets;
+use atlas_segment::object;
 
 #[test]
 fn seeds_and_damaged_copies_of_them_pass() {
@@ -15,6 +17,20 @@ fn seeds_and_damaged_copies_of_them_pass() {
                 altered[at] ^= 1 << (step % 8);
                 (target.check)(&altered);
             }
+        }
+    }
+}
+
+#[test]
+fn every_altered_bit_of_a_segment_is_noticed() {
+    let seed = targets().into_iter().find(|target| target.name == "segment").unwrap().seeds.remove(0);
+    let sound = forge(&seed[atlas_fuzz::segment::HEAD..]);
+    assert!(object::verify(&sound.clone().into()).is_ok());
+    for at in 0..sound.len() {
+        for bit in 0..8 {
+            let mut altered = sound.clone();
+            altered[at] ^= 1 << bit;
+            assert!(object::verify(&altered.into()).is_err(), "bit {bit} of byte {at}");
         }
     }
 }

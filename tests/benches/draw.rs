@@ -1,0 +1,112 @@
+//! What is asked, drawn from a vault at random, with a fixed seed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::vault::Folder;
+
+/// How many of each kind.
+const CALLS: usize = 100;
+
+/// Calls of one kind.
+#[derive(Clone)]
+pub(crate) struct Calls {
+    pub(crate) what: &'static str,
+    pub(crate) operation: &'static str,
+    pub(crate) arguments: Vec<Value>,
+}
+
+/// The calls drawn from one vault.
+pub(crate) struct Drawn {
+    pub(crate) calls: Vec<Calls>,
+}
+
+impl Drawn {
+    pub(crate) fn of(folder: &Folder) -> Self {
+        let texts: Vec<String> = folder
+            .notes
+            .iter()
+            .map(|note| String::from_utf8_lossy(&fs::read(folder.root.path().join(note)).unwrap()).to_lowercase())
+            .collect();
+        let mut random = Random(20_261_121);
+        let mut frequencies: BTreeMap<&str, usize> = BTreeMap::new();
+        for text in &texts {
+            let words: BTreeSet<&str> = words(text).collect();
+            for word in words {
+                *frequencies.entry(word).or_default() += 1;
+            }
+        }
+        let with = |test: &dyn Fn(usize) -> bool| -> Vec<&str> {
+            frequencies.iter().filter(|(_, notes)| test(**notes)).map(|(word, _)| *word).collect()
+        };
+        let rare = with(&|notes| notes <= 2);
+        let common = with(&|notes| notes * 20 >= texts.len());
+        let absent = |random: &mut Random| loop {
+            let (a, b) = (random.of(&rare), random.of(&rare));
+            let middle = |word: &str| word.char_indices().nth(word.chars().count() / 2).map_or(0, |(at, _)| at);
+            let word = format!("{}{}", &a[..middle(a)], &b[middle(b)..]);
+            if !texts.iter().any(|text| text.contains(&word)) {
+                return word;
+            }
+        };
+        let phrase = |random: &mut Random| loop {
+            let text = random.of(&texts);
+            let lines: Vec<&str> = text.lines().filter(|line| line.split_whitespace().nth(2).is_some()).collect();
+            if !lines.is_empty() {
+                let words: Vec<&str> = random.of(&lines).split(' ').collect();
+                let at = random.below(words.len() - 1);
+                return words[at..].iter().take(2).copied().collect::<Vec<_>>().join(" ").chars().take(100).collect();
+            }
+        };
+        let pair = |random: &mut Random| random.of(&rare).chars().take(2).collect::<String>();
+        let find = |term: String| json!({ "term": term });
+        let mut draw = |what, operation, one: &dyn Fn(&mut Random) -> Value| {
+            let arguments = (0..CALLS).map(|_| one(&mut random)).collect();
+            Calls { what, operation, arguments }
+        };
+        let calls = vec![
+            draw("find, rare word", "find", &|random| find(random.of(&rare).to_owned())),
+            draw("find, common word", "find", &|random| find(random.of(&common).to_owned())),
+            draw("find, absent word", "find", &|random| find(absent(random))),
+            draw("find, two words", "find", &|random| find(phrase(random))),
+            draw("find, two letters", "find", &|random| find(pair(random))),
+            draw("context", "context_current", &|random| json!({ "include": [random.of(&folder.notes)] })),
+            draw(
+                "query",
+                "query",
+                &|random| json!({ "question": format!("Where is \"{}\" defined?", random.of(&rare)) }),
+            ),
+            draw("read", "read_note", &|random| json!({ "path": random.of(&folder.notes) })),
+            draw(
+                "list",
+                "list_notes",
+                &|random| json!({ "prefix": random.of(&folder.notes).rsplit_once('/').map_or("", |(folder, _)| folder) }),
+            ),
+        ];
+        Self { calls }
+    }
+}
+
+/// The words of a text that are neither tiny nor huge.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2 && word.len() < 40)
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
+    }
+
+    fn of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len())]
+    }
+}

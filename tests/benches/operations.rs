@@ -1,0 +1,137 @@
+//! Operations over a store in memory: how long they take, and what they ask of the store.
+//!
+//! The vaults are `hub` of the folder that `ATLAS_CORPORA` names, and all of its corpora repeated under new paths to
+//! 100,000 notes; without it only the demo vault, whose figures say little. Terms, questions and paths are drawn from
+//! the vault with a fixed seed. No result is kept between calls: "warm" means that the index and the text are in
+//! the process's cache, "cold" that nothing is.
+//!
+//! # Layout
+//! - [`vault`]: the folders; [`draw`]: what is asked.
+//! - [`world`]: a published vault and calls to it; [`table`]: the results.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
+
+mod draw;
+mod table;
+mod vault;
+mod world;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use criterion::Criterion;
+
+use crate::draw::{Calls, Drawn};
+use crate::table::Table;
+use crate::vault::Folder;
+use crate::world::World;
+
+const MAX_WAVES: u64 = 3;
+const MAX_REQUESTS: usize = 24;
+/// Share of the markdown's bytes that a cold `find` may fetch, in percent.
+const MAX_SHARE: f64 = 5.0;
+/// How often each call is repeated; the median counts.
+const REPEATS: usize = 5;
+/// How many calls of a kind are made cold.
+const COLD_CALLS: usize = 20;
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(1))
+        .configure_from_args();
+    let mut table = Table::create("operations");
+    for folder in vault::folders() {
+        let world = World::publish(&folder);
+        eprintln!("{}: {} notes, {:.1} MB", folder.name, world.notes, world.markdown as f64 / 1e6);
+        let drawn = Drawn::of(&folder);
+        for calls in &drawn.calls {
+            warm(&mut criterion, &mut table, &folder, &world, calls);
+        }
+        for calls in &drawn.calls {
+            cold(&mut table, &folder, &world, calls);
+        }
+        if folder.name == "hub" {
+            ripgrep(&mut table, &folder, &world, &drawn);
+        }
+    }
+    criterion.final_summary();
+}
+
+/// The median over the calls and the 95th hundredth of them, each call being warm.
+fn warm(criterion: &mut Criterion, table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
+    let cycle: Vec<_> = calls.arguments.iter().collect();
+    let mut next = cycle.iter().cycle();
+    criterion.bench_function(&format!("{}/{}", folder.name, calls.what), |bencher| {
+        bencher.iter(|| next.next().map(|arguments| world.call(calls.operation, arguments)));
+    });
+    let times = times(calls, |arguments| world.call(calls.operation, arguments).1);
+    let target = match (calls.operation, folder.name) {
+        ("find", "hub") => Some(Duration::from_millis(1)),
+        ("find", "all") => Some(Duration::from_millis(10)),
+        _ => None,
+    };
+    table.time(&format!("warm {}", calls.what), folder.name, &times, target);
+}
+
+/// The median time of each call, ascending.
+fn times(calls: &Calls, call: impl Fn(&serde_json::Value) -> Duration) -> Vec<Duration> {
+    let median = |arguments| {
+        let mut times: Vec<Duration> = (0..REPEATS).map(|_| call(arguments)).collect();
+        times.sort_unstable();
+        times[REPEATS / 2]
+    };
+    let mut times: Vec<Duration> = calls.arguments.iter().map(median).collect();
+    times.sort_unstable();
+    times
+}
+
+/// The most that a cold call asks of the store, and the median time of one without the store's.
+fn cold(table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
+    let (mut waves, mut requests, mut bytes) = (0, 0, 0);
+    let mut times = Vec::new();
+    for arguments in calls.arguments.iter().take(COLD_CALLS) {
+        let asked = world.ask_cold(calls.operation, arguments);
+        waves = waves.max(asked.waves());
+        requests = requests.max(asked.count());
+        bytes = bytes.max(asked.bytes());
+        times.push(world.call_cold(calls.operation, arguments));
+    }
+    times.sort_unstable();
+    let share = 100.0 * bytes as f64 / world.markdown as f64;
+    let limited = calls.operation == "find" && folder.name != "demo";
+    let result = format!(
+        "at most {waves} waves, {requests} requests, {:.0} kB = {share:.1}% of the markdown; {} of work",
+        bytes as f64 / 1e3,
+        table::duration(times[times.len() / 2]),
+    );
+    let mut target = format!("{MAX_WAVES} waves, {MAX_REQUESTS} requests");
+    if limited {
+        target += &format!(", {MAX_SHARE}%");
+    }
+    let holds = waves <= MAX_WAVES && requests <= MAX_REQUESTS && (!limited || share <= MAX_SHARE);
+    table.row(&format!("cold {}", calls.what), folder.name, &result, &target, Some(holds));
+}
+
+/// How many times longer `rg` takes for the same terms, where there is one.
+fn ripgrep(table: &mut Table, folder: &Folder, world: &World, drawn: &Drawn) {
+    let rg = |term: &str| {
+        let mut command = Command::new("rg");
+        command.args(["--ignore-case", "--fixed-strings", "--no-ignore", "--glob=*.md", "--", term]);
+        let begun = Instant::now();
+        command.arg(folder.root.path()).stdout(Stdio::null()).status().ok()?;
+        Some(begun.elapsed())
+    };
+    for calls in drawn.calls.iter().filter(|calls| calls.operation == "find") {
+        let few = Calls { arguments: calls.arguments.iter().take(10).cloned().collect(), ..calls.clone() };
+        if rg("warm").is_none() {
+            table.row("`rg` of the same terms", folder.name, "not run: there is no `rg`", "", None);
+            return;
+        }
+        let peer = times(&few, |arguments| rg(arguments["term"].as_str().unwrap_or_default()).unwrap_or_default());
+        let own = times(&few, |arguments| world.call("find", arguments).1);
+        let (peer, own) = (peer[peer.len() / 2], own[own.len() / 2]);
+        let result = format!("{:.0} times as long ({})", peer.as_secs_f64() / own.as_secs_f64(), table::duration(peer));
+        table.row(&format!("`rg`, {}", calls.what), folder.name, &result, "", None);
+    }
+}

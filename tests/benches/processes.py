@@ -1,0 +1,105 @@
+"""Whole processes: what the first publication of a vault costs on one core, and what a sync with nothing to do costs.
+
+usage: processes.py TARGET_FOLDER
+
+Prints one markdown table: the rows that the other benchmarks left in TARGET_FOLDER/tmp/bench, and its own.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+FIRST = 3
+SECOND = 11
+DEMO = pathlib.Path(__file__).parent.parent / "vaults" / "demo"
+
+
+def run(command):
+    """Runs a command; its output, wall seconds, CPU seconds, and most resident bytes."""
+    begun = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.PIPE)
+    output = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    wall = time.perf_counter() - begun
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"{command} failed")
+    return output, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+def row(what, vault, result, target="", holds=None):
+    verdict = "" if holds is None else "ok" if holds else "**no**"
+    return f"| {what} | {vault} | {result} | {target} | {verdict} |"
+
+
+def spread(values, unit=""):
+    return f"{statistics.median(values):.3g}{unit} ({min(values):.3g} to {max(values):.3g})"
+
+
+def first_publication(atlas, root, vault, work):
+    markdown = sum(path.stat().st_size for path in root.rglob("*.md") if path.is_file())
+    one_core = ["taskset", "-c", "0"] if shutil.which("taskset") else []
+    walls, cpus, residents = [], [], []
+    for _ in range(FIRST):
+        for folder in (work / "store", work / "state"):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+        _, wall, cpu, resident = run(one_core + sync(atlas, root, work))
+        walls.append(markdown / wall / 1e6)
+        cpus.append(markdown / cpu / 1e6)
+        residents.append(resident / 1e6)
+    published = sum(path.stat().st_size for path in (work / "store").rglob("*") if path.is_file())
+    share = 100 * published / markdown
+    resident = max(residents)
+    # What else runs on the core counts towards the time on the wall, not towards that of the process.
+    yield row("first publication, per second on the wall", vault, spread(walls, " MB"), "15 MB", statistics.median(walls) >= 15)
+    yield row("first publication, per second of one core", vault, spread(cpus, " MB"), "15 MB", statistics.median(cpus) >= 15)
+    yield row("first publication, resident memory", vault, f"{resident:.0f} MB", "under 300 MB", resident < 300)
+    yield row("everything published", vault, f"{share:.1f}% of the markdown", "under 60%", share < 60)
+
+
+def unchanged_sync(atlas, root, vault, work):
+    find = ["find", str(root), "-type", "f", "-printf", "%s %T@\n"]
+    ratios, syncs, finds = [], [], []
+    generation = json.loads(run(sync(atlas, root, work))[0])["generation"]
+    for _ in range(SECOND):
+        finds.append(run(find)[1] * 1e3)
+        output, wall, _, _ = run(sync(atlas, root, work))
+        summary = json.loads(output)
+        if summary["generation"] != generation or summary["uploaded_bytes"]:
+            sys.exit(f"a sync with nothing to do did something: {summary}")
+        syncs.append(wall * 1e3)
+        ratios.append(syncs[-1] / finds[-1])
+    yield row("sync with nothing changed", vault, spread(syncs, " ms"))
+    yield row("`find -printf` of the same folder", vault, spread(finds, " ms"))
+    yield row("sync with nothing changed, of `find`", vault, spread(ratios, " times"), "3 times", statistics.median(ratios) <= 3)
+
+
+def sync(atlas, root, work):
+    return [
+        str(atlas), "sync", "--root", str(root), "--vault", "main", "--json",
+        "--store", f"file://{work}/store", "--state", f"{work}/state",
+    ]  # fmt: skip
+
+
+def main():
+    target = pathlib.Path(sys.argv[1])
+    corpora = os.environ.get("ATLAS_CORPORA")
+    root, vault = (pathlib.Path(corpora) / "hub", "hub") if corpora else (DEMO, "demo")
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        rows = [*first_publication(target / "release" / "atlas", root, vault, work)]
+        rows += unchanged_sync(target / "release" / "atlas", root, vault, work)
+    print(f"\n| what | vault | result | target | |\n|---|---|---|---|---|")
+    for file in sorted((target / "tmp" / "bench").glob("*.md")):
+        print(file.read_text(), end="")
+    print("\n".join(rows))
+
+
+main()
