@@ -67,8 +67,8 @@ impl Drawn {
             Calls { what, operation, arguments }
         };
         let calls = vec![
-            draw("find, rare word", "find", &|random| find(random.of(&rare).to_owned())),
-            draw("find, common word", "find", &|random| find(random.of(&common).to_owned())),
+            draw("find, rare word", "find", &|random| find(random.of(&rare).to_string())),
+            draw("find, common word", "find", &|random| find(random.of(&common).to_string())),
             draw("find, absent word", "find", &|random| find(absent(random))),
             draw("find, two words", "find", &|random| find(phrase(random))),
             draw("find, two letters", "find", &|random| find(pair(random))),

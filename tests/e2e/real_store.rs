@@ -72,6 +72,7 @@ impl RealStore {
 }
 
 /// However this process ends.
+#[allow(clippy::zombie_processes, reason = "it outlives this process, which is its purpose")]
 fn stop_after_this_process(kind: &str, port: &str) {
     let script = "while kill -0 \"$1\"; do sleep 1; done; exec localstack/stop.sh \"$2\" \"$3\"";
     let mut guard = Command::new("bash");
