@@ -175,7 +175,6 @@ impl Decided {
     pub(crate) fn read_new(mut self, folder: &Folder, progress: &dyn Progress) -> Self {
         let unread = self.writes.iter().enumerate().filter(|(_, write)| write.known.is_none());
         let jobs: Vec<(usize, File)> = unread.map(|(index, write)| (index, write.file.clone())).collect();
-        progress.begin(Phase::Read, Some(jobs.iter().map(|(_, file)| file.stamp.size).sum()));
         read(folder, &jobs, progress, |(index, _), content| {
             // What cannot be read now is tried again, and reported, when it is written.
             if let (Ok(content), Some(write)) = (content, self.writes.get_mut(*index)) {
@@ -273,7 +272,6 @@ fn read_touched(
             jobs.push((index, file.clone()));
         }
     }
-    progress.begin(Phase::Read, Some(jobs.iter().map(|(_, file)| file.stamp.size).sum()));
     let mut contents = BTreeMap::new();
     read(folder, &jobs, progress, |(index, _), content| {
         contents.insert(*index, content);
@@ -293,6 +291,9 @@ fn read(
     progress: &dyn Progress,
     mut take: impl FnMut(&(usize, File), Result<Content, Reason>),
 ) {
+    if !jobs.is_empty() {
+        progress.begin(Phase::Read, Some(jobs.iter().map(|(_, file)| file.stamp.size).sum()));
+    }
     let mut budget = TEXT_BUDGET;
     let is_small = |(_, file): &(usize, File)| file.stamp.size <= SMALL || file.class == Class::Attachment;
     let run = |(_, file): &(usize, File)| folder.read(file.disk_path(), file.class, file.is_link);
