@@ -54,10 +54,15 @@ impl Drawn {
         let phrase = |random: &mut Random| loop {
             let text = random.of(&texts);
             let lines: Vec<&str> = text.lines().filter(|line| line.split_whitespace().nth(2).is_some()).collect();
-            if !lines.is_empty() {
-                let words: Vec<&str> = random.of(&lines).split(' ').collect();
-                let at = random.below(words.len() - 1);
-                return words[at..].iter().take(2).copied().collect::<Vec<_>>().join(" ").chars().take(100).collect();
+            if lines.is_empty() {
+                continue;
+            }
+            let words: Vec<&str> = random.of(&lines).split(' ').collect();
+            let at = random.below(words.len() - 1);
+            let phrase: String =
+                words[at..].iter().take(2).copied().collect::<Vec<_>>().join(" ").chars().take(100).collect();
+            if phrase.trim().chars().count() > 2 {
+                return phrase;
             }
         };
         let pair = |random: &mut Random| random.of(&rare).chars().take(2).collect::<String>();
