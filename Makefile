@@ -30,7 +30,7 @@ run: ## Publish a vault folder and serve it: make run [VAULT=dir] [PORT=3737] [S
 	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)"
 	$(ATLAS) serve --addr "127.0.0.1:$$PORT" --vault main --store "$(STORE_URL)"
 
-test: setup-tools ## Install what the tests need and run all of them
+test: setup-tools setup-localstack $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
 	cargo test --workspace --locked
 
 check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template

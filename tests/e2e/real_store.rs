@@ -1,5 +1,6 @@
 //! Stores that people use, started by the project's own script and gone when the tests are.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -33,7 +34,9 @@ pub fn minio() -> Option<&'static RealStore> {
 impl RealStore {
     fn start(kind: &str, wanted: bool) -> Option<Self> {
         if !wanted {
-            println!("skipped: {kind} is not installed; run `make setup-{kind}`");
+            // Past the capture of tests' output: what was not tested is to be seen.
+            let _ =
+                writeln!(std::io::stderr(), "skipped: tests on {kind}, which is not installed; run: make setup-{kind}");
             return None;
         }
         let started = Command::new(project().join("localstack/start.sh")).arg(kind).output().unwrap();
