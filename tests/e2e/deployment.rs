@@ -117,6 +117,14 @@ pub fn all_functions() -> Routes {
 }
 
 impl Client {
+    /// A cold process of all functions over a store of another kind.
+    pub fn over(place: &Store) -> Self {
+        let requests = CountingStore::new(place.inner().clone());
+        let store = Store::new(requests.clone(), place.prefix(), StoreOptions::default()).unwrap();
+        let app = App::over(store, "main".parse().unwrap(), Limits::default(), 256 << 20).unwrap();
+        Self { router: all_functions().into_router(app), requests }
+    }
+
     /// Posts a JSON body.
     pub async fn post(&self, path: &str, body: Value) -> Reply {
         let request = Request::builder().method(Method::POST).uri(path).header("content-type", "application/json");

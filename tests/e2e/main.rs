@@ -24,5 +24,6 @@ mod query;
 mod real_store;
 mod requests;
 mod schemas;
+mod store_faults;
 mod stores;
 mod traversal;

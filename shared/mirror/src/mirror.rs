@@ -12,6 +12,7 @@ use crate::counters::Counts;
 use crate::error::MirrorError;
 use crate::head::Head;
 use crate::keys::{InvalidKey, Keys, VaultId};
+use crate::probe::probe_conditional_writes;
 use crate::snapshot::{Reader, Snapshot, State};
 use crate::store::Store;
 
@@ -80,6 +81,14 @@ impl Mirror {
     /// What went through this handle, its clones and its snapshots.
     pub fn counts(&self) -> Counts {
         self.store.counts()
+    }
+
+    /// Whether the store keeps what commits rely on; for whoever begins to write, once.
+    ///
+    /// # Errors
+    /// As [`probe_conditional_writes`].
+    pub async fn check_writes(&self) -> Result<(), MirrorError> {
+        probe_conditional_writes(&self.store).await
     }
 
     /// The vault at `generation`; [`None`] when there is no such generation, or not any more.

@@ -149,6 +149,7 @@ async fn commit(
     if decided.writes.is_empty() && decided.removes.is_empty() {
         return Ok((Changes::default(), head, true));
     }
+    mirror.check_writes().await?;
     let reusable = reusable(decided, head.as_deref()).await?;
     let unread = attachments::upload(mirror, folder, &mut decided.writes, &reusable, progress).await?;
     let writes = Arc::new(std::mem::take(&mut decided.writes));
