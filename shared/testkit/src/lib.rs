@@ -5,6 +5,7 @@
 //! - [`time`]: fixed moments.
 //! - [`counting`]: a store that counts requests, bytes and waves.
 //! - [`faults`]: a store that fails as it is told.
+//! - [`proxy`]: an HTTP proxy that fails as it is told.
 //! - [`notes`]: changes that put, delete and merge notes, and what a snapshot holds, for tests of the mirror alone.
 //! - [`contract`]: what a mirror guarantees, to be run on every kind of store.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "its callers are tests")]
@@ -14,6 +15,7 @@ pub mod counting;
 pub mod faults;
 pub mod folder;
 pub mod notes;
+pub mod proxy;
 mod request;
 mod rules;
 pub mod time;
@@ -21,4 +23,5 @@ pub mod time;
 pub use counting::CountingStore;
 pub use faults::{Fault, FaultStore};
 pub use folder::VaultBuilder;
+pub use proxy::{Broken, FaultProxy};
 pub use request::Op;
