@@ -8,7 +8,13 @@
 //! - [`proxy`]: an HTTP proxy that fails as it is told.
 //! - [`notes`]: changes that put, delete and merge notes, and what a snapshot holds, for tests of the mirror alone.
 //! - [`contract`]: what a mirror guarantees, to be run on every kind of store.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "its callers are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "its callers are tests"
+)]
 
 pub mod contract;
 pub mod counting;
