@@ -116,7 +116,7 @@ impl Store {
     /// The object at `key`, if there is one. One over `limit` bytes is damaged.
     pub(crate) async fn get(&self, key: &Path, limit: u64) -> Result<Option<Bytes>, MirrorError> {
         let read = async || {
-            let found = self.inner.get(key).await?;
+            let found = self.answer(self.inner.get(key)).await?;
             let size = found.meta.size;
             if size > limit { Err(Failure::WrongSize(size)) } else { whole(found, size).await }
         };
@@ -138,7 +138,7 @@ impl Store {
         let wrong_size = |found: u64| MirrorError::damaged(key, format!("it has {found} bytes instead of {size}"));
         let read = async || {
             let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
-            let found = self.inner.get_opts(key, options).await?;
+            let found = self.answer(self.inner.get_opts(key, options)).await?;
             if found.meta.size != size { Err(Failure::WrongSize(found.meta.size)) } else { whole(found, length).await }
         };
         match self.retry(|| self.request(self.time_to_read(length), 0, read())).await {
@@ -224,6 +224,12 @@ impl Store {
         self.options.request_timeout + Duration::from_secs(bytes / SLOWEST_WRITE)
     }
 
+    /// The beginning of an answer, whose body may take longer.
+    async fn answer(&self, begun: impl Future<Output = object_store::Result<GetResult>>) -> Result<GetResult, Failure> {
+        let time = self.options.request_timeout;
+        Ok(timeout(time, begun).await.map_err(|_| Failure::unanswered(time))??)
+    }
+
     /// One request: counted, and ended when its time is over.
     async fn request<T: Body>(
         &self,
@@ -232,8 +238,7 @@ impl Store {
         request: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         let depth = self.counters.begin();
-        let unanswered = |_| Err(Failure::Unclear(format!("no answer within {} ms", time.as_millis())));
-        let result = timeout(time, request).await.unwrap_or_else(unanswered);
+        let result = timeout(time, request).await.unwrap_or_else(|_| Err(Failure::unanswered(time)));
         self.counters.end(depth, result.as_ref().map_or(0, Body::size), sent);
         result.map_err(|failure| failure.of(&self.name))
     }
@@ -302,6 +307,10 @@ impl Failure {
             Self::Unclear(reason) => Self::Unclear(told(reason)),
             Self::Exists | Self::WrongSize(_) => self,
         }
+    }
+
+    fn unanswered(time: Duration) -> Self {
+        Self::Unclear(format!("no answer within {} ms", time.as_millis()))
     }
 
     pub(crate) const fn is_exists(&self) -> bool {
