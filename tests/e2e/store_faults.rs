@@ -86,7 +86,7 @@ async fn a_read_is_repeated_until_its_time_is_over() {
         }
         site.proxy.always(Op::Get, "/latest", broken);
         let begun = Instant::now();
-        let error = notes_of(&site.mirror()).await.unwrap_err();
+        let Err(error) = notes_of(&site.mirror()).await else { panic!("{broken:?} did not fail") };
         assert!(matches!(error, MirrorError::Unavailable { .. }), "{broken:?}: {error:?}");
         assert!(begun.elapsed() < Duration::from_secs(10), "{broken:?}: {:?}", begun.elapsed());
         site.proxy.heal();
@@ -140,17 +140,23 @@ async fn what_a_writer_is_told_is_what_happened() {
         let count = happened.get(message).copied().unwrap_or(0);
         match committed {
             Ok(Committed::New(_)) => assert_eq!(count, 1, "{message}"),
-            Err(MirrorError::CommitUnknown { .. }) => assert!(count <= 1, "{message}"),
+            // Two slow answers are all that there is time for.
+            Err(MirrorError::Unavailable { .. }) => {
+                assert_eq!((count, message.contains("Slow")), (0, true), "{message}")
+            }
+            Err(error) => panic!("{message}: {error}, and it happened {count} times"),
             other => panic!("{message}: {other:?}, and it happened {count} times"),
         }
     }
-    assert_eq!(happened.values().sum::<usize>(), told.len());
+    assert!(told.values().filter(|committed| committed.is_err()).count() <= 1);
 }
 
 /// The answer is lost, and then the store is away until the deadline.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_known_is_said_not_to_be() {
     let Some(site) = Site::new().await else { return };
+    let info = CommitInfo { message: Some("first".to_owned()), ..by("writer") };
+    site.direct().commit(&info, &Put::note("a.md", "text")).await.unwrap();
     for (broken, happens) in [(Broken::AnswerAfter(500), 1), (Broken::Answer(503), 0)] {
         site.proxy.always(Op::Create, "/manifests/", broken);
         let next = format!("{:020}", messages(&site.direct()).await.len() + 1);
@@ -176,6 +182,7 @@ async fn callers_are_told_to_try_again() {
         site.proxy.always(Op::Get, "/latest", broken);
         let begun = Instant::now();
         let reply = client().post("/find", json!({ "term": "now" })).await;
+        assert_eq!(reply.status, 503, "{broken:?}");
         let (code, reason, message) = reply.error(503);
         assert_eq!((code.as_str(), reason.as_str()), ("UNAVAILABLE", "store_unavailable"), "{broken:?}");
         assert_eq!(reply.header("retry-after"), Some("2"));
