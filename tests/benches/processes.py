@@ -54,14 +54,15 @@ def first_publication(atlas, root, vault, work):
         walls.append(markdown / wall / 1e6)
         cpus.append(markdown / cpu / 1e6)
         residents.append(resident / 1e6)
-    published = sum(path.stat().st_size for path in (work / "store").rglob("*") if path.is_file())
+    objects = [path for path in (work / "store").rglob("*") if path.is_file() and path.parent.name != "blobs"]
+    published = sum(path.stat().st_size for path in objects)
     share = 100 * published / markdown
     resident = max(residents)
     # What else runs on the core counts towards the time on the wall, not towards that of the process.
     yield row("first publication, per second on the wall", vault, spread(walls, " MB"), "15 MB", statistics.median(walls) >= 15)
     yield row("first publication, per second of one core", vault, spread(cpus, " MB"), "15 MB", statistics.median(cpus) >= 15)
     yield row("first publication, resident memory", vault, f"{resident:.0f} MB", "under 300 MB", resident < 300)
-    yield row("everything published", vault, f"{share:.1f}% of the markdown", "under 60%", share < 60)
+    yield row("index and text published", vault, f"{share:.1f}% of the markdown", "under 60%", share < 60)
 
 
 def unchanged_sync(atlas, root, vault, work):
@@ -96,7 +97,7 @@ def main():
         work = pathlib.Path(folder)
         rows = [*first_publication(target / "release" / "atlas", root, vault, work)]
         rows += unchanged_sync(target / "release" / "atlas", root, vault, work)
-    print(f"\n| what | vault | result | target | |\n|---|---|---|---|---|")
+    print("\n| what | vault | result | target | |\n|---|---|---|---|---|")
     for file in sorted((target / "tmp" / "bench").glob("*.md")):
         print(file.read_text(), end="")
     print("\n".join(rows))

@@ -1,9 +1,11 @@
 //! A published vault, and calls to it as doors make them.
 
+use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
+use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, StoreOptions};
 use atlas_ops::{Atlas, Call, Limits, Vault, dispatch};
 use atlas_sync::{PushOptions, push};
 use atlas_testkit::CountingStore;
@@ -23,6 +25,7 @@ const CACHE: usize = 1 << 30;
 pub(crate) struct World {
     objects: Arc<InMemory>,
     runtime: Runtime,
+    mirror: Mirror,
     warm: Atlas,
     pub(crate) notes: u64,
     /// Bytes of the notes' text.
@@ -48,7 +51,14 @@ impl World {
         let summary = runtime.block_on(push(&warm, &options, Arc::new(()))).unwrap();
         assert!(summary.skipped.is_empty(), "{:?}", summary.skipped);
         let totals = runtime.block_on(warm.head()).unwrap().manifest().totals;
-        Self { objects, runtime, warm: atlas(warm), notes: totals.notes, markdown: totals.text_bytes }
+        Self {
+            objects,
+            runtime,
+            warm: atlas(warm.clone()),
+            mirror: warm,
+            notes: totals.notes,
+            markdown: totals.text_bytes,
+        }
     }
 
     /// A call to the warm process, and how long it took.
@@ -66,14 +76,40 @@ impl World {
         begun.elapsed()
     }
 
-    /// What a call to a new process asks of the store.
-    pub(crate) fn ask_cold(&self, operation: &'static str, arguments: &Value) -> Requests {
+    /// What a call to a new process asks of the store, and the result.
+    pub(crate) fn ask_cold(&self, operation: &'static str, arguments: &Value) -> (Requests, Value) {
         let counting = CountingStore::new(self.objects.clone());
         let cold = atlas(mirror(counting.clone()));
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(call(&cold, operation, arguments));
-        counting.take()
+        let value = runtime.block_on(call(&cold, operation, arguments));
+        (counting.take(), value)
     }
+
+    /// Bytes of the blocks that hold the texts of the notes at `paths`.
+    pub(crate) fn blocks(&self, paths: &[&str]) -> u64 {
+        let blocks = self.runtime.block_on(blocks(&self.mirror, paths)).unwrap();
+        blocks.iter().map(|(_, range)| range.end - range.start).sum()
+    }
+}
+
+/// Segment and place of the blocks that hold the texts of the notes at `paths`, each once.
+async fn blocks(mirror: &Mirror, paths: &[&str]) -> Result<HashSet<(usize, Range<u64>)>, MirrorError> {
+    let head = mirror.head().await?;
+    let mut found = HashSet::new();
+    for (segment, entry) in head.segments().iter().enumerate() {
+        let fault = |error| head.fault(segment, error);
+        for path in paths.iter().filter(|path| entry.layout.may_hold(path)) {
+            let Some((page, _)) = entry.layout.record_page(path).map_err(fault)? else { continue };
+            let parts = head.load(&[(segment, page), (segment, entry.layout.text_blocks().map_err(fault)?)]).await?;
+            let Some((_, record)) = parts[0].record_page().and_then(|page| page.find(path)).map_err(fault)? else {
+                continue;
+            };
+            let blocks =
+                parts[1].text_blocks().and_then(|blocks| blocks.parts(&entry.layout, record.text)).map_err(fault)?;
+            found.extend(blocks.into_iter().map(|block| (segment, block.range)));
+        }
+    }
+    Ok(found)
 }
 
 async fn call(atlas: &Atlas, operation: &'static str, arguments: &Value) -> Value {

@@ -10,6 +10,7 @@
     reason = "tests"
 )]
 
+mod buckets;
 mod context;
 mod costs;
 mod damage;

@@ -15,7 +15,7 @@ fn workspace() -> &'static Path {
 }
 
 /// The host program, built as tests are.
-fn atlas() -> Command {
+pub fn atlas() -> Command {
     let target = std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned();
     let mut build = Command::new(env!("CARGO"));
     build

@@ -1,5 +1,6 @@
 //! Stores that people use, started by the project's own script and gone when the tests are.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -54,6 +55,12 @@ impl RealStore {
     pub fn endpoint(&self) -> &str {
         let found = self.variables.iter().find(|(name, _)| name == "AWS_ENDPOINT_URL");
         &found.expect("the script says where the store is").1
+    }
+
+    /// What reaches it, as the environment of a process.
+    pub fn environment(&self) -> HashMap<&str, &str> {
+        let named = self.variables.iter().filter(|(name, _)| name.starts_with("AWS_"));
+        named.map(|(name, value)| (name.as_str(), value.as_str())).collect()
     }
 
     /// What reaches it, with other values for some names.

@@ -1,6 +1,7 @@
 //! `atlas`, the host program: one file for each command in [`commands`], wired to the library crates here.
 
 mod bar;
+mod bucket;
 mod commands;
 mod output;
 mod store;

@@ -11,6 +11,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::error::MirrorError;
 use crate::s3;
+pub use crate::s3::Bucket;
 use crate::store::{Store, StoreOptions};
 
 /// What to write, said wherever a URL is none of these.
@@ -65,10 +66,24 @@ pub fn open(url: &str, variables: &Variables) -> Result<Store, MirrorError> {
     let opened = match url.split_once("://") {
         Some(("file", path)) if !path.is_empty() => folder(path),
         Some(("memory", "")) => store(Arc::new(InMemory::new()), "", url),
-        Some(("s3", place)) if !place.is_empty() => bucket(place, url, variables),
+        Some(("s3", place)) if !place.is_empty() => in_bucket(place, url, variables),
         _ => Err(format!("{url:?} is not the URL of a store: {FORMS}")),
     };
-    opened.map_err(|reason| MirrorError::StoreRefused { action: "open", reason })
+    opened.map_err(refused)
+}
+
+/// The bucket that `url` names, if it names one: for what cannot be done through the store.
+///
+/// # Errors
+/// [`MirrorError::StoreRefused`] when its name or a variable cannot be used.
+pub fn bucket(url: &str, variables: &Variables) -> Result<Option<Bucket>, MirrorError> {
+    let Some(place) = url.strip_prefix("s3://") else { return Ok(None) };
+    let name = place.split('/').next().unwrap_or_default();
+    s3::connect(name, variables).map(Some).map_err(refused)
+}
+
+fn refused(reason: String) -> MirrorError {
+    MirrorError::StoreRefused { action: "open", reason }
 }
 
 fn folder(path: &str) -> Result<Store, String> {
@@ -80,13 +95,12 @@ fn folder(path: &str) -> Result<Store, String> {
     store(Arc::new(folder.with_fsync(true)), "", &name)
 }
 
-fn bucket(place: &str, url: &str, variables: &Variables) -> Result<Store, String> {
+fn in_bucket(place: &str, url: &str, variables: &Variables) -> Result<Store, String> {
     let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
     let prefix = decoded(prefix.strip_suffix('/').unwrap_or(prefix))?;
-    let (bucket, endpoint) = s3::connect(bucket, variables)?;
-    let at = |endpoint: reqwest::Url| format!("{url} at {}", endpoint.as_str().trim_end_matches('/'));
-    let name = endpoint.map_or_else(|| url.to_owned(), at);
-    store(Arc::new(bucket), &prefix, &name)
+    let bucket = s3::connect(bucket, variables)?;
+    let name = bucket.endpoint.as_ref().map_or_else(|| url.to_owned(), |endpoint| format!("{url} at {endpoint}"));
+    store(Arc::new(bucket.into_client()), &prefix, &name)
 }
 
 fn store(inner: Arc<dyn object_store::ObjectStore>, prefix: &str, name: &str) -> Result<Store, String> {

@@ -1,10 +1,12 @@
-//! Whether a store keeps what every commit relies on: of all who create one object, one succeeds.
+//! What can be found out of a store by writing to it: whether it keeps what every commit relies on, and its clock.
 //!
-//! Some stores take a conditional write and ignore its condition. On these two writers that meet would each be told that
-//! they made the next generation, and one would be lost without a word; so who writes asks first.
+//! Commits rely on this: of all who create one object, one succeeds. Some stores take a conditional write and ignore its
+//! condition. On these two writers that meet would each be told that they made the next generation, and one would be lost
+//! without a word; so who writes asks first.
 
 use bytes::Bytes;
 use futures::future::join_all;
+use jiff::Timestamp;
 use object_store::path::Path;
 
 use crate::error::MirrorError;
@@ -40,17 +42,32 @@ pub async fn probe_conditional_writes(store: &Store) -> Result<(), MirrorError> 
     }
 }
 
+/// What time it is by the store's clock, to the second: when an object that is written now was written.
+///
+/// # Errors
+/// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+pub async fn clock(store: &Store) -> Result<Timestamp, MirrorError> {
+    let written = async |store: &Store, key: &Path| {
+        store.put(key, &Bytes::from("now")).await?;
+        let gone = || MirrorError::unavailable(format!("{key} is not there just after it was written"));
+        store.modified(key).await?.ok_or_else(gone)
+    };
+    probe(store, written).await
+}
+
 /// Runs `check` on a fresh key, and removes what it leaves as well as may be.
-async fn probe(
+async fn probe<T>(
     store: &Store,
-    check: impl AsyncFn(&Store, &Path) -> Result<(), MirrorError>,
-) -> Result<(), MirrorError> {
+    check: impl AsyncFn(&Store, &Path) -> Result<T, MirrorError>,
+) -> Result<T, MirrorError> {
     let separator = if store.prefix().is_empty() { "" } else { "/" };
     let key = format!("{}{separator}probes/{}", store.prefix(), Id::random()?);
     let key =
         path_of(&key).map_err(|error| MirrorError::StoreRefused { action: "write", reason: error.to_string() })?;
     let result = check(store, &key).await;
-    if let Err(error) = store.delete(&key).await {
+    if let Err(error) = store.delete(&key).await
+        && !matches!(result, Err(MirrorError::StoreRefused { .. }))
+    {
         tracing::warn!(%key, %error, "an object of the probe is left in the store");
     }
     result

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, AwsCredential};
 use object_store::client::{HttpClient, HttpConnector, ReqwestConnector};
+use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, HeaderValue, RetryConfig};
 use reqwest::Url;
 
+use crate::error::MirrorError;
 use crate::location::Variables;
 use crate::s3_answer::Explaining;
+use crate::store::Failure;
 
 /// Variables that are passed on as they are. Others of AWS's have no meaning here, or would let a stray one
 /// switch off what a mirror relies on, such as conditional writes.
@@ -26,33 +29,60 @@ const PASSED_ON: [(&str, AmazonS3ConfigKey); 11] = [
     ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", AmazonS3ConfigKey::ContainerAuthorizationTokenFile),
     ("AWS_SKIP_SIGNATURE", AmazonS3ConfigKey::SkipSignature),
 ];
+const DEFAULT_REGION: &str = "us-east-1";
 /// Time to connect: less than one request has, so that it is known that connecting is what failed.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const USER_AGENT: &str = concat!("atlas-mirror/", env!("CARGO_PKG_VERSION"));
 
-/// A client of `bucket`, and its endpoint if that is not AWS's own. Nothing is asked of the network yet.
+/// A bucket, and how it is reached.
+#[derive(Debug)]
+pub struct Bucket {
+    /// Its name.
+    pub name: String,
+    /// The endpoint, if it is not AWS's own. Buckets are addressed by path there.
+    pub endpoint: Option<String>,
+    /// The region.
+    pub region: String,
+    client: AmazonS3,
+}
+
+impl Bucket {
+    /// The credentials of the moment, for clients of other kinds.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`] when there are none.
+    pub async fn credential(&self) -> Result<Arc<AwsCredential>, MirrorError> {
+        let credential = self.client.credentials().get_credential().await;
+        credential.map_err(|error| Failure::from(error).into_error("reach", &Path::default()))
+    }
+
+    pub(crate) fn into_client(self) -> AmazonS3 {
+        self.client
+    }
+}
+
+/// A client of the bucket `name`. Nothing is asked of the network yet, nor for credentials.
 ///
 /// # Errors
 /// What is wrong with the bucket's name or a variable, and what to write instead.
-pub(crate) fn connect(bucket: &str, variables: &Variables) -> Result<(AmazonS3, Option<Url>), String> {
+pub(crate) fn connect(name: &str, variables: &Variables) -> Result<Bucket, String> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-_".contains(&byte);
-    if !(3..=63).contains(&bucket.len()) || !bucket.bytes().all(plain) {
+    if !(3..=63).contains(&name.len()) || !name.bytes().all(plain) {
         return Err(format!(
-            "{bucket:?} is not the name of a bucket: write 3 to 63 lower-case letters, digits, dots and dashes"
+            "{name:?} is not the name of a bucket: write 3 to 63 lower-case letters, digits, dots and dashes"
         ));
     }
     let endpoint = endpoint(variables)?;
     let allow_http = endpoint.as_ref().is_some_and(|endpoint| endpoint.scheme() == "http");
+    let region = variables.get("AWS_REGION").or_else(|| variables.get("AWS_DEFAULT_REGION")).unwrap_or(DEFAULT_REGION);
     let mut builder = AmazonS3Builder::new()
-        .with_bucket_name(bucket)
+        .with_bucket_name(name)
+        .with_region(region)
         .with_client_options(client_options(allow_http))
         .with_retry(no_retries())
         .with_http_connector(Connector);
     if let Some(endpoint) = &endpoint {
         builder = builder.with_endpoint(endpoint.as_str());
-    }
-    if let Some(region) = variables.get("AWS_REGION").or_else(|| variables.get("AWS_DEFAULT_REGION")) {
-        builder = builder.with_region(region);
     }
     for (one, other) in [("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID")]
     {
@@ -66,7 +96,8 @@ pub(crate) fn connect(bucket: &str, variables: &Variables) -> Result<(AmazonS3, 
         }
     }
     let client = builder.build().map_err(|error| error.to_string())?;
-    Ok((client, endpoint))
+    let endpoint = endpoint.map(|endpoint| endpoint.as_str().trim_end_matches('/').to_owned());
+    Ok(Bucket { name: name.to_owned(), endpoint, region: region.to_owned(), client })
 }
 
 /// The custom endpoint, if there is one: its buckets are addressed by path, not by host name.

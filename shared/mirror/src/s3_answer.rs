@@ -37,6 +37,8 @@ impl std::error::Error for Answer {}
 impl HttpService for Explaining {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let for_credentials = request.uri().host() == Some(METADATA_HOST);
+        let listing = request.uri().query().is_some_and(|query| query.contains("list-type="));
+        let of_object = !listing && matches!(request.method().as_str(), "GET" | "HEAD" | "DELETE");
         let answered = self.0.execute(request).await;
         if for_credentials && !answered.as_ref().is_ok_and(|response| response.status().is_success()) {
             return Err(Answer::no_credentials().into());
@@ -52,7 +54,8 @@ impl HttpService for Explaining {
         let (head, body) = response.into_parts();
         let body = Limited::new(body, MAX_BODY).collect().await.map(|body| body.to_bytes()).unwrap_or_default();
         let error = S3Error::read(&String::from_utf8_lossy(&body));
-        if status == 404 && error.code != "NoSuchBucket" {
+        // All but an object can be missing only when the bucket is.
+        if status == 404 && of_object && error.code != "NoSuchBucket" {
             return Ok(HttpResponse::from_parts(head, body.into()));
         }
         Err(error.explained(status, region.as_deref()).into())
@@ -113,7 +116,7 @@ impl S3Error {
                 format!("the bucket is in another region: set AWS_REGION={region}")
             }
             _ if is_region || matches!(status, 300..400) => "check AWS_REGION and AWS_ENDPOINT_URL".to_owned(),
-            ("NoSuchBucket", _) => "check the bucket's name, or make it with `atlas init`".to_owned(),
+            _ if status == 404 => "check the bucket's name and the endpoint, or make it with `atlas init`".to_owned(),
             ("RequestTimeTooSkewed", _) => "set this machine's clock".to_owned(),
             ("ExpiredToken", _) => "get new credentials".to_owned(),
             ("InvalidAccessKeyId" | "SignatureDoesNotMatch" | "InvalidToken" | "InvalidClientTokenId", _) => {
@@ -158,6 +161,7 @@ mod tests {
             (403, "AccessDenied", None, "may list, read"),
             (400, "ExpiredToken", None, "get new credentials"),
             (404, "NoSuchBucket", None, "check the bucket's name"),
+            (404, "", None, "and the endpoint"),
             (301, "PermanentRedirect", Some("eu-west-1"), "set AWS_REGION=eu-west-1"),
             (301, "", Some("eu-west-1"), "set AWS_REGION=eu-west-1"),
             (301, "", None, "check AWS_REGION"),

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::TryStreamExt as _;
+use jiff::Timestamp;
 use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path;
 use object_store::{
-    GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload,
+    GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload,
 };
 use tokio::time::{Instant, sleep, timeout};
 
@@ -156,9 +157,20 @@ impl Store {
 
     /// Bytes of the object at `key`, if there is one.
     pub(crate) async fn size(&self, key: &Path) -> Result<Option<u64>, MirrorError> {
-        let head = async || Ok(self.inner.head(key).await?.size);
+        Ok(self.head(key).await?.map(|head| head.size))
+    }
+
+    /// When the object at `key` was written, if there is one, by the store's clock.
+    pub(crate) async fn modified(&self, key: &Path) -> Result<Option<Timestamp>, MirrorError> {
+        let Some(head) = self.head(key).await? else { return Ok(None) };
+        let time = Timestamp::from_millisecond(head.last_modified.timestamp_millis());
+        time.map(Some).map_err(|error| MirrorError::damaged(key, error))
+    }
+
+    async fn head(&self, key: &Path) -> Result<Option<ObjectMeta>, MirrorError> {
+        let head = async || Ok(self.inner.head(key).await?);
         match self.retry(|| self.request(self.time_to_read(0), 0, head())).await {
-            Ok(size) => Ok(Some(size)),
+            Ok(head) => Ok(Some(head)),
             Err(Failure::NotFound(_)) => Ok(None),
             Err(failure) => Err(failure.into_error("read", key)),
         }
@@ -367,7 +379,7 @@ trait Body {
 }
 
 impl Body for () {}
-impl Body for u64 {}
+impl Body for ObjectMeta {}
 impl<T> Body for Option<T> {}
 impl Body for Bytes {
     fn size(&self) -> u64 {

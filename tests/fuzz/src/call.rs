@@ -62,7 +62,8 @@ pub fn check(data: &[u8]) {
     let arguments = if choice & 0x80 == 0 { plain(entry.info.name, &text) } else { serde_json::from_str(&text).ok() };
     let Some(arguments) = arguments else { return };
     let world = WORLD.lock().unwrap();
-    let call = Call { operation: entry.info.name, vault: None, arguments: arguments.clone(), now: Timestamp::UNIX_EPOCH };
+    let call =
+        Call { operation: entry.info.name, vault: None, arguments: arguments.clone(), now: Timestamp::UNIX_EPOCH };
     match world.runtime.block_on(dispatch(&world.atlas, call)) {
         Ok(answer) if entry.info.name == "find" => {
             let most = arguments["max_results"].as_f64().unwrap_or(10.0);
@@ -96,7 +97,10 @@ fn found(notes: &BTreeMap<String, String>, answer: &Value, most: usize) {
         let path = result["path"].as_str().unwrap();
         let holds = |text: &str| fold(text).contains(&term);
         match result["quote"].as_str() {
-            Some(quote) => assert!(notes[path].replace("\r\n", "\n").contains(quote) && holds(quote), "{term:?}: {path}: {quote:?}"),
+            Some(quote) => assert!(
+                notes[path].replace("\r\n", "\n").contains(quote) && holds(quote),
+                "{term:?}: {path}: {quote:?}"
+            ),
             None => assert!(holds(path), "{path}"),
         }
     }

@@ -134,7 +134,9 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
     object.extend(FORMAT_VERSION.to_le_bytes());
     let mut table = Vec::new();
     for ((name, _), bytes) in SECTIONS.iter().zip(sections) {
-        table.push(json!({ "name": name, "offset": object.len(), "length": bytes.len(), "crc32": crc32fast::hash(&bytes) }));
+        table.push(
+            json!({ "name": name, "offset": object.len(), "length": bytes.len(), "crc32": crc32fast::hash(&bytes) }),
+        );
         object.extend(bytes);
     }
     let layout = json!({
@@ -195,13 +197,7 @@ pub(crate) fn parts(object: &Bytes, layout: &Layout) -> Result<Vec<PartRef>, For
     let mut parts = crate::segment::text_parts(object, layout)?;
     parts.extend(layout.trigram_pages(&Probe::Any([0; 3]..=[0xff; 3]))?);
     parts.extend(layout.record_pages()?.into_iter().map(|(part, _)| part));
-    parts.extend([
-        layout.text_blocks()?,
-        layout.text_starts()?,
-        layout.paths()?,
-        layout.names()?,
-        layout.headings()?,
-    ]);
+    parts.extend([layout.text_blocks()?, layout.text_starts()?, layout.paths()?, layout.names()?, layout.headings()?]);
     Ok(parts)
 }
 

@@ -41,8 +41,12 @@ fn manifest(bytes: &[u8]) {
             assert!(set.iter().all(|document| document < entry.layout.documents));
         }
         let layout = &entry.layout;
-        let inside = |range: &std::ops::Range<u64>| assert!(range.start <= range.end && range.end <= entry.bytes, "{range:?}");
-        for part in [layout.text_blocks(), layout.text_starts(), layout.paths(), layout.names(), layout.headings()].into_iter().flatten() {
+        let inside =
+            |range: &std::ops::Range<u64>| assert!(range.start <= range.end && range.end <= entry.bytes, "{range:?}");
+        for part in [layout.text_blocks(), layout.text_starts(), layout.paths(), layout.names(), layout.headings()]
+            .into_iter()
+            .flatten()
+        {
             inside(&part.range);
         }
         for (part, documents) in layout.record_pages().into_iter().flatten() {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use atlas_vault::{VaultPath, fold};
 
 /// Longest text, in bytes.
-const MAX_BYTES: usize = 1 << 18;
+const MAX_BYTES: usize = 1 << 16;
 
 /// Takes a text apart.
 pub fn check(data: &[u8]) {

@@ -1,13 +1,15 @@
 //! Arbitrary notes are published: the segment is sound, holds every byte of them, and its index leads to every line.
 //! The input is a note's path and text after another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_mirror::{ChangeSet, CommitInfo, Derived, Mirror, MirrorError, NewSegment, Options, PartCache, Snapshot, Store};
+use atlas_mirror::{
+    ChangeSet, CommitInfo, Derived, Mirror, MirrorError, NewSegment, Options, PartCache, Snapshot, Store,
+};
 use atlas_segment::trigram::candidates;
-use atlas_segment::{Body, Builder, Built, Document, Kind, Part, Probe, object};
+use atlas_segment::{Body, Builder, Built, Document, Kind, Layout, Part, Probe, object};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -34,8 +36,11 @@ pub fn check(data: &[u8]) {
     assert_eq!(layout, built.layout);
     let get = |part| fetch(&object, &part).unwrap();
 
-    let (paths, names, headings) = (get(layout.paths().unwrap()), get(layout.names().unwrap()), get(layout.headings().unwrap()));
+    let (paths, names, headings) =
+        (get(layout.paths().unwrap()), get(layout.names().unwrap()), get(layout.headings().unwrap()));
     let (blocks, starts) = (get(layout.text_blocks().unwrap()), get(layout.text_starts().unwrap()));
+    let pages = layout.trigram_pages(&Probe::Any([0; 3]..=[0xff; 3])).unwrap();
+    let pages: HashMap<u64, Part> = pages.into_iter().map(|page| (page.range.start, get(page))).collect();
     for (id, (path, text)) in (0u32..).zip(&notes) {
         assert_eq!(paths.paths().unwrap().get(path.as_str()), Some(id));
         assert_eq!(paths.paths().unwrap().path(id).unwrap(), path.as_str());
@@ -46,25 +51,26 @@ pub fn check(data: &[u8]) {
 
         let span = starts.text_starts().unwrap().span(id).unwrap();
         assert_eq!(span, record.text);
-        let parts: Vec<Part> = blocks.text_blocks().unwrap().parts(&layout, span).unwrap().into_iter().map(get).collect();
+        let parts: Vec<Part> =
+            blocks.text_blocks().unwrap().parts(&layout, span).unwrap().into_iter().map(get).collect();
         assert_eq!(blocks.text_blocks().unwrap().cut(span, &parts).unwrap(), text);
 
         let note = atlas_vault::parse(&String::from_utf8_lossy(text));
         assert_eq!(headings.headings().unwrap().of(id).count(), note.headings.len());
-        every_line_is_found(&object, &layout, id, text);
+        every_line_is_found(&layout, &pages, id, text);
     }
 }
 
-fn every_line_is_found(object: &Bytes, layout: &atlas_segment::Layout, id: u32, text: &[u8]) {
+fn every_line_is_found(layout: &Layout, pages: &HashMap<u64, Part>, id: u32, text: &[u8]) {
     let mut folded = Vec::new();
     atlas_vault::fold_bytes_into(text, &mut folded);
     let lines = folded.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     for line in lines.take(20) {
         for term in [line, &line[line.len() / 2..], &line[line.len() - 1..]] {
             let probe = Probe::new(term, 8);
-            let pages = layout.trigram_pages(&probe).unwrap();
-            let pages: Vec<Part> = pages.iter().map(|page| fetch(object, page).unwrap()).collect();
-            let found = candidates(&probe, pages.iter().map(|page| page.trigram_page().unwrap()), layout.documents);
+            let wanted = layout.trigram_pages(&probe).unwrap();
+            let pages = wanted.iter().map(|page| pages[&page.range.start].trigram_page().unwrap());
+            let found = candidates(&probe, pages, layout.documents);
             assert!(found.contains(&id), "{term:?} is not found in {text:?}");
         }
     }

@@ -22,7 +22,8 @@ pub struct Target {
 /// All targets.
 pub fn targets() -> Vec<Target> {
     let demo = call::demo();
-    let notes = call::texts(&demo).into_iter().filter(|(_, text)| text.len() < 1000).take(20).collect();
+    let notes: BTreeMap<VaultPath, &[u8]> =
+        call::texts(&demo).into_iter().filter(|(_, text)| text.len() < 1000).take(20).collect();
     let target = |name, check, seeds| Target { name, check, seeds };
     assert!(notes.len() > 3);
     vec![
@@ -75,7 +76,8 @@ fn manifests(demo: &BTreeMap<String, String>) -> Vec<Vec<u8>> {
 }
 
 fn calls(demo: &BTreeMap<String, String>) -> Vec<Vec<u8>> {
-    let mut texts = vec!["tide", "k", "潮", "What are the components?", "where is \"lease\" defined?", "vault/", "./now", "#"];
+    let mut texts =
+        vec!["tide", "k", "潮", "What are the components?", "where is \"lease\" defined?", "vault/", "./now", "#"];
     texts.extend(demo.keys().take(5).map(String::as_str));
     let plain = texts.iter().flat_map(|text| (0..6).map(|operation| [&[operation], text.as_bytes()].concat()));
     let json = [

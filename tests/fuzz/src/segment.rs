@@ -28,7 +28,12 @@ pub fn check(data: &[u8]) {
     let place = isize::from(place).rem_euclid(object.len() as isize) as usize;
     let mut damaged = object.to_vec();
     damaged[place] ^= 1 << (bit % 8);
-    assert!(object::verify(&damaged.into()).is_err(), "bit {} of byte {place} of {} is altered, and nobody notices", bit % 8, object.len());
+    assert!(
+        object::verify(&damaged.into()).is_err(),
+        "bit {} of byte {place} of {} is altered, and nobody notices",
+        bit % 8,
+        object.len()
+    );
     assert!(object::verify(&object.slice(..place)).is_err(), "a segment that is cut short is verified");
 }
 
@@ -44,7 +49,8 @@ pub(crate) fn read(object: &Bytes, layout: &Layout, text: &[u8]) -> Result<(), F
         fetch(object, &page)?.record_page()?.find(&path)?;
     }
     let probe = Probe::new(text, 8);
-    let pages: Vec<Part> = layout.trigram_pages(&probe)?.iter().map(|page| fetch(object, page)).collect::<Result<_, _>>()?;
+    let pages: Vec<Part> =
+        layout.trigram_pages(&probe)?.iter().map(|page| fetch(object, page)).collect::<Result<_, _>>()?;
     let found = candidates(&probe, pages.iter().filter_map(|page| page.trigram_page().ok()), layout.documents);
     assert!(found.is_sorted_by(|a, b| a < b) && found.last().is_none_or(|last| *last < layout.documents));
 

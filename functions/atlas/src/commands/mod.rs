@@ -1,6 +1,8 @@
 //! The commands of the host program.
 
+mod doctor;
 mod export;
+mod init;
 mod log;
 mod serve;
 mod sync;
@@ -23,6 +25,10 @@ pub(crate) enum Command {
     Export(export::Arguments),
     /// List the generations of a vault, the newest first
     Log(log::Arguments),
+    /// Make a bucket for mirrors, or check one that is there
+    Init(init::Arguments),
+    /// Look for what is wrong with the settings, the store and the mirror
+    Doctor(doctor::Arguments),
 }
 
 impl Command {
@@ -33,6 +39,8 @@ impl Command {
             Self::Serve(arguments) => serve::run(arguments).await,
             Self::Export(arguments) => export::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
+            Self::Init(arguments) => init::run(arguments).await,
+            Self::Doctor(arguments) => doctor::run(arguments).await,
         }
     }
 }

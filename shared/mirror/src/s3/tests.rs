@@ -181,3 +181,22 @@ fn plain_http_is_for_this_machine_unless_it_is_allowed() {
     // The endpoint of S3 goes before the one of all services.
     open(&[minio, ("AWS_ENDPOINT_URL_S3", "https://s3.example.com")]).unwrap();
 }
+
+#[tokio::test]
+async fn a_bucket_says_how_it_is_reached() {
+    let set = |pairs: &[(&str, &str)]| -> Variables {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let keys = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret"), ("AWS_DEFAULT_REGION", "eu-west-1")];
+    let bucket = location::bucket("s3://notes/team", &set(&keys)).unwrap().unwrap();
+    assert_eq!(
+        (bucket.name.as_str(), bucket.region.as_str(), bucket.endpoint.as_deref()),
+        ("notes", "eu-west-1", None)
+    );
+    let credential = bucket.credential().await.unwrap();
+    assert_eq!((credential.key_id.as_str(), credential.secret_key.as_str()), ("id", "secret"));
+    let reached = set(&[("AWS_ENDPOINT_URL", "http://127.0.0.1:9000/"), ("AWS_REGION", "x")]);
+    let bucket = location::bucket("s3://notes", &reached).unwrap().unwrap();
+    assert_eq!((bucket.region.as_str(), bucket.endpoint.as_deref()), ("x", Some("http://127.0.0.1:9000")));
+    assert!(location::bucket("file:///notes", &reached).unwrap().is_none());
+}

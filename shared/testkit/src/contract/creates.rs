@@ -1,7 +1,9 @@
 //! What a store must do for a mirror to be safe on it.
 
+use atlas_mirror::probe::clock;
 use atlas_mirror::{MirrorError, probe_conditional_writes};
 use futures::{StreamExt as _, future::join_all};
+use jiff::{SignedDuration, Timestamp};
 use object_store::path::Path;
 use object_store::{Error, ObjectStoreExt as _, PutMode};
 
@@ -47,6 +49,8 @@ async fn the_probe_finds_nothing_and_leaves_nothing(site: Site) {
     probe_conditional_writes(&site.store()).await.unwrap();
     site.faults.once(Op::Create, "probes/", Fault::Error);
     probe_conditional_writes(&site.store()).await.unwrap();
+    let now = clock(&site.store()).await.unwrap().duration_since(Timestamp::now()).abs();
+    assert!(now < SignedDuration::from_secs(60), "the store's clock is {now:?} off");
     let prefix = Path::parse(&site.place.prefix).unwrap();
     assert_eq!(site.place.store.list(Some(&prefix)).count().await, 0);
 }

@@ -1,0 +1,145 @@
+//! `atlas doctor`
+
+use std::sync::Arc;
+
+use atlas_mirror::probe::clock;
+use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Snapshot, probe_conditional_writes};
+use atlas_segment::object;
+use clap::Args;
+use indicatif::DecimalBytes;
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use crate::commands::Outcome;
+use crate::output;
+use crate::store::StoreArguments;
+
+/// How far the clocks may be apart: S3 refuses requests at 15 minutes, and times in the log are to be believed.
+const MAX_SKEW: SignedDuration = SignedDuration::from_secs(60);
+/// How many generations are read back.
+const HISTORY: usize = 100;
+
+/// Arguments of `atlas doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    store: StoreArguments,
+    /// Check what a reader needs, and write nothing
+    #[arg(long)]
+    read_only: bool,
+    /// Print the checks as a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+/// A check, and what it found.
+#[derive(Debug, Serialize)]
+struct Check {
+    what: &'static str,
+    ok: bool,
+    detail: String,
+}
+
+/// Runs `atlas doctor`.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let mut checks = Vec::new();
+    let mut tell = |what: &'static str, found: Result<String, String>| {
+        let ok = found.is_ok();
+        let detail = found.unwrap_or_else(|error| error);
+        if !arguments.json {
+            output::line(format_args!("{} {what}: {detail}", if ok { "ok    " } else { "FAILED" }));
+        }
+        checks.push(Check { what, ok, detail });
+        ok
+    };
+    examine(&arguments, &mut tell).await;
+    if arguments.json {
+        output::json(&checks)?;
+    }
+    match checks.iter().filter(|check| !check.ok).count() {
+        0 => Ok(()),
+        count => Err(format!("{count} of {} checks failed", checks.len()).into()),
+    }
+}
+
+async fn examine(arguments: &Arguments, tell: &mut impl FnMut(&'static str, Result<String, String>) -> bool) {
+    let opened = arguments.store.store().map_err(|error| error.to_string());
+    let Ok(store) = &opened else {
+        tell("settings", opened.map(|_| String::new()));
+        return;
+    };
+    let vault = &arguments.store.vault;
+    let cache = Arc::new(PartCache::new(0));
+    let mirror = match Mirror::open(store.clone(), vault.clone(), cache, Options::default()) {
+        Ok(mirror) => mirror,
+        Err(error) => {
+            tell("settings", Err(error.to_string()));
+            return;
+        }
+    };
+    tell("settings", Ok(format!("the vault {vault} in {}", store.name())));
+    let head = match mirror.head().await {
+        Ok(head) => Some(head),
+        Err(MirrorError::NotPublished { .. }) => None,
+        Err(error) => {
+            tell("store", Err(error.to_string()));
+            return;
+        }
+    };
+    tell("store", Ok("it answers".to_owned()));
+    if !arguments.read_only {
+        let probed = probe_conditional_writes(store).await;
+        let refused = |error: MirrorError| format!("{error} (for a reader, who may not write: --read-only)");
+        let kept = || "of all who create one object, one succeeds".to_owned();
+        if tell("conditional writes", probed.map(|()| kept()).map_err(refused)) {
+            tell("clock", skew(clock(store).await));
+        }
+    }
+    let Some(head) = head else {
+        tell("newest generation", Err(MirrorError::NotPublished { vault: vault.to_string() }.to_string()));
+        return;
+    };
+    tell("newest generation", Ok(described(&head)));
+    tell("history", history(&mirror, &head).await.map_err(|error| error.to_string()));
+    tell("segments", segments(&head).await);
+}
+
+fn described(head: &Snapshot) -> String {
+    let manifest = head.manifest();
+    let (number, time, author) = (manifest.generation, manifest.time, &manifest.author);
+    format!(
+        "{number} of {time:.0} by {author}: {} notes, {} attachments",
+        manifest.totals.notes, manifest.totals.attachments
+    )
+}
+
+/// Compares the store's clock with this machine's.
+fn skew(theirs: Result<Timestamp, MirrorError>) -> Result<String, String> {
+    let ahead = theirs.map_err(|error| error.to_string())?.duration_since(Timestamp::now());
+    let text = format!(
+        "the store's is {} s {} this machine's",
+        ahead.as_secs().abs(),
+        if ahead.is_negative() { "behind" } else { "ahead of" }
+    );
+    if ahead.abs() <= MAX_SKEW { Ok(text) } else { Err(format!("{text}: set this machine's clock")) }
+}
+
+async fn history(mirror: &Mirror, head: &Snapshot) -> Result<String, MirrorError> {
+    let history = mirror.history(head.generation(), HISTORY).await?;
+    Ok(format!("the last {} generations follow each other", history.len()))
+}
+
+/// Reads every live segment whole, and checks its checksums.
+async fn segments(head: &Snapshot) -> Result<String, String> {
+    let mut bytes = 0;
+    for (index, entry) in head.segments().iter().enumerate() {
+        let whole = head.fetch(&[(index, 0..entry.bytes)]).await.map_err(|error| error.to_string())?;
+        for object in whole {
+            object::verify(&object).map_err(|error| head.fault(index, error).to_string())?;
+        }
+        head.deleted(index).await.map_err(|error| error.to_string())?;
+        bytes += entry.bytes;
+    }
+    Ok(format!("{} are whole, {} in all", head.segments().len(), DecimalBytes(bytes)))
+}

@@ -1,0 +1,70 @@
+//! `atlas init`
+
+use atlas_mirror::{location, probe_conditional_writes};
+use clap::Args;
+use serde::Serialize;
+
+use crate::bucket::{Admin, State};
+use crate::commands::Outcome;
+use crate::output;
+use crate::store::{StoreArguments, variables};
+
+/// Not a fault if it is not so: it costs no more than space, and MinIO does it without being told to.
+const UPLOADS: &str = "unfinished uploads go away";
+
+/// Arguments of `atlas init`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    store: StoreArguments,
+    /// Change what is not as it should be, also in a bucket that was there before
+    #[arg(long)]
+    apply: bool,
+    /// How long to keep what was overwritten or deleted in the bucket
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=3650))]
+    keep_days: u16,
+    /// Print what was found and done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Something that was looked at.
+#[derive(Debug, Serialize)]
+struct Finding {
+    what: &'static str,
+    #[serde(flatten)]
+    state: State,
+}
+
+/// Runs `atlas init`.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let store = arguments.store.store()?;
+    let mut findings = Vec::new();
+    let mut tell = |what: &'static str, state: State| {
+        if !arguments.json {
+            output::line(format_args!("{what}: {state}"));
+        }
+        findings.push(Finding { what, state });
+    };
+    if let Some(bucket) = location::bucket(&arguments.store.store, &variables().collect())? {
+        let admin = Admin::new(bucket, store.prefix(), arguments.keep_days).await?;
+        let made = admin.make().await?;
+        // A bucket that was there may be in use for other things.
+        let change = arguments.apply || made == State::Set;
+        tell("the bucket is there", made);
+        tell("public access is blocked", admin.block_public_access(change).await?);
+        tell("versions are kept", admin.keep_versions(change).await?);
+        tell("old versions go away", admin.expire_versions(change).await?);
+        tell(UPLOADS, admin.expire_uploads(change).await?);
+    }
+    probe_conditional_writes(&store).await?;
+    tell("conditional writes are kept apart", State::Right);
+    if arguments.json {
+        output::json(&findings)?;
+    }
+    if findings.iter().any(|finding| finding.state == State::Wrong && finding.what != UPLOADS) {
+        return Err("the bucket was there before and was left as it is: `atlas init --apply` changes it".into());
+    }
+    Ok(())
+}
