@@ -1,15 +1,12 @@
 //! `find`: where is it, as the Atlas Local Bridge specification has it: notes whose file name, then
 //! whose heading, then whose text holds the term, whatever its case. One result a note, best class first, then path.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
 use atlas_segment::Probe;
 use atlas_segment::headings::Heading;
 use atlas_vault::fold;
-use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +14,10 @@ use crate::arguments::{self, Bounded, Text};
 use crate::bridge_paths::{BridgePaths, SEARCH_NOTES};
 use crate::error::Error;
 use crate::excerpt::{Lines, first_line_holding};
-use crate::index::{Blocks, DocumentRef, Index, Want};
+use crate::index::{Blocks, DocumentRef, FetchedBlocks, Index, Want};
+use crate::merge::Merge;
 use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::passages::Passages;
 
 /// The operation.
 pub struct Find;
@@ -84,16 +83,19 @@ fn trigrams_per_segment(segments: usize) -> usize {
 }
 
 /// Most text looked through for matches that the index only allows for.
-const MAX_SCANNED_BYTES: usize = 256 << 20;
-/// Blocks of text fetched in the first wave, about.
-const FIRST_BLOCKS: usize = 24;
+const MAX_SCANNED_BYTES: u64 = 256 << 20;
+/// Bytes of text fetched in the first wave, about, in thousandths of the vault's text; what was asked for may be elsewhere.
+const FIRST_SHARE: u64 = 20;
+const FIRST_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
 /// Most notes looked through after one wave.
 const MAX_BATCH: usize = 256;
 
 async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec<Found>, Error> {
     let probe = Probe::new(folded, trigrams_per_segment(snapshot.segments().len()));
+    let text_bytes = snapshot.manifest().totals.text_bytes;
     let index = Index::fetch(snapshot, Want { names_and_headings: true, probe: Some(&probe), records: &[] }).await?;
     let scope = Scopes::of(&index)?;
+    let passages = Passages::of(&index, &probe)?;
 
     let mut hits = by_name(&index, &scope, folded, most)?;
     if hits.len() < most {
@@ -104,80 +106,137 @@ async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec
     let mut candidates = Merge::new(&index);
     if hits.len() < most {
         for segment in index.segments() {
-            let mut documents = index.candidates(segment, &probe)?;
-            documents.retain(|document| !hits.iter().any(|hit| hit.segment == segment && hit.document == *document));
-            candidates.add(segment, documents);
+            candidates.add(segment, passages.documents(segment)?);
         }
     }
 
     let mut results = Vec::with_capacity(most);
     let mut buffer = Vec::new();
     // The texts of the hits and of the first candidates are one wave. Not all candidates match, so more are
-    // fetched than are missing, as long as that takes few blocks.
-    let mut certain = hits.len();
-    let mut batch = hits;
-    let mut most_blocks = FIRST_BLOCKS;
+    // fetched than are missing, as long as that is little.
+    let mut batch = Vec::new();
+    for document in &hits {
+        batch.push(Candidate::hit(&index, &passages, *document, folded)?);
+    }
+    let mut most_bytes = (text_bytes * FIRST_SHARE / 1000).clamp(*FIRST_BYTES.start(), *FIRST_BYTES.end());
     let mut scanned = 0;
     loop {
         let mut blocks = Blocks::new(&index);
-        for document in &batch {
-            blocks.want(*document)?;
+        for candidate in &batch {
+            candidate.want(&index, &mut blocks)?;
         }
-        while batch.len() < most || (blocks.len() < most_blocks && batch.len() < MAX_BATCH) {
+        while batch.len() < most || (blocks.bytes() < most_bytes && batch.len() < MAX_BATCH) {
             let Some(document) = candidates.next()? else { break };
-            if scope.holds(&index, document)? {
-                blocks.want(document)?;
-                batch.push(document);
+            if !hits.contains(&document) && scope.holds(&index, document)? {
+                let candidate =
+                    Candidate { document, is_hit: false, heading: None, chunks: passages.of_document(document)? };
+                candidate.want(&index, &mut blocks)?;
+                batch.push(candidate);
             }
         }
         if batch.is_empty() || scanned >= MAX_SCANNED_BYTES {
             return Ok(results);
         }
         let blocks = blocks.fetch().await?;
-        for document in batch.drain(..) {
-            let text = blocks.text(document)?;
-            let is_hit = certain > 0;
-            certain = certain.saturating_sub(1);
-            scanned += text.len();
-            let found = describe(&index, document, &text, folded, &mut buffer)?;
-            if is_hit || found.quote.is_some() {
+        for candidate in batch.drain(..) {
+            if let Some(found) = candidate.look(&index, &blocks, folded, &mut buffer, &mut scanned)? {
                 results.push(found);
             }
             if results.len() == most {
                 return Ok(results);
             }
         }
-        most_blocks *= 2;
+        most_bytes *= 2;
     }
 }
 
-/// The anchor and quote of the best match in a note.
-fn describe(
-    index: &Index,
+/// A note to look at.
+struct Candidate<'a> {
     document: DocumentRef,
-    text: &Bytes,
-    folded: &[u8],
-    buffer: &mut Vec<u8>,
-) -> Result<Found, Error> {
-    let headings = index.headings(document.segment)?;
-    let matching = headings.of(document.document).find(|heading| {
-        is_ranked(heading) && memchr::memmem::find(fold::fold(heading.text).as_bytes(), folded).is_some()
-    });
-    let (line, heading) = match matching {
-        Some(heading) => (Some(heading.line as usize), Some(heading)),
-        None => {
-            let line = first_line_holding(text, folded, buffer);
-            let nearest = line.and_then(|line| {
-                headings.of(document.document).take_while(|heading| heading.line as usize <= line).last()
-            });
-            (line, nearest)
+    /// Whether its name or a heading holds the term.
+    is_hit: bool,
+    /// The heading that does.
+    heading: Option<Heading<'a>>,
+    /// The chunks of it to look at: the heading's, or those that may hold the term.
+    chunks: Vec<u32>,
+}
+
+impl<'a> Candidate<'a> {
+    fn hit(index: &'a Index, passages: &Passages<'_>, document: DocumentRef, folded: &[u8]) -> Result<Self, Error> {
+        let holds = |text: &str| memchr::memmem::find(fold::fold(text).as_bytes(), folded).is_some();
+        let heading = index
+            .headings(document.segment)?
+            .of(document.document)
+            .find(|heading| is_ranked(heading) && holds(heading.text));
+        let chunks = match heading {
+            Some(heading) => {
+                index.chunks(document.segment)?.holding(document.document, heading.line).into_iter().collect()
+            }
+            None => passages.of_document(document)?,
+        };
+        Ok(Self { document, is_hit: true, heading, chunks })
+    }
+
+    /// Where a chunk and the lines beside it are: the chunks beside it may hold those.
+    fn surroundings(&self, index: &Index, chunk: u32) -> Result<std::ops::Range<u32>, Error> {
+        let all = index.chunks(self.document.segment)?.of(self.document.document).unwrap_or_default();
+        Ok(chunk.saturating_sub(1).max(all.start)..chunk.saturating_add(2).min(all.end))
+    }
+
+    fn want(&self, index: &Index, blocks: &mut Blocks<'_>) -> Result<(), Error> {
+        let table = index.chunks(self.document.segment)?;
+        for chunk in &self.chunks {
+            let span = table.span(self.surroundings(index, *chunk)?);
+            blocks.want(self.document.segment, span.unwrap_or_default())?;
         }
-    };
-    Ok(Found {
-        path: index.path(document)?,
-        anchor: heading.map(|heading| atlas_vault::anchor(heading.text)),
-        quote: line.map(|line| Lines::new(text).around(line, folded)),
-    })
+        Ok(())
+    }
+
+    /// The anchor and quote of its best match; nothing if there is none after all.
+    fn look(
+        &self,
+        index: &Index,
+        blocks: &FetchedBlocks<'_>,
+        folded: &[u8],
+        buffer: &mut Vec<u8>,
+        scanned: &mut u64,
+    ) -> Result<Option<Found>, Error> {
+        let segment = self.document.segment;
+        let table = index.chunks(segment)?;
+        let text = |chunks| blocks.text(segment, table.span(chunks).unwrap_or_default());
+        let first_line = |chunk| table.first_line(chunk).unwrap_or_default() as usize;
+        let mut place = None;
+        for chunk in self.chunks.iter().copied() {
+            let line = match self.heading {
+                Some(heading) => Some(heading.line as usize),
+                None => {
+                    let text = text(chunk..chunk + 1)?;
+                    *scanned += text.len() as u64;
+                    first_line_holding(&text, folded, buffer).map(|line| first_line(chunk) + line)
+                }
+            };
+            if let Some(line) = line {
+                place = Some((chunk, line));
+                break;
+            }
+        }
+        if place.is_none() && !self.is_hit {
+            return Ok(None);
+        }
+        let headings = index.headings(segment)?;
+        let nearest =
+            |line| headings.of(self.document.document).take_while(|heading| heading.line as usize <= line).last();
+        let heading = self.heading.or_else(|| place.and_then(|(_, line)| nearest(line)));
+        let quote = match place {
+            Some((chunk, line)) => {
+                let around = self.surroundings(index, chunk)?;
+                Some(Lines::new(&text(around.clone())?).around(line - first_line(around.start), folded))
+            }
+            None => None,
+        };
+        let anchor = heading.map(|heading| atlas_vault::anchor(heading.text));
+        Ok(Some(Found { path: index.path(self.document)?, anchor, quote }))
+    }
 }
 
 /// The specification ranks `#`, `##` and `###`; deeper headings count as text.
@@ -270,63 +329,5 @@ impl Scopes {
         }
         let is_root_data = name.ends_with(b".yml") || name.ends_with(b".json");
         Ok(is_root_data && !index.path(document)?.contains('/'))
-    }
-}
-
-/// Documents of several segments in path order. Ids are in path order within a segment, so that only the
-/// paths of the next one of each segment are ever looked at, and none where there is one segment.
-struct Merge<'a> {
-    index: &'a Index,
-    segments: Vec<(usize, std::vec::IntoIter<u32>)>,
-    heads: BinaryHeap<Reverse<(String, usize, DocumentRef)>>,
-    begun: bool,
-}
-
-impl<'a> Merge<'a> {
-    const fn new(index: &'a Index) -> Self {
-        Self { index, segments: Vec::new(), heads: BinaryHeap::new(), begun: false }
-    }
-
-    fn add(&mut self, segment: usize, documents: Vec<u32>) {
-        if !documents.is_empty() {
-            self.segments.push((segment, documents.into_iter()));
-        }
-    }
-
-    fn next(&mut self) -> Result<Option<DocumentRef>, Error> {
-        if let [(segment, documents)] = self.segments.as_mut_slice() {
-            return Ok(documents.next().map(|document| DocumentRef { segment: *segment, document }));
-        }
-        if !self.begun {
-            self.begun = true;
-            for list in 0..self.segments.len() {
-                self.advance(list)?;
-            }
-        }
-        let Some(Reverse((_, list, document))) = self.heads.pop() else {
-            return Ok(None);
-        };
-        self.advance(list)?;
-        Ok(Some(document))
-    }
-
-    fn advance(&mut self, list: usize) -> Result<(), Error> {
-        if let Some((segment, documents)) = self.segments.get_mut(list)
-            && let Some(document) = documents.next()
-        {
-            let document = DocumentRef { segment: *segment, document };
-            self.heads.push(Reverse((self.index.path(document)?, list, document)));
-        }
-        Ok(())
-    }
-
-    fn take(mut self, most: usize) -> Result<Vec<DocumentRef>, Error> {
-        let mut documents = Vec::new();
-        while documents.len() < most
-            && let Some(document) = self.next()?
-        {
-            documents.push(document);
-        }
-        Ok(documents)
     }
 }

@@ -1,13 +1,15 @@
 //! The index of a snapshot: the sections of every segment that a query needs, fetched in one wave.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
+use atlas_segment::chunk::Chunks;
 use atlas_segment::headings::Headings;
 use atlas_segment::paths::{Names, Paths};
 use atlas_segment::record::RecordPage;
-use atlas_segment::text::{TextBlocks, TextStarts};
+use atlas_segment::text::TextBlocks;
 use atlas_segment::trigram::candidates;
 use atlas_segment::{Layout, Part, PartRef, Probe, TextSpan};
 use bytes::Bytes;
@@ -43,7 +45,7 @@ pub(crate) struct Index {
 struct Segment {
     paths: Arc<Part>,
     text_blocks: Arc<Part>,
-    text_starts: Arc<Part>,
+    chunks: Arc<Part>,
     names_and_headings: Option<(Arc<Part>, Arc<Part>)>,
     trigram_pages: Vec<Arc<Part>>,
     record_pages: Vec<(Arc<Part>, u32)>,
@@ -58,7 +60,7 @@ impl Index {
             let mut add = |part| wave.add(segment, part);
             let paths = add(layout.paths()?);
             let text_blocks = add(layout.text_blocks()?);
-            let text_starts = add(layout.text_starts()?);
+            let chunks = add(layout.chunks()?);
             let names_and_headings = match want.names_and_headings {
                 true => Some((add(layout.names()?), add(layout.headings()?))),
                 false => None,
@@ -73,15 +75,15 @@ impl Index {
                     record_pages.push((add(part), first));
                 }
             }
-            plans.push((paths, text_blocks, text_starts, names_and_headings, trigram_pages, record_pages));
+            plans.push((paths, text_blocks, chunks, names_and_headings, trigram_pages, record_pages));
         }
         let fetched = wave.fetch(&snapshot).await?;
         let mut segments = Vec::with_capacity(plans.len());
-        for (paths, text_blocks, text_starts, names_and_headings, trigram_pages, record_pages) in plans {
+        for (paths, text_blocks, chunks, names_and_headings, trigram_pages, record_pages) in plans {
             segments.push(Segment {
                 paths: fetched.get(paths)?,
                 text_blocks: fetched.get(text_blocks)?,
-                text_starts: fetched.get(text_starts)?,
+                chunks: fetched.get(chunks)?,
                 names_and_headings: match names_and_headings {
                     Some((names, headings)) => Some((fetched.get(names)?, fetched.get(headings)?)),
                     None => None,
@@ -130,18 +132,18 @@ impl Index {
         }
     }
 
-    fn text_starts(&self, segment: usize) -> Result<&TextStarts, Error> {
-        Ok(self.segment(segment)?.text_starts.text_starts()?)
+    pub(crate) fn chunks(&self, segment: usize) -> Result<&Chunks, Error> {
+        Ok(self.segment(segment)?.chunks.chunks()?)
     }
 
     fn text_blocks(&self, segment: usize) -> Result<&TextBlocks, Error> {
         Ok(self.segment(segment)?.text_blocks.text_blocks()?)
     }
 
-    /// The documents of `segment` that the fetched postings allow for `probe`, ascending; dead ones among them.
+    /// The chunks of `segment` that the fetched postings allow for `probe`, ascending; those of dead documents among them.
     pub(crate) fn candidates(&self, segment: usize, probe: &Probe) -> Result<Vec<u32>, Error> {
         let pages = &self.segment(segment)?.trigram_pages;
-        let universe = self.layout(segment)?.documents;
+        let universe = self.layout(segment)?.chunks;
         Ok(candidates(probe, pages.iter().filter_map(|page| page.trigram_page().ok()), universe))
     }
 
@@ -177,7 +179,7 @@ impl Index {
 
     /// Where the text of `document` is; its length is the document's if it has any.
     pub(crate) fn span(&self, document: DocumentRef) -> Result<TextSpan, Error> {
-        Ok(self.text_starts(document.segment)?.span(document.document).unwrap_or_default())
+        Ok(self.chunks(document.segment)?.text(document.document).unwrap_or_default())
     }
 
     /// The fetched record pages of `segment` and the id of each one's first document.
@@ -189,47 +191,44 @@ impl Index {
         Ok(pages.map(|(page, first)| Ok((page.record_page()?, *first))))
     }
 
-    /// The blocks that the text of `document` is in.
-    fn block_parts(&self, document: DocumentRef) -> Result<Vec<PartRef>, Error> {
-        let span = self.span(document)?;
-        Ok(self.text_blocks(document.segment)?.parts(self.layout(document.segment)?, span)?)
-    }
-
     /// The texts of `documents`, in one wave.
     pub(crate) async fn texts(&self, documents: &[DocumentRef]) -> Result<Vec<Bytes>, Error> {
         let mut blocks = Blocks::new(self);
         for document in documents {
-            blocks.want(*document)?;
+            blocks.want(document.segment, self.span(*document)?)?;
         }
         let blocks = blocks.fetch().await?;
-        documents.iter().map(|document| blocks.text(*document)).collect()
+        documents.iter().map(|document| blocks.text(document.segment, self.span(*document)?)).collect()
     }
 }
 
-/// Blocks of text to fetch together. Neighbouring documents share them.
+/// Blocks of text to fetch together. Neighbouring texts share them.
 pub(crate) struct Blocks<'a> {
     index: &'a Index,
     wave: Wave,
     slots: HashMap<(usize, u64), Slot>,
+    bytes: u64,
 }
 
 impl<'a> Blocks<'a> {
     pub(crate) fn new(index: &'a Index) -> Self {
-        Self { index, wave: Wave::default(), slots: HashMap::new() }
+        Self { index, wave: Wave::default(), slots: HashMap::new(), bytes: 0 }
     }
 
-    /// Adds the blocks of `document`.
-    pub(crate) fn want(&mut self, document: DocumentRef) -> Result<(), Error> {
-        for part in self.index.block_parts(document)? {
-            let wave = &mut self.wave;
-            self.slots.entry((document.segment, part.range.start)).or_insert_with(|| wave.add(document.segment, part));
+    /// Adds the blocks that hold `span` of the text of `segment`.
+    pub(crate) fn want(&mut self, segment: usize, span: TextSpan) -> Result<(), Error> {
+        for part in self.index.text_blocks(segment)?.parts(self.index.layout(segment)?, span)? {
+            if let Entry::Vacant(slot) = self.slots.entry((segment, part.range.start)) {
+                self.bytes += part.range.end - part.range.start;
+                slot.insert(self.wave.add(segment, part));
+            }
         }
         Ok(())
     }
 
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.slots.len()
+    /// Bytes of all of them in the store.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     pub(crate) async fn fetch(self) -> Result<FetchedBlocks<'a>, Error> {
@@ -246,16 +245,16 @@ pub(crate) struct FetchedBlocks<'a> {
 }
 
 impl FetchedBlocks<'_> {
-    /// The text of a document whose blocks were wanted.
-    pub(crate) fn text(&self, document: DocumentRef) -> Result<Bytes, Error> {
+    /// `span` of the text of `segment`, whose blocks were wanted.
+    pub(crate) fn text(&self, segment: usize, span: TextSpan) -> Result<Bytes, Error> {
         let missing = || Error::new(crate::Code::Internal, "internal", "a text was not fetched");
+        let blocks = self.index.text_blocks(segment)?;
         let mut parts = Vec::new();
-        for part in self.index.block_parts(document)? {
-            let slot = self.slots.get(&(document.segment, part.range.start)).ok_or_else(missing)?;
+        for part in blocks.parts(self.index.layout(segment)?, span)? {
+            let slot = self.slots.get(&(segment, part.range.start)).ok_or_else(missing)?;
             parts.push(self.fetched.get(*slot)?);
         }
-        let blocks = self.index.text_blocks(document.segment)?;
-        Ok(blocks.cut(self.index.span(document)?, parts.iter().map(AsRef::as_ref))?)
+        Ok(blocks.cut(span, parts.iter().map(AsRef::as_ref))?)
     }
 }
 

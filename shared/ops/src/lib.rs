@@ -6,7 +6,8 @@
 //! - [`operation`]: what an operation is; [`registry`]: which there are, and dispatch
 //! - [`atlas`]: what operations run on: vaults, limits
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
-//! - `index`: fetching what a query needs in one wave; `notes`: notes by known paths; `excerpt`: quotes;
+//! - `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
+//!   segments in path order; `notes`: notes by known paths; `excerpt`: quotes;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
 //!   [`read_note`], [`list_notes`]
@@ -21,8 +22,10 @@ pub mod find;
 pub mod health;
 mod index;
 pub mod list_notes;
+mod merge;
 mod notes;
 pub mod operation;
+mod passages;
 pub mod query;
 pub mod read_note;
 pub mod registry;

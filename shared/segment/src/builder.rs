@@ -2,6 +2,7 @@
 
 use atlas_vault::{VaultPath, fold};
 
+use crate::chunk::ChunkWriter;
 use crate::directory::{KeyDirectory, TrigramDirectory};
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
@@ -63,6 +64,7 @@ pub struct Built {
 pub struct Builder {
     packer: Packer,
     text: TextWriter,
+    chunks: ChunkWriter,
     trigrams: TrigramBuilder,
     records: Vec<u8>,
     record_page: record::PageWriter,
@@ -85,6 +87,7 @@ impl Builder {
         Ok(Self {
             packer: Packer::new()?,
             text: TextWriter::new(),
+            chunks: ChunkWriter::new(),
             trigrams: TrigramBuilder::new(),
             records: Vec::new(),
             record_page: record::PageWriter::new(),
@@ -133,11 +136,14 @@ impl Builder {
         self.paths.insert(path, u64::from(id)).map_err(|_| FormatError::OutOfOrder { path: path.to_owned() })?;
         self.names.extend_from_slice(fold::fold(document.path.file_name()).as_bytes());
         self.names.push(b'\n');
-        if matches!(document.kind, Kind::Note | Kind::Text) {
-            self.folded.clear();
-            fold::fold_bytes_into(text, &mut self.folded);
-            self.trigrams.add(id, &self.folded);
-        }
+        let is_indexed = matches!(document.kind, Kind::Note | Kind::Text);
+        self.chunks.push(text, |chunk, text| {
+            if is_indexed {
+                self.folded.clear();
+                fold::fold_bytes_into(text, &mut self.folded);
+                self.trigrams.add(chunk, &self.folded);
+            }
+        });
         let mut record = Record {
             path: path.to_owned(),
             path_on_disk: document.path_on_disk.map(str::to_owned),
@@ -210,9 +216,10 @@ impl Builder {
             self.add_record_page(&page, &last);
         }
         let mut trigram_pages = TrigramDirectory::default();
-        let trigrams = self.trigrams.finish(self.documents, &mut trigram_pages);
+        let trigrams = self.trigrams.finish(self.chunks.chunks, &mut trigram_pages);
         let blocks = self.text.blocks(&mut self.packer)?;
-        let starts = self.text.starts(&mut self.packer)?;
+        let chunk_count = self.chunks.chunks;
+        let chunks = self.chunks.finish(&mut self.packer)?;
         let paths = self.paths.into_inner().map_err(|_| FormatError::TooLarge { what: "the fst of paths" })?;
         let names = self.packer.pack(&self.names)?;
         let headings = self.headings.finish(&mut self.packer)?;
@@ -223,7 +230,7 @@ impl Builder {
             (SectionName::Trigrams, trigrams),
             (SectionName::Records, self.records),
             (SectionName::TextBlocks, blocks),
-            (SectionName::TextStarts, starts),
+            (SectionName::Chunks, chunks),
             (SectionName::Paths, frame::seal(paths)),
             (SectionName::Names, names),
             (SectionName::Headings, headings),
@@ -239,6 +246,7 @@ impl Builder {
             bytes: object.len(),
             documents: self.documents,
             notes: self.notes,
+            chunks: chunk_count,
             text_bytes,
             first,
             last,

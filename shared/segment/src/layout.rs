@@ -25,8 +25,8 @@ pub enum SectionName {
     Records,
     /// Compressed length and text length of every text block.
     TextBlocks,
-    /// Where each document's text starts in the concatenated text.
-    TextStarts,
+    /// Where each document's chunks are in the concatenated text.
+    Chunks,
     /// fst of paths.
     Paths,
     /// Folded file names in document order.
@@ -59,6 +59,8 @@ pub struct Layout {
     pub documents: u32,
     /// How many of them are notes (markdown).
     pub notes: u32,
+    /// Number of chunks of text.
+    pub chunks: u32,
     /// Bytes of text held, before compression.
     pub text_bytes: u64,
     /// First path, in byte order.

@@ -10,9 +10,9 @@
 //! | section | parts | content |
 //! |---|---|---|
 //! | `text` | zstd blocks of about 64 KiB | all text, path-sorted ([`mod@text`]) |
-//! | `trigrams` | pages of about 16 KiB | which documents hold which trigrams of folded text ([`mod@trigram`]), Rice-coded ([`mod@postings`]) |
+//! | `trigrams` | pages of about 16 KiB | which chunks hold which trigrams of folded text ([`mod@trigram`]), Rice-coded ([`mod@postings`]) |
 //! | `records` | zstd pages of about 32 KiB | everything about a document but its text, in bincode ([`mod@record`]) |
-//! | `text_blocks`, `text_starts` | one each | where blocks and documents are in the text ([`mod@text`]) |
+//! | `text_blocks`, `chunks` | one each | where blocks, documents and chunks are in the text ([`mod@text`], [`mod@chunk`]) |
 //! | `paths` | one | fst of paths; document ids are ranks in path order ([`mod@paths`]) |
 //! | `names` | one | folded file names ([`mod@paths`]) |
 //! | `headings` | one | headings ([`mod@headings`]) |
@@ -21,6 +21,7 @@
 //! error that names the section, never a panic, and every decompression has a limit.
 
 pub mod builder;
+pub mod chunk;
 pub mod directory;
 pub mod error;
 mod frame;

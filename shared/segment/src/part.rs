@@ -5,12 +5,13 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::chunk::Chunks;
 use crate::error::FormatError;
 use crate::headings::Headings;
 use crate::layout::{Layout, SectionName};
 use crate::paths::{Names, Paths};
 use crate::record::RecordPage;
-use crate::text::{self, TextBlocks, TextStarts};
+use crate::text::{self, TextBlocks};
 use crate::trigram::{Probe, TrigramPage};
 
 /// What a fetched range holds.
@@ -24,8 +25,8 @@ pub enum PartKind {
     RecordPage,
     /// The text block table.
     TextBlocks,
-    /// The text start table.
-    TextStarts,
+    /// The table of chunks.
+    Chunks,
     /// The fst of paths.
     Paths,
     /// The folded names.
@@ -54,8 +55,8 @@ pub enum Part {
     RecordPage(RecordPage),
     /// See [`PartKind::TextBlocks`].
     TextBlocks(TextBlocks),
-    /// See [`PartKind::TextStarts`].
-    TextStarts(TextStarts),
+    /// See [`PartKind::Chunks`].
+    Chunks(Chunks),
     /// See [`PartKind::Paths`].
     Paths(Paths),
     /// See [`PartKind::Names`].
@@ -72,7 +73,7 @@ impl Part {
             PartKind::TrigramPage => Self::TrigramPage(TrigramPage::decode(bytes)?),
             PartKind::RecordPage => Self::RecordPage(RecordPage::decode(bytes)?),
             PartKind::TextBlocks => Self::TextBlocks(TextBlocks::decode(bytes)?),
-            PartKind::TextStarts => Self::TextStarts(TextStarts::decode(bytes)?),
+            PartKind::Chunks => Self::Chunks(Chunks::decode(bytes)?),
             PartKind::Paths => Self::Paths(Paths::decode(bytes)?),
             PartKind::Names => Self::Names(Names::decode(bytes)?),
             PartKind::Headings => Self::Headings(Headings::decode(bytes)?),
@@ -86,7 +87,7 @@ impl Part {
             Self::TrigramPage(page) => page.weight(),
             Self::RecordPage(page) => page.weight(),
             Self::TextBlocks(table) => table.weight(),
-            Self::TextStarts(table) => table.weight(),
+            Self::Chunks(table) => table.weight(),
             Self::Paths(paths) => paths.weight(),
             Self::Names(names) => names.weight(),
             Self::Headings(headings) => headings.weight(),
@@ -115,7 +116,7 @@ accessors! {
     trigram_page: TrigramPage -> TrigramPage, Trigrams;
     record_page: RecordPage -> RecordPage, Records;
     text_blocks: TextBlocks -> TextBlocks, TextBlocks;
-    text_starts: TextStarts -> TextStarts, TextStarts;
+    chunks: Chunks -> Chunks, Chunks;
     paths: Paths -> Paths, Paths;
     names: Names -> Names, Names;
     headings: Headings -> Headings, Headings;
@@ -132,9 +133,9 @@ impl Layout {
         self.whole(PartKind::TextBlocks, SectionName::TextBlocks)
     }
 
-    /// The text start table.
-    pub fn text_starts(&self) -> Result<PartRef, FormatError> {
-        self.whole(PartKind::TextStarts, SectionName::TextStarts)
+    /// The table of chunks.
+    pub fn chunks(&self) -> Result<PartRef, FormatError> {
+        self.whole(PartKind::Chunks, SectionName::Chunks)
     }
 
     /// The fst of paths.

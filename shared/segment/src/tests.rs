@@ -41,9 +41,9 @@ fn fetch(built: &Built, part: &PartRef) -> Part {
 }
 
 fn text_of(built: &Built, document: u32) -> Bytes {
-    let starts = fetch(built, &built.layout.text_starts().unwrap());
+    let chunks = fetch(built, &built.layout.chunks().unwrap());
     let blocks = fetch(built, &built.layout.text_blocks().unwrap());
-    let span = starts.text_starts().unwrap().span(document).unwrap();
+    let span = chunks.chunks().unwrap().text(document).unwrap();
     let blocks = blocks.text_blocks().unwrap();
     let parts: Vec<Part> = blocks.parts(&built.layout, span).unwrap().iter().map(|part| fetch(built, part)).collect();
     blocks.cut(span, &parts).unwrap()
@@ -58,7 +58,7 @@ fn record_of(built: &Built, path: &str) -> Option<(u32, Record)> {
 fn candidates_of(built: &Built, term: &str, limit: usize) -> Vec<u32> {
     let probe = Probe::new(fold::fold(term).as_bytes(), limit);
     let parts: Vec<Part> = built.layout.trigram_pages(&probe).unwrap().iter().map(|part| fetch(built, part)).collect();
-    candidates(&probe, parts.iter().map(|part| part.trigram_page().unwrap()), built.layout.documents)
+    candidates(&probe, parts.iter().map(|part| part.trigram_page().unwrap()), built.layout.chunks)
 }
 
 fn notes() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
@@ -66,7 +66,12 @@ fn notes() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
         prop::collection::vec(prop_oneof!["[a-cA-C ]{0,9}", "[äÄßẞςΣσKk日本語🎉]{0,4}", Just("\r".to_owned())], 0..20)
             .prop_map(|lines| lines.join("\n").into_bytes()),
         prop::collection::vec(any::<u8>(), 0..60),
-        (0usize..300_000).prop_map(|length| b"long text ".iter().copied().cycle().take(length).collect()),
+        (0usize..300_000, prop_oneof![Just(b"long text "), Just(b"lines abc\n")]).prop_map(|(length, text)| text
+            .iter()
+            .copied()
+            .cycle()
+            .take(length)
+            .collect()),
     ];
     prop::collection::btree_map("[a-c]{1,3}(/[a-cé]{1,3}){0,2}\\.md", text, 1..40)
 }
@@ -93,16 +98,16 @@ proptest! {
     }
 
     #[test]
-    fn candidates_hold_every_document_with_the_term_on_a_line(notes in notes(), term in prop_oneof!["[a-cA-C ]{1,6}", "[äßΣKk日本🎉]{1,3}"], limit in 1usize..9) {
+    fn candidates_hold_every_chunk_with_the_term_on_a_line(notes in notes(), term in prop_oneof!["[a-cA-C ]{1,6}", "[äßΣKk日本🎉]{1,3}"], limit in 1usize..9) {
         let built = build(&notes);
         let term_folded = fold::fold(&term);
         let found = candidates_of(&built, &term, limit);
         prop_assert!(found.is_sorted());
-        for (id, text) in (0u32..).zip(notes.values()) {
+        for (id, chunk) in (0u32..).zip(notes.values().flat_map(|text| crate::chunk::chunks(text))) {
             let mut folded = Vec::new();
-            fold::fold_bytes_into(text, &mut folded);
+            fold::fold_bytes_into(chunk, &mut folded);
             if memchr::memmem::find(&folded, term_folded.as_bytes()).is_some() {
-                prop_assert!(found.contains(&id), "{:?} not among the candidates for {:?}", text, term);
+                prop_assert!(found.contains(&id), "{:?} not among the candidates for {:?}", chunk, term);
             }
         }
     }
@@ -134,7 +139,7 @@ proptest! {
 
     #[test]
     fn foreign_bytes_are_errors(kind in 0usize..8, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let kinds = [SectionName::Text, SectionName::Trigrams, SectionName::Records, SectionName::TextBlocks, SectionName::TextStarts, SectionName::Paths, SectionName::Names, SectionName::Headings];
+        let kinds = [SectionName::Text, SectionName::Trigrams, SectionName::Records, SectionName::TextBlocks, SectionName::Chunks, SectionName::Paths, SectionName::Names, SectionName::Headings];
         let part = part_kind(kinds[kind]);
         let sealed = Bytes::from(crate::frame::seal(bytes.clone()));
         let packed = Bytes::from(crate::frame::Packer::new().unwrap().pack(&bytes).unwrap());
@@ -151,7 +156,7 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
         SectionName::Trigrams => PartKind::TrigramPage,
         SectionName::Records => PartKind::RecordPage,
         SectionName::TextBlocks => PartKind::TextBlocks,
-        SectionName::TextStarts => PartKind::TextStarts,
+        SectionName::Chunks => PartKind::Chunks,
         SectionName::Paths => PartKind::Paths,
         SectionName::Names => PartKind::Names,
         SectionName::Headings => PartKind::Headings,
@@ -161,7 +166,7 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
 fn all_parts(layout: &Layout) -> Vec<PartRef> {
     let mut parts: Vec<PartRef> = layout.record_pages().unwrap().into_iter().map(|(part, _)| part).collect();
     parts.extend(layout.trigram_pages(&Probe::Any([0; 3]..=[255; 3])).unwrap());
-    for part in [layout.text_blocks(), layout.text_starts(), layout.paths(), layout.names(), layout.headings()] {
+    for part in [layout.text_blocks(), layout.chunks(), layout.paths(), layout.names(), layout.headings()] {
         parts.push(part.unwrap());
     }
     parts

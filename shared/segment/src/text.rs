@@ -27,14 +27,12 @@ pub(crate) struct TextWriter {
     lengths: Vec<(u32, u32)>,
     /// All packed blocks.
     pub(crate) packed: Vec<u8>,
-    /// Start of each document, and the end of the last.
-    starts: Vec<u32>,
     length: u32,
 }
 
 impl TextWriter {
     pub(crate) const fn new() -> Self {
-        Self { open: Vec::new(), lengths: Vec::new(), packed: Vec::new(), starts: Vec::new(), length: 0 }
+        Self { open: Vec::new(), lengths: Vec::new(), packed: Vec::new(), length: 0 }
     }
 
     /// Text bytes so far.
@@ -48,7 +46,6 @@ impl TextWriter {
         let span = TextSpan { start: self.length, length: u32::try_from(text.len()).map_err(|_| too_large.clone())? };
         self.length =
             span.start.checked_add(span.length).filter(|length| *length <= MAX_TEXT_BYTES).ok_or(too_large)?;
-        self.starts.push(span.start);
         for piece in text.chunks(BLOCK_BYTES) {
             if self.open.len() + piece.len() > MAX_BLOCK_BYTES {
                 self.close(packer)?;
@@ -78,16 +75,6 @@ impl TextWriter {
         for (packed, text) in &self.lengths {
             varint::write(&mut table, u64::from(*packed));
             varint::write(&mut table, u64::from(*text));
-        }
-        packer.pack(&table)
-    }
-
-    /// The packed table of starts.
-    pub(crate) fn starts(&self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
-        let mut table = Vec::new();
-        let ends = self.starts.iter().skip(1).chain(std::iter::once(&self.length));
-        for (start, end) in self.starts.iter().zip(ends) {
-            varint::write(&mut table, u64::from(end - start));
         }
         packer.pack(&table)
     }
@@ -179,34 +166,6 @@ impl TextBlocks {
 
     pub(crate) fn weight(&self) -> usize {
         (self.packed.len() + self.text.len()) * 8
-    }
-}
-
-/// Where every document's text is.
-#[derive(Debug)]
-pub struct TextStarts(Vec<u32>);
-
-impl TextStarts {
-    pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
-        let lengths = read_table(part, SectionName::TextStarts)?;
-        let mut starts = Vec::with_capacity(lengths.len() + 1);
-        let mut end = 0u32;
-        starts.push(0);
-        for length in lengths {
-            end = end.checked_add(length).ok_or(FormatError::damaged(SectionName::TextStarts, "it is too long"))?;
-            starts.push(end);
-        }
-        Ok(Self(starts))
-    }
-
-    /// The text of `document`.
-    pub fn span(&self, document: u32) -> Option<TextSpan> {
-        let start = *self.0.get(document as usize)?;
-        Some(TextSpan { start, length: *self.0.get(document as usize + 1)? - start })
-    }
-
-    pub(crate) fn weight(&self) -> usize {
-        self.0.len() * 4
     }
 }
 

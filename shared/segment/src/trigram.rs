@@ -35,7 +35,7 @@ pub(crate) fn each_trigram(folded: &[u8], mut each: impl FnMut(Trigram)) {
     }
 }
 
-/// What the index can say about documents that hold a folded byte string within one line.
+/// What the index can say about chunks that hold a folded byte string within one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
     /// They hold all these trigrams.
@@ -97,7 +97,7 @@ impl PageWriter {
     }
 
     /// Adds a list; returns the page and its first trigram when that fills one.
-    pub(crate) fn push(&mut self, trigram: Trigram, documents: u32, bits: &[u8]) -> Option<(Trigram, Vec<u8>)> {
+    pub(crate) fn push(&mut self, trigram: Trigram, chunks: u32, bits: &[u8]) -> Option<(Trigram, Vec<u8>)> {
         if self.count == 0 {
             self.first = trigram;
             self.previous = 0;
@@ -105,7 +105,7 @@ impl PageWriter {
         let value = number(trigram);
         varint::write(&mut self.entries, u64::from(value - self.previous));
         self.previous = value;
-        varint::write(&mut self.entries, u64::from(documents));
+        varint::write(&mut self.entries, u64::from(chunks));
         varint::write(&mut self.entries, bits.len() as u64);
         self.bits.extend_from_slice(bits);
         self.count += 1;
@@ -140,7 +140,7 @@ pub struct TrigramPage {
 #[derive(Debug)]
 struct Entry {
     trigram: u32,
-    documents: u32,
+    chunks: u32,
     start: u32,
     end: u32,
 }
@@ -155,12 +155,12 @@ impl TrigramPage {
         let mut entries = Vec::with_capacity((count as usize).min(page.len()));
         let (mut trigram, mut start) = (0u32, 0u32);
         for _ in 0..count {
-            let (Some(delta), Some(documents), Some(length)) = (next(), next(), next()) else {
+            let (Some(delta), Some(chunks), Some(length)) = (next(), next(), next()) else {
                 return Err(damaged());
             };
             trigram = trigram.checked_add(delta).ok_or_else(damaged)?;
             let end = start.checked_add(length).ok_or_else(damaged)?;
-            entries.push(Entry { trigram, documents, start, end });
+            entries.push(Entry { trigram, chunks, start, end });
             start = end;
         }
         if start as usize != rest.len() {
@@ -170,7 +170,7 @@ impl TrigramPage {
         Ok(Self { entries, bits })
     }
 
-    /// The documents that hold `trigram`, of `universe` documents in the segment.
+    /// The chunks that hold `trigram`, of `universe` chunks in the segment.
     pub fn postings(&self, trigram: Trigram, universe: u32) -> Option<Postings<'_>> {
         let index = self.entries.binary_search_by_key(&number(trigram), |entry| entry.trigram).ok()?;
         self.entries.get(index).map(|entry| self.list(entry, universe))
@@ -189,7 +189,7 @@ impl TrigramPage {
 
     fn list(&self, entry: &Entry, universe: u32) -> Postings<'_> {
         let bits = self.bits.get(entry.start as usize..entry.end as usize).unwrap_or_default();
-        Postings::new(bits, entry.documents, universe)
+        Postings::new(bits, entry.chunks, universe)
     }
 
     pub(crate) fn weight(&self) -> usize {
@@ -197,7 +197,7 @@ impl TrigramPage {
     }
 }
 
-/// The documents, ascending, that the fetched `pages` allow for `probe`: all that match, and maybe others.
+/// The chunks, ascending, that the fetched `pages` allow for `probe`: all that match, and maybe others.
 pub fn candidates<'a>(probe: &Probe, pages: impl Iterator<Item = &'a TrigramPage> + Clone, universe: u32) -> Vec<u32> {
     match probe {
         Probe::Nothing => Vec::new(),

@@ -5,7 +5,7 @@ use crate::postings;
 use crate::trigram::{PageWriter, Trigram, each_trigram};
 use crate::varint;
 
-/// Collects which documents hold which trigrams.
+/// Collects which chunks hold which trigrams.
 pub(crate) struct TrigramBuilder {
     /// By the first two bytes of a trigram, then by its third: one more than the index of its list.
     leaves: Vec<Option<Box<Leaf>>>,
@@ -19,7 +19,7 @@ type Leaf = [u32; 256];
 struct List {
     gaps: Vec<u8>,
     count: u32,
-    /// One more than the last document.
+    /// One more than the last chunk.
     next: u32,
 }
 
@@ -33,8 +33,8 @@ impl TrigramBuilder {
         self.bytes
     }
 
-    /// Adds the folded text of `document`; documents arrive in order.
-    pub(crate) fn add(&mut self, document: u32, folded: &[u8]) {
+    /// Adds the folded text of `chunk`; chunks arrive in order.
+    pub(crate) fn add(&mut self, chunk: u32, folded: &[u8]) {
         each_trigram(folded, |[a, b, c]| {
             let Some(leaf) = self.leaves.get_mut(usize::from(u16::from_be_bytes([a, b]))) else {
                 return;
@@ -45,19 +45,19 @@ impl TrigramBuilder {
                 *slot = self.lists.len() as u32;
             }
             if let Some(list) = self.lists.get_mut(*slot as usize - 1)
-                && list.next <= document
+                && list.next <= chunk
             {
                 let before = list.gaps.len();
-                varint::write(&mut list.gaps, u64::from(document - list.next));
+                varint::write(&mut list.gaps, u64::from(chunk - list.next));
                 list.count += 1;
-                list.next = document + 1;
+                list.next = chunk + 1;
                 self.bytes += list.gaps.len() - before;
             }
         });
     }
 
     /// The section: pages of postings, listed in `directory`.
-    pub(crate) fn finish(self, documents: u32, directory: &mut TrigramDirectory) -> Vec<u8> {
+    pub(crate) fn finish(self, chunks: u32, directory: &mut TrigramDirectory) -> Vec<u8> {
         let mut section = Vec::with_capacity(self.bytes);
         let mut writer = PageWriter::new();
         let mut add = |page: Option<(Trigram, Vec<u8>)>| {
@@ -73,7 +73,7 @@ impl TrigramBuilder {
                     continue;
                 };
                 let ids = Ids { gaps: &list.gaps, next: 0, left: list.count as usize };
-                add(writer.push([a, b, c], list.count, &postings::encode(ids, documents)));
+                add(writer.push([a, b, c], list.count, &postings::encode(ids, chunks)));
             }
         }
         add(writer.take());

@@ -23,7 +23,7 @@ pub(crate) const SECTIONS: [(&str, PartKind); 8] = [
     ("trigrams", PartKind::TrigramPage),
     ("records", PartKind::RecordPage),
     ("text_blocks", PartKind::TextBlocks),
-    ("text_starts", PartKind::TextStarts),
+    ("chunks", PartKind::Chunks),
     ("paths", PartKind::Paths),
     ("names", PartKind::Names),
     ("headings", PartKind::Headings),
@@ -144,6 +144,7 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
         "bytes": object.len(),
         "documents": documents,
         "notes": documents,
+        "chunks": documents,
         "text_bytes": 0,
         "first": "",
         "last": "\u{10FFFF}",
@@ -197,7 +198,7 @@ pub(crate) fn parts(object: &Bytes, layout: &Layout) -> Result<Vec<PartRef>, For
     let mut parts = crate::segment::text_parts(object, layout)?;
     parts.extend(layout.trigram_pages(&Probe::Any([0; 3]..=[0xff; 3]))?);
     parts.extend(layout.record_pages()?.into_iter().map(|(part, _)| part));
-    parts.extend([layout.text_blocks()?, layout.text_starts()?, layout.paths()?, layout.names()?, layout.headings()?]);
+    parts.extend([layout.text_blocks()?, layout.chunks()?, layout.paths()?, layout.names()?, layout.headings()?]);
     Ok(parts)
 }
 

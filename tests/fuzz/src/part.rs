@@ -46,9 +46,10 @@ pub(crate) fn ask(part: &Part, text: &[u8], documents: u32) {
             assert!(page.get(page.len()).is_err());
             let _ = page.find(&String::from_utf8_lossy(text));
         }
-        Part::TextStarts(starts) => {
+        Part::Chunks(chunks) => {
             for document in [0, 1, documents, u32::MAX] {
-                let _ = starts.span(document);
+                let _ = (chunks.text(document), chunks.document(document), chunks.first_line(document));
+                let _ = (chunks.span(document..u32::MAX), chunks.holding(document, 7));
             }
         }
         Part::Paths(paths) => {

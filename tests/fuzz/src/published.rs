@@ -2,6 +2,7 @@
 //! The input is a note's path and text after another.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ pub fn check(data: &[u8]) {
 
     let (paths, names, headings) =
         (get(layout.paths().unwrap()), get(layout.names().unwrap()), get(layout.headings().unwrap()));
-    let (blocks, starts) = (get(layout.text_blocks().unwrap()), get(layout.text_starts().unwrap()));
+    let (blocks, chunks) = (get(layout.text_blocks().unwrap()), get(layout.chunks().unwrap()));
     let pages = layout.trigram_pages(&Probe::Any([0; 3]..=[0xff; 3])).unwrap();
     let pages: HashMap<u64, Part> = pages.into_iter().map(|page| (page.range.start, get(page))).collect();
     for (id, (path, text)) in (0u32..).zip(&notes) {
@@ -49,7 +50,7 @@ pub fn check(data: &[u8]) {
         let (at, record) = get(page).record_page().unwrap().find(path.as_str()).unwrap().unwrap();
         assert_eq!(first + at as u32, id);
 
-        let span = starts.text_starts().unwrap().span(id).unwrap();
+        let span = chunks.chunks().unwrap().text(id).unwrap();
         assert_eq!(span, record.text);
         let parts: Vec<Part> =
             blocks.text_blocks().unwrap().parts(&layout, span).unwrap().into_iter().map(get).collect();
@@ -57,11 +58,11 @@ pub fn check(data: &[u8]) {
 
         let note = atlas_vault::parse(&String::from_utf8_lossy(text));
         assert_eq!(headings.headings().unwrap().of(id).count(), note.headings.len());
-        every_line_is_found(&layout, &pages, id, text);
+        every_line_is_found(&layout, &pages, chunks.chunks().unwrap().of(id).unwrap(), text);
     }
 }
 
-fn every_line_is_found(layout: &Layout, pages: &HashMap<u64, Part>, id: u32, text: &[u8]) {
+fn every_line_is_found(layout: &Layout, pages: &HashMap<u64, Part>, chunks: Range<u32>, text: &[u8]) {
     let mut folded = Vec::new();
     atlas_vault::fold_bytes_into(text, &mut folded);
     let lines = folded.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -70,8 +71,8 @@ fn every_line_is_found(layout: &Layout, pages: &HashMap<u64, Part>, id: u32, tex
             let probe = Probe::new(term, 8);
             let wanted = layout.trigram_pages(&probe).unwrap();
             let pages = wanted.iter().map(|page| pages[&page.range.start].trigram_page().unwrap());
-            let found = candidates(&probe, pages, layout.documents);
-            assert!(found.contains(&id), "{term:?} is not found in {text:?}");
+            let found = candidates(&probe, pages, layout.chunks);
+            assert!(found.iter().any(|chunk| chunks.contains(chunk)), "{term:?} is not found in {text:?}");
         }
     }
 }

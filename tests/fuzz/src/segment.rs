@@ -51,14 +51,14 @@ pub(crate) fn read(object: &Bytes, layout: &Layout, text: &[u8]) -> Result<(), F
     let probe = Probe::new(text, 8);
     let pages: Vec<Part> =
         layout.trigram_pages(&probe)?.iter().map(|page| fetch(object, page)).collect::<Result<_, _>>()?;
-    let found = candidates(&probe, pages.iter().filter_map(|page| page.trigram_page().ok()), layout.documents);
-    assert!(found.is_sorted_by(|a, b| a < b) && found.last().is_none_or(|last| *last < layout.documents));
+    let found = candidates(&probe, pages.iter().filter_map(|page| page.trigram_page().ok()), layout.chunks);
+    assert!(found.is_sorted_by(|a, b| a < b) && found.last().is_none_or(|last| *last < layout.chunks));
 
     let blocks = fetch(object, &layout.text_blocks()?)?;
-    let starts = fetch(object, &layout.text_starts()?)?;
+    let chunks = fetch(object, &layout.chunks()?)?;
     let mut wholes = Vec::new();
     for document in 0..layout.documents.min(MAX_DOCUMENTS) {
-        let Some(span) = starts.text_starts()?.span(document) else { continue };
+        let Some(span) = chunks.chunks()?.text(document) else { continue };
         let parts = blocks.text_blocks()?.parts(layout, span)?;
         let parts: Vec<Part> = parts.iter().map(|part| fetch(object, part)).collect::<Result<_, _>>()?;
         let text = blocks.text_blocks()?.cut(span, &parts)?;
@@ -71,10 +71,10 @@ pub(crate) fn read(object: &Bytes, layout: &Layout, text: &[u8]) -> Result<(), F
 /// The text blocks that the segment's tables name for the first documents.
 pub(crate) fn text_parts(object: &Bytes, layout: &Layout) -> Result<Vec<PartRef>, FormatError> {
     let blocks = fetch(object, &layout.text_blocks()?)?;
-    let starts = fetch(object, &layout.text_starts()?)?;
+    let chunks = fetch(object, &layout.chunks()?)?;
     let mut parts = Vec::new();
     for document in 0..layout.documents.min(MAX_DOCUMENTS) {
-        if let Some(span) = starts.text_starts()?.span(document) {
+        if let Some(span) = chunks.chunks()?.text(document) {
             for part in blocks.text_blocks()?.parts(layout, span)? {
                 if parts.last() != Some(&part) {
                     parts.push(part);

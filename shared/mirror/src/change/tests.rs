@@ -8,6 +8,7 @@ fn layout(documents: u32) -> Layout {
         bytes: 10,
         documents,
         notes: documents,
+        chunks: 0,
         text_bytes: 0,
         first: String::new(),
         last: String::new(),

@@ -104,7 +104,7 @@ async fn a_load_is_one_wave_of_few_requests(place: Place) {
         let layouts = snapshot.segments().iter().enumerate();
         let parts = layouts.flat_map(|(segment, entry)| {
             let layout = &entry.layout;
-            let parts = [layout.paths(), layout.names(), layout.headings(), layout.text_starts()];
+            let parts = [layout.paths(), layout.names(), layout.headings(), layout.chunks()];
             parts.map(|part| (segment, part.unwrap()))
         });
         parts.collect::<Vec<_>>()
