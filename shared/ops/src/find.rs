@@ -88,7 +88,7 @@ const MAX_SCANNED_BYTES: u64 = 256 << 20;
 const FIRST_SHARE: u64 = 20;
 const FIRST_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
 /// Most notes looked through after one wave.
-const MAX_BATCH: usize = 256;
+const MAX_BATCH: usize = 4096;
 
 async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec<Found>, Error> {
     let probe = Probe::new(folded, trigrams_per_segment(snapshot.segments().len()));

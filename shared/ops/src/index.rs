@@ -5,12 +5,12 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
+use atlas_segment::candidates;
 use atlas_segment::chunk::Chunks;
 use atlas_segment::headings::Headings;
 use atlas_segment::paths::{Names, Paths};
 use atlas_segment::record::RecordPage;
 use atlas_segment::text::TextBlocks;
-use atlas_segment::trigram::candidates;
 use atlas_segment::{Layout, Part, PartRef, Probe, TextSpan};
 use bytes::Bytes;
 
@@ -47,7 +47,7 @@ struct Segment {
     text_blocks: Arc<Part>,
     chunks: Arc<Part>,
     names_and_headings: Option<(Arc<Part>, Arc<Part>)>,
-    trigram_pages: Vec<Arc<Part>>,
+    gram_pages: Vec<Arc<Part>>,
     record_pages: Vec<(Arc<Part>, u32)>,
 }
 
@@ -65,8 +65,8 @@ impl Index {
                 true => Some((add(layout.names()?), add(layout.headings()?))),
                 false => None,
             };
-            let trigram_pages = match want.probe {
-                Some(probe) => layout.trigram_pages(probe)?.into_iter().map(&mut add).collect(),
+            let gram_pages = match want.probe {
+                Some(probe) => layout.gram_pages(probe)?.into_iter().map(&mut add).collect(),
                 None => Vec::new(),
             };
             let mut record_pages = Vec::new();
@@ -75,11 +75,11 @@ impl Index {
                     record_pages.push((add(part), first));
                 }
             }
-            plans.push((paths, text_blocks, chunks, names_and_headings, trigram_pages, record_pages));
+            plans.push((paths, text_blocks, chunks, names_and_headings, gram_pages, record_pages));
         }
         let fetched = wave.fetch(&snapshot).await?;
         let mut segments = Vec::with_capacity(plans.len());
-        for (paths, text_blocks, chunks, names_and_headings, trigram_pages, record_pages) in plans {
+        for (paths, text_blocks, chunks, names_and_headings, gram_pages, record_pages) in plans {
             segments.push(Segment {
                 paths: fetched.get(paths)?,
                 text_blocks: fetched.get(text_blocks)?,
@@ -88,7 +88,7 @@ impl Index {
                     Some((names, headings)) => Some((fetched.get(names)?, fetched.get(headings)?)),
                     None => None,
                 },
-                trigram_pages: trigram_pages.into_iter().map(|slot| fetched.get(slot)).collect::<Result<_, _>>()?,
+                gram_pages: gram_pages.into_iter().map(|slot| fetched.get(slot)).collect::<Result<_, _>>()?,
                 record_pages: record_pages
                     .into_iter()
                     .map(|(slot, first)| Ok((fetched.get(slot)?, first)))
@@ -142,9 +142,8 @@ impl Index {
 
     /// The chunks of `segment` that the fetched postings allow for `probe`, ascending; those of dead documents among them.
     pub(crate) fn candidates(&self, segment: usize, probe: &Probe) -> Result<Vec<u32>, Error> {
-        let pages = &self.segment(segment)?.trigram_pages;
-        let universe = self.layout(segment)?.chunks;
-        Ok(candidates(probe, pages.iter().filter_map(|page| page.trigram_page().ok()), universe))
+        let pages = &self.segment(segment)?.gram_pages;
+        Ok(candidates(probe, self.layout(segment)?, pages.iter().filter_map(|page| page.gram_page().ok())))
     }
 
     pub(crate) fn is_live(&self, document: DocumentRef) -> bool {

@@ -3,15 +3,16 @@
 use atlas_vault::{VaultPath, fold};
 
 use crate::chunk::ChunkWriter;
-use crate::directory::{KeyDirectory, TrigramDirectory};
+use crate::directory::{GramDirectory, KeyDirectory};
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
+use crate::gram::MAX_BYTES;
+use crate::gram_builder::GramBuilder;
 use crate::headings::HeadingWriter;
 use crate::layout::{FORMAT_VERSION, Layout, Section, SectionName};
 use crate::object;
 use crate::record::{self, Kind, Link, LinkKind, Record};
 use crate::text::{MAX_TEXT_BYTES, TextWriter};
-use crate::trigram_builder::TrigramBuilder;
 
 /// A writer starts another segment when this one has about so many bytes.
 pub const FULL_BYTES: usize = 64 << 20;
@@ -65,7 +66,9 @@ pub struct Builder {
     packer: Packer,
     text: TextWriter,
     chunks: ChunkWriter,
-    trigrams: TrigramBuilder,
+    grams: GramBuilder,
+    /// Whether the grams of each chunk are taken.
+    indexed: Vec<bool>,
     records: Vec<u8>,
     record_page: record::PageWriter,
     record_pages: KeyDirectory,
@@ -88,7 +91,8 @@ impl Builder {
             packer: Packer::new()?,
             text: TextWriter::new(),
             chunks: ChunkWriter::new(),
-            trigrams: TrigramBuilder::new(),
+            grams: GramBuilder::new(),
+            indexed: Vec::new(),
             records: Vec::new(),
             record_page: record::PageWriter::new(),
             record_pages: KeyDirectory::default(),
@@ -117,7 +121,7 @@ impl Builder {
 
     /// Whether the segment should be finished and another begun before a document with `next` bytes of text is added.
     pub fn is_full(&self, next: usize) -> bool {
-        let size = self.text.packed.len() + self.records.len() + self.trigrams.bytes();
+        let size = self.text.packed.len() + self.records.len() + self.grams.bytes();
         size >= FULL_BYTES || self.text.length() as usize + next > MAX_TEXT_BYTES as usize
     }
 
@@ -138,10 +142,11 @@ impl Builder {
         self.names.push(b'\n');
         let is_indexed = matches!(document.kind, Kind::Note | Kind::Text);
         self.chunks.push(text, |chunk, text| {
+            self.indexed.push(is_indexed);
             if is_indexed {
                 self.folded.clear();
                 fold::fold_bytes_into(text, &mut self.folded);
-                self.trigrams.add(chunk, &self.folded);
+                self.grams.add(chunk, &self.folded);
             }
         });
         let mut record = Record {
@@ -206,6 +211,25 @@ impl Builder {
         }
     }
 
+    /// Goes through the text again, once for each length of grams: which trigrams are common is known only at the end.
+    fn add_longer_grams(&mut self) -> Result<(), FormatError> {
+        for length in 4..=MAX_BYTES {
+            if !self.grams.split(length - 1, self.chunks.chunks) {
+                break;
+            }
+            let mut text = self.text.read();
+            for (chunk, (bytes, is_indexed)) in (0u32..).zip(self.chunks.bytes().zip(&self.indexed)) {
+                let chunk_text = text.take(bytes)?;
+                if *is_indexed {
+                    self.folded.clear();
+                    fold::fold_bytes_into(chunk_text, &mut self.folded);
+                    self.grams.lengthen(length, chunk, &self.folded);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The finished segment; `None` if no document was added.
     pub fn finish(mut self) -> Result<Option<Built>, FormatError> {
         let (Some(first), Some(last)) = (self.first.take(), self.last.take()) else {
@@ -215,8 +239,9 @@ impl Builder {
         if let Some(page) = self.record_page.take(&mut self.packer)? {
             self.add_record_page(&page, &last);
         }
-        let mut trigram_pages = TrigramDirectory::default();
-        let trigrams = self.trigrams.finish(self.chunks.chunks, &mut trigram_pages);
+        self.add_longer_grams()?;
+        let mut gram_pages = GramDirectory::default();
+        let (grams, split_trigrams) = self.grams.finish(self.chunks.chunks, &mut gram_pages);
         let blocks = self.text.blocks(&mut self.packer)?;
         let chunk_count = self.chunks.chunks;
         let chunks = self.chunks.finish(&mut self.packer)?;
@@ -227,7 +252,7 @@ impl Builder {
         let mut object = object::Writer::new();
         let sections = [
             (SectionName::Text, self.text.packed),
-            (SectionName::Trigrams, trigrams),
+            (SectionName::Grams, grams),
             (SectionName::Records, self.records),
             (SectionName::TextBlocks, blocks),
             (SectionName::Chunks, chunks),
@@ -252,7 +277,8 @@ impl Builder {
             last,
             sections,
             record_pages: self.record_pages,
-            trigram_pages,
+            gram_pages,
+            split_trigrams,
         };
         Ok(Some(Built { bytes: object.finish(&layout)?, layout }))
     }

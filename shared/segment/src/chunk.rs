@@ -63,6 +63,12 @@ impl ChunkWriter {
         self.documents += 1;
     }
 
+    /// Bytes of each chunk.
+    pub(crate) fn bytes(&self) -> impl Iterator<Item = usize> {
+        let mut rest = self.lengths.as_slice();
+        std::iter::from_fn(move || varint::read(&mut rest).map(|bytes| bytes as usize))
+    }
+
     pub(crate) fn finish(self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
         let mut table = Vec::new();
         varint::write(&mut table, u64::from(self.documents));

@@ -1,13 +1,15 @@
 //! Page directories: where in a section each page is, by the first key of the page. They are small
 //! and travel in the manifest, so that a reader finds a page without a request of its own.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::trigram::Trigram;
+use crate::gram::{Gram, Trigram};
+use crate::varint;
 
 /// Most pages a directory may list; a larger one is damaged.
 const MAX_PAGES: usize = 1 << 16;
@@ -81,19 +83,19 @@ fn shortest_separator<'a>(last: &str, next: &'a str) -> &'a str {
     next.get(..end).unwrap_or(next)
 }
 
-/// Pages of trigram postings by trigram.
+/// Pages of postings by gram.
 ///
-/// In JSON it is one base64 string: for each page three bytes of its first trigram and a
-/// varint of its length, since a hundred thousand notes need about a thousand pages.
+/// In JSON it is one base64 string: for each page the length of its first gram, that gram and a
+/// varint of the page's length, since a hundred thousand notes need some thousand pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TrigramDirectory {
-    first: Vec<Trigram>,
+pub struct GramDirectory {
+    first: Vec<Gram>,
     /// Start of each page, and the end of the last.
     offsets: Vec<u64>,
 }
 
-impl TrigramDirectory {
-    pub(crate) fn push(&mut self, first: Trigram, length: u32) {
+impl GramDirectory {
+    pub(crate) fn push(&mut self, first: Gram, length: u32) {
         if self.offsets.is_empty() {
             self.offsets.push(0);
         }
@@ -102,10 +104,10 @@ impl TrigramDirectory {
         self.offsets.push(start.saturating_add(u64::from(length)));
     }
 
-    /// Indexes of the pages that can hold trigrams in `trigrams` (both ends included).
-    pub fn pages_of(&self, trigrams: std::ops::RangeInclusive<Trigram>) -> Range<usize> {
-        let start = self.first.partition_point(|first| first <= trigrams.start()).saturating_sub(1);
-        let end = self.first.partition_point(|first| first <= trigrams.end());
+    /// Indexes of the pages that can hold grams in `grams` (both ends included), or what is said of the first of them.
+    pub fn pages_of(&self, grams: &RangeInclusive<Gram>) -> Range<usize> {
+        let start = self.first.partition_point(|first| first <= grams.start()).saturating_sub(1);
+        let end = self.first.partition_point(|first| first <= grams.end());
         start.min(end)..end
     }
 
@@ -125,38 +127,94 @@ impl TrigramDirectory {
     }
 }
 
-impl Serialize for TrigramDirectory {
+impl Serialize for GramDirectory {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::with_capacity(self.first.len() * 6);
+        let mut bytes = Vec::with_capacity(self.first.len() * 8);
         for (index, first) in self.first.iter().enumerate() {
-            bytes.extend_from_slice(first);
+            bytes.push(first.as_bytes().len() as u8);
+            bytes.extend_from_slice(first.as_bytes());
             let range = self.range(index).unwrap_or_default();
-            crate::varint::write(&mut bytes, range.end - range.start);
+            varint::write(&mut bytes, range.end - range.start);
         }
         serializer.serialize_str(&BASE64.encode(bytes))
     }
 }
 
-impl<'de> Deserialize<'de> for TrigramDirectory {
+impl<'de> Deserialize<'de> for GramDirectory {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        use serde::de::Error as _;
-        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        let bytes = BASE64.decode(text.as_bytes()).map_err(D::Error::custom)?;
+        let bytes = base64_of(deserializer)?;
         let mut rest = bytes.as_slice();
         let mut directory = Self::default();
-        while let Some((first, tail)) = rest.split_first_chunk::<3>() {
+        while let Some((length, tail)) = rest.split_first() {
+            let cut = || D::Error::custom("the directory of grams is cut short");
+            let (first, tail) = tail.split_at_checked(usize::from(*length)).ok_or_else(cut)?;
             rest = tail;
-            let length = crate::varint::read(&mut rest).and_then(|length| u32::try_from(length).ok());
-            let Some(length) = length else {
-                return Err(D::Error::custom("a page length in the trigram directory is damaged"));
-            };
-            if directory.len() >= MAX_PAGES || directory.first.last().is_some_and(|last| last >= first) {
-                return Err(D::Error::custom("the trigram directory is damaged: its pages are not in order"));
+            let first = Gram::of(first).filter(|gram| gram.as_bytes() == first).ok_or_else(cut)?;
+            let length = varint::read(&mut rest).and_then(|length| u32::try_from(length).ok()).ok_or_else(cut)?;
+            if directory.len() >= MAX_PAGES || directory.first.last().is_some_and(|last| *last >= first) {
+                return Err(D::Error::custom("the directory of grams is damaged: its pages are not in order"));
             }
-            directory.push(*first, length);
+            directory.push(first, length);
         }
-        if rest.is_empty() { Ok(directory) } else { Err(D::Error::custom("the trigram directory is cut short")) }
+        Ok(directory)
     }
+}
+
+/// The trigrams that are split, ascending.
+///
+/// In JSON it is one base64 string of varints: the distance of each from the one before, as big-endian numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SplitTrigrams(Vec<Trigram>);
+
+impl SplitTrigrams {
+    pub(crate) const fn new(ascending: Vec<Trigram>) -> Self {
+        Self(ascending)
+    }
+
+    /// Whether `trigram` is split.
+    pub fn contains(&self, trigram: Trigram) -> bool {
+        self.0.binary_search(&trigram).is_ok()
+    }
+}
+
+const fn number([a, b, c]: Trigram) -> u32 {
+    u32::from_be_bytes([0, a, b, c])
+}
+
+impl Serialize for SplitTrigrams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        let mut next = 0;
+        for trigram in &self.0 {
+            varint::write(&mut bytes, u64::from(number(*trigram) - next));
+            next = number(*trigram) + 1;
+        }
+        serializer.serialize_str(&BASE64.encode(bytes))
+    }
+}
+
+impl<'de> Deserialize<'de> for SplitTrigrams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = base64_of(deserializer)?;
+        let mut rest = bytes.as_slice();
+        let mut trigrams = Vec::new();
+        let mut next = 0u64;
+        while !rest.is_empty() {
+            let damaged = || D::Error::custom("the list of split trigrams is damaged");
+            let number = varint::read(&mut rest).and_then(|gap| next.checked_add(gap)).ok_or_else(damaged)?;
+            let [0, a, b, c] = u32::try_from(number).map_err(|_| damaged())?.to_be_bytes() else {
+                return Err(damaged());
+            };
+            trigrams.push([a, b, c]);
+            next = number + 1;
+        }
+        Ok(Self(trigrams))
+    }
+}
+
+fn base64_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+    BASE64.decode(text.as_bytes()).map_err(D::Error::custom)
 }
 
 #[cfg(test)]
@@ -173,26 +231,38 @@ mod tests {
         }
 
         #[test]
-        fn a_trigram_directory_survives_json(pages in prop::collection::btree_map(any::<[u8; 3]>(), any::<u32>(), 0..50)) {
-            let mut directory = TrigramDirectory::default();
+        fn a_gram_directory_survives_json(pages in prop::collection::btree_map(prop::collection::vec(any::<u8>(), 3..=6), any::<u32>(), 0..50)) {
+            let mut pages: Vec<_> = pages.into_iter().map(|(gram, length)| (Gram::of(&gram).unwrap(), length)).collect();
+            pages.sort_unstable();
+            let mut directory = GramDirectory::default();
             for (first, length) in pages {
                 directory.push(first, length);
             }
             let json = serde_json::to_string(&directory).unwrap();
-            prop_assert_eq!(serde_json::from_str::<TrigramDirectory>(&json).unwrap(), directory);
+            prop_assert_eq!(serde_json::from_str::<GramDirectory>(&json).unwrap(), directory);
+        }
+
+        #[test]
+        fn split_trigrams_survive_json(trigrams in prop::collection::btree_set(any::<[u8; 3]>(), 0..50)) {
+            let split = SplitTrigrams::new(trigrams.into_iter().collect());
+            let json = serde_json::to_string(&split).unwrap();
+            prop_assert_eq!(serde_json::from_str::<SplitTrigrams>(&json).unwrap(), split);
         }
     }
 
     #[test]
-    fn the_page_of_a_trigram_is_the_last_that_begins_at_or_before_it() {
-        let mut directory = TrigramDirectory::default();
-        for first in [*b"bbb", *b"mmm", *b"ttt"] {
-            directory.push(first, 10);
+    fn the_page_of_a_gram_is_the_last_that_begins_at_or_before_it() {
+        let gram = |bytes: &[u8]| Gram::of(bytes).unwrap();
+        let mut directory = GramDirectory::default();
+        for first in [&b"bbb"[..], b"mmm", b"ttt", b"mmma"] {
+            directory.push(gram(first), 10);
         }
-        assert_eq!(directory.pages_of(*b"aaa"..=*b"aaa"), 0..0);
-        assert_eq!(directory.pages_of(*b"bbb"..=*b"bbb"), 0..1);
-        assert_eq!(directory.pages_of(*b"nnn"..=*b"nnn"), 1..2);
-        assert_eq!(directory.pages_of(*b"aaa"..=*b"zzz"), 0..3);
+        let pages_of = |from: &[u8], to: &[u8]| directory.pages_of(&(gram(from)..=gram(to)));
+        assert_eq!(pages_of(b"aaa", b"aaa"), 0..0);
+        assert_eq!(pages_of(b"bbb", b"bbb"), 0..1);
+        assert_eq!(pages_of(b"nnn", b"nnn"), 1..2);
+        assert_eq!(pages_of(b"aaa", b"zzz"), 0..3);
+        assert_eq!(pages_of(b"mmmzz", b"mmmzz"), 3..4);
         assert_eq!(directory.range(1), Some(10..20));
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::directory::{KeyDirectory, TrigramDirectory};
+use crate::directory::{GramDirectory, KeyDirectory, SplitTrigrams};
 use crate::error::FormatError;
 
 /// The format version written by this crate, and the newest it reads.
@@ -19,8 +19,8 @@ pub const FORMAT_VERSION: u32 = 1;
 pub enum SectionName {
     /// Note text in zstd blocks, path-sorted.
     Text,
-    /// Trigram postings in pages, sorted by trigram.
-    Trigrams,
+    /// Postings in pages, sorted by gram.
+    Grams,
     /// Document records in pages, sorted by path.
     Records,
     /// Compressed length and text length of every text block.
@@ -71,8 +71,10 @@ pub struct Layout {
     pub sections: Vec<Section>,
     /// Where each page of document records is, by path.
     pub record_pages: KeyDirectory,
-    /// Where each page of trigram postings is, by trigram.
-    pub trigram_pages: TrigramDirectory,
+    /// Where each page of postings is, by gram.
+    pub gram_pages: GramDirectory,
+    /// The trigrams that have longer grams.
+    pub split_trigrams: SplitTrigrams,
 }
 
 impl Layout {

@@ -10,7 +10,7 @@
 //! | section | parts | content |
 //! |---|---|---|
 //! | `text` | zstd blocks of about 64 KiB | all text, path-sorted ([`mod@text`]) |
-//! | `trigrams` | pages of about 16 KiB | which chunks hold which trigrams of folded text ([`mod@trigram`]), Rice-coded ([`mod@postings`]) |
+//! | `grams` | pages of about 16 KiB | which chunks hold which grams of folded text ([`mod@gram`]), Rice-coded ([`mod@postings`]) |
 //! | `records` | zstd pages of about 32 KiB | everything about a document but its text, in bincode ([`mod@record`]) |
 //! | `text_blocks`, `chunks` | one each | where blocks, documents and chunks are in the text ([`mod@text`], [`mod@chunk`]) |
 //! | `paths` | one | fst of paths; document ids are ranks in path order ([`mod@paths`]) |
@@ -21,10 +21,13 @@
 //! error that names the section, never a panic, and every decompression has a limit.
 
 pub mod builder;
+mod candidates;
 pub mod chunk;
 pub mod directory;
 pub mod error;
 mod frame;
+pub mod gram;
+mod gram_builder;
 pub mod headings;
 pub mod layout;
 mod lines;
@@ -34,16 +37,15 @@ pub mod paths;
 pub mod postings;
 pub mod record;
 pub mod text;
-pub mod trigram;
-mod trigram_builder;
 mod varint;
 
 pub use builder::{Body, Builder, Built, Document};
+pub use candidates::candidates;
 pub use error::FormatError;
+pub use gram::Probe;
 pub use layout::{FORMAT_VERSION, Layout, SectionName};
 pub use part::{Part, PartKind, PartRef};
 pub use record::{Kind, Record, TextSpan};
-pub use trigram::Probe;
 
 #[cfg(test)]
 mod tests;

@@ -7,20 +7,20 @@ use bytes::Bytes;
 
 use crate::chunk::Chunks;
 use crate::error::FormatError;
+use crate::gram::{Gram, GramPage, Probe, lookups};
 use crate::headings::Headings;
 use crate::layout::{Layout, SectionName};
 use crate::paths::{Names, Paths};
 use crate::record::RecordPage;
 use crate::text::{self, TextBlocks};
-use crate::trigram::{Probe, TrigramPage};
 
 /// What a fetched range holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PartKind {
     /// One block of text.
     TextBlock,
-    /// One page of trigram postings.
-    TrigramPage,
+    /// One page of postings.
+    GramPage,
     /// One page of document records.
     RecordPage,
     /// The text block table.
@@ -49,8 +49,8 @@ pub struct PartRef {
 pub enum Part {
     /// See [`PartKind::TextBlock`].
     TextBlock(Bytes),
-    /// See [`PartKind::TrigramPage`].
-    TrigramPage(TrigramPage),
+    /// See [`PartKind::GramPage`].
+    GramPage(GramPage),
     /// See [`PartKind::RecordPage`].
     RecordPage(RecordPage),
     /// See [`PartKind::TextBlocks`].
@@ -70,7 +70,7 @@ impl Part {
     pub fn decode(kind: PartKind, bytes: &Bytes) -> Result<Self, FormatError> {
         Ok(match kind {
             PartKind::TextBlock => Self::TextBlock(text::decode_block(bytes)?),
-            PartKind::TrigramPage => Self::TrigramPage(TrigramPage::decode(bytes)?),
+            PartKind::GramPage => Self::GramPage(GramPage::decode(bytes)?),
             PartKind::RecordPage => Self::RecordPage(RecordPage::decode(bytes)?),
             PartKind::TextBlocks => Self::TextBlocks(TextBlocks::decode(bytes)?),
             PartKind::Chunks => Self::Chunks(Chunks::decode(bytes)?),
@@ -84,7 +84,7 @@ impl Part {
     pub fn weight(&self) -> usize {
         match self {
             Self::TextBlock(bytes) => bytes.len(),
-            Self::TrigramPage(page) => page.weight(),
+            Self::GramPage(page) => page.weight(),
             Self::RecordPage(page) => page.weight(),
             Self::TextBlocks(table) => table.weight(),
             Self::Chunks(table) => table.weight(),
@@ -113,7 +113,7 @@ macro_rules! accessors {
 
 accessors! {
     text_block: TextBlock -> Bytes, Text;
-    trigram_page: TrigramPage -> TrigramPage, Trigrams;
+    gram_page: GramPage -> GramPage, Grams;
     record_page: RecordPage -> RecordPage, Records;
     text_blocks: TextBlocks -> TextBlocks, TextBlocks;
     chunks: Chunks -> Chunks, Chunks;
@@ -175,21 +175,41 @@ impl Layout {
             .collect()
     }
 
+    /// Every part but the text blocks, which the text block table names.
+    pub fn parts(&self) -> Result<Vec<PartRef>, FormatError> {
+        let section = self.range(SectionName::Grams)?;
+        let grams = (0..self.gram_pages.len()).filter_map(|page| self.gram_pages.range(page));
+        let mut parts: Vec<PartRef> = grams
+            .map(|range| within(&section, &range, PartKind::GramPage, SectionName::Grams))
+            .collect::<Result<_, _>>()?;
+        parts.extend(self.record_pages()?.into_iter().map(|(part, _)| part));
+        parts.extend([self.text_blocks()?, self.chunks()?, self.paths()?, self.names()?, self.headings()?]);
+        Ok(parts)
+    }
+
+    /// The grams to look up for `literal`, at most `limit`.
+    pub(crate) fn lookups(&self, literal: &[u8], limit: usize) -> Vec<Gram> {
+        lookups(literal, limit, |trigram| self.split_trigrams.contains(trigram))
+    }
+
     /// The pages of postings that `probe` needs.
-    pub fn trigram_pages(&self, probe: &Probe) -> Result<Vec<PartRef>, FormatError> {
-        let section = self.range(SectionName::Trigrams)?;
+    pub fn gram_pages(&self, probe: &Probe) -> Result<Vec<PartRef>, FormatError> {
+        let section = self.range(SectionName::Grams)?;
         let mut pages: Vec<usize> = match probe {
             Probe::Nothing => Vec::new(),
-            Probe::All(trigrams) => {
-                trigrams.iter().flat_map(|trigram| self.trigram_pages.pages_of(*trigram..=*trigram)).collect()
+            Probe::Literal { bytes, limit } => {
+                let grams = self.lookups(bytes, *limit).into_iter();
+                grams.flat_map(|gram| self.gram_pages.pages_of(&(gram..=gram))).collect()
             }
-            Probe::Any(range) => self.trigram_pages.pages_of(range.clone()).collect(),
+            Probe::Any(range) => {
+                self.gram_pages.pages_of(&(Gram::from(*range.start())..=Gram::from(*range.end()))).collect()
+            }
         };
         pages.dedup();
         pages
             .into_iter()
-            .filter_map(|page| self.trigram_pages.range(page))
-            .map(|range| within(&section, &range, PartKind::TrigramPage, SectionName::Trigrams))
+            .filter_map(|page| self.gram_pages.range(page))
+            .map(|range| within(&section, &range, PartKind::GramPage, SectionName::Grams))
             .collect()
     }
 }

@@ -9,10 +9,10 @@ use atlas_vault::{VaultPath, fold};
 
 use crate::builder::{Body, Builder, Built, Document};
 use crate::error::FormatError;
-use crate::layout::{Layout, SectionName};
+use crate::layout::SectionName;
 use crate::part::{Part, PartRef};
 use crate::record::{Kind, Record};
-use crate::trigram::{Probe, candidates};
+use crate::{Probe, candidates};
 
 fn build(notes: &BTreeMap<String, Vec<u8>>) -> Built {
     let mut builder = Builder::new().unwrap();
@@ -57,8 +57,8 @@ fn record_of(built: &Built, path: &str) -> Option<(u32, Record)> {
 
 fn candidates_of(built: &Built, term: &str, limit: usize) -> Vec<u32> {
     let probe = Probe::new(fold::fold(term).as_bytes(), limit);
-    let parts: Vec<Part> = built.layout.trigram_pages(&probe).unwrap().iter().map(|part| fetch(built, part)).collect();
-    candidates(&probe, parts.iter().map(|part| part.trigram_page().unwrap()), built.layout.chunks)
+    let parts: Vec<Part> = built.layout.gram_pages(&probe).unwrap().iter().map(|part| fetch(built, part)).collect();
+    candidates(&probe, &built.layout, parts.iter().map(|part| part.gram_page().unwrap()))
 }
 
 fn notes() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn candidates_hold_every_chunk_with_the_term_on_a_line(notes in notes(), term in prop_oneof!["[a-cA-C ]{1,6}", "[äßΣKk日本🎉]{1,3}"], limit in 1usize..9) {
+    fn candidates_hold_every_chunk_with_the_term_on_a_line(notes in notes(), term in prop_oneof!["[a-cA-C ]{1,9}", "(long |text |lines |abc){1,2}", "[äßΣKk日本🎉]{1,3}"], limit in 1usize..9) {
         let built = build(&notes);
         let term_folded = fold::fold(&term);
         let found = candidates_of(&built, &term, limit);
@@ -129,7 +129,7 @@ proptest! {
         if cut { bytes.truncate(at) } else { bytes[at] ^= 1u8 << bit }
         prop_assert!(crate::object::verify(&Bytes::from(bytes.clone())).is_err());
         let damaged = Built { bytes, layout: built.layout.clone() };
-        for part in all_parts(&built.layout) {
+        for part in built.layout.parts().unwrap() {
             let Some(bytes) = damaged.bytes.get(part.range.start as usize..part.range.end as usize) else { continue };
             let holds_it = part.range.contains(&(at as u64)) && !cut;
             let decoded = Part::decode(part.kind, &Bytes::copy_from_slice(bytes));
@@ -139,7 +139,7 @@ proptest! {
 
     #[test]
     fn foreign_bytes_are_errors(kind in 0usize..8, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let kinds = [SectionName::Text, SectionName::Trigrams, SectionName::Records, SectionName::TextBlocks, SectionName::Chunks, SectionName::Paths, SectionName::Names, SectionName::Headings];
+        let kinds = [SectionName::Text, SectionName::Grams, SectionName::Records, SectionName::TextBlocks, SectionName::Chunks, SectionName::Paths, SectionName::Names, SectionName::Headings];
         let part = part_kind(kinds[kind]);
         let sealed = Bytes::from(crate::frame::seal(bytes.clone()));
         let packed = Bytes::from(crate::frame::Packer::new().unwrap().pack(&bytes).unwrap());
@@ -153,7 +153,7 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
     use crate::part::PartKind;
     match section {
         SectionName::Text => PartKind::TextBlock,
-        SectionName::Trigrams => PartKind::TrigramPage,
+        SectionName::Grams => PartKind::GramPage,
         SectionName::Records => PartKind::RecordPage,
         SectionName::TextBlocks => PartKind::TextBlocks,
         SectionName::Chunks => PartKind::Chunks,
@@ -161,15 +161,6 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
         SectionName::Names => PartKind::Names,
         SectionName::Headings => PartKind::Headings,
     }
-}
-
-fn all_parts(layout: &Layout) -> Vec<PartRef> {
-    let mut parts: Vec<PartRef> = layout.record_pages().unwrap().into_iter().map(|(part, _)| part).collect();
-    parts.extend(layout.trigram_pages(&Probe::Any([0; 3]..=[255; 3])).unwrap());
-    for part in [layout.text_blocks(), layout.chunks(), layout.paths(), layout.names(), layout.headings()] {
-        parts.push(part.unwrap());
-    }
-    parts
 }
 
 #[test]

@@ -69,6 +69,11 @@ impl TextWriter {
         Ok(())
     }
 
+    /// Reads the text of all closed blocks again.
+    pub(crate) fn read(&self) -> TextReader<'_> {
+        TextReader { packed: &self.packed, blocks: self.lengths.iter(), open: Vec::new(), at: 0 }
+    }
+
     /// The packed block table.
     pub(crate) fn blocks(&self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
         let mut table = Vec::new();
@@ -77,6 +82,33 @@ impl TextWriter {
             varint::write(&mut table, u64::from(*text));
         }
         packer.pack(&table)
+    }
+}
+
+/// Packed text, from the beginning.
+pub(crate) struct TextReader<'a> {
+    packed: &'a [u8],
+    blocks: std::slice::Iter<'a, (u32, u32)>,
+    open: Vec<u8>,
+    /// How much of `open` was taken.
+    at: usize,
+}
+
+impl TextReader<'_> {
+    /// The next `bytes` bytes.
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<&[u8], FormatError> {
+        let short = || FormatError::damaged(SectionName::Text, "a text is cut short");
+        while self.open.len() - self.at < bytes {
+            self.open.drain(..self.at);
+            self.at = 0;
+            let (packed, _) = self.blocks.next().ok_or_else(short)?;
+            let (block, rest) = self.packed.split_at_checked(*packed as usize).ok_or_else(short)?;
+            self.packed = rest;
+            self.open.append(&mut frame::unpack(&Bytes::copy_from_slice(block), SectionName::Text, MAX_BLOCK_BYTES)?);
+        }
+        let from = self.at;
+        self.at += bytes;
+        self.open.get(from..self.at).ok_or_else(short)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Segments of arbitrary parts, with every checksum right.
 //!
 //! The input is the number of documents, then for each part its section, how it is framed, its key (the separator before
-//! a page of records, the first trigram of a page of postings), and its content.
+//! a page of records, the first gram of a page of postings), and its content.
 //!
 //! The content of an fst is its keys, one a line: the fst crate panics on bytes that nobody built with it, so only
 //! a checksum stands before it.
@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use atlas_segment::{FORMAT_VERSION, FormatError, Layout, Part, PartKind, PartRef, Probe};
+use atlas_segment::{FORMAT_VERSION, FormatError, Layout, Part, PartKind, PartRef};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use bytes::Bytes;
@@ -20,7 +20,7 @@ use crate::input::Input;
 /// The sections in the order of the object, and the kind of their parts.
 pub(crate) const SECTIONS: [(&str, PartKind); 8] = [
     ("text", PartKind::TextBlock),
-    ("trigrams", PartKind::TrigramPage),
+    ("grams", PartKind::GramPage),
     ("records", PartKind::RecordPage),
     ("text_blocks", PartKind::TextBlocks),
     ("chunks", PartKind::Chunks),
@@ -59,7 +59,7 @@ pub(crate) fn frame(kind: PartKind, framing: Framing, content: &[u8]) -> Vec<u8>
     let mut bytes = match framing {
         Framing::Raw => return content.to_vec(),
         _ if kind == PartKind::Paths => paths(content),
-        Framing::Right if kind != PartKind::TrigramPage => {
+        Framing::Right if kind != PartKind::GramPage => {
             let mut packed = (content.len() as u32).to_le_bytes().to_vec();
             packed.extend(COMPRESSOR.with_borrow_mut(|compressor| compressor.compress(content)).unwrap());
             packed
@@ -80,7 +80,7 @@ fn paths(content: &[u8]) -> Vec<u8> {
 /// The content of a sound part.
 fn unframe(kind: PartKind, part: &Bytes) -> Vec<u8> {
     let payload = &part[..part.len() - 4];
-    if kind == PartKind::TrigramPage {
+    if kind == PartKind::GramPage {
         return payload.to_vec();
     }
     if kind == PartKind::Paths {
@@ -99,7 +99,8 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
     let documents = input.number();
     let mut sections: [Vec<u8>; 8] = Default::default();
     let (mut separators, mut lengths, mut counts) = (Vec::new(), Vec::new(), Vec::new());
-    let mut trigram_pages = Vec::new();
+    let mut gram_pages = Vec::new();
+    let mut split = BTreeSet::new();
     while !input.is_empty() {
         let section = usize::from(input.byte() % 8);
         let framing = Framing::of(input.byte());
@@ -117,14 +118,14 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
                 let count = content.first_chunk::<4>().map_or(0, |count| u32::from_le_bytes(*count));
                 counts.push(count);
             }
-            PartKind::TrigramPage => {
-                trigram_pages.extend(key.iter().copied().chain([0; 3]).take(3));
-                let mut length = part.len();
-                while length >= 0x80 {
-                    trigram_pages.push(length as u8 | 0x80);
-                    length >>= 7;
+            PartKind::GramPage => {
+                let gram: Vec<u8> = key.iter().copied().chain([0; 3]).take(key.len().clamp(3, 6)).collect();
+                if gram.len() > 3 {
+                    split.insert([0, gram[0], gram[1], gram[2]]);
                 }
-                trigram_pages.push(length as u8);
+                gram_pages.push(gram.len() as u8);
+                gram_pages.extend(gram);
+                gram_pages.extend(varint(part.len() as u32));
             }
             _ => {}
         }
@@ -139,6 +140,9 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
         );
         object.extend(bytes);
     }
+    let numbers: Vec<u32> = split.into_iter().map(u32::from_be_bytes).collect();
+    let nexts = std::iter::once(0).chain(numbers.iter().map(|number| number + 1));
+    let split_trigrams: Vec<u8> = numbers.iter().zip(nexts).flat_map(|(number, next)| varint(number - next)).collect();
     let layout = json!({
         "version": FORMAT_VERSION,
         "bytes": object.len(),
@@ -150,7 +154,8 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
         "last": "\u{10FFFF}",
         "sections": table,
         "record_pages": { "separators": separators, "lengths": lengths, "documents": counts },
-        "trigram_pages": BASE64.encode(trigram_pages),
+        "gram_pages": BASE64.encode(gram_pages),
+        "split_trigrams": BASE64.encode(split_trigrams),
     });
     let layout = layout.to_string();
     object.extend(layout.as_bytes());
@@ -180,7 +185,7 @@ pub(crate) fn contents(object: &Bytes, layout: &Layout) -> Vec<(PartKind, Vec<u8
         let bytes = object.slice(part.range.start as usize..part.range.end as usize);
         let content = unframe(part.kind, &bytes);
         let key = match part.kind {
-            PartKind::TrigramPage => first_trigram(&content),
+            PartKind::GramPage => first_gram(&content),
             // Any text between the last path of the page before and this page's first will do.
             PartKind::RecordPage => {
                 let page = Part::decode(part.kind, &bytes).unwrap();
@@ -196,16 +201,22 @@ pub(crate) fn contents(object: &Bytes, layout: &Layout) -> Vec<(PartKind, Vec<u8
 /// Every part that `layout` and the segment's own tables name.
 pub(crate) fn parts(object: &Bytes, layout: &Layout) -> Result<Vec<PartRef>, FormatError> {
     let mut parts = crate::segment::text_parts(object, layout)?;
-    parts.extend(layout.trigram_pages(&Probe::Any([0; 3]..=[0xff; 3]))?);
-    parts.extend(layout.record_pages()?.into_iter().map(|(part, _)| part));
-    parts.extend([layout.text_blocks()?, layout.chunks()?, layout.paths()?, layout.names()?, layout.headings()?]);
+    parts.extend(layout.parts()?);
     Ok(parts)
 }
 
-/// The first trigram of a page: the second of its numbers.
-fn first_trigram(page: &[u8]) -> Vec<u8> {
-    let mut numbers = page.split_inclusive(|byte| byte & 0x80 == 0);
-    let number = numbers.nth(1).unwrap();
-    let value = number.iter().rev().fold(0u32, |value, byte| value << 7 | u32::from(byte & 0x7f));
-    value.to_be_bytes()[1..].to_vec()
+/// The first gram of a page.
+fn first_gram(page: &[u8]) -> Vec<u8> {
+    let entry = page.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
+    page[entry + 1..][..usize::from(page[entry] >> 3 & 7)].to_vec()
+}
+
+fn varint(mut value: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
 }

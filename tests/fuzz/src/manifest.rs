@@ -61,7 +61,7 @@ fn manifest(bytes: &[u8]) {
         }
         let _ = layout.record_pages.page_of_document(layout.documents);
         for text in ["a", "ab", "abcdef", "\u{10FFFF}"] {
-            for part in layout.trigram_pages(&Probe::new(text.as_bytes(), 8)).into_iter().flatten() {
+            for part in layout.gram_pages(&Probe::new(text.as_bytes(), 8)).into_iter().flatten() {
                 inside(&part.range);
             }
         }

@@ -1,13 +1,13 @@
 //! One part of a segment: it decodes and answers, or is an error. The input is its kind, its framing, a text to look for, and its content.
 
-use atlas_segment::trigram::candidates;
-use atlas_segment::{Part, PartKind, Probe};
+use atlas_segment::gram::Gram;
+use atlas_segment::{Part, PartKind};
 use bytes::Bytes;
 
 use crate::forge::{Framing, SECTIONS, frame};
 use crate::input::Input;
 
-/// Documents that the segment is taken to have.
+/// Documents, and chunks, that the segment is taken to have.
 const UNIVERSE: u32 = 300;
 
 /// Decodes a part and asks it everything.
@@ -31,9 +31,10 @@ pub(crate) fn ask(part: &Part, text: &[u8], documents: u32) {
     assert!(part.weight() <= 64 << 20);
     match part {
         Part::TextBlock(_) | Part::TextBlocks(_) => {}
-        Part::TrigramPage(page) => {
-            for probe in [Probe::new(text, 8), Probe::Any([0; 3]..=[0xff; 3])] {
-                let found = candidates(&probe, std::iter::once(page), documents);
+        Part::GramPage(page) => {
+            let of_text = (0..text.len()).filter_map(|at| page.postings(&Gram::of(&text[at..])?, documents));
+            for list in of_text.chain(page.postings_in(&([0; 3]..=[0xff; 3]), documents)) {
+                let found = list.ids();
                 assert!(found.is_sorted_by(|a, b| a < b) && found.last().is_none_or(|last| *last < documents));
             }
         }

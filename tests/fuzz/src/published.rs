@@ -9,7 +9,7 @@ use std::time::Duration;
 use atlas_mirror::{
     ChangeSet, CommitInfo, Derived, Mirror, MirrorError, NewSegment, Options, PartCache, Snapshot, Store,
 };
-use atlas_segment::trigram::candidates;
+use atlas_segment::{PartKind, candidates};
 use atlas_segment::{Body, Builder, Built, Document, Kind, Layout, Part, Probe, object};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
@@ -40,8 +40,8 @@ pub fn check(data: &[u8]) {
     let (paths, names, headings) =
         (get(layout.paths().unwrap()), get(layout.names().unwrap()), get(layout.headings().unwrap()));
     let (blocks, chunks) = (get(layout.text_blocks().unwrap()), get(layout.chunks().unwrap()));
-    let pages = layout.trigram_pages(&Probe::Any([0; 3]..=[0xff; 3])).unwrap();
-    let pages: HashMap<u64, Part> = pages.into_iter().map(|page| (page.range.start, get(page))).collect();
+    let pages = layout.parts().unwrap().into_iter().filter(|part| part.kind == PartKind::GramPage);
+    let pages: HashMap<u64, Part> = pages.map(|page| (page.range.start, get(page))).collect();
     for (id, (path, text)) in (0u32..).zip(&notes) {
         assert_eq!(paths.paths().unwrap().get(path.as_str()), Some(id));
         assert_eq!(paths.paths().unwrap().path(id).unwrap(), path.as_str());
@@ -69,9 +69,9 @@ fn every_line_is_found(layout: &Layout, pages: &HashMap<u64, Part>, chunks: Rang
     for line in lines.take(20) {
         for term in [line, &line[line.len() / 2..], &line[line.len() - 1..]] {
             let probe = Probe::new(term, 8);
-            let wanted = layout.trigram_pages(&probe).unwrap();
-            let pages = wanted.iter().map(|page| pages[&page.range.start].trigram_page().unwrap());
-            let found = candidates(&probe, pages, layout.chunks);
+            let wanted = layout.gram_pages(&probe).unwrap();
+            let pages = wanted.iter().map(|page| pages[&page.range.start].gram_page().unwrap());
+            let found = candidates(&probe, layout, pages);
             assert!(found.iter().any(|chunk| chunks.contains(chunk)), "{term:?} is not found in {text:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! A whole segment, as a reader goes through it: the layout, the parts that it names, the texts and candidates that
 //! these name. The input is a text to look for and a place to damage, then what [`forge`](crate::forge) takes.
 
-use atlas_segment::trigram::candidates;
+use atlas_segment::candidates;
 use atlas_segment::{FormatError, Layout, Part, PartRef, Probe, object};
 use bytes::Bytes;
 
@@ -50,8 +50,8 @@ pub(crate) fn read(object: &Bytes, layout: &Layout, text: &[u8]) -> Result<(), F
     }
     let probe = Probe::new(text, 8);
     let pages: Vec<Part> =
-        layout.trigram_pages(&probe)?.iter().map(|page| fetch(object, page)).collect::<Result<_, _>>()?;
-    let found = candidates(&probe, pages.iter().filter_map(|page| page.trigram_page().ok()), layout.chunks);
+        layout.gram_pages(&probe)?.iter().map(|page| fetch(object, page)).collect::<Result<_, _>>()?;
+    let found = candidates(&probe, layout, pages.iter().filter_map(|page| page.gram_page().ok()));
     assert!(found.is_sorted_by(|a, b| a < b) && found.last().is_none_or(|last| *last < layout.chunks));
 
     let blocks = fetch(object, &layout.text_blocks()?)?;

@@ -14,7 +14,8 @@ fn layout(documents: u32) -> Layout {
         last: String::new(),
         sections: Vec::new(),
         record_pages: Default::default(),
-        trigram_pages: Default::default(),
+        gram_pages: Default::default(),
+        split_trigrams: Default::default(),
     }
 }
 
