@@ -241,7 +241,7 @@ impl Builder {
         }
         self.add_longer_grams()?;
         let mut gram_pages = GramDirectory::default();
-        let (grams, split_trigrams) = self.grams.finish(self.chunks.chunks, &mut gram_pages);
+        let grams = self.grams.finish(self.chunks.chunks, &mut gram_pages);
         let blocks = self.text.blocks(&mut self.packer)?;
         let chunk_count = self.chunks.chunks;
         let chunks = self.chunks.finish(&mut self.packer)?;
@@ -278,7 +278,6 @@ impl Builder {
             sections,
             record_pages: self.record_pages,
             gram_pages,
-            split_trigrams,
         };
         Ok(Some(Built { bytes: object.finish(&layout)?, layout }))
     }

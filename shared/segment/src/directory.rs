@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::gram::{Gram, Trigram};
+use crate::gram::Gram;
 use crate::varint;
 
 /// Most pages a directory may list; a larger one is damaged.
@@ -104,7 +104,7 @@ impl GramDirectory {
         self.offsets.push(start.saturating_add(u64::from(length)));
     }
 
-    /// Indexes of the pages that can hold grams in `grams` (both ends included), or what is said of the first of them.
+    /// Indexes of the pages that can hold grams in `grams` (both ends included), or the greatest that is not above the first of them.
     pub fn pages_of(&self, grams: &RangeInclusive<Gram>) -> Range<usize> {
         let start = self.first.partition_point(|first| first <= grams.start()).saturating_sub(1);
         let end = self.first.partition_point(|first| first <= grams.end());
@@ -149,7 +149,7 @@ impl<'de> Deserialize<'de> for GramDirectory {
             let cut = || D::Error::custom("the directory of grams is cut short");
             let (first, tail) = tail.split_at_checked(usize::from(*length)).ok_or_else(cut)?;
             rest = tail;
-            let first = Gram::of(first).filter(|gram| gram.as_bytes() == first).ok_or_else(cut)?;
+            let first = Some(Gram::of(first)).filter(|gram| gram.as_bytes() == first).ok_or_else(cut)?;
             let length = varint::read(&mut rest).and_then(|length| u32::try_from(length).ok()).ok_or_else(cut)?;
             if directory.len() >= MAX_PAGES || directory.first.last().is_some_and(|last| *last >= first) {
                 return Err(D::Error::custom("the directory of grams is damaged: its pages are not in order"));
@@ -157,58 +157,6 @@ impl<'de> Deserialize<'de> for GramDirectory {
             directory.push(first, length);
         }
         Ok(directory)
-    }
-}
-
-/// The trigrams that are split, ascending.
-///
-/// In JSON it is one base64 string of varints: the distance of each from the one before, as big-endian numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SplitTrigrams(Vec<Trigram>);
-
-impl SplitTrigrams {
-    pub(crate) const fn new(ascending: Vec<Trigram>) -> Self {
-        Self(ascending)
-    }
-
-    /// Whether `trigram` is split.
-    pub fn contains(&self, trigram: Trigram) -> bool {
-        self.0.binary_search(&trigram).is_ok()
-    }
-}
-
-const fn number([a, b, c]: Trigram) -> u32 {
-    u32::from_be_bytes([0, a, b, c])
-}
-
-impl Serialize for SplitTrigrams {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::new();
-        let mut next = 0;
-        for trigram in &self.0 {
-            varint::write(&mut bytes, u64::from(number(*trigram) - next));
-            next = number(*trigram) + 1;
-        }
-        serializer.serialize_str(&BASE64.encode(bytes))
-    }
-}
-
-impl<'de> Deserialize<'de> for SplitTrigrams {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let bytes = base64_of(deserializer)?;
-        let mut rest = bytes.as_slice();
-        let mut trigrams = Vec::new();
-        let mut next = 0u64;
-        while !rest.is_empty() {
-            let damaged = || D::Error::custom("the list of split trigrams is damaged");
-            let number = varint::read(&mut rest).and_then(|gap| next.checked_add(gap)).ok_or_else(damaged)?;
-            let [0, a, b, c] = u32::try_from(number).map_err(|_| damaged())?.to_be_bytes() else {
-                return Err(damaged());
-            };
-            trigrams.push([a, b, c]);
-            next = number + 1;
-        }
-        Ok(Self(trigrams))
     }
 }
 
@@ -232,7 +180,7 @@ mod tests {
 
         #[test]
         fn a_gram_directory_survives_json(pages in prop::collection::btree_map(prop::collection::vec(any::<u8>(), 3..=6), any::<u32>(), 0..50)) {
-            let mut pages: Vec<_> = pages.into_iter().map(|(gram, length)| (Gram::of(&gram).unwrap(), length)).collect();
+            let mut pages: Vec<_> = pages.into_iter().map(|(gram, length)| (Gram::of(&gram), length)).collect();
             pages.sort_unstable();
             let mut directory = GramDirectory::default();
             for (first, length) in pages {
@@ -241,28 +189,21 @@ mod tests {
             let json = serde_json::to_string(&directory).unwrap();
             prop_assert_eq!(serde_json::from_str::<GramDirectory>(&json).unwrap(), directory);
         }
-
-        #[test]
-        fn split_trigrams_survive_json(trigrams in prop::collection::btree_set(any::<[u8; 3]>(), 0..50)) {
-            let split = SplitTrigrams::new(trigrams.into_iter().collect());
-            let json = serde_json::to_string(&split).unwrap();
-            prop_assert_eq!(serde_json::from_str::<SplitTrigrams>(&json).unwrap(), split);
-        }
     }
 
     #[test]
     fn the_page_of_a_gram_is_the_last_that_begins_at_or_before_it() {
-        let gram = |bytes: &[u8]| Gram::of(bytes).unwrap();
+        let gram = |bytes: &[u8]| Gram::of(bytes);
         let mut directory = GramDirectory::default();
-        for first in [&b"bbb"[..], b"mmm", b"ttt", b"mmma"] {
+        for first in [&b"bbb"[..], b"mmm", b"mmmm", b"ttt"] {
             directory.push(gram(first), 10);
         }
         let pages_of = |from: &[u8], to: &[u8]| directory.pages_of(&(gram(from)..=gram(to)));
         assert_eq!(pages_of(b"aaa", b"aaa"), 0..0);
         assert_eq!(pages_of(b"bbb", b"bbb"), 0..1);
-        assert_eq!(pages_of(b"nnn", b"nnn"), 1..2);
-        assert_eq!(pages_of(b"aaa", b"zzz"), 0..3);
-        assert_eq!(pages_of(b"mmmzz", b"mmmzz"), 3..4);
+        assert_eq!(pages_of(b"mmma", b"mmma"), 1..2);
+        assert_eq!(pages_of(b"nnn", b"nnn"), 2..3);
+        assert_eq!(pages_of(b"aaa", b"zzz"), 0..4);
         assert_eq!(directory.range(1), Some(10..20));
     }
 }

@@ -1,13 +1,14 @@
-//! Grams of folded text: every three bytes of a line, and where those are common the four to six that begin with them.
+//! Grams of folded text: at each place of a line the three bytes that begin there, or more where those are common.
 //!
-//! Three bytes are a whole word's worth of chance in few languages and one character in some, so a trigram that more than
-//! a few chunks hold is *split*: for each byte that follows it there is a longer gram, and so on up to six bytes.
-//! The layout lists the split trigrams; a longer gram says itself whether it is. So a reader knows, before it
-//! fetches anything, which page answers for each place of what it looks for.
+//! Three bytes are a whole word's worth of chance in few languages and one character in some. So a gram that more than
+//! a few chunks hold is *split*: each byte that follows it makes a longer gram instead, up to six bytes. No gram is the
+//! beginning of another, and a place has exactly one: what may stand at a place is either a gram, or begins with
+//! one, or is the beginning of some. Grams are kept in order, so all of these are neighbours.
 //!
 //! Each line counts as its folded bytes and two line feeds, so that the last bytes of a line begin a
-//! trigram too (and a term of one or two bytes is a range of trigrams), and no gram spans two lines.
+//! gram too (and what is shorter than a gram is the beginning of some), and no gram spans two lines.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -20,37 +21,41 @@ use crate::postings::Postings;
 use crate::varint;
 
 /// Three consecutive bytes of folded text.
-pub type Trigram = [u8; 3];
+pub(crate) type Trigram = [u8; 3];
 
 /// Bytes of the longest gram.
 pub(crate) const MAX_BYTES: usize = 6;
 
-/// Three to six consecutive bytes of folded text. Trigrams come before all longer ones.
+/// Up to six consecutive bytes of folded text, in the order of their bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Gram {
-    is_long: bool,
     bytes: [u8; MAX_BYTES],
     length: u8,
 }
 
 impl Gram {
-    /// The gram that `bytes` begins with, as long as may be; [`None`] for less than three bytes.
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    /// The first bytes of `bytes`, as many as a gram may have.
+    pub fn of(bytes: &[u8]) -> Self {
         let length = bytes.len().min(MAX_BYTES);
         let mut padded = [0; MAX_BYTES];
-        padded.get_mut(..length)?.copy_from_slice(bytes.get(..length)?);
-        (length >= 3).then_some(Self { is_long: length > 3, bytes: padded, length: length as u8 })
+        for (to, from) in padded.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        Self { bytes: padded, length: length as u8 }
     }
 
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()
     }
-}
 
-impl From<Trigram> for Gram {
-    fn from([a, b, c]: Trigram) -> Self {
-        Self { is_long: false, bytes: [a, b, c, 0, 0, 0], length: 3 }
+    /// From itself to the last gram that begins with it.
+    pub(crate) fn and_longer(self) -> RangeInclusive<Self> {
+        let mut last = Self { bytes: [0xff; MAX_BYTES], length: MAX_BYTES as u8 };
+        for (to, from) in last.bytes.iter_mut().zip(self.as_bytes()) {
+            *to = *from;
+        }
+        self..=last
     }
 }
 
@@ -79,63 +84,44 @@ pub(crate) fn each_trigram(folded: &[u8], mut each: impl FnMut(Trigram, &[u8])) 
     }
 }
 
-/// What the index is asked about chunks that hold a folded byte string within one line.
+/// What the index is asked about: chunks that hold some folded bytes within one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Probe {
-    /// They hold these bytes, three or more, of which at most `limit` grams are looked up.
-    Literal {
-        /// The bytes.
-        bytes: Vec<u8>,
-        /// Most grams to look up.
-        limit: usize,
-    },
-    /// They hold at least one trigram of this range.
-    Any(RangeInclusive<Trigram>),
-    /// No line holds it: it is empty or has a line feed.
-    Nothing,
+pub struct Probe {
+    bytes: Vec<u8>,
+    limit: usize,
 }
 
 impl Probe {
-    /// The probe for `folded`, of which at most `limit` grams are looked up, one at least.
+    /// Asks about `folded` by at most `limit` of its grams, one at least.
     pub fn new(folded: &[u8], limit: usize) -> Self {
-        match folded {
-            _ if folded.contains(&b'\n') => Self::Nothing,
-            [] => Self::Nothing,
-            [a] => Self::Any([*a, 0, 0]..=[*a, 0xff, 0xff]),
-            [a, b] => Self::Any([*a, *b, 0]..=[*a, *b, 0xff]),
-            _ => Self::Literal { bytes: folded.to_vec(), limit: limit.max(1) },
-        }
+        Self { bytes: folded.to_vec(), limit: limit.max(1) }
+    }
+
+    /// Whether no line can hold it: it is empty or has a line feed.
+    pub(crate) fn is_impossible(&self) -> bool {
+        self.bytes.is_empty() || self.bytes.contains(&b'\n')
+    }
+
+    /// What begins at each of its places, the likely best to ask for first.
+    pub(crate) fn places(&self) -> Vec<Gram> {
+        let grams: Vec<Gram> = (0..self.bytes.len()).filter_map(|at| Some(Gram::of(self.bytes.get(at..)?))).collect();
+        // The last places say less, and neighbours say much the same.
+        let whole = grams.iter().filter(|gram| gram.as_bytes().len() == MAX_BYTES).count();
+        let step = whole.div_ceil(self.limit).max(1);
+        let mut places: Vec<(usize, Gram)> = grams.into_iter().enumerate().collect();
+        places.sort_by_key(|(at, gram)| {
+            let (length, rarity) = (gram.as_bytes().len(), rarity(gram));
+            (Reverse(length), if length == MAX_BYTES { at % step } else { 0 }, Reverse(rarity))
+        });
+        places.into_iter().map(|(_, gram)| gram).collect()
+    }
+
+    pub(crate) const fn limit(&self) -> usize {
+        self.limit
     }
 }
 
-/// The grams to look up for a literal where `is_split` tells which trigrams are split: the ones likely to be rare, ascending.
-pub(crate) fn lookups(literal: &[u8], limit: usize, is_split: impl Fn(Trigram) -> bool) -> Vec<Gram> {
-    let mut rare = Vec::new();
-    let mut long = Vec::new();
-    let mut short = Vec::new();
-    for at in 0..literal.len().saturating_sub(2) {
-        let ahead = literal.get(at..).unwrap_or_default();
-        let (Some(trigram), Some(gram)) = (ahead.first_chunk::<3>(), Gram::of(ahead)) else { continue };
-        match gram.as_bytes().len() {
-            _ if !is_split(*trigram) => rare.push(Gram::from(*trigram)),
-            MAX_BYTES => long.push(gram),
-            4.. => short.push(gram),
-            _ if literal.len() == 3 => rare.push(gram),
-            _ => {}
-        }
-    }
-    rare.sort_by_key(|gram| std::cmp::Reverse(rarity(gram)));
-    // Neighbours say much the same.
-    let step = long.len().div_ceil(limit).max(1);
-    let spread = (0..step).flat_map(|first| long.iter().copied().skip(first).step_by(step));
-    let mut grams: Vec<Gram> =
-        rare.into_iter().take(limit.div_ceil(2)).chain(spread).chain(short).take(limit).collect();
-    grams.sort_unstable();
-    grams.dedup();
-    grams
-}
-
-/// How rare a trigram is, from the letters alone: the postings that would tell are what is to be fetched.
+/// How rare a gram is, from the letters alone: the postings that would tell are what is to be fetched.
 fn rarity(gram: &Gram) -> u32 {
     const BY_FREQUENCY: &[u8] = b" etaoinsrhldcumfpgwybvkxjqz";
     gram.as_bytes()
@@ -147,9 +133,8 @@ fn rarity(gram: &Gram) -> u32 {
 /// Collects pages from lists that arrive in the order of their grams.
 ///
 /// A page is the number of its lists, then for each an entry, then the lists' bits. An entry is one byte that says how many
-/// bytes the gram shares with the one before (bits 0 to 2) and how many follow (bits 3 to 5), whether the gram is split (bit 6)
-/// and whether its list has one chunk only (bit 7); the bytes that follow; the number of chunks if it is not one; the
-/// bytes of the list.
+/// bytes the gram shares with the one before (bits 0 to 2) and how many follow (bits 3 to 5), and whether its list has one
+/// chunk only (bit 7); the bytes that follow; the number of chunks if it is not one; the bytes of the list.
 pub(crate) struct PageWriter {
     entries: Vec<u8>,
     bits: Vec<u8>,
@@ -160,7 +145,6 @@ pub(crate) struct PageWriter {
 
 /// A page is closed when it reaches this many bytes.
 const PAGE_BYTES: usize = 16 << 10;
-const SPLIT: u8 = 1 << 6;
 const ONE: u8 = 1 << 7;
 
 impl PageWriter {
@@ -169,15 +153,15 @@ impl PageWriter {
     }
 
     /// Adds a list; returns the page and its first gram when that fills one.
-    pub(crate) fn push(&mut self, gram: Gram, is_split: bool, chunks: u32, bits: &[u8]) -> Option<(Gram, Vec<u8>)> {
+    pub(crate) fn push(&mut self, gram: Gram, chunks: u32, bits: &[u8]) -> Option<(Gram, Vec<u8>)> {
         self.first.get_or_insert(gram);
         let shared = self
             .previous
             .replace(gram)
             .map_or(0, |previous| previous.as_bytes().iter().zip(gram.as_bytes()).take_while(|(a, b)| a == b).count());
         let suffix = gram.as_bytes().get(shared..).unwrap_or_default();
-        let flags = if is_split { SPLIT } else { 0 } | if chunks == 1 { ONE } else { 0 };
-        self.entries.push(shared as u8 | (suffix.len() as u8) << 3 | flags);
+        let one = if chunks == 1 { ONE } else { 0 };
+        self.entries.push(shared as u8 | (suffix.len() as u8) << 3 | one);
         self.entries.extend_from_slice(suffix);
         if chunks != 1 {
             varint::write(&mut self.entries, u64::from(chunks));
@@ -210,7 +194,6 @@ pub struct GramPage {
 #[derive(Debug)]
 struct Entry {
     gram: Gram,
-    is_split: bool,
     chunks: u32,
     start: u32,
     end: u32,
@@ -238,25 +221,15 @@ impl GramPage {
         Ok(Self { entries, bits })
     }
 
-    /// The list that answers for `gram`, of `universe` chunks in the segment; [`None`] when no chunk holds it.
-    ///
-    /// For a gram of more than three bytes, whose trigram is split, that is the list of the longest beginning of it that has one.
-    pub fn postings(&self, gram: &Gram, universe: u32) -> Option<Postings<'_>> {
-        let entry = self.entries.get(self.entries.partition_point(|entry| entry.gram <= *gram).checked_sub(1)?)?;
-        let answers = entry.gram == *gram
-            || (entry.gram.is_long && !entry.is_split && gram.as_bytes().starts_with(entry.gram.as_bytes()));
-        answers.then(|| self.list(entry, universe))
-    }
-
-    /// The lists of all trigrams in `range`.
-    pub fn postings_in(&self, range: &RangeInclusive<Trigram>, universe: u32) -> impl Iterator<Item = Postings<'_>> {
-        let (start, end) = (Gram::from(*range.start()), Gram::from(*range.end()));
-        let from = self.entries.partition_point(|entry| entry.gram < start);
-        self.entries
-            .iter()
-            .skip(from)
-            .take_while(move |entry| entry.gram <= end)
-            .map(move |entry| self.list(entry, universe))
+    /// The lists of what may stand where `place` does, of `universe` chunks in the segment: of the gram that it begins with, or of
+    /// all that begin with it.
+    pub fn postings(&self, place: Gram, universe: u32) -> impl Iterator<Item = Postings<'_>> {
+        let range = place.and_longer();
+        let from = self.entries.partition_point(|entry| entry.gram < place);
+        let begun = self.entries.get(..from).and_then(|before| before.last());
+        let begun = begun.filter(|entry| place.as_bytes().starts_with(entry.gram.as_bytes()));
+        let longer = self.entries.iter().skip(from).take_while(move |entry| entry.gram <= *range.end());
+        begun.into_iter().chain(longer).map(move |entry| self.list(entry, universe))
     }
 
     fn list(&self, entry: &Entry, universe: u32) -> Postings<'_> {
@@ -277,12 +250,12 @@ fn read_entry(rest: &mut &[u8], before: Option<&Entry>) -> Option<Entry> {
         0 => &[][..],
         shared => before?.gram.as_bytes().get(..shared)?,
     };
-    if shared.len() + suffix.len() > MAX_BYTES {
+    if !(3..=MAX_BYTES).contains(&(shared.len() + suffix.len())) {
         return None;
     }
-    let gram = Gram::of(&[shared, suffix].concat())?;
+    let gram = Gram::of(&[shared, suffix].concat());
     let mut next = || varint::read(rest).and_then(|value| u32::try_from(value).ok());
     let chunks = if head & ONE == 0 { next()? } else { 1 };
     let start = before.map_or(0, |before| before.end);
-    Some(Entry { gram, is_split: head & SPLIT != 0, chunks, start, end: start.checked_add(next()?)? })
+    Some(Entry { gram, chunks, start, end: start.checked_add(next()?)? })
 }

@@ -1,12 +1,12 @@
 //! Postings under construction: one gap list a gram, which takes a tenth of the memory that pairs would.
 
-use crate::directory::{GramDirectory, SplitTrigrams};
-use crate::gram::{Gram, MAX_BYTES, PageWriter, Trigram, each_trigram};
+use crate::directory::GramDirectory;
+use crate::gram::{Gram, PageWriter, each_trigram};
 use crate::postings;
 use crate::varint;
 
 /// A gram is split when it is in more than one chunk of so many, …
-const COMMON: u32 = 100;
+const COMMON: u32 = 12;
 /// … and in more than so many chunks.
 const FEW: u32 = 24;
 
@@ -84,31 +84,32 @@ impl GramBuilder {
     /// with [`Self::lengthen`]. Returns whether there are any.
     pub(crate) fn split(&mut self, length: usize, chunks: u32) -> bool {
         let common = (chunks / COMMON).max(FEW);
-        let before = self.longer.len();
-        let mut at_length = Vec::new();
+        let mut split = Vec::new();
         self.each(|gram, list| {
             // What stands at the end of a line has nothing after it.
-            if gram.as_bytes().len() == length && gram.as_bytes().last() != Some(&b'\n') {
-                at_length.push(list);
+            let is_open = gram.len() == length && gram.last() != Some(&b'\n');
+            if is_open && self.lists.get(list).is_some_and(|list| list.count > common) {
+                split.push(list);
             }
         });
-        for index in at_length {
-            if let Some(list) = self.lists.get_mut(index).filter(|list| list.count > common) {
+        for index in &split {
+            if let Some(list) = self.lists.get_mut(*index) {
                 self.longer.push(Box::new([0; 256]));
                 list.split = self.longer.len() as u32;
+                self.bytes -= std::mem::take(&mut list.gaps).len();
             }
         }
-        self.longer.len() > before
+        !split.is_empty()
     }
 
     /// Adds the grams of `length` bytes of the folded text of `chunk`, as far as the next shorter ones are split.
     pub(crate) fn lengthen(&mut self, length: usize, chunk: u32, folded: &[u8]) {
         each_trigram(folded, |[a, b, c], after| {
-            let Some(after) = after.get(..length - 3) else { return };
-            let Some((last, middle)) = after.split_last() else { return };
             let pair = usize::from(u16::from_be_bytes([a, b]));
-            let mut slot = match self.trigrams.get(pair) {
-                Some(Some(slots)) => slots[usize::from(c)],
+            let Some(Some(slots)) = self.trigrams.get(pair) else { return };
+            let mut slot = slots[usize::from(c)];
+            let (middle, last) = match (after.get(..length - 4), after.get(length - 4)) {
+                (Some(middle), last) => (middle, last.copied().unwrap_or(b'\n')),
                 _ => return,
             };
             for byte in middle {
@@ -117,7 +118,7 @@ impl GramBuilder {
             }
             let Some(longer) = index(slot).and_then(|list| index(self.lists.get(list)?.split)) else { return };
             if let Some(slots) = self.longer.get_mut(longer)
-                && let Some(list) = list_at(&mut self.lists, &mut slots[usize::from(*last)])
+                && let Some(list) = list_at(&mut self.lists, &mut slots[usize::from(last)])
             {
                 self.bytes += list.add(chunk);
             }
@@ -128,39 +129,28 @@ impl GramBuilder {
         self.longer.get(index(self.lists.get(index(slot)?)?.split)?).map(Box::as_ref)
     }
 
-    /// Calls `each` with every gram and the index of its list: trigrams first, then longer ones, each in order.
-    fn each(&self, mut each: impl FnMut(Gram, usize)) {
-        let mut split = Vec::new();
+    /// Calls `each` with every gram that is not split, in order, and the index of its list.
+    fn each(&self, mut each: impl FnMut(&[u8], usize)) {
         for (prefix, slots) in (0..=u16::MAX).zip(&self.trigrams) {
-            let [a, b] = prefix.to_be_bytes();
-            for (c, slot) in (0u8..=255).zip(slots.as_deref().into_iter().flatten()) {
-                if let Some(list) = index(*slot) {
-                    each(Gram::from([a, b, c]), list);
-                    if let Some(slots) = self.longer_of(*slot) {
-                        split.push(([a, b, c], slots));
-                    }
-                }
+            if let Some(slots) = slots {
+                self.each_below(&prefix.to_be_bytes(), slots, &mut each);
             }
-        }
-        for (trigram, slots) in split {
-            self.each_longer(&trigram, slots, &mut each);
         }
     }
 
-    fn each_longer(&self, prefix: &[u8], slots: &Slots, each: &mut impl FnMut(Gram, usize)) {
+    fn each_below(&self, prefix: &[u8], slots: &Slots, each: &mut impl FnMut(&[u8], usize)) {
         for (byte, slot) in (0u8..=255).zip(slots) {
-            let bytes = [prefix, &[byte]].concat();
-            if let (Some(list), Some(gram)) = (index(*slot), Gram::of(&bytes)) {
-                each(gram, list);
-                if let Some(slots) = self.longer_of(*slot).filter(|_| bytes.len() < MAX_BYTES) {
-                    self.each_longer(&bytes, slots, each);
-                }
+            let Some(list) = index(*slot) else { continue };
+            let gram = [prefix, &[byte]].concat();
+            match self.longer_of(*slot) {
+                Some(longer) => self.each_below(&gram, longer, each),
+                None => each(&gram, list),
             }
         }
     }
 
-    /// The section: pages of postings, listed in `directory`; and which trigrams are split.
-    pub(crate) fn finish(self, chunks: u32, directory: &mut GramDirectory) -> (Vec<u8>, SplitTrigrams) {
+    /// The section: pages of postings, listed in `directory`.
+    pub(crate) fn finish(self, chunks: u32, directory: &mut GramDirectory) -> Vec<u8> {
         let mut section = Vec::with_capacity(self.bytes);
         let mut writer = PageWriter::new();
         let mut add = |page: Option<(Gram, Vec<u8>)>| {
@@ -169,17 +159,14 @@ impl GramBuilder {
                 section.extend_from_slice(&page);
             }
         };
-        let mut split: Vec<Trigram> = Vec::new();
         self.each(|gram, list| {
-            let Some(list) = self.lists.get(list) else { return };
-            if let ([a, b, c], true) = (gram.as_bytes(), list.split > 0) {
-                split.push([*a, *b, *c]);
+            if let Some(list) = self.lists.get(list) {
+                let ids = Ids { gaps: &list.gaps, next: 0, left: list.count as usize };
+                add(writer.push(Gram::of(gram), list.count, &postings::encode(ids, chunks)));
             }
-            let ids = Ids { gaps: &list.gaps, next: 0, left: list.count as usize };
-            add(writer.push(gram, list.split > 0, list.count, &postings::encode(ids, chunks)));
         });
         add(writer.take());
-        (section, SplitTrigrams::new(split))
+        section
     }
 }
 

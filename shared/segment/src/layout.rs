@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::directory::{GramDirectory, KeyDirectory, SplitTrigrams};
+use crate::directory::{GramDirectory, KeyDirectory};
 use crate::error::FormatError;
 
 /// The format version written by this crate, and the newest it reads.
@@ -73,8 +73,6 @@ pub struct Layout {
     pub record_pages: KeyDirectory,
     /// Where each page of postings is, by gram.
     pub gram_pages: GramDirectory,
-    /// The trigrams that have longer grams.
-    pub split_trigrams: SplitTrigrams,
 }
 
 impl Layout {

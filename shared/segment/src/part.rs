@@ -1,13 +1,14 @@
 //! The unit of fetching: a byte range of a segment that decodes, checks its own checksum, and is
 //! cached, on its own.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use bytes::Bytes;
 
 use crate::chunk::Chunks;
 use crate::error::FormatError;
-use crate::gram::{Gram, GramPage, Probe, lookups};
+use crate::gram::{GramPage, Probe};
 use crate::headings::Headings;
 use crate::layout::{Layout, SectionName};
 use crate::paths::{Names, Paths};
@@ -187,25 +188,13 @@ impl Layout {
         Ok(parts)
     }
 
-    /// The grams to look up for `literal`, at most `limit`.
-    pub(crate) fn lookups(&self, literal: &[u8], limit: usize) -> Vec<Gram> {
-        lookups(literal, limit, |trigram| self.split_trigrams.contains(trigram))
-    }
-
     /// The pages of postings that `probe` needs.
     pub fn gram_pages(&self, probe: &Probe) -> Result<Vec<PartRef>, FormatError> {
+        if probe.is_impossible() {
+            return Ok(Vec::new());
+        }
         let section = self.range(SectionName::Grams)?;
-        let mut pages: Vec<usize> = match probe {
-            Probe::Nothing => Vec::new(),
-            Probe::Literal { bytes, limit } => {
-                let grams = self.lookups(bytes, *limit).into_iter();
-                grams.flat_map(|gram| self.gram_pages.pages_of(&(gram..=gram))).collect()
-            }
-            Probe::Any(range) => {
-                self.gram_pages.pages_of(&(Gram::from(*range.start())..=Gram::from(*range.end()))).collect()
-            }
-        };
-        pages.dedup();
+        let pages: BTreeSet<usize> = self.lookups(probe).into_iter().flat_map(|(_, pages)| pages).collect();
         pages
             .into_iter()
             .filter_map(|page| self.gram_pages.range(page))

@@ -100,7 +100,6 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
     let mut sections: [Vec<u8>; 8] = Default::default();
     let (mut separators, mut lengths, mut counts) = (Vec::new(), Vec::new(), Vec::new());
     let mut gram_pages = Vec::new();
-    let mut split = BTreeSet::new();
     while !input.is_empty() {
         let section = usize::from(input.byte() % 8);
         let framing = Framing::of(input.byte());
@@ -119,10 +118,7 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
                 counts.push(count);
             }
             PartKind::GramPage => {
-                let gram: Vec<u8> = key.iter().copied().chain([0; 3]).take(key.len().clamp(3, 6)).collect();
-                if gram.len() > 3 {
-                    split.insert([0, gram[0], gram[1], gram[2]]);
-                }
+                let gram = &key[..key.len().min(6)];
                 gram_pages.push(gram.len() as u8);
                 gram_pages.extend(gram);
                 gram_pages.extend(varint(part.len() as u32));
@@ -140,9 +136,6 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
         );
         object.extend(bytes);
     }
-    let numbers: Vec<u32> = split.into_iter().map(u32::from_be_bytes).collect();
-    let nexts = std::iter::once(0).chain(numbers.iter().map(|number| number + 1));
-    let split_trigrams: Vec<u8> = numbers.iter().zip(nexts).flat_map(|(number, next)| varint(number - next)).collect();
     let layout = json!({
         "version": FORMAT_VERSION,
         "bytes": object.len(),
@@ -155,7 +148,6 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
         "sections": table,
         "record_pages": { "separators": separators, "lengths": lengths, "documents": counts },
         "gram_pages": BASE64.encode(gram_pages),
-        "split_trigrams": BASE64.encode(split_trigrams),
     });
     let layout = layout.to_string();
     object.extend(layout.as_bytes());

@@ -15,7 +15,6 @@ fn layout(documents: u32) -> Layout {
         sections: Vec::new(),
         record_pages: Default::default(),
         gram_pages: Default::default(),
-        split_trigrams: Default::default(),
     }
 }
 

@@ -18,7 +18,6 @@ fn layouts() -> impl Strategy<Value = Layout> {
             sections: vec![Section { name: SectionName::Text, offset, length, crc32 }],
             record_pages: Default::default(),
             gram_pages: Default::default(),
-            split_trigrams: Default::default(),
         },
     )
 }
@@ -102,7 +101,6 @@ fn entry(id: u128) -> SegmentEntry {
         sections: vec![Section { name: SectionName::Text, offset: 12, length: 88, crc32: 0 }],
         record_pages: Default::default(),
         gram_pages: Default::default(),
-        split_trigrams: Default::default(),
     };
     SegmentEntry { id: Id::from_u128(id), generation: 1, bytes: 120, layout, deleted: Tombstones::none() }
 }
