@@ -20,6 +20,7 @@ mod find;
 mod names;
 mod notes;
 mod process;
+mod programs;
 mod publish;
 mod query;
 mod real_store;
