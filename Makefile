@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check watch bench fuzz package deploy deploy-local setup setup-tools setup-localstack setup-minio setup-infra setup-deny setup-bench setup-fuzz
+.PHONY: help run test check watch bench fuzz package deploy deploy-local setup setup-tools setup-fuse setup-localstack setup-minio setup-infra setup-deny setup-bench setup-fuzz
 
 VAULT ?= tests/vaults/demo
 PORT ?= 3737
@@ -30,7 +30,7 @@ run: ## Publish a vault folder and serve it: make run [VAULT=dir] [PORT=3737] [S
 	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)"
 	$(ATLAS) serve --addr "127.0.0.1:$$PORT" --vault main --store "$(STORE_URL)"
 
-test: setup-tools setup-localstack $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
+test: setup-tools setup-fuse setup-localstack $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
 	cargo test --workspace --locked
 
 check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template
@@ -60,9 +60,11 @@ deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm6
 deploy-local: setup-tools ## Deploy the packaged functions to LocalStack's Lambda, which needs Docker
 	infra/deploy.sh local $(FUNCTIONS)
 
-setup: setup-tools setup-localstack setup-minio setup-infra setup-deny setup-bench setup-fuzz ## Install every tool below into target/tools
+setup: setup-tools setup-fuse setup-localstack setup-minio setup-infra setup-deny setup-bench setup-fuzz ## Install every tool below into target/tools
 
 setup-tools: $(TOOLS)/tools/.ready ## cargo-lambda and rclone
+setup-fuse: ## fusermount3 for rclone, unless the system has it
+	localstack/setup_fuse.sh
 setup-localstack: $(TOOLS)/localstack/.ready ## LocalStack in host mode
 setup-infra: $(TOOLS)/infra/.ready ## cfn-lint and the SAM command line
 setup-minio: $(TOOLS)/bin/minio ## MinIO, built with Go

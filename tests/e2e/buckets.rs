@@ -10,7 +10,7 @@ use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::Value;
 
 use crate::deployment::demo;
-use crate::process::atlas;
+use crate::programs::atlas;
 use crate::real_store::{RealStore, localstack, minio};
 
 fn stores() -> impl Iterator<Item = &'static RealStore> {

@@ -1,6 +1,6 @@
 //! End-to-end tests: a vault folder is published to a store, and the functions answer from that store alone.
 //!
-//! Most run in this process, over the functions' own routes; `process` runs the real programs.
+//! Most run in this process, over the functions' own routes; `process`, `killed` and `rclone_mount` run the real programs.
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -17,11 +17,14 @@ mod damage;
 mod deployment;
 mod events;
 mod find;
+mod killed;
 mod names;
 mod notes;
 mod process;
+mod programs;
 mod publish;
 mod query;
+mod rclone_mount;
 mod real_store;
 mod requests;
 mod schemas;

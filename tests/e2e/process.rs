@@ -2,95 +2,14 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::deployment::demo;
-
-fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-/// The host program, built as tests are.
-pub fn atlas() -> Command {
-    let target = std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned();
-    let mut build = Command::new(env!("CARGO"));
-    build
-        .args(["build", "--quiet", "--locked", "--package", "atlas", "--bin", "atlas", "--target-dir"])
-        .arg(&target)
-        .current_dir(workspace());
-    assert!(build.status().unwrap().success());
-    let mut command = Command::new(target.join("debug/atlas"));
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("ATLAS_")) {
-        command.env_remove(name);
-    }
-    command
-}
-
-/// A folder store with a place for the sync state beside it.
-struct Place(tempfile::TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn store(&self) -> String {
-        format!("file://{}", self.path("store").display())
-    }
-
-    fn sync(&self, root: &Path) -> Command {
-        let mut command = atlas();
-        command
-            .args(["sync", "--vault", "main", "--store", &self.store(), "--root"])
-            .arg(root)
-            .arg("--state")
-            .arg(self.path("state"));
-        command
-    }
-}
-
-fn json_of(command: &mut Command) -> Value {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stdout)))
-}
-
-fn refusal_of(command: &mut Command) -> String {
-    let output = command.stdout(Stdio::null()).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    String::from_utf8(output.stderr).unwrap()
-}
-
-/// A program that is ended when this is dropped.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
-        let _ = self.0.wait();
-    }
-}
-
-/// The status and body of what `curl` is answered.
-fn curl(arguments: &[&str]) -> Option<(u16, String)> {
-    let output = Command::new("curl")
-        .args(["--silent", "--max-time", "120", "--write-out", "\n%{http_code}"])
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let (body, status) = text.rsplit_once('\n')?;
-    Some((status.parse().ok().filter(|status| *status != 0)?, body.to_owned()))
-}
+use crate::programs::{Place, Running, building, curl, json_of, project, refusal_of, skip, target, until};
+use crate::real_store::localstack;
 
 #[test]
 fn a_folder_is_published_once_and_exported_as_it_was() {
@@ -108,26 +27,26 @@ fn a_folder_is_published_once_and_exported_as_it_was() {
     );
     assert_eq!(second["unchanged"], first["added"]);
 
-    let exported = place.path("exported");
-    let mut export = atlas();
-    export.args(["export", "--vault", "main", "--store", &place.store(), "--to"]).arg(&exported);
-    assert!(export.status().unwrap().success());
-    assert!(Command::new("diff").arg("--recursive").arg(demo()).arg(&exported).status().unwrap().success());
+    assert_eq!(place.exports(&demo()), 1);
 
-    let mut log = atlas();
-    let output = log.args(["log", "--vault", "main", "--store", &place.store()]).output().unwrap();
+    let output = place.atlas("log").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.lines().count() >= 1 && text.contains("sync"), "{text}");
+}
+
+/// `atlas serve` on some free port, and the lines that it prints.
+fn serve(place: &Place) -> (Running, impl Iterator<Item = String>) {
+    let mut serve = place.atlas("serve");
+    let mut running = Running(serve.args(["--addr", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap());
+    let lines = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    (running, lines)
 }
 
 #[test]
 fn the_server_prints_command_lines_that_work_as_printed() {
     let place = Place::new();
     assert!(place.sync(&demo()).status().unwrap().success());
-    let mut serve = atlas();
-    serve.args(["serve", "--addr", "127.0.0.1:0", "--vault", "main", "--store", &place.store()]).stdout(Stdio::piped());
-    let mut running = Running(serve.spawn().unwrap());
-    let lines = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let (_running, lines) = serve(&place);
     let printed: Vec<String> = lines.filter(|line| line.contains("curl ")).take(6).collect();
     assert_eq!(printed.len(), 6);
     for line in printed {
@@ -148,8 +67,8 @@ fn the_server_prints_command_lines_that_work_as_printed() {
 fn what_cannot_start_says_why_in_one_line() {
     let place = Place::new();
     let serve = |addr: &str| {
-        let mut command = atlas();
-        command.args(["serve", "--store", &place.store(), "--addr", addr]);
+        let mut command = place.atlas("serve");
+        command.args(["--addr", addr]);
         command
     };
     for (mut command, says) in [
@@ -185,54 +104,65 @@ fn what_cannot_start_says_why_in_one_line() {
     }
 }
 
+/// The functions' process and that of `atlas serve` answer from one bucket, and say the same.
 #[test]
-fn the_functions_answer_under_cargo_lambda_watch() {
+fn the_functions_answer_under_cargo_lambda_watch_as_the_server_does() {
     if Command::new("cargo-lambda").arg("--version").output().is_err() {
         assert!(std::env::var_os("CI").is_none(), "cargo-lambda is not installed");
-        println!("skipped: cargo-lambda is not installed (make setup-tools)");
-        return;
+        return skip("the functions under cargo-lambda, which is not installed; run: make setup-tools");
     }
-    let place = Place::new();
+    let place = localstack().map_or_else(Place::new, Place::on);
     assert!(place.sync(&demo()).status().unwrap().success());
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut watch = Command::new("cargo-lambda");
+    let mut watch = place.reached_by(building(Command::new("cargo-lambda")));
     watch
-        .args([
-            "lambda",
-            "watch",
-            "--invoke-address",
-            "127.0.0.1",
-            "--invoke-port",
-            &port.to_string(),
-            "--ignore-changes",
-        ])
-        .env("ATLAS_STORE", place.store())
+        .args(["lambda", "watch", "--ignore-changes", "--invoke-address", "127.0.0.1"])
+        .args(["--invoke-port", &port.to_string()])
+        .env("ATLAS_STORE", &place.store)
         .env("ATLAS_VAULT", "main")
-        .env("CARGO_TARGET_DIR", std::env::current_exe().unwrap().ancestors().nth(3).unwrap())
-        .current_dir(workspace())
+        .env("CARGO_TARGET_DIR", target())
+        .current_dir(project())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let _running = Running(watch.spawn().unwrap());
-    let url = |path: &str| format!("http://127.0.0.1:{port}{path}");
-    let json = ["--header", "content-type: application/json"];
-    let begun = Instant::now();
-    // The first request to a function builds it.
-    let answered = |arguments: &[&str]| loop {
-        match curl(arguments) {
-            Some((200, body)) => break serde_json::from_str::<Value>(&body).unwrap(),
-            other => assert!(begun.elapsed() < Duration::from_secs(600), "{other:?}"),
-        }
-        std::thread::sleep(Duration::from_secs(1));
+    let _functions = Running(watch.spawn().unwrap());
+    let functions = format!("http://127.0.0.1:{port}");
+    let (_server, mut lines) = serve(&place);
+    let server = lines.find_map(|line| line.split(' ').find(|word| word.starts_with("http://")).map(str::to_owned));
+    let server = server.expect("the server says where it is");
+
+    let ask = |url: &str, route: &str, body: Option<&str>| {
+        let url = format!("{url}{route}");
+        let posted = body.map(|body| ["--header", "content-type: application/json", "--data", body]);
+        curl(&[posted.as_ref().map_or(&[][..], |posted| posted), &[url.as_str()]].concat())
     };
-    assert_eq!(answered(&[&url("/health")])["generation"], 1);
-    assert_eq!(answered(&[&url("/notes/vault/Home.md")])["path"], "vault/Home.md");
-    assert!(answered(&[&url("/notes?limit=2")])["cursor"].is_string());
-    let found = answered(&[json[0], json[1], "--data", "{\"term\": \"surge checklist\"}", &url("/find")]);
+    // All but the moment of the answer.
+    let same = |body: &str| {
+        let mut body: Value = serde_json::from_str(body).unwrap();
+        body.as_object_mut().unwrap().remove("generated_at");
+        body
+    };
+    let answered = |route: &str, body: Option<&str>| {
+        // The first request to a function builds it.
+        let answer = until(Duration::from_secs(600), route, || match ask(&functions, route, body) {
+            Some((200, body)) => Ok(body),
+            other => Err(other),
+        });
+        let (status, other) = ask(&server, route, body).unwrap();
+        assert!(status == 200 && same(&answer) == same(&other), "{route}\n{answer}\n{status} {other}");
+        same(&answer)
+    };
+    assert_eq!(answered("/health", None)["generation"], 1);
+    assert_eq!(answered("/notes/vault/Home.md", None)["path"], "vault/Home.md");
+    assert_eq!(answered("/notes?path=vault/Home.md", None)["path"], "vault/Home.md");
+    assert!(answered("/notes?limit=2", None)["cursor"].is_string());
+    let found = answered("/find", Some("{\"term\": \"surge checklist\"}"));
     assert_eq!(found["results"][0]["path"], "vault/reference/🌊 Storm surge checklist.md");
-    let context = answered(&[json[0], json[1], "--data", "{}", &url("/context/current")]);
+    let context = answered("/context/current", Some("{}"));
     assert_eq!(context["sources"][0]["path"], "vault/planning/now.md");
-    let answer = answered(&[json[0], json[1], "--data", "{\"question\": \"components\"}", &url("/query")]);
+    let answer = answered("/query", Some("{\"question\": \"components\"}"));
     assert_eq!(answer["citations"][0]["anchor"], "#components");
-    let (status, body) = curl(&[&url("/notes/%252e%252e/secret.md")]).unwrap();
-    assert!(status == 400 && body.contains("path_invalid"), "{status} {body}");
+    for url in [&functions, &server] {
+        let (status, body) = ask(url, "/notes/%252e%252e/secret.md", None).unwrap();
+        assert!(status == 400 && body.contains("path_invalid"), "{status} {body}");
+    }
 }

@@ -1,14 +1,14 @@
 //! Stores that people use, started by the project's own script and gone when the tests are.
 
 use std::collections::HashMap;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use atlas_mirror::Store;
 use atlas_mirror::location::{self, Variables};
+
+use crate::programs::{project, skip};
 
 /// A store that runs.
 pub struct RealStore {
@@ -35,9 +35,7 @@ pub fn minio() -> Option<&'static RealStore> {
 impl RealStore {
     fn start(kind: &str, wanted: bool) -> Option<Self> {
         if !wanted {
-            // Past the capture of tests' output: what was not tested is to be seen.
-            let _ =
-                writeln!(std::io::stderr(), "skipped: tests on {kind}, which is not installed; run: make setup-{kind}");
+            skip(&format!("tests on {kind}, which is not installed; run: make setup-{kind}"));
             return None;
         }
         let started = Command::new(project().join("localstack/start.sh")).arg(kind).output().unwrap();
@@ -88,8 +86,4 @@ fn stop_after_this_process(kind: &str, port: &str) {
     let mut guard = Command::new("bash");
     guard.args(["-c", script, "guard", &std::process::id().to_string(), kind, port]).current_dir(project());
     guard.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-}
-
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

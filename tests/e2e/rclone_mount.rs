@@ -1,0 +1,242 @@
+//! A vault on an rclone mount: what changes on the far side is published, and a mount that dies takes nothing with it.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::deployment::demo;
+use crate::programs::{Place, Running, difference, json_of, refusal_of, skip, until};
+
+/// How long anything may take on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The demo vault on the far side of a remote, mounted, and a place to publish it to.
+struct Site {
+    // Dropped in this order: the mount first.
+    mount: Mount,
+    server: Running,
+    place: Place,
+    far: PathBuf,
+}
+
+impl Site {
+    /// [`None`], and it is said, where nothing can be mounted.
+    fn new() -> Option<Self> {
+        if !Path::new("/dev/fuse").exists() {
+            skip("the rclone mount, because this machine has no /dev/fuse");
+            return None;
+        }
+        for (program, missing) in [("rclone", "run: make setup-tools"), ("fusermount3", "run: make setup-fuse")] {
+            if Command::new(program).arg("--version").output().is_err() {
+                assert!(std::env::var_os("CI").is_none(), "{program} is not installed");
+                skip(&format!("the rclone mount, because {program} is not installed; {missing}"));
+                return None;
+            }
+        }
+        let place = Place::new();
+        let far = place.path("far");
+        assert!(Command::new("cp").arg("--recursive").arg(demo()).arg(&far).status().unwrap().success());
+        let log = place.path("server.log");
+        let mut serve = rclone();
+        serve.args(["serve", "webdav", "--addr", "127.0.0.1:0", "--dir-cache-time", "100ms"]).arg(&far);
+        let server = Running(serve.stderr(File::create(&log).unwrap()).spawn().unwrap());
+        let url = until(LIMIT, "the remote says where it is", || {
+            let said = fs::read_to_string(&log).unwrap();
+            let url = said.split_once("started on [").and_then(|(_, rest)| rest.split_once(']'));
+            url.map(|(url, _)| url.to_owned()).ok_or(said)
+        });
+        let mount = Mount::new(&url, place.path("mount"));
+        Some(Self { mount, server, place, far })
+    }
+
+    fn sync(&self) -> Command {
+        self.place.sync(&self.mount.point)
+    }
+
+    /// Puts a file on the far side, all of it at once.
+    fn put(&self, path: &str, text: &str) {
+        let (path, draft) = (self.far.join(path), self.place.path("draft"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&draft, text).unwrap();
+        fs::rename(draft, path).unwrap();
+    }
+
+    /// Waits until the mount shows the far side as it is.
+    fn settle(&self) {
+        until(LIMIT, "the mount shows the far side", || match difference(&self.far, &self.mount.point) {
+            difference if difference.is_empty() => Ok(()),
+            difference => Err(difference),
+        });
+    }
+}
+
+/// A mount that is gone when this is dropped.
+struct Mount {
+    rclone: Child,
+    url: String,
+    point: PathBuf,
+}
+
+impl Mount {
+    fn new(url: &str, point: PathBuf) -> Self {
+        let rclone = Self::start(url, &point);
+        let mut mount = Self { rclone, url: url.to_owned(), point };
+        mount.wait();
+        mount
+    }
+
+    fn start(url: &str, point: &Path) -> Child {
+        fs::create_dir_all(point).unwrap();
+        let mut mount = rclone();
+        mount
+            .args(["mount", ":webdav:", "--webdav-url", url, "--vfs-cache-mode", "writes", "--dir-cache-time", "100ms"])
+            .args(["--attr-timeout", "100ms", "--low-level-retries", "1", "--cache-dir"])
+            .args([&point.with_extension("cache"), point]);
+        mount.stderr(File::create(point.with_extension("log")).unwrap()).spawn().unwrap()
+    }
+
+    fn wait(&mut self) {
+        let outside = fs::metadata(self.point.parent().unwrap()).unwrap().dev();
+        until(LIMIT, "the remote is mounted", || {
+            let said = fs::read_to_string(self.point.with_extension("log")).unwrap();
+            assert!(self.rclone.try_wait().unwrap().is_none(), "the remote cannot be mounted: {said}");
+            let inside = fs::metadata(&self.point).is_ok_and(|point| point.dev() != outside);
+            if inside { Ok(()) } else { Err(said) }
+        });
+    }
+
+    /// Mounts what was unmounted.
+    fn again(&mut self) {
+        self.rclone = Self::start(&self.url, &self.point);
+        self.wait();
+    }
+
+    /// Ends the process that answers for the mount, as the kernel does when memory runs out.
+    fn kill(&mut self) {
+        self.rclone.kill().unwrap();
+        self.rclone.wait().unwrap();
+    }
+
+    /// Leaves the empty folder.
+    fn unmount(&self) {
+        assert!(Command::new("fusermount3").args(["-u", "-z"]).arg(&self.point).status().unwrap().success());
+        assert_eq!(fs::read_dir(&self.point).unwrap().count(), 0);
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = self.rclone.kill();
+        let _ = self.rclone.wait();
+        let _ = Command::new("fusermount3").args(["-u", "-z", "-q"]).arg(&self.point).stderr(Stdio::null()).status();
+    }
+}
+
+fn rclone() -> Command {
+    let mut rclone = Command::new("rclone");
+    rclone.args(["--config", ""]).stdout(Stdio::null());
+    rclone
+}
+
+/// `atlas sync --watch`, and what it says.
+struct Watch {
+    _running: Running,
+    log: PathBuf,
+}
+
+impl Watch {
+    fn new(site: &Site) -> Self {
+        let log = site.place.path("watch.log");
+        let file = File::create(&log).unwrap();
+        let mut watch = site.sync();
+        watch.args(["--watch", "1"]).stdout(file.try_clone().unwrap()).stderr(file);
+        Self { _running: Running(watch.spawn().unwrap()), log }
+    }
+
+    /// Waits for a line that has all of `words`.
+    #[track_caller]
+    fn says(&self, words: &[&str]) {
+        let all = |line: &str| words.iter().all(|word| line.contains(word));
+        until(LIMIT, &format!("the sync says {words:?}"), || {
+            let said = fs::read_to_string(&self.log).unwrap();
+            if said.lines().any(all) { Ok(()) } else { Err(said) }
+        });
+    }
+}
+
+#[test]
+fn what_changes_on_the_far_side_of_a_mount_is_published() {
+    let Some(site) = Site::new() else { return };
+    site.settle();
+    let first = json_of(site.sync().arg("--json"));
+    assert_eq!((first["generation"].as_u64(), first["changed"].as_u64()), (Some(1), Some(0)));
+    assert_eq!(site.place.exports(&site.far), 1);
+
+    let now = fs::read_to_string(site.far.join("vault/planning/now.md")).unwrap();
+    // Of the same length as before.
+    site.put("vault/planning/now.md", &now.replacen('e', "E", 1));
+    site.put("vault/Home.md", "# Home\n\nShorter.\n");
+    site.put("new folder/波 and #1 [a] 100% ünï.md", "New.\n");
+    fs::rename(site.far.join("vault/adr"), site.far.join("vault/decisions")).unwrap();
+    fs::remove_dir_all(site.far.join("vault/meetings")).unwrap();
+    site.settle();
+    let second = json_of(site.sync().arg("--json"));
+    assert_eq!((second["generation"].as_u64(), second["changed"].as_u64()), (Some(2), Some(2)), "{second}");
+    assert!(
+        second["added"].as_u64() < second["removed"].as_u64() && second["unchanged"].as_u64() > Some(40),
+        "{second}"
+    );
+    assert_eq!(site.place.exports(&site.far), 2);
+    assert_eq!(json_of(site.sync().arg("--json"))["uploaded_bytes"], 0);
+}
+
+#[test]
+fn a_mount_that_dies_takes_nothing_with_it() {
+    let Some(mut site) = Site::new() else { return };
+    let watch = Watch::new(&site);
+    watch.says(&["generation 1:"]);
+    site.put("vault/inbox/late.md", "Written while it is watched.\n");
+    watch.says(&["generation 2:", "+1 ~0 -0"]);
+
+    site.mount.kill();
+    let vault = site.mount.point.to_str().unwrap().to_owned();
+    watch.says(&["atlas: the vault folder", &vault, "cannot be read", "check its path, and that it is mounted"]);
+    let message = refusal_of(&mut site.sync());
+    assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    assert_eq!(site.place.exports(&site.far), 2);
+
+    site.mount.unmount();
+    watch.says(&["atlas: ", &vault, "is not mounted any more", "mount it and sync again"]);
+    assert_eq!(site.place.exports(&site.far), 2);
+
+    site.put("vault/inbox/later.md", "Written while nothing was mounted.\n");
+    site.mount.again();
+    watch.says(&["generation 3:", "+1 ~0 -0"]);
+    assert_eq!(site.place.exports(&site.far), 3);
+}
+
+#[test]
+fn a_far_side_that_is_emptied_or_gone_takes_nothing_with_it() {
+    let Some(mut site) = Site::new() else { return };
+    assert_eq!(json_of(site.sync().arg("--json"))["generation"], 1);
+    let kept = site.place.path("kept");
+    fs::rename(&site.far, &kept).unwrap();
+    fs::create_dir(&site.far).unwrap();
+    site.settle();
+    let message = refusal_of(&mut site.sync());
+    assert!(message.contains("is empty") && message.contains("check that it is mounted"), "{message}");
+    assert_eq!(site.place.exports(&kept), 1);
+
+    fs::remove_dir(&site.far).unwrap();
+    fs::rename(&kept, &site.far).unwrap();
+    site.settle();
+    site.server.0.kill().unwrap();
+    let shown = || fs::read_dir(&site.mount.point)?.next().transpose();
+    until(LIMIT, "the mount has nothing to show", || shown().err().ok_or("it still does"));
+    let message = refusal_of(&mut site.sync());
+    assert!(message.contains("cannot be read") && message.contains("check its path"), "{message}");
+    assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    assert_eq!(site.place.exports(&site.far), 1);
+}
