@@ -94,12 +94,19 @@ fn cold(table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
         let (asked, answer) = world.ask_cold(calls.operation, arguments);
         let results = answer["results"].as_array().map_or(&[][..], Vec::as_slice);
         let paths: Vec<&str> = results.iter().filter_map(|result| result["path"].as_str()).collect();
-        if asked.waves() as f64 > MAX_WAVES {
-            eprintln!("  {} waves, {} requests for {arguments}", asked.waves(), asked.count());
-        }
         waves.push(asked.waves() as f64);
         requests.push(asked.count() as f64);
-        shares.push(100.0 * asked.bytes().saturating_sub(world.blocks(&paths)) as f64 / world.markdown as f64);
+        let share = 100.0 * asked.bytes().saturating_sub(world.blocks(&paths)) as f64 / world.markdown as f64;
+        shares.push(share);
+        let limited = calls.operation == "find" && folder.name != "demo" && share > MAX_SHARE;
+        if asked.waves() as f64 > MAX_WAVES || asked.count() as f64 > MAX_REQUESTS || limited {
+            eprintln!(
+                "  {} waves, {} requests, {share:.1}%, {} results for {arguments}",
+                asked.waves(),
+                asked.count(),
+                paths.len()
+            );
+        }
         times.push(world.call_cold(calls.operation, arguments));
     }
     times.sort_unstable();

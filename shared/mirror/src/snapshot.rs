@@ -163,6 +163,20 @@ impl Snapshot {
         Ok(parts.into_iter().flatten().collect())
     }
 
+    /// Bytes that a load of `wants` would ask the store for; 0 when all of them are in the process's cache.
+    ///
+    /// # Errors
+    /// [`MirrorError::Conflict`] for a segment that there is not.
+    pub fn cost(&self, wants: &[(usize, PartRef)]) -> Result<u64, MirrorError> {
+        let mut missing = Vec::new();
+        for (segment, part) in wants {
+            if self.reader.cache.part(self.entry(*segment)?.id, part).is_none() {
+                missing.push(Span { object: *segment, range: part.range.clone() });
+            }
+        }
+        Ok(ranges::plan(&missing, self.reader.max_requests).iter().map(Span::len).sum())
+    }
+
     /// Raw bytes of segments, in the order of `wants`, in one wave of requests; nothing of it is cached or checked.
     ///
     /// # Errors

@@ -77,21 +77,19 @@ impl Operation for Find {
     }
 }
 
-/// Trigrams looked up in one segment: about twelve pages in all, so that a cold call stays within its requests.
-fn trigrams_per_segment(segments: usize) -> usize {
-    (12 / segments.max(1)).clamp(2, 8)
+/// Grams looked up in one segment: about eight pages in all, so that a cold call stays within its requests.
+fn grams_per_segment(segments: usize) -> usize {
+    (8 / segments.max(1)).clamp(2, 6)
 }
 
 /// Most text looked through for matches that the index only allows for.
 const MAX_SCANNED_BYTES: u64 = 256 << 20;
-/// Bytes of text fetched in the first wave, about, in thousandths of the vault's text; what was asked for may be elsewhere.
-const FIRST_SHARE: u64 = 20;
-const FIRST_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
-/// Most notes looked through after one wave.
-const MAX_BATCH: usize = 4096;
+/// Bytes fetched to look for matches in one wave, in thousandths of the vault's text.
+const WAVE_SHARE: u64 = 25;
+const WAVE_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
 
 async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec<Found>, Error> {
-    let probe = Probe::new(folded, trigrams_per_segment(snapshot.segments().len()));
+    let probe = Probe::new(folded, grams_per_segment(snapshot.segments().len()));
     let text_bytes = snapshot.manifest().totals.text_bytes;
     let index = Index::fetch(snapshot, Want { names_and_headings: true, probe: Some(&probe), records: &[] }).await?;
     let scope = Scopes::of(&index)?;
@@ -112,30 +110,48 @@ async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec
 
     let mut results = Vec::with_capacity(most);
     let mut buffer = Vec::new();
+    let mut scanned = 0;
     // The texts of the hits and of the first candidates are one wave. Not all candidates match, so more are
     // fetched than are missing, as long as that is little.
     let mut batch = Vec::new();
     for document in &hits {
         batch.push(Candidate::hit(&index, &passages, *document, folded)?);
     }
-    let mut most_bytes = (text_bytes * FIRST_SHARE / 1000).clamp(*FIRST_BYTES.start(), *FIRST_BYTES.end());
-    let mut scanned = 0;
+    let mut waiting = None;
+    let mut most_bytes = (text_bytes * WAVE_SHARE / 1000).clamp(*WAVE_BYTES.start(), *WAVE_BYTES.end());
     loop {
         let mut blocks = Blocks::new(&index);
         for candidate in &batch {
             candidate.want(&index, &mut blocks)?;
         }
-        while batch.len() < most || (blocks.bytes() < most_bytes && batch.len() < MAX_BATCH) {
-            let Some(document) = candidates.next()? else { break };
-            if !hits.contains(&document) && scope.holds(&index, document)? {
-                let candidate =
-                    Candidate { document, is_hit: false, heading: None, chunks: passages.of_document(document)? };
-                candidate.want(&index, &mut blocks)?;
-                batch.push(candidate);
+        loop {
+            let enough = results.len() + batch.len() >= most;
+            // What is in memory is looked through first.
+            if enough && blocks.cost()? == 0 {
+                break;
             }
+            let candidate = match waiting.take() {
+                Some(candidate) => candidate,
+                None => match candidates.next()? {
+                    Some(document) if hits.contains(&document) || !scope.holds(&index, document)? => continue,
+                    Some(document) => Candidate::allowed(&passages, document)?,
+                    None => break,
+                },
+            };
+            let before = blocks.len();
+            candidate.want(&index, &mut blocks)?;
+            if enough && blocks.cost()? > most_bytes {
+                blocks.truncate(before);
+                waiting = Some(candidate);
+                break;
+            }
+            batch.push(candidate);
         }
         if batch.is_empty() || scanned >= MAX_SCANNED_BYTES {
             return Ok(results);
+        }
+        if blocks.cost()? > 0 {
+            most_bytes *= 2;
         }
         let blocks = blocks.fetch().await?;
         for candidate in batch.drain(..) {
@@ -146,7 +162,6 @@ async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec
                 return Ok(results);
             }
         }
-        most_bytes *= 2;
     }
 }
 
@@ -175,6 +190,10 @@ impl<'a> Candidate<'a> {
             None => passages.of_document(document)?,
         };
         Ok(Self { document, is_hit: true, heading, chunks })
+    }
+
+    fn allowed(passages: &Passages<'_>, document: DocumentRef) -> Result<Self, Error> {
+        Ok(Self { document, is_hit: false, heading: None, chunks: passages.of_document(document)? })
     }
 
     /// Where a chunk and the lines beside it are: the chunks beside it may hold those.

@@ -1,7 +1,6 @@
 //! The index of a snapshot: the sections of every segment that a query needs, fetched in one wave.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
@@ -206,28 +205,36 @@ pub(crate) struct Blocks<'a> {
     index: &'a Index,
     wave: Wave,
     slots: HashMap<(usize, u64), Slot>,
-    bytes: u64,
 }
 
 impl<'a> Blocks<'a> {
     pub(crate) fn new(index: &'a Index) -> Self {
-        Self { index, wave: Wave::default(), slots: HashMap::new(), bytes: 0 }
+        Self { index, wave: Wave::default(), slots: HashMap::new() }
     }
 
     /// Adds the blocks that hold `span` of the text of `segment`.
     pub(crate) fn want(&mut self, segment: usize, span: TextSpan) -> Result<(), Error> {
         for part in self.index.text_blocks(segment)?.parts(self.index.layout(segment)?, span)? {
-            if let Entry::Vacant(slot) = self.slots.entry((segment, part.range.start)) {
-                self.bytes += part.range.end - part.range.start;
-                slot.insert(self.wave.add(segment, part));
-            }
+            let wave = &mut self.wave;
+            self.slots.entry((segment, part.range.start)).or_insert_with(|| wave.add(segment, part));
         }
         Ok(())
     }
 
-    /// Bytes of all of them in the store.
-    pub(crate) const fn bytes(&self) -> u64 {
-        self.bytes
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Only the first `count` of them.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.wave.0.truncate(count);
+        self.slots.retain(|_, slot| slot.0 < count);
+    }
+
+    /// Bytes that fetching them asks the store for, 0 when they are in memory.
+    pub(crate) fn cost(&self) -> Result<u64, Error> {
+        Ok(self.index.snapshot.cost(&self.wave.0)?)
     }
 
     pub(crate) async fn fetch(self) -> Result<FetchedBlocks<'a>, Error> {

@@ -105,15 +105,22 @@ impl Probe {
     /// What begins at each of its places, the likely best to ask for first.
     pub(crate) fn places(&self) -> Vec<Gram> {
         let grams: Vec<Gram> = (0..self.bytes.len()).filter_map(|at| Some(Gram::of(self.bytes.get(at..)?))).collect();
-        // The last places say less, and neighbours say much the same.
-        let whole = grams.iter().filter(|gram| gram.as_bytes().len() == MAX_BYTES).count();
-        let step = whole.div_ceil(self.limit).max(1);
+        // The last places say less, and neighbours say much the same: of each stretch one place comes first.
+        let whole = grams.iter().filter(|gram| gram.as_bytes().len() == MAX_BYTES).count().max(1);
         let mut places: Vec<(usize, Gram)> = grams.into_iter().enumerate().collect();
-        places.sort_by_key(|(at, gram)| {
-            let (length, rarity) = (gram.as_bytes().len(), rarity(gram));
-            (Reverse(length), if length == MAX_BYTES { at % step } else { 0 }, Reverse(rarity))
-        });
-        places.into_iter().map(|(_, gram)| gram).collect()
+        let stretch = |at: usize| at.min(whole - 1) * self.limit / whole;
+        places.sort_by_key(|(at, gram)| (Reverse(gram.as_bytes().len()), stretch(*at), Reverse(rarity(gram))));
+        let mut rank = 0;
+        let mut before = None;
+        let mut ranked: Vec<(usize, usize, Gram)> = Vec::with_capacity(places.len());
+        for (at, gram) in places {
+            let group = Some((gram.as_bytes().len(), stretch(at)));
+            rank = if before == group { rank + 1 } else { 0 };
+            before = group;
+            ranked.push((MAX_BYTES - gram.as_bytes().len(), rank, gram));
+        }
+        ranked.sort_by_key(|(short, rank, _)| (*short, *rank));
+        ranked.into_iter().map(|(_, _, gram)| gram).collect()
     }
 
     pub(crate) const fn limit(&self) -> usize {

@@ -6,8 +6,10 @@ use crate::postings;
 use crate::varint;
 
 /// A gram is split when it is in more than one chunk of so many, …
-const COMMON: u32 = 12;
-/// … and in more than so many chunks.
+const COMMON: u32 = 20;
+/// … or in more than so many chunks whatever the number of all; …
+const MANY: u32 = 1000;
+/// … but not when it is in so few.
 const FEW: u32 = 24;
 
 /// Collects which chunks hold which grams.
@@ -83,7 +85,7 @@ impl GramBuilder {
     /// Splits the grams of `length` bytes that are common among `chunks`. The next longer ones are then to be added,
     /// with [`Self::lengthen`]. Returns whether there are any.
     pub(crate) fn split(&mut self, length: usize, chunks: u32) -> bool {
-        let common = (chunks / COMMON).max(FEW);
+        let common = (chunks / COMMON).clamp(FEW, MANY);
         let mut split = Vec::new();
         self.each(|gram, list| {
             // What stands at the end of a line has nothing after it.
