@@ -31,22 +31,22 @@ pub fn atlas() -> Command {
 }
 
 /// A folder store with a place for the sync state beside it.
-struct Place(tempfile::TempDir);
+pub struct Place(tempfile::TempDir);
 
 impl Place {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn store(&self) -> String {
+    pub fn store(&self) -> String {
         format!("file://{}", self.path("store").display())
     }
 
-    fn sync(&self, root: &Path) -> Command {
+    pub fn sync(&self, root: &Path) -> Command {
         let mut command = atlas();
         command
             .args(["sync", "--vault", "main", "--store", &self.store(), "--root"])
@@ -64,24 +64,26 @@ fn json_of(command: &mut Command) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stdout)))
 }
 
-fn refusal_of(command: &mut Command) -> String {
+pub fn refusal_of(command: &mut Command) -> String {
     let output = command.stdout(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     String::from_utf8(output.stderr).unwrap()
 }
 
 /// A program that is ended when this is dropped.
-struct Running(Child);
+pub struct Running(pub Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
-        let _ = self.0.wait();
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+            let _ = self.0.wait();
+        }
     }
 }
 
 /// The status and body of what `curl` is answered.
-fn curl(arguments: &[&str]) -> Option<(u16, String)> {
+pub fn curl(arguments: &[&str]) -> Option<(u16, String)> {
     let output = Command::new("curl")
         .args(["--silent", "--max-time", "120", "--write-out", "\n%{http_code}"])
         .args(arguments)
