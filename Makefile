@@ -32,10 +32,12 @@ run: ## Publish a vault folder and serve it: make run [VAULT=dir] [PORT=3737] [S
 
 test: setup-tools setup-localstack $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
 	cargo test --workspace --locked
+	cargo test --package atlas-web --features otlp --locked otlp
 
 check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --package atlas-web --features otlp --all-targets --locked -- -D warnings
 	.ci/deny
 	infra/lint.sh
 

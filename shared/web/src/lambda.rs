@@ -33,6 +33,8 @@ pub async fn serve(
     telemetry::start(&settings.log, on_lambda);
     refuse_to_be_open(&settings, on_lambda)?;
     let app = App { metrics: Metrics::new(on_lambda), ..App::open(&settings)? };
+    #[cfg(feature = "otlp")]
+    let app = App { spans: crate::otlp::Spans::open(&settings, true)?, ..app };
     lambda_http::run(service(routes.into_router(app))).await
 }
 

@@ -8,7 +8,8 @@
 //! - [`routes`]: routes of operations, and what every service has: `/health`, `/openapi.json`, errors for what is no route
 //! - [`request`]: bodies and paths, within limits; [`response`]: answers and errors as HTTP
 //! - [`openapi`]: the description of the routes
-//! - [`telemetry`]: one log line a request; [`caller`]: who asked, without a name
+//! - [`telemetry`]: one log line a request; [`caller`]: who asked, without a name; `otlp`, with the feature
+//!   of that name: spans for a collector
 //! - [`lambda`]: running routes as a Lambda function
 //! - [`server`]: as a server; its connections, and `tls` with the feature of that name
 
@@ -16,6 +17,8 @@ pub mod caller;
 mod connections;
 pub mod lambda;
 pub mod openapi;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 pub mod request;
 pub mod response;
 pub mod routes;

@@ -49,6 +49,8 @@ impl Server {
     pub async fn listen(routes: Routes, settings: &Settings, address: SocketAddr) -> Result<Self, ServerError> {
         refuse_to_be_open(settings, address)?;
         let app = App::open(settings)?;
+        #[cfg(feature = "otlp")]
+        let app = App { spans: crate::otlp::Spans::open(settings, false)?, ..app };
         let listener = TcpListener::bind(address).await.map_err(|source| ServerError::Listen { address, source })?;
         Ok(Self {
             listener,
@@ -84,12 +86,23 @@ impl Server {
     /// # Errors
     /// When TLS cannot be had.
     pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), ServerError> {
+        #[cfg(feature = "otlp")]
+        let spans = self.app.spans.clone();
+        self.answer(stop).await?;
+        #[cfg(feature = "otlp")]
+        if let Some(spans) = spans {
+            spans.flush().await;
+        }
+        Ok(())
+    }
+
+    #[cfg_attr(not(feature = "tls"), allow(clippy::unnecessary_wraps, reason = "TLS can be refused"))]
+    async fn answer(self, stop: impl Future<Output = ()> + Send) -> Result<(), ServerError> {
         #[cfg(feature = "tls")]
         if let Some(certificate) = self.certificate {
             let transport = Transport::Tls(certificate.acceptor()?);
-            let serving = connections::serve(self.listener, transport, self.router, stop);
             tokio::select! {
-                () = serving => {}
+                () = connections::serve(self.listener, transport, self.router, stop) => {}
                 () = certificate.follow() => {}
             }
             return Ok(());

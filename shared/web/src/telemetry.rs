@@ -109,9 +109,16 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     async move {
         let begun = Instant::now();
         let caller = request.extensions().get::<Caller>().copied();
+        #[cfg(feature = "otlp")]
+        let parent = crate::otlp::Spans::parent(request.headers());
         let mut response = next.run(request).await;
         let seconds = begun.elapsed().as_secs_f64();
-        Told::of(caller, &response, seconds).tell(&app);
+        let told = Told::of(caller, &response, seconds);
+        told.tell(&app);
+        #[cfg(feature = "otlp")]
+        if let Some(spans) = &app.spans {
+            spans.add(&told, id.to_str().unwrap_or_default(), &parent, (app.clock)().into()).await;
+        }
         response.headers_mut().insert(REQUEST_ID, id);
         response
     }
@@ -121,13 +128,13 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
 
 /// What is told of a request.
 #[derive(Clone, Debug)]
-struct Told<'a> {
-    operation: &'static str,
-    caller: Option<String>,
-    status: u16,
-    generation: Option<&'a str>,
-    seconds: f64,
-    counts: Counts,
+pub(crate) struct Told<'a> {
+    pub(crate) operation: &'static str,
+    pub(crate) caller: Option<String>,
+    pub(crate) status: u16,
+    pub(crate) generation: Option<&'a str>,
+    pub(crate) seconds: f64,
+    pub(crate) counts: Counts,
 }
 
 impl<'a> Told<'a> {
