@@ -34,7 +34,7 @@ test: setup-tools setup-localstack $(if $(shell command -v go),setup-minio) ## I
 	cargo test --workspace --locked
 	cargo test --package atlas-web --features otlp --locked otlp
 
-check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template
+check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template and container
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --package atlas-web --features otlp --all-targets --locked -- -D warnings
@@ -66,7 +66,7 @@ setup: setup-tools setup-localstack setup-minio setup-infra setup-deny setup-ben
 
 setup-tools: $(TOOLS)/tools/.ready ## cargo-lambda and rclone
 setup-localstack: $(TOOLS)/localstack/.ready ## LocalStack in host mode
-setup-infra: $(TOOLS)/infra/.ready ## cfn-lint and the SAM command line
+setup-infra: $(TOOLS)/infra/.ready ## cfn-lint, the SAM command line, and hadolint
 setup-minio: $(TOOLS)/bin/minio ## MinIO, built with Go
 setup-deny: $(TOOLS)/bin/cargo-deny ## cargo-deny
 setup-bench: $(TOOLS)/bench/.ready ## ripgrep, to compare with
