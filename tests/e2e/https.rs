@@ -119,6 +119,7 @@ fn lines_of(output: impl std::io::Read + Send + 'static) -> Receiver<String> {
 fn https_answers_those_who_trust_its_certificate_and_takes_a_new_one_without_a_restart() {
     let (first, second) = (Identity::new(), Identity::new());
     let served = Served::with(&first);
+    let silent = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
     assert!(served.answers(&first) && !served.answers(&second));
     assert_eq!(served.ask("http", &[]), None, "HTTP where TLS is spoken");
     assert!(served.answers(&first));
@@ -134,6 +135,10 @@ fn https_answers_those_who_trust_its_certificate_and_takes_a_new_one_without_a_r
     std::fs::remove_file(served.place.path("key.pem")).unwrap();
     served.logs("key.pem");
     assert!(served.answers(&second));
+
+    // Who connects and says nothing is let go.
+    silent.set_read_timeout(Some(PATIENCE)).unwrap();
+    assert_eq!((&silent).read(&mut [0; 100]).unwrap(), 0);
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl Spans {
     /// response waits for its span to be exported.
     ///
     /// # Errors
-    /// When the setting is no URL.
+    /// When the setting cannot be used.
     pub fn open(settings: &Settings, prompt: bool) -> Result<Option<Self>, SettingsError> {
         let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
         let exporter = exporter(endpoint).map_err(|error| SettingsError::Value {
@@ -135,7 +135,7 @@ mod tests {
     use tower::ServiceExt as _;
 
     use super::*;
-    use crate::connections::{self, Transport};
+    use crate::connections::{self, Bounds, Transport};
     use crate::{App, Routes};
 
     const TRACE: [u8; 16] = *b"a trace of mine.";
@@ -158,7 +158,8 @@ mod tests {
         let collect = async move |headers: HeaderMap, body: Bytes| drop(sender.send((headers, body)));
         let collector = axum::Router::new().route("/v1/traces", post(collect));
         let address = listener.local_addr().unwrap();
-        tokio::spawn(connections::serve(listener, Transport::Plain, collector, std::future::pending()));
+        let bounds = Bounds::default();
+        tokio::spawn(connections::serve(listener, Transport::Plain, collector, bounds, std::future::pending()));
         let status = ask(address).await;
         let (headers, body) = exported.try_recv().unwrap();
         assert_eq!((status, &headers["content-type"]), (StatusCode::OK, &"application/x-protobuf".parse().unwrap()));

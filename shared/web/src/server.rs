@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 
-use crate::connections::{self, Transport};
+use crate::connections::{self, Bounds, Transport};
 use crate::routes::Routes;
 use crate::settings::{Auth, Settings, SettingsError};
 use crate::state::App;
@@ -102,12 +102,12 @@ impl Server {
         if let Some(certificate) = self.certificate {
             let transport = Transport::Tls(certificate.acceptor()?);
             tokio::select! {
-                () = connections::serve(self.listener, transport, self.router, stop) => {}
+                () = connections::serve(self.listener, transport, self.router, Bounds::default(), stop) => {}
                 () = certificate.follow() => {}
             }
             return Ok(());
         }
-        connections::serve(self.listener, Transport::Plain, self.router, stop).await;
+        connections::serve(self.listener, Transport::Plain, self.router, Bounds::default(), stop).await;
         Ok(())
     }
 }
