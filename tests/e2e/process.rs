@@ -14,10 +14,20 @@ fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
+/// A program that builds. What Cargo tells this test of its own package would make it build other packages anew.
+fn building(program: &str) -> Command {
+    let mut command = Command::new(program);
+    let own = |name: &String| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_");
+    for (name, _) in std::env::vars().filter(|(name, _)| own(name)) {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// The host program, built as tests are.
 pub fn atlas() -> Command {
     let target = std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned();
-    let mut build = Command::new(env!("CARGO"));
+    let mut build = building(env!("CARGO"));
     build
         .args(["build", "--quiet", "--locked", "--package", "atlas", "--bin", "atlas", "--target-dir"])
         .arg(&target)
@@ -197,7 +207,7 @@ fn the_functions_answer_under_cargo_lambda_watch() {
     let place = Place::new();
     assert!(place.sync(&demo()).status().unwrap().success());
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut watch = Command::new("cargo-lambda");
+    let mut watch = building("cargo-lambda");
     watch
         .args([
             "lambda",
