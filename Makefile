@@ -32,10 +32,12 @@ run: ## Publish a vault folder and serve it: make run [VAULT=dir] [PORT=3737] [S
 
 test: setup-tools setup-fuse setup-localstack $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
 	cargo test --workspace --locked
+	cargo test --package atlas-web --features otlp --locked otlp
 
-check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template
+check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template and container
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --package atlas-web --features otlp --all-targets --locked -- -D warnings
 	.ci/deny
 	infra/lint.sh
 
@@ -66,7 +68,7 @@ setup-tools: $(TOOLS)/tools/.ready ## cargo-lambda and rclone
 setup-fuse: ## fusermount3 for rclone, unless the system has it
 	localstack/setup_fuse.sh
 setup-localstack: $(TOOLS)/localstack/.ready ## LocalStack in host mode
-setup-infra: $(TOOLS)/infra/.ready ## cfn-lint and the SAM command line
+setup-infra: $(TOOLS)/infra/.ready ## cfn-lint, the SAM command line, and hadolint
 setup-minio: $(TOOLS)/bin/minio ## MinIO, built with Go
 setup-deny: $(TOOLS)/bin/cargo-deny ## cargo-deny
 setup-bench: $(TOOLS)/bench/.ready ## ripgrep, to compare with

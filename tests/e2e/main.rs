@@ -17,6 +17,7 @@ mod damage;
 mod deployment;
 mod events;
 mod find;
+mod https;
 mod killed;
 mod names;
 mod notes;

@@ -1,6 +1,7 @@
 //! Running routes as a Lambda function.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use axum::Router;
 use lambda_http::RequestExt as _;
@@ -9,6 +10,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use tower::ServiceBuilder;
 use tower::util::MapRequest;
 
+use crate::caller::Caller;
 use crate::routes::Routes;
 use crate::settings::{Auth, Settings, SettingsError};
 use crate::state::App;
@@ -31,13 +33,33 @@ pub async fn serve(
     telemetry::start(&settings.log, on_lambda);
     refuse_to_be_open(&settings, on_lambda)?;
     let app = App { metrics: Metrics::new(on_lambda), ..App::open(&settings)? };
+    #[cfg(feature = "otlp")]
+    let app = App { spans: crate::otlp::Spans::open(&settings, true)?, ..app };
     lambda_http::run(service(routes.into_router(app))).await
 }
 
-/// What the runtime calls: `router`, for requests as clients wrote them.
+/// What the runtime calls: `router`, for requests as clients wrote them, with their [`Caller`].
 pub fn service(router: Router) -> MapRequest<Router, fn(lambda_http::Request) -> lambda_http::Request> {
-    let restore: fn(lambda_http::Request) -> lambda_http::Request = restore;
-    ServiceBuilder::new().map_request(restore).service(router)
+    let prepare: fn(lambda_http::Request) -> lambda_http::Request = |request| restore(with_caller(request));
+    ServiceBuilder::new().map_request(prepare).service(router)
+}
+
+/// Says who asked, if the gateway says from where.
+fn with_caller(mut request: lambda_http::Request) -> lambda_http::Request {
+    let address = match request.request_context_ref() {
+        Some(RequestContext::ApiGatewayV2(context)) => context.http.source_ip.as_deref(),
+        Some(RequestContext::ApiGatewayV1(context)) => context.identity.source_ip.as_deref(),
+        // A load balancer adds the address to what the client claims.
+        Some(RequestContext::Alb(_)) => {
+            let header = request.headers().get_all("x-forwarded-for").iter().next_back();
+            header.and_then(|header| header.to_str().ok()?.rsplit(',').next())
+        }
+        _ => None,
+    };
+    if let Some(address) = address.and_then(|address| address.trim().parse::<IpAddr>().ok()) {
+        request.extensions_mut().insert(Caller::at(address));
+    }
+    request
 }
 
 /// Undoes what gateways do to paths: HTTP APIs put the stage's name in front, and decode them, so that a `#` or `?` of a

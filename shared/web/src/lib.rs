@@ -7,11 +7,18 @@
 //! - [`state`]: what handlers share
 //! - [`routes`]: routes of operations, and what every service has: `/health`, `/openapi.json`, errors for what is no route
 //! - [`request`]: bodies and paths, within limits; [`response`]: answers and errors as HTTP
-//! - [`openapi`]: the description of the routes; [`telemetry`]: one log line a request
-//! - [`lambda`]: running routes as a Lambda function; [`server`]: as a server
+//! - [`openapi`]: the description of the routes
+//! - [`telemetry`]: one log line a request; [`caller`]: who asked, without a name; `otlp`, with the feature
+//!   of that name: spans for a collector
+//! - [`lambda`]: running routes as a Lambda function
+//! - [`server`]: as a server; its connections, and `tls` with the feature of that name
 
+pub mod caller;
+mod connections;
 pub mod lambda;
 pub mod openapi;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 pub mod request;
 pub mod response;
 pub mod routes;
@@ -19,6 +26,8 @@ pub mod server;
 pub mod settings;
 pub mod state;
 pub mod telemetry;
+#[cfg(feature = "tls")]
+pub mod tls;
 
 pub use routes::Routes;
 pub use settings::{Settings, SettingsError};

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 
+use crate::connections::{self, Bounds, Transport};
 use crate::routes::Routes;
 use crate::settings::{Auth, Settings, SettingsError};
 use crate::state::App;
@@ -13,6 +14,8 @@ pub struct Server {
     listener: TcpListener,
     router: axum::Router,
     app: App,
+    #[cfg(feature = "tls")]
+    certificate: Option<crate::tls::Certificate>,
 }
 
 /// Why a server cannot start.
@@ -32,6 +35,10 @@ pub enum ServerError {
         /// Why not.
         source: std::io::Error,
     },
+    /// TLS does not work here.
+    #[cfg(feature = "tls")]
+    #[error("cannot speak TLS: {0}")]
+    Tls(#[from] rustls::Error),
 }
 
 impl Server {
@@ -42,8 +49,23 @@ impl Server {
     pub async fn listen(routes: Routes, settings: &Settings, address: SocketAddr) -> Result<Self, ServerError> {
         refuse_to_be_open(settings, address)?;
         let app = App::open(settings)?;
+        #[cfg(feature = "otlp")]
+        let app = App { spans: crate::otlp::Spans::open(settings, false)?, ..app };
         let listener = TcpListener::bind(address).await.map_err(|source| ServerError::Listen { address, source })?;
-        Ok(Self { listener, router: routes.into_router(app.clone()), app })
+        Ok(Self {
+            listener,
+            router: routes.into_router(app.clone()),
+            app,
+            #[cfg(feature = "tls")]
+            certificate: None,
+        })
+    }
+
+    /// The same over HTTPS.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn with_certificate(self, certificate: crate::tls::Certificate) -> Self {
+        Self { certificate: Some(certificate), ..self }
     }
 
     /// What it serves.
@@ -59,12 +81,34 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Answers until `stop` is done; requests under way are finished.
+    /// Answers until `stop` is done; requests under way are finished, within 10 seconds.
     ///
     /// # Errors
-    /// When the listener fails.
-    pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
-        axum::serve(self.listener, self.router).with_graceful_shutdown(stop).await
+    /// When TLS cannot be had.
+    pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), ServerError> {
+        #[cfg(feature = "otlp")]
+        let spans = self.app.spans.clone();
+        self.answer(stop).await?;
+        #[cfg(feature = "otlp")]
+        if let Some(spans) = spans {
+            spans.flush().await;
+        }
+        Ok(())
+    }
+
+    #[cfg_attr(not(feature = "tls"), allow(clippy::unnecessary_wraps, reason = "TLS can be refused"))]
+    async fn answer(self, stop: impl Future<Output = ()> + Send) -> Result<(), ServerError> {
+        #[cfg(feature = "tls")]
+        if let Some(certificate) = self.certificate {
+            let transport = Transport::Tls(certificate.acceptor()?);
+            tokio::select! {
+                () = connections::serve(self.listener, transport, self.router, Bounds::default(), stop) => {}
+                () = certificate.follow() => {}
+            }
+            return Ok(());
+        }
+        connections::serve(self.listener, Transport::Plain, self.router, Bounds::default(), stop).await;
+        Ok(())
     }
 }
 

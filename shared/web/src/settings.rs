@@ -25,6 +25,8 @@ pub struct Settings {
     pub port: u16,
     /// `ATLAS_LOG`: what is logged, as `tracing` filters.
     pub log: String,
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`: where spans go, in a build that exports them.
+    pub otlp_endpoint: Option<String>,
 }
 
 /// How callers are told apart.
@@ -104,6 +106,7 @@ impl Settings {
             cache_bytes: DEFAULT_CACHE_BYTES,
             port: DEFAULT_PORT,
             log: DEFAULT_LOG.to_owned(),
+            otlp_endpoint: None,
         };
         for (name, text) in variables {
             match name.as_str() {
@@ -117,6 +120,7 @@ impl Settings {
                 "ATLAS_CACHE_BYTES" => settings.cache_bytes = number("ATLAS_CACHE_BYTES", &text, 0, 1 << 40)?,
                 "ATLAS_PORT" => settings.port = value("ATLAS_PORT", &text, "write a port from 0 to 65535")?,
                 "ATLAS_LOG" => settings.log = text,
+                "OTEL_EXPORTER_OTLP_ENDPOINT" => settings.otlp_endpoint = Some(text).filter(|text| !text.is_empty()),
                 name if name.starts_with("ATLAS_") && !IGNORED.contains(&name) => {
                     return Err(SettingsError::Unknown { name: name.to_owned(), known: KNOWN.join(", ") });
                 }

@@ -18,6 +18,9 @@ pub struct App {
     pub clock: fn() -> Timestamp,
     /// Counts requests.
     pub metrics: Metrics,
+    /// Exports requests as spans.
+    #[cfg(feature = "otlp")]
+    pub spans: Option<crate::otlp::Spans>,
 }
 
 impl App {
@@ -43,6 +46,8 @@ impl App {
             atlas: Atlas::new([Vault { id, mirror }], limits),
             clock: Timestamp::now,
             metrics: Metrics::new(false),
+            #[cfg(feature = "otlp")]
+            spans: None,
         })
     }
 }

@@ -20,6 +20,7 @@ use serde_json::json;
 use tracing::Instrument as _;
 use tracing_subscriber::EnvFilter;
 
+use crate::caller::Caller;
 use crate::response::GENERATION;
 use crate::state::App;
 
@@ -107,9 +108,17 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let span = tracing::info_span!("request", id = %id.to_str().unwrap_or_default(), method = %request.method());
     async move {
         let begun = Instant::now();
+        let caller = request.extensions().get::<Caller>().copied();
+        #[cfg(feature = "otlp")]
+        let parent = crate::otlp::Spans::parent(request.headers());
         let mut response = next.run(request).await;
         let seconds = begun.elapsed().as_secs_f64();
-        tell(&app, &response, seconds);
+        let told = Told::of(caller, &response, seconds);
+        told.tell(&app);
+        #[cfg(feature = "otlp")]
+        if let Some(spans) = &app.spans {
+            spans.add(&told, id.to_str().unwrap_or_default(), &parent, (app.clock)().into()).await;
+        }
         response.headers_mut().insert(REQUEST_ID, id);
         response
     }
@@ -117,53 +126,73 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     .await
 }
 
-fn tell(app: &App, response: &Response, seconds: f64) {
-    let cost = response.extensions().get::<Cost>();
-    let operation = cost.map_or("none", |cost| cost.operation);
-    let counts = cost.map(|cost| cost.counts).unwrap_or_default();
-    let Counts { requests, bytes_read, waves, .. } = counts;
-    let status = response.status().as_u16();
-    let generation = response.headers().get(GENERATION).and_then(|value| value.to_str().ok());
-    let milliseconds = seconds * 1000.0;
-    tracing::info!(operation, status, generation, waves, requests, bytes_read, milliseconds, "answered");
-    app.metrics.count(operation, status, seconds, counts);
-    if app.metrics.embedded {
-        let timestamp = (app.clock)().as_millisecond();
-        let line = embedded_metrics(timestamp, operation, status, milliseconds, counts);
-        // Where standard output is closed there is nobody to tell.
-        let _ = writeln!(std::io::stdout(), "{line}");
-    }
+/// What is told of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Told<'a> {
+    pub(crate) operation: &'static str,
+    pub(crate) caller: Option<String>,
+    pub(crate) status: u16,
+    pub(crate) generation: Option<&'a str>,
+    pub(crate) seconds: f64,
+    pub(crate) counts: Counts,
 }
 
-/// A line in CloudWatch's embedded metric format.
-fn embedded_metrics(
-    timestamp: i64,
-    operation: &str,
-    status: u16,
-    milliseconds: f64,
-    counts: Counts,
-) -> serde_json::Value {
-    let metric = |name: &str, unit: &str| json!({ "Name": name, "Unit": unit });
-    let metrics = [
-        metric("Milliseconds", "Milliseconds"),
-        metric("StoreRequests", "Count"),
-        metric("StoreWaves", "Count"),
-        metric("StoreBytes", "Bytes"),
-        metric("Errors", "Count"),
-    ];
-    json!({
-        "_aws": {
-            "Timestamp": timestamp,
-            "CloudWatchMetrics": [{ "Namespace": "AtlasMirror", "Dimensions": [["Operation"]], "Metrics": metrics }],
-        },
-        "Operation": operation,
-        "Status": status,
-        "Milliseconds": milliseconds,
-        "StoreRequests": counts.requests,
-        "StoreWaves": counts.waves,
-        "StoreBytes": counts.bytes_read,
-        "Errors": u8::from(status >= 500),
-    })
+impl<'a> Told<'a> {
+    fn of(caller: Option<Caller>, response: &'a Response, seconds: f64) -> Self {
+        let cost = response.extensions().get::<Cost>();
+        Self {
+            operation: cost.map_or("none", |cost| cost.operation),
+            caller: caller.map(|caller| caller.to_string()),
+            status: response.status().as_u16(),
+            generation: response.headers().get(GENERATION).and_then(|value| value.to_str().ok()),
+            seconds,
+            counts: cost.map(|cost| cost.counts).unwrap_or_default(),
+        }
+    }
+
+    fn milliseconds(&self) -> f64 {
+        self.seconds * 1000.0
+    }
+
+    fn tell(&self, app: &App) {
+        let Self { operation, caller, status, generation, seconds, counts } = self;
+        let Counts { requests, bytes_read, waves, .. } = counts;
+        let (caller, milliseconds) = (caller.as_deref(), self.milliseconds());
+        tracing::info!(operation, caller, status, generation, waves, requests, bytes_read, milliseconds, "answered");
+        app.metrics.count(operation, *status, *seconds, *counts);
+        if app.metrics.embedded {
+            let line = self.embedded_metrics((app.clock)().as_millisecond());
+            // Where standard output is closed there is nobody to tell.
+            let _ = writeln!(std::io::stdout(), "{line}");
+        }
+    }
+
+    /// A line in CloudWatch's embedded metric format.
+    fn embedded_metrics(&self, timestamp: i64) -> serde_json::Value {
+        let metric = |name: &str, unit: &str| json!({ "Name": name, "Unit": unit });
+        let metrics = [
+            metric("Milliseconds", "Milliseconds"),
+            metric("StoreRequests", "Count"),
+            metric("StoreWaves", "Count"),
+            metric("StoreBytes", "Bytes"),
+            metric("Errors", "Count"),
+        ];
+        json!({
+            "_aws": {
+                "Timestamp": timestamp,
+                "CloudWatchMetrics": [{ "Namespace": "AtlasMirror", "Dimensions": [["Operation"]], "Metrics": metrics }],
+            },
+            "Operation": self.operation,
+            "Caller": self.caller,
+            "Status": self.status,
+            "Generation": self.generation,
+            "Milliseconds": self.milliseconds(),
+            "StoreRequests": self.counts.requests,
+            "StoreWaves": self.counts.waves,
+            "StoreBytes": self.counts.bytes_read,
+            "Errors": u8::from(self.status >= 500),
+        })
+    }
 }
 
 /// The caller's request id if it is a plain one, else a new one.
@@ -185,7 +214,8 @@ mod tests {
     #[test]
     fn embedded_metrics_name_what_they_measure() {
         let counts = Counts { requests: 4, bytes_read: 1000, bytes_written: 0, waves: 3 };
-        let line = embedded_metrics(1_767_571_200_000, "find", 503, 1.5, counts);
+        let told = Told { operation: "find", caller: None, status: 503, generation: None, seconds: 0.0015, counts };
+        let line = told.embedded_metrics(1_767_571_200_000);
         let named = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
         assert!(named.iter().all(|metric| line[metric["Name"].as_str().unwrap()].is_number()));
         assert_eq!((&line["Operation"], &line["StoreWaves"], &line["Errors"]), (&json!("find"), &json!(3), &json!(1)));

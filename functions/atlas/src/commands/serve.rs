@@ -1,9 +1,11 @@
 //! `atlas serve`: all functions in one process.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use atlas_ops::{Call, dispatch};
 use atlas_web::server::Server;
+use atlas_web::tls::Certificate;
 use atlas_web::{App, Routes, Settings, telemetry};
 use clap::Args;
 use jiff::Timestamp;
@@ -20,6 +22,12 @@ pub(crate) struct Arguments {
     /// The address to listen on; if not given 127.0.0.1, with the port that ATLAS_PORT says or 3737
     #[arg(long, value_name = "ADDRESS:PORT")]
     addr: Option<SocketAddr>,
+    /// Speak HTTPS with the certificate in this PEM file; a new one there is taken without a restart
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate, a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArguments,
 }
@@ -40,8 +48,19 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     settings.vault = arguments.store.vault;
     telemetry::start(&settings.log, false);
     let address = arguments.addr.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.port));
+    let certificate = match (arguments.tls_cert, arguments.tls_key) {
+        (Some(certificate), Some(key)) => Some(Certificate::read(&certificate, &key)?),
+        _ => None,
+    };
     let server = Server::listen(routes(), &settings, address).await?;
-    let url = format!("http://{}", server.address()?);
+    let address = server.address()?;
+    if let Some(certificate) = certificate {
+        // For which name the certificate is, and how it reaches this address, only its owner knows.
+        output::line(format_args!("Serving the vault {} on https://{address} until Ctrl-C.", settings.vault));
+        server.with_certificate(certificate).run(told_to_stop()).await?;
+        return Ok(());
+    }
+    let url = format!("http://{address}");
     output::line(format_args!("Serving the vault {} on {url} until Ctrl-C. To try it:", settings.vault));
     for example in examples(server.app(), &url).await {
         output::line(format_args!("  {example}"));
