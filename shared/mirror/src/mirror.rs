@@ -31,7 +31,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { freshness: Duration::ZERO, max_requests: 10 }
+        Self { freshness: Duration::ZERO, max_requests: 11 }
     }
 }
 

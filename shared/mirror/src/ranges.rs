@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 /// A gap up to this many bytes costs less than a request of its own.
 const ALWAYS_MERGED: u64 = 16 << 10;
 /// A gap over this many bytes costs more than a request of its own.
-const NEVER_MERGED: u64 = 1 << 20;
+const NEVER_MERGED: u64 = 2 << 20;
 /// Most bytes of one request.
 const LARGEST_REQUEST: u64 = 8 << 20;
 
@@ -28,7 +28,7 @@ impl Span {
 
 /// Requests that together cover every byte of `wants`, in order, none overlapping another.
 ///
-/// Gaps up to 16 KiB are always fetched along; then wider ones, the smallest first and none over 1 MiB, until there
+/// Gaps up to 16 KiB are always fetched along; then wider ones, the smallest first and none over 2 MiB, until there
 /// are at most `max_requests` (or no such gap is left). No request is over 8 MiB.
 pub(crate) fn plan(wants: &[Span], max_requests: usize) -> Vec<Span> {
     let mut sorted: Vec<&Span> = wants.iter().filter(|want| want.len() > 0).collect();

@@ -79,12 +79,12 @@ impl Operation for Find {
 
 /// Grams looked up in one segment: about eight pages in all, so that a cold call stays within its requests.
 fn grams_per_segment(segments: usize) -> usize {
-    (8 / segments.max(1)).clamp(2, 6)
+    (8 / segments.max(1)).clamp(2, 7)
 }
 
 /// Most text looked through for matches that the index only allows for.
 const MAX_SCANNED_BYTES: u64 = 256 << 20;
-/// Bytes fetched to look for matches in one wave, in thousandths of the vault's text.
+/// Bytes fetched to look for matches in the first wave, in thousandths of the vault's text.
 const WAVE_SHARE: u64 = 25;
 const WAVE_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
 

@@ -17,6 +17,11 @@ use crate::text::{MAX_TEXT_BYTES, TextWriter};
 /// A writer starts another segment when this one has about so many bytes.
 pub const FULL_BYTES: usize = 64 << 20;
 
+/// Common grams are found in about so many chunks, …
+const SAMPLE: usize = 512;
+/// … and in so many bytes of each.
+const SAMPLE_BYTES: usize = 64 << 10;
+
 /// A document to add.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
@@ -121,7 +126,8 @@ impl Builder {
 
     /// Whether the segment should be finished and another begun before a document with `next` bytes of text is added.
     pub fn is_full(&self, next: usize) -> bool {
-        let size = self.text.packed.len() + self.records.len() + self.grams.bytes();
+        // Postings take about a quarter of the text.
+        let size = self.text.packed.len() + self.records.len() + self.text.length() as usize / 4;
         size >= FULL_BYTES || self.text.length() as usize + next > MAX_TEXT_BYTES as usize
     }
 
@@ -141,14 +147,8 @@ impl Builder {
         self.names.extend_from_slice(fold::fold(document.path.file_name()).as_bytes());
         self.names.push(b'\n');
         let is_indexed = matches!(document.kind, Kind::Note | Kind::Text);
-        self.chunks.push(text, |chunk, text| {
-            self.indexed.push(is_indexed);
-            if is_indexed {
-                self.folded.clear();
-                fold::fold_bytes_into(text, &mut self.folded);
-                self.grams.add(chunk, &self.folded);
-            }
-        });
+        self.chunks.push(text);
+        self.indexed.resize(self.chunks.chunks as usize, is_indexed);
         let mut record = Record {
             path: path.to_owned(),
             path_on_disk: document.path_on_disk.map(str::to_owned),
@@ -211,20 +211,37 @@ impl Builder {
         }
     }
 
-    /// Goes through the text again, once for each length of grams: which trigrams are common is known only at the end.
-    fn add_longer_grams(&mut self) -> Result<(), FormatError> {
-        for length in 4..=MAX_BYTES {
-            if !self.grams.split(length - 1, self.chunks.chunks) {
+    /// Goes through the text again, since which grams are common is known only now: of a sample, then of all.
+    fn add_grams(&mut self) -> Result<(), FormatError> {
+        let chunks = self.chunks.chunks;
+        let step = (chunks as usize / SAMPLE).max(1);
+        let mut sample = Vec::new();
+        self.each_chunk(|_, chunk, folded| {
+            if chunk as usize % step == 0 {
+                sample.push(folded.get(..SAMPLE_BYTES).unwrap_or(folded).to_vec());
+            }
+        })?;
+        // Trigrams, and what is longer by one byte each time.
+        for _ in 3..MAX_BYTES {
+            for (number, folded) in (0u32..).zip(&sample) {
+                self.grams.add(number, folded);
+            }
+            if !self.grams.split(step, chunks) {
                 break;
             }
-            let mut text = self.text.read();
-            for (chunk, (bytes, is_indexed)) in (0u32..).zip(self.chunks.bytes().zip(&self.indexed)) {
-                let chunk_text = text.take(bytes)?;
-                if *is_indexed {
-                    self.folded.clear();
-                    fold::fold_bytes_into(chunk_text, &mut self.folded);
-                    self.grams.lengthen(length, chunk, &self.folded);
-                }
+        }
+        self.grams.clear();
+        self.each_chunk(|grams, chunk, folded| grams.add(chunk, folded))
+    }
+
+    fn each_chunk(&mut self, mut each: impl FnMut(&mut GramBuilder, u32, &[u8])) -> Result<(), FormatError> {
+        let mut text = self.text.read();
+        for (chunk, (bytes, is_indexed)) in (0u32..).zip(self.chunks.bytes().zip(&self.indexed)) {
+            let text = text.take(bytes)?;
+            if *is_indexed {
+                self.folded.clear();
+                fold::fold_bytes_into(text, &mut self.folded);
+                each(&mut self.grams, chunk, &self.folded);
             }
         }
         Ok(())
@@ -239,7 +256,7 @@ impl Builder {
         if let Some(page) = self.record_page.take(&mut self.packer)? {
             self.add_record_page(&page, &last);
         }
-        self.add_longer_grams()?;
+        self.add_grams()?;
         let mut gram_pages = GramDirectory::default();
         let grams = self.grams.finish(self.chunks.chunks, &mut gram_pages);
         let blocks = self.text.blocks(&mut self.packer)?;

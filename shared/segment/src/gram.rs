@@ -20,9 +20,6 @@ use crate::layout::SectionName;
 use crate::postings::Postings;
 use crate::varint;
 
-/// Three consecutive bytes of folded text.
-pub(crate) type Trigram = [u8; 3];
-
 /// Bytes of the longest gram.
 pub(crate) const MAX_BYTES: usize = 6;
 
@@ -65,12 +62,12 @@ impl fmt::Debug for Gram {
     }
 }
 
-/// Calls `each` with every trigram of `folded` text, and the bytes of its line that follow it.
-pub(crate) fn each_trigram(folded: &[u8], mut each: impl FnMut(Trigram, &[u8])) {
+/// Calls `each` with the three bytes at every place of `folded` text, and the bytes of the line that follow them.
+pub(crate) fn each_place(folded: &[u8], mut each: impl FnMut([u8; 3], &[u8])) {
     for line in folded.split(|byte| *byte == b'\n') {
         let mut rest = line;
-        while let Some((trigram, after)) = rest.split_first_chunk::<3>() {
-            each(*trigram, after);
+        while let Some((first, after)) = rest.split_first_chunk::<3>() {
+            each(*first, after);
             rest = rest.get(1..).unwrap_or_default();
         }
         match line {

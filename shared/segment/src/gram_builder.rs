@@ -1,7 +1,7 @@
 //! Postings under construction: one gap list a gram, which takes a tenth of the memory that pairs would.
 
 use crate::directory::GramDirectory;
-use crate::gram::{Gram, PageWriter, each_trigram};
+use crate::gram::{Gram, MAX_BYTES, PageWriter, each_place};
 use crate::postings;
 use crate::varint;
 
@@ -14,15 +14,22 @@ const FEW: u32 = 24;
 
 /// Collects which chunks hold which grams.
 pub(crate) struct GramBuilder {
-    /// By the first two bytes of a trigram, then by its third: one more than the index of its list.
-    trigrams: Vec<Option<Box<Slots>>>,
-    /// For each gram that is split, by the byte that follows: one more than the index of the longer gram's list.
-    longer: Vec<Box<Slots>>,
+    /// For each first two bytes of a gram, one more than the index of their table; 0 if there is none.
+    pairs: Vec<u32>,
+    tables: Vec<Table>,
     lists: Vec<List>,
-    bytes: usize,
 }
 
-type Slots = [u32; 256];
+/// What there is of the grams that begin with the same bytes.
+struct Table {
+    /// How many bytes those are.
+    bytes: usize,
+    /// For each next byte: nothing yet (0), one more than the index of the gram's list, or, with the highest bit, the
+    /// index of its table.
+    slots: [u32; 256],
+}
+
+const SPLIT: u32 = 1 << 31;
 
 #[derive(Default)]
 struct List {
@@ -30,130 +37,104 @@ struct List {
     count: u32,
     /// One more than the last chunk.
     next: u32,
-    /// One more than the index of its longer grams, if it is split.
-    split: u32,
 }
 
-impl List {
-    /// Adds `chunk`; returns the bytes that this took.
-    fn add(&mut self, chunk: u32) -> usize {
-        let before = self.gaps.len();
-        if self.next <= chunk {
-            varint::write(&mut self.gaps, u64::from(chunk - self.next));
-            self.count += 1;
-            self.next = chunk + 1;
-        }
-        self.gaps.len() - before
+impl Table {
+    fn after(bytes: usize) -> Self {
+        Self { bytes, slots: [0; 256] }
     }
-}
-
-/// The list that `slot` names, which is made if there is none.
-fn list_at<'a>(lists: &'a mut Vec<List>, slot: &mut u32) -> Option<&'a mut List> {
-    if *slot == 0 {
-        lists.push(List::default());
-        *slot = lists.len() as u32;
-    }
-    lists.get_mut(*slot as usize - 1)
-}
-
-fn index(slot: u32) -> Option<usize> {
-    slot.checked_sub(1).map(|index| index as usize)
 }
 
 impl GramBuilder {
     pub(crate) fn new() -> Self {
-        Self { trigrams: vec![None; 1 << 16], longer: Vec::new(), lists: Vec::new(), bytes: 0 }
+        Self { pairs: vec![0; 1 << 16], tables: Vec::new(), lists: Vec::new() }
     }
 
-    /// Bytes of postings so far, about.
-    pub(crate) const fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Adds the trigrams of the folded text of `chunk`; chunks arrive in order.
+    /// Adds `chunk`, of this folded text, to the lists of its grams; chunks arrive in order, and none
+    /// is added twice to one list.
     pub(crate) fn add(&mut self, chunk: u32, folded: &[u8]) {
-        each_trigram(folded, |[a, b, c], _| {
-            if let Some(slots) = self.trigrams.get_mut(usize::from(u16::from_be_bytes([a, b]))) {
-                let slot = &mut slots.get_or_insert_with(|| Box::new([0; 256]))[usize::from(c)];
-                if let Some(list) = list_at(&mut self.lists, slot) {
-                    self.bytes += list.add(chunk);
+        let Self { pairs, tables, lists } = self;
+        each_place(folded, |[a, b, c], after| {
+            let Some(pair) = pairs.get_mut(usize::from(u16::from_be_bytes([a, b]))) else { return };
+            if *pair == 0 {
+                tables.push(Table::after(2));
+                *pair = tables.len() as u32;
+            }
+            let mut at = *pair as usize - 1;
+            let mut byte = c;
+            // What stands at the end of a line has a line feed after it.
+            let mut after = after.iter().copied().chain(std::iter::once(b'\n'));
+            loop {
+                let Some(slot) = tables.get(at).map(|table| table.slots[usize::from(byte)]) else { return };
+                if slot & SPLIT == 0 {
+                    break;
+                }
+                at = (slot & !SPLIT) as usize;
+                byte = after.next().unwrap_or(b'\n');
+            }
+            let Some(slot) = tables.get_mut(at).map(|table| &mut table.slots[usize::from(byte)]) else { return };
+            if *slot == 0 {
+                lists.push(List::default());
+                *slot = lists.len() as u32;
+            }
+            if let Some(list) = lists.get_mut(*slot as usize - 1).filter(|list| list.next <= chunk) {
+                varint::write(&mut list.gaps, u64::from(chunk - list.next));
+                list.count += 1;
+                list.next = chunk + 1;
+            }
+        });
+    }
+
+    /// Splits the grams that are common: the sample that was added is one of `step` of all `chunks`. The sample
+    /// is then to be added once more, for the longer grams. Returns whether there are any.
+    pub(crate) fn split(&mut self, step: usize, chunks: u32) -> bool {
+        let common = (chunks / COMMON).clamp(FEW, MANY) as usize / step;
+        let before = self.tables.len();
+        let mut made = Vec::new();
+        for table in self.tables.iter_mut().filter(|table| table.bytes + 1 < MAX_BYTES) {
+            for (byte, slot) in table.slots.iter_mut().enumerate() {
+                let is_common = list_at(&self.lists, *slot).is_some_and(|list| list.count as usize > common);
+                if is_common && byte != usize::from(b'\n') {
+                    *slot = (before + made.len()) as u32 | SPLIT;
+                    made.push(Table::after(table.bytes + 1));
                 }
             }
-        });
-    }
-
-    /// Splits the grams of `length` bytes that are common among `chunks`. The next longer ones are then to be added,
-    /// with [`Self::lengthen`]. Returns whether there are any.
-    pub(crate) fn split(&mut self, length: usize, chunks: u32) -> bool {
-        let common = (chunks / COMMON).clamp(FEW, MANY);
-        let mut split = Vec::new();
-        self.each(|gram, list| {
-            // What stands at the end of a line has nothing after it.
-            let is_open = gram.len() == length && gram.last() != Some(&b'\n');
-            if is_open && self.lists.get(list).is_some_and(|list| list.count > common) {
-                split.push(list);
-            }
-        });
-        for index in &split {
-            if let Some(list) = self.lists.get_mut(*index) {
-                self.longer.push(Box::new([0; 256]));
-                list.split = self.longer.len() as u32;
-                self.bytes -= std::mem::take(&mut list.gaps).len();
-            }
         }
-        !split.is_empty()
+        self.tables.append(&mut made);
+        self.tables.len() > before
     }
 
-    /// Adds the grams of `length` bytes of the folded text of `chunk`, as far as the next shorter ones are split.
-    pub(crate) fn lengthen(&mut self, length: usize, chunk: u32, folded: &[u8]) {
-        each_trigram(folded, |[a, b, c], after| {
-            let pair = usize::from(u16::from_be_bytes([a, b]));
-            let Some(Some(slots)) = self.trigrams.get(pair) else { return };
-            let mut slot = slots[usize::from(c)];
-            let (middle, last) = match (after.get(..length - 4), after.get(length - 4)) {
-                (Some(middle), last) => (middle, last.copied().unwrap_or(b'\n')),
-                _ => return,
-            };
-            for byte in middle {
-                let Some(longer) = self.longer_of(slot) else { return };
-                slot = longer[usize::from(*byte)];
-            }
-            let Some(longer) = index(slot).and_then(|list| index(self.lists.get(list)?.split)) else { return };
-            if let Some(slots) = self.longer.get_mut(longer)
-                && let Some(list) = list_at(&mut self.lists, &mut slots[usize::from(last)])
-            {
-                self.bytes += list.add(chunk);
-            }
-        });
+    /// Forgets the sample, but not what is split.
+    pub(crate) fn clear(&mut self) {
+        for slot in self.tables.iter_mut().flat_map(|table| table.slots.iter_mut()).filter(|slot| **slot & SPLIT == 0) {
+            *slot = 0;
+        }
+        self.lists.clear();
     }
 
-    fn longer_of(&self, slot: u32) -> Option<&Slots> {
-        self.longer.get(index(self.lists.get(index(slot)?)?.split)?).map(Box::as_ref)
-    }
-
-    /// Calls `each` with every gram that is not split, in order, and the index of its list.
-    fn each(&self, mut each: impl FnMut(&[u8], usize)) {
-        for (prefix, slots) in (0..=u16::MAX).zip(&self.trigrams) {
-            if let Some(slots) = slots {
-                self.each_below(&prefix.to_be_bytes(), slots, &mut each);
+    /// Calls `each` with every gram, in order, and its list.
+    fn each(&self, mut each: impl FnMut(&[u8], &List)) {
+        for (pair, table) in (0..=u16::MAX).zip(&self.pairs) {
+            if let Some(table) = table.checked_sub(1) {
+                self.each_below(&pair.to_be_bytes(), table, &mut each);
             }
         }
     }
 
-    fn each_below(&self, prefix: &[u8], slots: &Slots, each: &mut impl FnMut(&[u8], usize)) {
-        for (byte, slot) in (0u8..=255).zip(slots) {
-            let Some(list) = index(*slot) else { continue };
-            let gram = [prefix, &[byte]].concat();
-            match self.longer_of(*slot) {
-                Some(longer) => self.each_below(&gram, longer, each),
-                None => each(&gram, list),
+    fn each_below(&self, prefix: &[u8], table: u32, each: &mut impl FnMut(&[u8], &List)) {
+        let Some(table) = self.tables.get(table as usize) else { return };
+        for (byte, slot) in (0u8..=255).zip(table.slots.iter()) {
+            if slot & SPLIT != 0 {
+                self.each_below(&[prefix, &[byte]].concat(), slot & !SPLIT, each);
+            } else if let Some(list) = list_at(&self.lists, *slot) {
+                each(&[prefix, &[byte]].concat(), list);
             }
         }
     }
 
     /// The section: pages of postings, listed in `directory`.
     pub(crate) fn finish(self, chunks: u32, directory: &mut GramDirectory) -> Vec<u8> {
-        let mut section = Vec::with_capacity(self.bytes);
+        let mut section = Vec::new();
         let mut writer = PageWriter::new();
         let mut add = |page: Option<(Gram, Vec<u8>)>| {
             if let Some((first, page)) = page {
@@ -162,14 +143,17 @@ impl GramBuilder {
             }
         };
         self.each(|gram, list| {
-            if let Some(list) = self.lists.get(list) {
-                let ids = Ids { gaps: &list.gaps, next: 0, left: list.count as usize };
-                add(writer.push(Gram::of(gram), list.count, &postings::encode(ids, chunks)));
-            }
+            let ids = Ids { gaps: &list.gaps, next: 0, left: list.count as usize };
+            add(writer.push(Gram::of(gram), list.count, &postings::encode(ids, chunks)));
         });
         add(writer.take());
         section
     }
+}
+
+/// The list that `slot` names, if it names one.
+fn list_at(lists: &[List], slot: u32) -> Option<&List> {
+    lists.get(slot.checked_sub(1)? as usize)
 }
 
 struct Ids<'a> {
