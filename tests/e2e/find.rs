@@ -132,6 +132,9 @@ fn scan(notes: &[(String, String)], term: &str) -> Vec<String> {
 fn notes() -> impl Strategy<Value = Vec<(String, String)>> {
     let line = prop_oneof![4 => "[abAB ]{0,8}", 2 => "#{1,5} [abAB]{1,5}", 1 => "[äÄ日本]{1,4}"];
     let text = prop::collection::vec(line, 0..12).prop_map(|lines| lines.join("\n"));
+    // Long ones too, so that some grams are common.
+    let text =
+        (text, prop_oneof![9 => Just(1usize), 1 => 1..1000usize]).prop_map(|(text, times)| (text + "\n").repeat(times));
     prop::collection::btree_map("[abc]{1,3}(/[abc]{1,3}){0,1}\\.md", text, 1..25)
         .prop_map(|notes| notes.into_iter().collect())
 }
@@ -151,6 +154,21 @@ proptest! {
             Ok(())
         })?;
     }
+}
+
+/// A long note is kept in pieces; nothing of that shows.
+#[tokio::test]
+async fn a_quote_of_a_long_note_is_its_line_and_the_lines_beside_it() {
+    let lines: Vec<String> = (0..3000).map(|n| format!("entry {n}: {}", "harbour ".repeat(n % 9))).collect();
+    let text = format!("# Log\n{}", lines.join("\n"));
+    let vault = VaultBuilder::new().note("vault/a.md", &text).note("vault/b.md", "entry").note("vault/c.md", "other");
+    let client = Deployment::of_vault(&vault).await.client();
+    for n in (1..2999).step_by(7) {
+        let quote = lines[n - 1..=n + 1].join("\n");
+        let expected = [found("vault/a.md", Some("#log"), Some(&quote))];
+        assert_eq!(client.find(&format!("entry {n}:")).await, expected);
+    }
+    assert_eq!(client.find("entry 3000").await, []);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Attachments: bytes under the hash of their content and the nonce of their upload.
+//! Attachments: bytes under the hash of their content and the nonce of the generation that they are uploaded for.
 
 use std::fmt::Display;
 use std::pin::pin;
@@ -30,17 +30,22 @@ const PART_TRIES: usize = 3;
 const PART_WAIT: Duration = Duration::from_millis(200);
 
 impl Mirror {
-    /// Uploads an attachment, whose content must have the hash `sha256`, under a fresh key.
+    /// Uploads an attachment, whose content must have the hash `sha256`, for a commit on the manifest with the hash `parent`.
+    ///
+    /// Its key is of the content and of `parent`: no later generation's upload meets it, and a folder that is published
+    /// twice gives the same segments.
     ///
     /// # Errors
     /// [`MirrorError::Conflict`] when `body` fails or is not what the hash says: the file changed while it was read.
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. Nothing is left behind that anything refers to.
     pub async fn put_blob<E: Display>(
         &self,
+        parent: Option<Hash>,
         sha256: Hash,
         body: impl Stream<Item = Result<Bytes, E>>,
     ) -> Result<BlobKey, MirrorError> {
-        let key = BlobKey { sha256, nonce: Id::random()? };
+        let parent = parent.map_or([0; 32], |parent| *parent.as_bytes());
+        let key = BlobKey { sha256, nonce: Id::derived(&[parent, *sha256.as_bytes()]) };
         let path = self.shared.keys.blob(&key);
         let mut parts = None;
         match (self.send_parts(&path, sha256, body, &mut parts).await, parts) {

@@ -26,6 +26,12 @@ impl Id {
         Ok(Self(u128::from_be_bytes(bytes)))
     }
 
+    /// The id that follows from `parts`: the first half of their SHA-256.
+    pub(crate) fn derived(parts: &[[u8; 32]]) -> Self {
+        let hash: [u8; 32] = sha2::Sha256::digest(parts.concat()).into();
+        Self(hash.iter().take(16).fold(0, |value, byte| value << 8 | u128::from(*byte)))
+    }
+
     /// The id with this value: for tests and fixed examples.
     pub const fn from_u128(value: u128) -> Self {
         Self(value)

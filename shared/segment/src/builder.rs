@@ -217,7 +217,7 @@ impl Builder {
         let step = (chunks as usize / SAMPLE).max(1);
         let mut sample = Vec::new();
         self.each_chunk(|_, chunk, folded| {
-            if chunk as usize % step == 0 {
+            if (chunk as usize).is_multiple_of(step) {
                 sample.push(folded.get(..SAMPLE_BYTES).unwrap_or(folded).to_vec());
             }
         })?;

@@ -24,9 +24,10 @@ const PIECE: u64 = 1 << 20;
 /// Attachments that the mirror has: for each content, a path and the object that holds it.
 pub(crate) type Reusable = HashMap<[u8; 32], (String, String)>;
 
-/// Gives every attachment among `writes` its object. The answer names, by index, those that could not be read.
+/// Gives every attachment among `writes` its object, for a commit on the manifest `head`. The answer names, by index, those that could not be read.
 pub(crate) async fn upload(
     mirror: &Mirror,
+    head: Option<Hash>,
     folder: &Arc<Folder>,
     writes: &mut [Write],
     reusable: &Reusable,
@@ -62,7 +63,7 @@ pub(crate) async fn upload(
             Ok(open) => open,
             Err(reason) => return Ok((sha256, Err(reason))),
         };
-        match mirror.put_blob(Hash::from_bytes(sha256), pieces(open, progress.clone())).await {
+        match mirror.put_blob(head, Hash::from_bytes(sha256), pieces(open, progress.clone())).await {
             Ok(key) => Ok((sha256, Ok(key.to_string()))),
             Err(MirrorError::Conflict { reason }) => {
                 tracing::info!(path, reason, "an attachment is left for the next sync");

@@ -151,7 +151,15 @@ async fn commit(
     }
     mirror.check_writes().await?;
     let reusable = reusable(decided, head.as_deref()).await?;
-    let unread = attachments::upload(mirror, folder, &mut decided.writes, &reusable, progress).await?;
+    let unread = attachments::upload(
+        mirror,
+        head.as_deref().map(Snapshot::hash),
+        folder,
+        &mut decided.writes,
+        &reusable,
+        progress,
+    )
+    .await?;
     let writes = Arc::new(std::mem::take(&mut decided.writes));
     let skip = |index: usize, reason| {
         let path = writes.get(index).map_or("", |write| write.file.disk_path()).to_owned();

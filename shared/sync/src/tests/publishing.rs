@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use atlas_testkit::{CountingStore, Op, VaultBuilder};
+use futures::TryStreamExt as _;
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::{ObjectStore, ObjectStoreExt as _};
@@ -55,6 +56,26 @@ async fn a_published_folder_is_exported_byte_for_byte() {
         assert_eq!((summary.notes, summary.attachments), (9, 6));
         assert_eq!(host.mirrored().await, files(varied().root()));
     }
+}
+
+#[tokio::test]
+async fn a_folder_gives_the_same_segments_wherever_it_is_published() {
+    let segments = async || {
+        let objects = Arc::new(InMemory::new());
+        let time = "2020-02-29T12:34:56.789Z".parse().unwrap();
+        let vault = files(varied().root()).into_keys().fold(varied(), |vault, path| vault.modified(&path, time));
+        Host::with_store(vault, objects.clone()).sync().await.unwrap();
+        let below = "vaults/main/segments".into();
+        let keys: Vec<_> = objects.list(Some(&below)).try_collect().await.unwrap();
+        let mut bodies = Vec::new();
+        for key in keys {
+            bodies.push(objects.get(&key.location).await.unwrap().bytes().await.unwrap());
+        }
+        bodies
+    };
+    let first = segments().await;
+    assert!(!first.is_empty());
+    assert_eq!(first, segments().await);
 }
 
 #[tokio::test]
