@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_widest_gaps_stay_open_and_objects_apart() {
-        let mut wants = spans([(0, KB), (2 * MB, 2 * MB + KB)]);
+        let mut wants = spans([(0, KB), (4 * MB, 4 * MB + KB)]);
         wants.push(Span { object: 1, range: 0..KB });
         assert_eq!(plan(&wants, 1), wants);
     }
