@@ -108,7 +108,8 @@ async fn a_cold_find_fetches_little() {
     assert!(dear * 50 <= terms.len(), "{dear} of {}", terms.len());
 }
 
-fn notes_of(folder: &Path) -> Vec<PathBuf> {
+/// The notes of a folder, by path.
+pub fn notes_of(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

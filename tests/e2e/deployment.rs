@@ -112,6 +112,7 @@ pub fn demo() -> PathBuf {
 pub fn all_functions() -> Routes {
     function_context::routes()
         .merge(function_find::routes())
+        .merge(function_search::routes())
         .merge(function_query::routes())
         .merge(function_note::routes())
 }

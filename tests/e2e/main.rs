@@ -29,6 +29,7 @@ mod rclone_mount;
 mod real_store;
 mod requests;
 mod schemas;
+mod search;
 mod store_faults;
 mod stores;
 mod traversal;

@@ -85,6 +85,42 @@ impl<const MAX: usize> JsonSchema for Text<MAX> {
     }
 }
 
+/// A text of 1 to `MAX` bytes, kept as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exact<const MAX: usize>(String);
+
+impl<const MAX: usize> Exact<MAX> {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de, const MAX: usize> Deserialize<'de> for Exact<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.len() {
+            0 => Err(D::Error::custom("must not be empty")),
+            length if length > MAX => Err(D::Error::custom(format_args!("must be at most {MAX} bytes"))),
+            _ => Ok(Self(text)),
+        }
+    }
+}
+
+impl<const MAX: usize> JsonSchema for Exact<MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("ExactUpTo{MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX })
+    }
+}
+
 /// For an argument that may be left out but not be null.
 ///
 /// # Errors

@@ -102,7 +102,7 @@ impl Operation for ContextCurrent {
 
 async fn bundle(snapshot: Arc<Snapshot>, arguments: &Arguments, limits: &Limits) -> Result<Vec<Source>, Error> {
     let records = [NOW.to_owned(), NOW.trim_start_matches("vault/").to_owned()];
-    let index = Index::fetch(snapshot, Want { names_and_headings: true, probe: None, records: &records }).await?;
+    let index = Index::fetch(snapshot, Want { names_and_headings: true, probes: &[], records: &records }).await?;
     let paths = BridgePaths::of(&index)?;
     let now_path = paths.resolve(NOW);
     let now = index.find(now_path)?.ok_or_else(|| {

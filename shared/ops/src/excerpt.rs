@@ -77,16 +77,20 @@ pub(crate) fn first_line_holding(text: &[u8], folded: &[u8], buffer: &mut Vec<u8
 
 /// `line` as text; when it has more than `limit` bytes only the surroundings of the first `folded` in it, the cuts marked with `…`.
 fn cut_around(line: &[u8], folded: &[u8], limit: usize) -> String {
+    if line.len() <= limit || folded.is_empty() {
+        return cut_at(line, 0, limit);
+    }
+    // Folding can change lengths, so a position in the folded line is only about one in the line.
+    let at = memmem::find(fold::fold(&String::from_utf8_lossy(line)).as_bytes(), folded);
+    cut_at(line, at.unwrap_or(0), limit)
+}
+
+/// `line` as text; when it has more than `limit` bytes only the surroundings of byte `at`, the cuts marked with `…`.
+pub(crate) fn cut_at(line: &[u8], at: usize, limit: usize) -> String {
     let text = String::from_utf8_lossy(line);
     if text.len() <= limit {
         return text.into_owned();
     }
-    // Folding can change lengths, so a position in the folded line is only about one in the line.
-    let at = if folded.is_empty() {
-        0
-    } else {
-        memmem::find(fold::fold(&text).as_bytes(), folded).unwrap_or(0).min(text.len())
-    };
     let start = text.floor_char_boundary(at.saturating_sub(limit / 3).min(text.len() - limit));
     let end = text.floor_char_boundary(start + limit);
     let kept = text.get(start..end).unwrap_or_default();

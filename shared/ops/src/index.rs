@@ -1,6 +1,6 @@
 //! The index of a snapshot: the sections of every segment that a query needs, fetched in one wave.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
@@ -30,7 +30,7 @@ pub(crate) struct Want<'a> {
     /// The names and headings.
     pub(crate) names_and_headings: bool,
     /// The postings for these.
-    pub(crate) probe: Option<&'a Probe>,
+    pub(crate) probes: &'a [Probe],
     /// The pages that hold the records of these paths.
     pub(crate) records: &'a [String],
 }
@@ -64,10 +64,12 @@ impl Index {
                 true => Some((add(layout.names()?), add(layout.headings()?))),
                 false => None,
             };
-            let gram_pages = match want.probe {
-                Some(probe) => layout.gram_pages(probe)?.into_iter().map(&mut add).collect(),
-                None => Vec::new(),
-            };
+            let mut gram_pages = BTreeMap::new();
+            for probe in want.probes {
+                for page in layout.gram_pages(probe)? {
+                    gram_pages.entry(page.range.start).or_insert_with(|| add(page));
+                }
+            }
             let mut record_pages = Vec::new();
             for path in want.records {
                 if let Some((part, first)) = layout.record_page(path)?.filter(|_| layout.may_hold(path)) {
@@ -87,7 +89,7 @@ impl Index {
                     Some((names, headings)) => Some((fetched.get(names)?, fetched.get(headings)?)),
                     None => None,
                 },
-                gram_pages: gram_pages.into_iter().map(|slot| fetched.get(slot)).collect::<Result<_, _>>()?,
+                gram_pages: gram_pages.into_values().map(|slot| fetched.get(slot)).collect::<Result<_, _>>()?,
                 record_pages: record_pages
                     .into_iter()
                     .map(|(slot, first)| Ok((fetched.get(slot)?, first)))

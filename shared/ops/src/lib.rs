@@ -7,15 +7,16 @@
 //! - [`atlas`]: what operations run on: vaults, limits
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
 //! - `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
-//!   segments in path order; `notes`: notes by known paths; `excerpt`: quotes;
+//!   segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
-//!   [`read_note`], [`list_notes`]
+//!   [`read_note`], [`list_notes`], [`search`](mod@search)
 
 pub mod arguments;
 pub mod atlas;
 mod bridge_paths;
 pub mod context_current;
+mod cursor;
 pub mod error;
 mod excerpt;
 pub mod find;
@@ -29,6 +30,7 @@ mod passages;
 pub mod query;
 pub mod read_note;
 pub mod registry;
+pub mod search;
 
 pub use atlas::{Atlas, Limits, Vault};
 pub use error::{Code, Error};

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
 use atlas_segment::{Kind, Record};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Bounded, Text};
+use crate::cursor;
 use crate::error::Error;
 use crate::index::Wave;
 use crate::operation::{Answer, Context, Info, Operation, Scope};
@@ -88,19 +87,10 @@ impl Operation for ListNotes {
         if prefix.len() > 1024 {
             return Err(Error::bad_request("validation_error", "prefix: must be at most 1024 bytes"));
         }
-        match arguments.cursor.as_ref().map(|cursor| decode(cursor.as_str())).transpose()? {
-            None => {
-                let answer = context.read(|snapshot| list(snapshot, prefix, "", limit)).await?;
-                Ok(Answer { value: answer.value, generation: answer.generation })
-            }
+        match arguments.cursor.as_ref().map(|cursor| cursor::decode::<Cursor>(cursor.as_str())).transpose()? {
+            None => context.read(|snapshot| list(snapshot, prefix, "", limit)).await,
             Some(cursor) => {
-                let expired = || {
-                    Error::bad_request(
-                        "cursor_expired",
-                        "cursor: the vault as it was at the first page is no longer kept; begin again without a cursor",
-                    )
-                };
-                let snapshot = context.vault.mirror.at(cursor.generation).await?.ok_or_else(expired)?;
+                let snapshot = cursor::pinned(context, cursor.generation).await?;
                 Ok(Answer {
                     value: list(snapshot, prefix, &cursor.after, limit).await?,
                     generation: Some(cursor.generation),
@@ -108,11 +98,6 @@ impl Operation for ListNotes {
             }
         }
     }
-}
-
-fn decode(cursor: &str) -> Result<Cursor, Error> {
-    let invalid = || Error::bad_request("cursor_invalid", "cursor: pass the cursor of the page before as it was given");
-    serde_json::from_slice(&BASE64.decode(cursor).map_err(|_| invalid())?).map_err(|_| invalid())
 }
 
 async fn list(snapshot: Arc<Snapshot>, prefix: &str, after: &str, limit: usize) -> Result<Output, Error> {
@@ -131,10 +116,7 @@ async fn list(snapshot: Arc<Snapshot>, prefix: &str, after: &str, limit: usize) 
     let more = notes.len() > limit;
     notes.truncate(limit);
     let cursor = match notes.last() {
-        Some(last) if more => {
-            let cursor = Cursor { generation: snapshot.generation(), after: last.path.clone() };
-            serde_json::to_vec(&cursor).ok().map(|json| BASE64.encode(json))
-        }
+        Some(last) if more => cursor::encode(&Cursor { generation: snapshot.generation(), after: last.path.clone() }),
         _ => None,
     };
     Ok(Output { notes: notes.into_iter().map(listed).collect(), cursor })

@@ -1,7 +1,5 @@
 //! Passages: the chunks of text that may hold what is looked for, and the documents that they are of.
 
-use atlas_segment::Probe;
-
 use crate::error::Error;
 use crate::index::{DocumentRef, Index};
 
@@ -12,9 +10,15 @@ pub(crate) struct Passages<'a> {
 }
 
 impl<'a> Passages<'a> {
-    /// Those that the postings fetched for `probe` allow.
-    pub(crate) fn of(index: &'a Index, probe: &Probe) -> Result<Self, Error> {
-        let segments = index.segments().map(|segment| index.candidates(segment, probe)).collect::<Result<_, _>>()?;
+    /// For each segment these, or all of its chunks.
+    pub(crate) fn of(index: &'a Index, chunks: Vec<Option<Vec<u32>>>) -> Result<Self, Error> {
+        let mut segments = Vec::with_capacity(chunks.len());
+        for (segment, chunks) in chunks.into_iter().enumerate() {
+            segments.push(match chunks {
+                Some(chunks) => chunks,
+                None => (0..index.layout(segment)?.chunks).collect(),
+            });
+        }
         Ok(Self { index, segments })
     }
 

@@ -11,7 +11,7 @@ use crate::arguments;
 use crate::atlas::Atlas;
 use crate::error::Error;
 use crate::operation::{Answer, Context, Info, Operation};
-use crate::{context_current, find, health, list_notes, query, read_note};
+use crate::{context_current, find, health, list_notes, query, read_note, search};
 
 /// A call, as a door understood it.
 #[derive(Clone, Debug)]
@@ -68,6 +68,7 @@ static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::of::<query::Query>(),
         Entry::of::<read_note::ReadNote>(),
         Entry::of::<list_notes::ListNotes>(),
+        Entry::of::<search::Search>(),
     ]
 });
 

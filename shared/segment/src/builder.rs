@@ -1,5 +1,7 @@
 //! Builds a segment from documents in path order. Equal documents give equal bytes.
 
+use std::collections::BTreeMap;
+
 use atlas_vault::{VaultPath, fold};
 
 use crate::chunk::ChunkWriter;
@@ -74,6 +76,8 @@ pub struct Builder {
     grams: GramBuilder,
     /// Whether the grams of each chunk are taken.
     indexed: Vec<bool>,
+    /// What documents in UTF-16 say, by their first chunk.
+    utf16: BTreeMap<u32, String>,
     records: Vec<u8>,
     record_page: record::PageWriter,
     record_pages: KeyDirectory,
@@ -98,6 +102,7 @@ impl Builder {
             chunks: ChunkWriter::new(),
             grams: GramBuilder::new(),
             indexed: Vec::new(),
+            utf16: BTreeMap::new(),
             records: Vec::new(),
             record_page: record::PageWriter::new(),
             record_pages: KeyDirectory::default(),
@@ -147,6 +152,9 @@ impl Builder {
         self.names.extend_from_slice(fold::fold(document.path.file_name()).as_bytes());
         self.names.push(b'\n');
         let is_indexed = matches!(document.kind, Kind::Note | Kind::Text);
+        if let Some(text) = utf16_text(text) {
+            self.utf16.insert(self.chunks.chunks, text);
+        }
         self.chunks.push(text);
         self.indexed.resize(self.chunks.chunks as usize, is_indexed);
         let mut record = Record {
@@ -241,6 +249,10 @@ impl Builder {
             if *is_indexed {
                 self.folded.clear();
                 fold::fold_bytes_into(text, &mut self.folded);
+                if let Some(text) = self.utf16.get(&chunk) {
+                    self.folded.push(b'\n');
+                    fold::fold_bytes_into(text.as_bytes(), &mut self.folded);
+                }
                 each(&mut self.grams, chunk, &self.folded);
             }
         }
@@ -298,6 +310,17 @@ impl Builder {
         };
         Ok(Some(Built { bytes: object.finish(&layout)?, layout }))
     }
+}
+
+/// What a text in UTF-16 says, if its byte order mark says that it is one: searches read it so.
+fn utf16_text(text: &[u8]) -> Option<String> {
+    let unit: fn([u8; 2]) -> u16 = match text {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let units = text.chunks_exact(2).filter_map(|pair| pair.try_into().ok()).map(unit).skip(1);
+    Some(char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
 const fn link_kind(kind: atlas_vault::LinkKind) -> LinkKind {

@@ -36,6 +36,7 @@ pub(crate) struct Arguments {
 fn routes() -> Routes {
     function_context::routes()
         .merge(function_find::routes())
+        .merge(function_search::routes())
         .merge(function_query::routes())
         .merge(function_note::routes())
         .metrics()

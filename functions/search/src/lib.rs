@@ -1,0 +1,9 @@
+//! `POST /search`: the lines that match, as ripgrep finds them.
+
+use atlas_web::Routes;
+
+/// The function's routes.
+#[must_use]
+pub fn routes() -> Routes {
+    Routes::default().post("/search", "search")
+}

@@ -1,0 +1,38 @@
+//! Cursors: where the next page of a listing begins, and of which generation its pages are.
+
+use std::sync::Arc;
+
+use atlas_mirror::Snapshot;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Error;
+use crate::operation::Context;
+
+/// `cursor` as clients see it.
+pub(crate) fn encode(cursor: &impl Serialize) -> Option<String> {
+    serde_json::to_vec(cursor).ok().map(|json| BASE64.encode(json))
+}
+
+/// What `cursor` says.
+pub(crate) fn decode<C: DeserializeOwned>(cursor: &str) -> Result<C, Error> {
+    serde_json::from_slice(&BASE64.decode(cursor).map_err(|_| invalid())?).map_err(|_| invalid())
+}
+
+/// The error for a cursor that is none, or one of another listing.
+pub(crate) fn invalid() -> Error {
+    Error::bad_request("cursor_invalid", "cursor: pass the cursor of the page before as it was given")
+}
+
+/// The vault as the pages before showed it.
+pub(crate) async fn pinned(context: &Context<'_>, generation: u64) -> Result<Arc<Snapshot>, Error> {
+    let expired = || {
+        Error::bad_request(
+            "cursor_expired",
+            "cursor: the vault as it was at the first page is no longer kept; begin again without a cursor",
+        )
+    };
+    context.vault.mirror.at(generation).await?.ok_or_else(expired)
+}

@@ -1,0 +1,106 @@
+//! The lines of a text that match, found by ripgrep's own searcher.
+
+use grep_matcher::Matcher;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::Hir;
+
+use crate::error::Error;
+use crate::search::{Case, Mode};
+
+/// Most bytes that a compiled pattern takes, and that its cache takes.
+const MAX_COMPILED: usize = 10 << 20;
+/// Most depth of a pattern.
+const MAX_NEST: u32 = 100;
+
+/// A pattern that is looked for in lines.
+pub(crate) struct Pattern {
+    matcher: RegexMatcher,
+    /// What it means, for a plan; none for a literal.
+    pub(crate) hir: Option<Hir>,
+}
+
+/// A line that matches.
+pub(crate) struct Line {
+    /// Counted from 1.
+    pub(crate) number: u64,
+    /// Without the end of the line.
+    pub(crate) bytes: Vec<u8>,
+    /// Where the first match begins.
+    pub(crate) at: usize,
+}
+
+impl Pattern {
+    /// Compiles `text` as ripgrep does.
+    pub(crate) fn new(text: &str, mode: Mode, case: Case) -> Result<Self, Error> {
+        let invalid = |error: String| Error::bad_request("pattern_invalid", format!("query: {error}"));
+        if text.contains('\n') {
+            return Err(invalid("a match is within one line: it must not have a line feed".to_owned()));
+        }
+        let matcher = RegexMatcherBuilder::new()
+            .multi_line(true)
+            .line_terminator(Some(b'\n'))
+            .ban_byte(Some(0))
+            .fixed_strings(mode == Mode::Literal)
+            .case_insensitive(case == Case::Insensitive)
+            .case_smart(case == Case::Smart)
+            .size_limit(MAX_COMPILED)
+            .dfa_size_limit(MAX_COMPILED)
+            .nest_limit(MAX_NEST)
+            .build(text)
+            .map_err(|error| invalid(error.to_string()))?;
+        let hir = match mode {
+            Mode::Literal => None,
+            Mode::Regex => {
+                let parsed = ParserBuilder::new().utf8(false).multi_line(true).nest_limit(MAX_NEST).build().parse(text);
+                Some(parsed.map_err(|error| invalid(error.to_string()))?)
+            }
+        };
+        Ok(Self { matcher, hir })
+    }
+
+    /// A searcher for many texts, set as ripgrep's is for files that it came upon.
+    pub(crate) fn searcher() -> Searcher {
+        SearcherBuilder::new().line_number(true).binary_detection(BinaryDetection::quit(0)).build()
+    }
+
+    /// The lines of `text` that match, after line `after` (0 for all), at most `limit`.
+    pub(crate) fn lines(
+        &self,
+        searcher: &mut Searcher,
+        text: &[u8],
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Line>, Error> {
+        let mut found = Found { matcher: &self.matcher, after, limit, lines: Vec::new() };
+        // As a file is read: what a slice holds beyond a NUL would be told apart from what a file does.
+        searcher.search_reader(&self.matcher, text, &mut found).map_err(|error| Error {
+            internal: Some(error.to_string()),
+            ..Error::new(crate::Code::Internal, "internal", "the search failed")
+        })?;
+        Ok(found.lines)
+    }
+}
+
+struct Found<'a> {
+    matcher: &'a RegexMatcher,
+    after: u64,
+    limit: usize,
+    lines: Vec<Line>,
+}
+
+impl Sink for Found<'_> {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+        let number = found.line_number().unwrap_or(0);
+        if number > self.after {
+            let bytes = found.bytes();
+            let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+            let at = self.matcher.find(bytes)?.map_or(0, |found| found.start());
+            self.lines.push(Line { number, bytes: bytes.to_vec(), at });
+        }
+        Ok(self.lines.len() < self.limit)
+    }
+}

@@ -1,0 +1,339 @@
+//! Plans: what a pattern says of the chunks that can hold a match, as questions that the index answers.
+
+use std::collections::BTreeSet;
+
+use atlas_segment::Probe;
+use atlas_vault::fold;
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+use crate::error::Error;
+use crate::index::Index;
+
+/// Most strings that stand for one part of a pattern; a part that can be more is not looked up.
+const MAX_STRINGS: usize = 24;
+/// Most bytes of one of them.
+const MAX_BYTES: usize = 256;
+/// Grams looked up for a whole plan, and most for one string.
+const MAX_GRAMS: usize = 12;
+const MAX_GRAMS_EACH: usize = 7;
+
+/// What a line must hold to match, after folding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// Nothing that is known.
+    Anything,
+    /// This string.
+    String(Vec<u8>),
+    /// What all of these say.
+    Every(Vec<Plan>),
+    /// What one of these says.
+    Any(Vec<Plan>),
+}
+
+impl Plan {
+    /// The plan of a literal.
+    pub(crate) fn of_literal(literal: &str) -> Self {
+        Self::string(fold::fold(literal).into_bytes())
+    }
+
+    /// The plan of a regular expression.
+    pub(crate) fn of_regex(hir: &Hir) -> Self {
+        let part = Part::of(hir);
+        let strings = part.strings.map_or(Self::Anything, |strings| Self::any_of(&strings));
+        Self::every(vec![part.plan, strings])
+    }
+
+    fn string(mut bytes: Vec<u8>) -> Self {
+        bytes.truncate(MAX_BYTES);
+        if bytes.is_empty() { Self::Anything } else { Self::String(bytes) }
+    }
+
+    fn any_of(strings: &Strings) -> Self {
+        Self::any(strings.iter().map(|string| Self::string(string.clone())).collect())
+    }
+
+    fn any(mut plans: Vec<Self>) -> Self {
+        if plans.contains(&Self::Anything) {
+            return Self::Anything;
+        }
+        plans.dedup();
+        match plans.as_slice() {
+            [plan] => plan.clone(),
+            _ => Self::Any(plans),
+        }
+    }
+
+    fn every(plans: Vec<Self>) -> Self {
+        let mut known = Vec::new();
+        for plan in plans {
+            match plan {
+                Self::Anything => {}
+                Self::Every(plans) => known.extend(plans),
+                plan => known.push(plan),
+            }
+        }
+        match known.as_slice() {
+            [] => Self::Anything,
+            [plan] => plan.clone(),
+            _ => Self::Every(known),
+        }
+    }
+
+    fn strings<'a>(&'a self, found: &mut Vec<&'a [u8]>) {
+        match self {
+            Self::Anything => {}
+            Self::String(bytes) => found.push(bytes),
+            Self::Every(plans) | Self::Any(plans) => plans.iter().for_each(|plan| plan.strings(found)),
+        }
+    }
+
+    /// The questions to ask of an index of `segments` segments.
+    pub(crate) fn probes(&self, segments: usize) -> Vec<Probe> {
+        let mut strings = Vec::new();
+        self.strings(&mut strings);
+        let each = MAX_GRAMS / (strings.len() * segments).max(1);
+        strings.into_iter().map(|string| Probe::new(string, each.clamp(1, MAX_GRAMS_EACH))).collect()
+    }
+
+    /// The chunks of `segment` that can hold a match, ascending; [`None`] for all. `probes` are those that were asked, in order.
+    pub(crate) fn chunks(
+        &self,
+        index: &Index,
+        segment: usize,
+        probes: &mut impl Iterator<Item = Probe>,
+    ) -> Result<Option<Vec<u32>>, Error> {
+        match self {
+            Self::Anything => Ok(None),
+            Self::String(_) => match probes.next() {
+                Some(probe) => Ok(Some(index.candidates(segment, &probe)?)),
+                None => Ok(None),
+            },
+            Self::Every(plans) => {
+                let mut all: Option<Vec<u32>> = None;
+                for plan in plans {
+                    let chunks = plan.chunks(index, segment, probes)?;
+                    all = match (all, chunks) {
+                        (Some(all), Some(chunks)) => Some(both(all, &chunks)),
+                        (all, chunks) => all.or(chunks),
+                    };
+                }
+                Ok(all)
+            }
+            Self::Any(plans) => {
+                let mut all = Some(BTreeSet::new());
+                for plan in plans {
+                    all = match (all, plan.chunks(index, segment, probes)?) {
+                        (Some(mut all), Some(chunks)) => {
+                            all.extend(chunks);
+                            Some(all)
+                        }
+                        _ => None,
+                    };
+                }
+                Ok(all.map(|all| all.into_iter().collect()))
+            }
+        }
+    }
+}
+
+/// What is in both of two ascending lists.
+fn both(mut one: Vec<u32>, other: &[u32]) -> Vec<u32> {
+    one.retain(|id| other.binary_search(id).is_ok());
+    one
+}
+
+type Strings = BTreeSet<Vec<u8>>;
+
+/// What is known of what a part of a pattern matches.
+struct Part {
+    /// All strings that it can be, folded, if they are few.
+    strings: Option<Strings>,
+    /// What a line must hold besides.
+    plan: Plan,
+}
+
+impl Part {
+    fn unknown() -> Self {
+        Self { strings: None, plan: Plan::Anything }
+    }
+
+    fn exactly(strings: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        Self { strings: Some(strings.into_iter().collect()), plan: Plan::Anything }
+    }
+
+    fn of(hir: &Hir) -> Self {
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => Self::exactly([Vec::new()]),
+            // Half a character folds to something else than the whole.
+            HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
+                Ok(text) => Self::exactly([fold::fold(text).into_bytes()]),
+                Err(_) => Self::unknown(),
+            },
+            HirKind::Class(class) => class_strings(class).map_or_else(Self::unknown, Self::exactly),
+            HirKind::Capture(capture) => Self::of(&capture.sub),
+            HirKind::Repetition(repetition) => {
+                let part = Self::of(&repetition.sub);
+                match (repetition.min, repetition.max) {
+                    (0, Some(1)) => {
+                        let or_nothing = part.strings.map(|mut strings| {
+                            strings.insert(Vec::new());
+                            strings
+                        });
+                        Self { strings: or_nothing, plan: Plan::Anything }
+                    }
+                    (0, _) => Self::unknown(),
+                    (1, Some(1)) => part,
+                    (min, max) => {
+                        let copies = (0..min.min(8)).map(|_| &*repetition.sub);
+                        let mut all = Self::of_sequence(copies);
+                        if max != Some(min) || min > 8 {
+                            all = Self { strings: None, plan: all.known() };
+                        }
+                        all
+                    }
+                }
+            }
+            HirKind::Concat(parts) => Self::of_sequence(parts.iter()),
+            HirKind::Alternation(parts) => Self::of_choice(parts.iter().map(Self::of)),
+        }
+    }
+
+    /// Parts that follow each other.
+    fn of_sequence<'a>(parts: impl Iterator<Item = &'a Hir>) -> Self {
+        let mut plans = Vec::new();
+        let mut whole = true;
+        let mut run: Strings = [Vec::new()].into();
+        for hir in parts {
+            let part = Self::of(hir);
+            plans.push(part.plan);
+            match part.strings.map(|strings| (joined(&run, &strings), strings)) {
+                Some((Some(longer), _)) => run = longer,
+                Some((None, strings)) => {
+                    whole = false;
+                    plans.push(Plan::any_of(&run));
+                    run = strings;
+                }
+                None => {
+                    whole = false;
+                    plans.push(Plan::any_of(&run));
+                    run = [Vec::new()].into();
+                }
+            }
+        }
+        if whole {
+            return Self { strings: Some(run), plan: Plan::every(plans) };
+        }
+        plans.push(Plan::any_of(&run));
+        Self { strings: None, plan: Plan::every(plans) }
+    }
+
+    fn of_choice(parts: impl Iterator<Item = Self>) -> Self {
+        let parts: Vec<Self> = parts.collect();
+        let count: Option<usize> = parts.iter().map(|part| part.strings.as_ref().map(BTreeSet::len)).sum();
+        if count.is_some_and(|count| count <= MAX_STRINGS) && parts.iter().all(|part| part.plan == Plan::Anything) {
+            return Self::exactly(parts.into_iter().flat_map(|part| part.strings.unwrap_or_default()));
+        }
+        if parts.len() > MAX_STRINGS {
+            return Self::unknown();
+        }
+        Self { strings: None, plan: Plan::any(parts.into_iter().map(Self::known).collect()) }
+    }
+
+    /// All that is known, as a plan.
+    fn known(self) -> Plan {
+        let strings = self.strings.map_or(Plan::Anything, |strings| Plan::any_of(&strings));
+        Plan::every(vec![self.plan, strings])
+    }
+}
+
+/// Every string of `first` followed by every one of `then`, if those are few.
+fn joined(first: &Strings, then: &Strings) -> Option<Strings> {
+    let longest = |strings: &Strings| strings.iter().map(Vec::len).max().unwrap_or(0);
+    if first.len() * then.len() > MAX_STRINGS || longest(first) + longest(then) > MAX_BYTES {
+        return None;
+    }
+    Some(first.iter().flat_map(|first| then.iter().map(move |then| [first.as_slice(), then].concat())).collect())
+}
+
+/// The characters of a class, folded, if they are few.
+fn class_strings(class: &Class) -> Option<Strings> {
+    let Class::Unicode(class) = class else {
+        let Class::Bytes(class) = class else { return None };
+        let ascii = class.to_unicode_class()?;
+        return class_strings(&Class::Unicode(ascii));
+    };
+    let count: usize = class.ranges().iter().map(|range| range.len()).sum();
+    if count > 4 * MAX_STRINGS {
+        return None;
+    }
+    let characters = class.ranges().iter().flat_map(|range| range.start()..=range.end());
+    let strings: Strings = characters.map(|c| fold::fold_char(c).to_string().into_bytes()).collect();
+    (strings.len() <= MAX_STRINGS).then_some(strings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plan(pattern: &str) -> Plan {
+        let hir = regex_syntax::ParserBuilder::new().utf8(false).multi_line(true).build().parse(pattern).unwrap();
+        Plan::of_regex(&hir)
+    }
+
+    fn allows(plan: &Plan, folded: &[u8]) -> bool {
+        match plan {
+            Plan::Anything => true,
+            Plan::String(bytes) => memchr::memmem::find(folded, bytes).is_some(),
+            Plan::Every(plans) => plans.iter().all(|plan| allows(plan, folded)),
+            Plan::Any(plans) => plans.iter().any(|plan| allows(plan, folded)),
+        }
+    }
+
+    #[test]
+    fn a_plan_says_what_must_stand_there() {
+        let string = |text: &str| Plan::String(text.as_bytes().to_vec());
+        assert_eq!(plan("Harbour"), string("harbour"));
+        assert_eq!(plan("(?i)harbour K"), string("harbour k"));
+        assert_eq!(plan(r"\bfoo\w+bar$"), Plan::Every(vec![string("foo"), string("bar")]));
+        assert_eq!(plan("colou?r"), Plan::Any(vec![string("color"), string("colour")]));
+        assert_eq!(plan("(abc|def)+x"), Plan::Every(vec![Plan::Any(vec![string("abc"), string("def")]), string("x")]));
+        for pattern in [".", r"\w+", "a*", "", "x|.*", r"(?-u)\xff"] {
+            assert_eq!(plan(pattern), Plan::Anything, "{pattern}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn a_line_that_matches_is_allowed(pattern in pattern(), line in "[abcABKkſs\u{212A}é ]{0,12}") {
+            let Ok(regex) = regex::RegexBuilder::new(&pattern).multi_line(true).build() else { return Ok(()) };
+            if regex.is_match(&line) {
+                prop_assert!(allows(&plan(&pattern), fold::fold(&line).as_bytes()), "{:?} {:?}", pattern, plan(&pattern));
+            }
+        }
+    }
+
+    fn pattern() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            "[abcABKs é]{1,3}",
+            Just(".".to_owned()),
+            Just(r"\b".to_owned()),
+            Just("^".to_owned()),
+            Just("$".to_owned()),
+            Just(r"\w".to_owned()),
+            "[abcK]{1,3}".prop_map(|characters| format!("[{characters}]")),
+            "[abc]{1,2}".prop_map(|characters| format!("[^{characters}]"))
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| parts.concat()),
+                prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| format!("({})", parts.join("|"))),
+                (inner.clone(), prop_oneof![Just("*"), Just("+"), Just("?"), Just("{2}"), Just("{1,3}"), Just("{2,}")])
+                    .prop_map(|(inner, count)| format!("(?:{inner}){count}")),
+                inner.prop_map(|inner| format!("(?i:{inner})")),
+            ]
+        })
+    }
+}
