@@ -101,6 +101,8 @@ def package(function, target, work):
         runtime.settimeout(10)
         try:
             starts = [first_poll(program, runtime) for _ in range(STARTS)]
+        except TimeoutError:
+            sys.exit(f"{program} did not ask for work within 10 seconds")
         except OSError as error:
             yield row(f"start of `{function}`", "", f"not run: {error}")
             return
@@ -126,13 +128,14 @@ def first_poll(program, runtime):
     child = subprocess.Popen([program], env=environment)
     try:
         asked, _ = runtime.accept()
-        with asked:
-            asked.settimeout(10)
-            request = asked.recv(4096)
-            took = (time.perf_counter() - begun) * 1e3
+        asked.settimeout(10)
+        request = asked.recv(4096)
+        took = (time.perf_counter() - begun) * 1e3
     finally:
+        # Before the connection is closed, or it would complain.
         child.kill()
         child.wait()
+    asked.close()
     if not request.startswith(b"GET /2018-06-01/runtime/invocation/next "):
         sys.exit(f"{program} asked for something else first: {request}")
     return took
