@@ -53,8 +53,9 @@ bench: setup-bench ## Run the benchmarks and print one table: make bench ATLAS_C
 fuzz: setup-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make fuzz [SECONDS=60 for each]
 	tests/fuzz/run.sh $(SECONDS)
 
+# The packages are named, since cargo builds those of a workspace with the features that any of them asks for.
 package: setup-tools ## Build every function into target/lambda/NAME/bootstrap.zip: make package [ARCH=arm64]
-	cargo lambda build --profile lambda --locked --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,--x86-64) $(addprefix --bin ,$(FUNCTIONS))
+	cargo lambda build --profile lambda --locked --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,--x86-64) $(foreach name,$(FUNCTIONS),--package function-$(name) --bin $(name))
 
 deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm64] [STACK=atlas]
 	infra/deploy.sh aws $(FUNCTIONS)

@@ -8,9 +8,11 @@
 //! # Layout
 //! - [`vault`]: the folders; [`draw`]: what is asked.
 //! - [`world`]: a published vault and calls to it; [`table`]: the results.
+//! - [`stores`]: the same over the stores that people use.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 
 mod draw;
+mod stores;
 mod table;
 mod vault;
 mod world;
@@ -24,7 +26,7 @@ use criterion::Criterion;
 use crate::draw::{Calls, Drawn};
 use crate::table::Table;
 use crate::vault::Folder;
-use crate::world::World;
+use crate::world::{Asked, World};
 
 const MAX_WAVES: f64 = 3.0;
 const MAX_REQUESTS: f64 = 24.0;
@@ -53,6 +55,9 @@ fn main() {
         }
         if folder.name == "hub" {
             ripgrep(&mut table, &folder, &world, &drawn);
+        }
+        if folder.name != "all" {
+            stores::measure(&mut table, &folder, &drawn);
         }
     }
     criterion.final_summary();
@@ -91,8 +96,8 @@ fn cold(table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
     let (mut waves, mut requests, mut shares) = (Vec::new(), Vec::new(), Vec::new());
     let mut times = Vec::new();
     for arguments in &calls.arguments {
-        let (asked, answer) = world.ask_cold(calls.operation, arguments);
-        let results = answer["results"].as_array().map_or(&[][..], Vec::as_slice);
+        let Asked { cold: asked, value, .. } = world.ask(calls.operation, arguments);
+        let results = value["results"].as_array().map_or(&[][..], Vec::as_slice);
         let paths: Vec<&str> = results.iter().filter_map(|result| result["path"].as_str()).collect();
         waves.push(asked.waves() as f64);
         requests.push(asked.count() as f64);

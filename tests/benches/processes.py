@@ -1,4 +1,5 @@
-"""Whole processes: what the first publication of a vault costs on one core, and what a sync with nothing to do costs.
+"""Whole processes: what the first publication of a vault costs on one core, what a sync with nothing to do costs, and how
+large the packages of the functions are and how soon they ask for work.
 
 usage: processes.py TARGET_FOLDER
 
@@ -9,14 +10,18 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 FIRST = 3
 SECOND = 11
+STARTS = 20
+FUNCTIONS = ["context", "find", "query", "note"]
 DEMO = pathlib.Path(__file__).parent.parent / "vaults" / "demo"
 
 
@@ -82,6 +87,60 @@ def unchanged_sync(atlas, root, vault, work):
     yield row("sync with nothing changed, of `find`", vault, spread(ratios, " times"), "3 times", statistics.median(ratios) <= 3)
 
 
+def package(function, target, work):
+    """Size of a function's package, and the time from the start of its process to its first poll for work."""
+    archive = target / "lambda" / function / "bootstrap.zip"
+    if not archive.exists():
+        yield row(f"package of `{function}`", "", "not built: `make package` first")
+        return
+    size = archive.stat().st_size
+    yield row(f"package of `{function}`", "", f"{size / 1e6:.2f} MB", "under 4 MB", size < 4e6)
+    program = pathlib.Path(zipfile.ZipFile(archive).extract("bootstrap", work / function))
+    program.chmod(0o755)
+    with socket.create_server(("127.0.0.1", 0)) as runtime:
+        runtime.settimeout(10)
+        try:
+            starts = [first_poll(program, runtime) for _ in range(STARTS)]
+        except TimeoutError:
+            sys.exit(f"{program} did not ask for work within 10 seconds")
+        except OSError as error:
+            yield row(f"start of `{function}`", "", f"not run: {error}")
+            return
+    yield row(f"start of `{function}`, to its first poll", "", spread(starts, " ms"), "25 ms", statistics.median(starts) <= 25)
+
+
+def first_poll(program, runtime):
+    """Milliseconds until a new process asks `runtime`, which stands for Lambda's, for its first event."""
+    # As Lambda sets them, but for AWS_LAMBDA_INITIALIZATION_TYPE: where that is, a function does not start without tokens.
+    environment = {
+        "AWS_LAMBDA_RUNTIME_API": "127.0.0.1:%d" % runtime.getsockname()[1],
+        "AWS_LAMBDA_FUNCTION_NAME": program.parent.name,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
+        "AWS_LAMBDA_LOG_GROUP_NAME": "benchmark",
+        "AWS_LAMBDA_LOG_STREAM_NAME": "benchmark",
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "benchmark",
+        "AWS_SECRET_ACCESS_KEY": "benchmark",
+        "ATLAS_STORE": "s3://benchmark",
+    }
+    begun = time.perf_counter()
+    child = subprocess.Popen([program], env=environment)
+    try:
+        asked, _ = runtime.accept()
+        asked.settimeout(10)
+        request = asked.recv(4096)
+        took = (time.perf_counter() - begun) * 1e3
+    finally:
+        # Before the connection is closed, or it would complain.
+        child.kill()
+        child.wait()
+    asked.close()
+    if not request.startswith(b"GET /2018-06-01/runtime/invocation/next "):
+        sys.exit(f"{program} asked for something else first: {request}")
+    return took
+
+
 def sync(atlas, root, work):
     return [
         str(atlas), "sync", "--root", str(root), "--vault", "main", "--json",
@@ -97,6 +156,8 @@ def main():
         work = pathlib.Path(folder)
         rows = [*first_publication(target / "release" / "atlas", root, vault, work)]
         rows += unchanged_sync(target / "release" / "atlas", root, vault, work)
+        for function in FUNCTIONS:
+            rows += package(function, target, work)
     print("\n| what | vault | result | target | |\n|---|---|---|---|---|")
     for file in sorted((target / "tmp" / "bench").glob("*.md")):
         print(file.read_text(), end="")

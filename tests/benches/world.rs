@@ -11,7 +11,6 @@ use atlas_sync::{PushOptions, push};
 use atlas_testkit::CountingStore;
 use atlas_testkit::counting::Requests;
 use jiff::Timestamp;
-use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
@@ -21,9 +20,10 @@ use crate::vault::Folder;
 /// Bytes of the cache of one process, which holds the largest vault.
 const CACHE: usize = 1 << 30;
 
-/// A vault that is published to a store in memory, and a process that answers from it.
+/// A vault that is published to a store, and a process that answers from it.
 pub(crate) struct World {
-    objects: Arc<InMemory>,
+    store: Store,
+    in_memory: bool,
     runtime: Runtime,
     mirror: Mirror,
     warm: Atlas,
@@ -32,11 +32,25 @@ pub(crate) struct World {
     pub(crate) markdown: u64,
 }
 
+/// What a call asks of the store, and its result.
+pub(crate) struct Asked {
+    /// In a new process.
+    pub(crate) cold: Requests,
+    /// In the same, once more.
+    pub(crate) warm: Requests,
+    pub(crate) value: Value,
+}
+
 impl World {
+    /// In memory.
     pub(crate) fn publish(folder: &Folder) -> Self {
-        let objects = Arc::new(InMemory::new());
-        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
-        let warm = mirror(objects.clone());
+        let store = Store::new(Arc::new(InMemory::new()), "", StoreOptions::default()).unwrap();
+        Self { in_memory: true, ..Self::publish_to(folder, store) }
+    }
+
+    pub(crate) fn publish_to(folder: &Folder, store: Store) -> Self {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let warm = mirror(store.clone());
         let state = tempfile::tempdir().unwrap();
         let options = PushOptions {
             root: folder.root.path().to_owned(),
@@ -52,7 +66,8 @@ impl World {
         assert!(summary.skipped.is_empty(), "{:?}", summary.skipped);
         let totals = runtime.block_on(warm.head()).unwrap().manifest().totals;
         Self {
-            objects,
+            store,
+            in_memory: false,
             runtime,
             warm: atlas(warm.clone()),
             mirror: warm,
@@ -70,19 +85,25 @@ impl World {
 
     /// How long a call to a new process takes.
     pub(crate) fn call_cold(&self, operation: &'static str, arguments: &Value) -> Duration {
-        let cold = atlas(mirror(self.objects.clone()));
+        let cold = atlas(mirror(self.store.clone()));
         let begun = Instant::now();
         self.runtime.block_on(call(&cold, operation, arguments));
         begun.elapsed()
     }
 
-    /// What a call to a new process asks of the store, and the result.
-    pub(crate) fn ask_cold(&self, operation: &'static str, arguments: &Value) -> (Requests, Value) {
-        let counting = CountingStore::new(self.objects.clone());
-        let cold = atlas(mirror(counting.clone()));
-        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let value = runtime.block_on(call(&cold, operation, arguments));
-        (counting.take(), value)
+    /// What a call asks of the store.
+    pub(crate) fn ask(&self, operation: &'static str, arguments: &Value) -> Asked {
+        let counting = CountingStore::new(self.store.inner().clone());
+        let store = Store::new(counting.clone(), self.store.prefix(), StoreOptions::default()).unwrap();
+        let process = atlas(mirror(store));
+        // Only a store in memory answers while the clock stands still.
+        let paused = || Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let paused = self.in_memory.then(paused);
+        let runtime = paused.as_ref().unwrap_or(&self.runtime);
+        let value = runtime.block_on(call(&process, operation, arguments));
+        let cold = counting.take();
+        runtime.block_on(call(&process, operation, arguments));
+        Asked { cold, warm: counting.take(), value }
     }
 
     /// Bytes of the blocks that hold the texts of the notes at `paths`.
@@ -120,8 +141,7 @@ async fn call(atlas: &Atlas, operation: &'static str, arguments: &Value) -> Valu
     }
 }
 
-fn mirror(objects: Arc<dyn ObjectStore>) -> Mirror {
-    let store = Store::new(objects, "", StoreOptions::default()).unwrap();
+fn mirror(store: Store) -> Mirror {
     Mirror::open(store, "main".parse().unwrap(), Arc::new(PartCache::new(CACHE)), Options::default()).unwrap()
 }
 

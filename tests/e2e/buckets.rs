@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::deployment::demo;
 use crate::programs::atlas;
-use crate::real_store::{RealStore, localstack, minio};
+use atlas_testkit::real_store::{RealStore, localstack, minio};
 
 fn stores() -> impl Iterator<Item = &'static RealStore> {
     [localstack(), minio()].into_iter().flatten()

@@ -15,7 +15,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use crate::deployment::Client;
 use crate::programs::{Place, json_of};
-use crate::real_store::localstack;
+use atlas_testkit::real_store::localstack;
 
 /// What the moments of the kills are drawn with.
 const SEED: u8 = 41;

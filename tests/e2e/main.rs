@@ -26,7 +26,6 @@ mod programs;
 mod publish;
 mod query;
 mod rclone_mount;
-mod real_store;
 mod requests;
 mod schemas;
 mod search;

@@ -8,8 +8,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::deployment::demo;
-use crate::programs::{Place, Running, building, curl, json_of, project, refusal_of, skip, target, until};
-use crate::real_store::localstack;
+use crate::programs::{Place, Running, building, curl, json_of, refusal_of, target, until};
+use atlas_testkit::project::{project, skip};
+use atlas_testkit::real_store::localstack;
 
 #[test]
 fn a_folder_is_published_once_and_exported_as_it_was() {

@@ -1,7 +1,6 @@
 //! The programs that tests run: `atlas` itself, and what stands beside it.
 
 use std::fmt::Debug;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -11,21 +10,12 @@ use atlas_mirror::location::{self, Variables};
 use atlas_mirror::{Mirror, Options, PartCache, Store};
 use serde_json::Value;
 
-use crate::real_store::RealStore;
-
-/// The folder of the project.
-pub fn project() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
+use atlas_testkit::project::project;
+use atlas_testkit::real_store::RealStore;
 
 /// The folder that cargo builds these tests into.
 pub fn target() -> PathBuf {
     std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned()
-}
-
-/// Says what was not tested, past the capture of tests' output: it is to be seen.
-pub fn skip(what: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped: {what}");
 }
 
 /// `command`, which runs cargo, without what cargo tells these tests of their own package: some packages' build

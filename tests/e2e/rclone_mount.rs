@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use atlas_testkit::project::skip;
+
 use crate::deployment::demo;
-use crate::programs::{Place, Running, difference, json_of, refusal_of, skip, until};
+use crate::programs::{Place, Running, difference, json_of, refusal_of, until};
 
 /// How long anything may take on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -10,7 +10,7 @@ use atlas_testkit::{Broken, FaultProxy, Op};
 use serde_json::json;
 
 use crate::deployment::{Client, demo};
-use crate::real_store::{RealStore, localstack};
+use atlas_testkit::real_store::{RealStore, localstack};
 
 /// What may pass: nothing was said of what was asked but that it failed.
 const PASSING: [Broken; 7] = [

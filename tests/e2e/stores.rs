@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, location};
 use atlas_testkit::contract::{Place, mirror_contract};
 
-use crate::real_store::{RealStore, localstack, minio};
+use atlas_testkit::real_store::{RealStore, localstack, minio};
 
 /// Commits of each of the 16 writers in the race.
 const COMMITS: usize = 50;

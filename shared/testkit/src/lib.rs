@@ -7,6 +7,7 @@
 //! - [`faults`]: a store that fails as it is told.
 //! - [`proxy`]: an HTTP proxy that fails as it is told.
 //! - [`notes`]: changes that put, delete and merge notes, and what a snapshot holds, for tests of the mirror alone.
+//! - [`real_store`]: LocalStack and MinIO, started by the project's own script; [`project`]: where that is.
 //! - [`contract`]: what a mirror guarantees, to be run on every kind of store.
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +22,9 @@ pub mod counting;
 pub mod faults;
 pub mod folder;
 pub mod notes;
+pub mod project;
 pub mod proxy;
+pub mod real_store;
 mod request;
 mod rules;
 pub mod time;

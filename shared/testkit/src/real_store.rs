@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use atlas_mirror::Store;
 use atlas_mirror::location::{self, Variables};
 
-use crate::programs::{project, skip};
+use crate::project::{project, skip};
 
 /// A store that runs.
 pub struct RealStore {
