@@ -67,6 +67,9 @@ impl Drawn {
         };
         let pair = |random: &mut Random| random.of(&rare).chars().take(2).collect::<String>();
         let find = |term: String| json!({ "term": term });
+        // Full results, and the words were drawn from lower case.
+        let search =
+            |mode, query: String| json!({ "query": query, "mode": mode, "case": "insensitive", "limit": 1000 });
         let mut draw = |what, operation, one: &dyn Fn(&mut Random) -> Value| {
             let arguments = (0..CALLS).map(|_| one(&mut random)).collect();
             Calls { what, operation, arguments }
@@ -77,6 +80,9 @@ impl Drawn {
             draw("find, absent word", "find", &|random| find(absent(random))),
             draw("find, two words", "find", &|random| find(phrase(random))),
             draw("find, two letters", "find", &|random| find(pair(random))),
+            draw("search, rare word", "search", &|random| search("literal", random.of(&rare).to_string())),
+            draw("search, rare regex", "search", &|random| search("regex", format!(r"\b{}\w*", random.of(&rare)))),
+            draw("search, two words", "search", &|random| search("literal", phrase(random))),
             draw("context", "context_current", &|random| json!({ "include": [random.of(&folder.notes)] })),
             draw(
                 "query",

@@ -22,6 +22,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use criterion::Criterion;
+use serde_json::{Value, json};
 
 use crate::draw::{Calls, Drawn};
 use crate::table::Table;
@@ -53,7 +54,7 @@ fn main() {
         for calls in &drawn.calls {
             cold(&mut table, &folder, &world, calls);
         }
-        if folder.name == "hub" {
+        if folder.name != "demo" {
             ripgrep(&mut table, &folder, &world, &drawn);
         }
         if folder.name != "all" {
@@ -80,7 +81,7 @@ fn warm(criterion: &mut Criterion, table: &mut Table, folder: &Folder, world: &W
 }
 
 /// The median time of each call, ascending.
-fn times(calls: &Calls, call: impl Fn(&serde_json::Value) -> Duration) -> Vec<Duration> {
+fn times(calls: &Calls, call: impl Fn(&Value) -> Duration) -> Vec<Duration> {
     let median = |arguments| {
         let mut times: Vec<Duration> = (0..REPEATS).map(|_| call(arguments)).collect();
         times.sort_unstable();
@@ -140,23 +141,28 @@ fn cold(table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
     table.row(&format!("cold {}", calls.what), folder.name, &result, &target, Some(holds));
 }
 
-/// How many times longer `rg` takes for the same terms, where there is one.
+/// How many times longer `rg` takes for the same, where there is one.
 fn ripgrep(table: &mut Table, folder: &Folder, world: &World, drawn: &Drawn) {
-    let rg = |term: &str| {
+    let rg = |arguments: &Value| {
+        let text = |name: &str| arguments[name].as_str();
         let mut command = Command::new("rg");
-        command.args(["--ignore-case", "--fixed-strings", "--no-ignore", "--glob=*.md", "--", term]);
+        command.args(["--no-config", "--ignore-case", "--no-ignore", "--hidden", "--line-number"]);
+        if text("mode") != Some("regex") {
+            command.arg("--fixed-strings");
+        }
         let begun = Instant::now();
-        command.arg(folder.root.path()).stdout(Stdio::null()).status().ok()?;
+        let pattern = text("term").or(text("query")).unwrap_or_default();
+        command.args(["--glob=*.md", "--", pattern]).arg(folder.root.path()).stdout(Stdio::null()).status().ok()?;
         Some(begun.elapsed())
     };
-    for calls in drawn.calls.iter().filter(|calls| calls.operation == "find") {
+    for calls in drawn.calls.iter().filter(|calls| ["find", "search"].contains(&calls.operation)) {
         let few = Calls { arguments: calls.arguments.iter().take(10).cloned().collect(), ..calls.clone() };
-        if rg("warm").is_none() {
+        if rg(&json!({ "term": "warm" })).is_none() {
             table.row("`rg` of the same terms", folder.name, "not run: there is no `rg`", "", None);
             return;
         }
-        let peer = times(&few, |arguments| rg(arguments["term"].as_str().unwrap_or_default()).unwrap_or_default());
-        let own = times(&few, |arguments| world.call("find", arguments).1);
+        let peer = times(&few, |arguments| rg(arguments).unwrap_or_default());
+        let own = times(&few, |arguments| world.call(calls.operation, arguments).1);
         let (peer, own) = (peer[peer.len() / 2], own[own.len() / 2]);
         let result = format!("{:.0} times as long ({})", peer.as_secs_f64() / own.as_secs_f64(), table::duration(peer));
         table.row(&format!("`rg`, {}", calls.what), folder.name, &result, "", None);
