@@ -10,7 +10,7 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::deployment::{Client, Deployment, demo};
-use crate::programs::skip;
+use atlas_testkit::project::skip;
 
 /// Path, line and its text.
 type Lines = BTreeSet<(String, u64, String)>;
