@@ -337,6 +337,28 @@ async fn pages_follow_each_other_while_others_write() {
 }
 
 #[tokio::test]
+async fn more_text_than_one_call_looks_through_comes_in_pages() {
+    let vault = (0..600).fold(VaultBuilder::new(), |vault, n| vault.note(&format!("{n:03}.md"), &format!("word {n}")));
+    let deployment = Deployment::of_vault(&vault).await.with_limits(|limits| limits.max_scanned_bytes = 1);
+    let client = deployment.client();
+    // Nothing that the index knows of.
+    let mut body = json!({ "query": r"\w+ \d+7", "mode": "regex", "limit": 1000 });
+    let mut found = Vec::new();
+    let mut partial = 0;
+    loop {
+        let page = client.post("/search", body.clone()).await.json();
+        found.extend(lines_of(&page));
+        let Some(cursor) = page.get("cursor") else { break };
+        assert!(page["partial"].as_str().unwrap().contains("go on with the cursor"), "{page}");
+        partial += 1;
+        body["cursor"] = cursor.clone();
+    }
+    let expected: Vec<_> = (0..600).filter(|n| n % 10 == 7 && *n > 9).map(|n| (format!("{n:03}.md"), 1)).collect();
+    assert_eq!(found, expected);
+    assert!(partial > 1, "{partial}");
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_a_query_is_said() {
     let client = Deployment::of_demo().await.client();
     for (body, said) in [

@@ -33,11 +33,13 @@ pub struct Limits {
     pub max_results: usize,
     /// Most bytes of note text in an answer.
     pub max_response_bytes: usize,
+    /// Most bytes of text that one search looks through.
+    pub max_scanned_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_bytes: 250_000, max_results: 10, max_response_bytes: 1_000_000 }
+        Self { max_bytes: 250_000, max_results: 10, max_response_bytes: 1_000_000, max_scanned_bytes: 192 << 20 }
     }
 }
 

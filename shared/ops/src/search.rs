@@ -92,7 +92,7 @@ pub struct Output {
     /// What to pass for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
-    /// Why there may be matches before the next page's that are not listed; absent if there are none.
+    /// Why the page ends before it is full, where it does; its cursor goes on from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     partial: Option<&'static str>,
     /// How the index was used, if asked for.
@@ -138,8 +138,6 @@ struct Cursor {
 }
 
 const DEFAULT_LIMIT: usize = 50;
-/// Most text looked through in one call.
-const MAX_SCANNED_BYTES: u64 = 192 << 20;
 /// Bytes fetched in one wave, about.
 const WAVE_BYTES: u64 = 4 << 20;
 /// Most files looked through after one wave.
@@ -174,6 +172,7 @@ impl Operation for Search {
             context_lines: arguments.context_lines.map_or(0, Bounded::get),
             limit: arguments.limit.map_or(DEFAULT_LIMIT, Bounded::get),
             explain: arguments.explain,
+            max_bytes: context.limits.max_scanned_bytes,
             of,
         };
         match arguments.cursor.as_ref().map(|cursor| cursor::decode::<Cursor>(cursor.as_str())).transpose()? {
@@ -195,6 +194,7 @@ struct Request {
     context_lines: usize,
     limit: usize,
     explain: bool,
+    max_bytes: u64,
     of: u32,
 }
 
@@ -237,7 +237,7 @@ async fn search(snapshot: Arc<Snapshot>, request: &Request, cursor: Option<&Curs
         candidates.add(segment, passages.documents(segment)?);
     }
 
-    let mut page = Page { request, cursor, matches: Vec::new(), files: 0, bytes: 0 };
+    let mut page = Page { request, cursor, matches: Vec::new(), last: String::new(), files: 0, bytes: 0 };
     let mut partial = None;
     let mut waiting = None;
     loop {
@@ -264,8 +264,10 @@ async fn search(snapshot: Arc<Snapshot>, request: &Request, cursor: Option<&Curs
         if batch.is_empty() {
             break;
         }
-        if page.bytes >= MAX_SCANNED_BYTES {
-            partial = Some("more text than one call looks through: narrow path_filter or the query");
+        if page.bytes >= request.max_bytes {
+            partial = Some(
+                "there is more text than one call looks through: go on with the cursor, or narrow path_filter or the query",
+            );
             break;
         }
         let blocks = blocks.fetch().await?;
@@ -285,6 +287,8 @@ struct Page<'a> {
     request: &'a Request,
     cursor: Option<&'a Cursor>,
     matches: Vec<Match>,
+    /// The path of the last file that was looked at.
+    last: String,
     files: usize,
     bytes: u64,
 }
@@ -327,16 +331,19 @@ impl Page<'_> {
                 after: range(number, number + request.context_lines),
             });
         }
+        self.last = path;
         Ok(())
     }
 
     fn finish(mut self, generation: u64, partial: Option<&'static str>, is_scan: bool) -> Output {
         let more = self.matches.len() > self.request.limit;
         self.matches.truncate(self.request.limit);
-        let last = self.matches.last().filter(|_| more);
-        let cursor = last.and_then(|last| {
-            cursor::encode(&Cursor { generation, of: self.request.of, path: last.path.clone(), line: last.line })
-        });
+        let last = match self.matches.last() {
+            Some(last) if more => Some((last.path.clone(), last.line)),
+            _ => partial.map(|_| (self.last, u64::MAX)),
+        };
+        let of = self.request.of;
+        let cursor = last.and_then(|(path, line)| cursor::encode(&Cursor { generation, of, path, line }));
         let kind = if is_scan { "scan" } else { "index" };
         let plan = self.request.explain.then_some(Explained { kind, files: self.files, bytes: self.bytes });
         Output { matches: self.matches, cursor, partial, plan }
