@@ -342,7 +342,7 @@ async fn more_text_than_one_call_looks_through_comes_in_pages() {
     let deployment = Deployment::of_vault(&vault).await.with_limits(|limits| limits.max_scanned_bytes = 1);
     let client = deployment.client();
     // Nothing that the index knows of.
-    let mut body = json!({ "query": r"\w+ \d+7", "mode": "regex", "limit": 1000 });
+    let mut body = json!({ "query": r"\w+ \d+7$", "mode": "regex", "limit": 1000 });
     let mut found = Vec::new();
     let mut partial = 0;
     loop {
