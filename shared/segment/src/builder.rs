@@ -224,11 +224,7 @@ impl Builder {
         let chunks = self.chunks.chunks;
         let step = (chunks as usize / SAMPLE).max(1);
         let mut sample = Vec::new();
-        self.each_chunk(|_, chunk, folded| {
-            if (chunk as usize).is_multiple_of(step) {
-                sample.push(folded.get(..SAMPLE_BYTES).unwrap_or(folded).to_vec());
-            }
-        })?;
+        self.each_chunk(step, |_, _, folded| sample.push(folded.get(..SAMPLE_BYTES).unwrap_or(folded).to_vec()))?;
         // Trigrams, and what is longer by one byte each time.
         for _ in 3..MAX_BYTES {
             for (number, folded) in (0u32..).zip(&sample) {
@@ -239,14 +235,19 @@ impl Builder {
             }
         }
         self.grams.clear();
-        self.each_chunk(|grams, chunk, folded| grams.add(chunk, folded))
+        self.each_chunk(1, |grams, chunk, folded| grams.add(chunk, folded))
     }
 
-    fn each_chunk(&mut self, mut each: impl FnMut(&mut GramBuilder, u32, &[u8])) -> Result<(), FormatError> {
+    /// Calls `each` with one of `step` chunks whose grams are taken, and its folded text.
+    fn each_chunk(
+        &mut self,
+        step: usize,
+        mut each: impl FnMut(&mut GramBuilder, u32, &[u8]),
+    ) -> Result<(), FormatError> {
         let mut text = self.text.read();
         for (chunk, (bytes, is_indexed)) in (0u32..).zip(self.chunks.bytes().zip(&self.indexed)) {
             let text = text.take(bytes)?;
-            if *is_indexed {
+            if *is_indexed && (chunk as usize).is_multiple_of(step) {
                 self.folded.clear();
                 fold::fold_bytes_into(text, &mut self.folded);
                 if let Some(text) = self.utf16.get(&chunk) {

@@ -41,6 +41,15 @@ impl Gram {
         Self { bytes: padded, length: length as u8 }
     }
 
+    /// It and the byte after it, if there is room.
+    pub(crate) fn then(mut self, byte: u8) -> Self {
+        if let Some(after) = self.bytes.get_mut(usize::from(self.length)) {
+            *after = byte;
+            self.length += 1;
+        }
+        self
+    }
+
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()

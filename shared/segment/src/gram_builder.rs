@@ -113,21 +113,21 @@ impl GramBuilder {
     }
 
     /// Calls `each` with every gram, in order, and its list.
-    fn each(&self, mut each: impl FnMut(&[u8], &List)) {
+    fn each(&self, mut each: impl FnMut(Gram, &List)) {
         for (pair, table) in (0..=u16::MAX).zip(&self.pairs) {
             if let Some(table) = table.checked_sub(1) {
-                self.each_below(&pair.to_be_bytes(), table, &mut each);
+                self.each_below(Gram::of(&pair.to_be_bytes()), table, &mut each);
             }
         }
     }
 
-    fn each_below(&self, prefix: &[u8], table: u32, each: &mut impl FnMut(&[u8], &List)) {
+    fn each_below(&self, prefix: Gram, table: u32, each: &mut impl FnMut(Gram, &List)) {
         let Some(table) = self.tables.get(table as usize) else { return };
         for (byte, slot) in (0u8..=255).zip(table.slots.iter()) {
             if slot & SPLIT != 0 {
-                self.each_below(&[prefix, &[byte]].concat(), slot & !SPLIT, each);
+                self.each_below(prefix.then(byte), slot & !SPLIT, each);
             } else if let Some(list) = list_at(&self.lists, *slot) {
-                each(&[prefix, &[byte]].concat(), list);
+                each(prefix.then(byte), list);
             }
         }
     }
@@ -144,7 +144,7 @@ impl GramBuilder {
         };
         self.each(|gram, list| {
             let ids = Ids { gaps: &list.gaps, next: 0, left: list.count as usize };
-            add(writer.push(Gram::of(gram), list.count, &postings::encode(ids, chunks)));
+            add(writer.push(gram, list.count, &postings::encode(ids, chunks)));
         });
         add(writer.take());
         section
