@@ -141,7 +141,7 @@ const DEFAULT_LIMIT: usize = 50;
 /// Bytes fetched in one wave, about.
 const WAVE_BYTES: u64 = 4 << 20;
 /// Most files looked through after one wave.
-const MAX_BATCH: usize = 256;
+const MAX_BATCH: usize = 1024;
 /// Most bytes of a line that matched, and of one beside it.
 const MATCH_BYTES: usize = 1_200;
 const BESIDE_BYTES: usize = 400;
