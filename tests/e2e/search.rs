@@ -339,7 +339,7 @@ async fn pages_follow_each_other_while_others_write() {
 #[tokio::test]
 async fn more_text_than_one_call_looks_through_comes_in_pages() {
     let vault =
-        (0..600).fold(VaultBuilder::new(), |vault, n| vault.note(&format!("{n:04}.md"), &format!("word {n}\n7")));
+        (0..2500).fold(VaultBuilder::new(), |vault, n| vault.note(&format!("{n:04}.md"), &format!("word {n}\n7")));
     let deployment = Deployment::of_vault(&vault).await.with_limits(|limits| limits.max_scanned_bytes = 1);
     let client = deployment.client();
     let mut body = json!({ "query": r"^\w+ \d+7$", "mode": "regex", "limit": 1000 });
