@@ -21,13 +21,14 @@ export PATH := $(CURDIR)/$(TOOLS)/bin:$(CURDIR)/$(TOOLS)/tools/bin:$(CURDIR)/$(T
 
 ATLAS := cargo run --quiet --release --locked --package atlas --bin atlas --
 STORE_URL = $${STORE:-$$(python3 localstack/store_url.py "$$VAULT")}
+STATE = $(if $(STORE),,--state "$$(python3 localstack/store_url.py --state "$$VAULT")")
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## Publish a vault folder and serve it: make run [VAULT=dir] [PORT=3737] [STORE=url]
 	cargo build --release --locked --package atlas --bin atlas
-	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)"
+	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)" $(STATE)
 	$(ATLAS) serve --addr "127.0.0.1:$$PORT" --vault main --store "$(STORE_URL)"
 
 test: setup-tools setup-fuse setup-localstack $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
@@ -42,7 +43,7 @@ check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and a
 	infra/lint.sh
 
 watch: setup-tools ## Publish VAULT and serve it with the functions themselves, rebuilt on change, on port 9000
-	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)"
+	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)" $(STATE)
 	ATLAS_STORE="$(STORE_URL)" ATLAS_VAULT=main cargo lambda watch -A 127.0.0.1 -P 9000
 
 bench: setup-bench ## Run the benchmarks and print one table: make bench ATLAS_CORPORA=folder with hub/, help/ and tldr/

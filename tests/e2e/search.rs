@@ -362,7 +362,7 @@ async fn more_text_than_one_call_looks_through_comes_in_pages() {
 async fn what_is_wrong_with_a_query_is_said() {
     let client = Deployment::of_demo().await.client();
     for (body, said) in [
-        (json!({ "query": "a(b", "mode": "regex" }), "unclosed group"),
+        (json!({ "query": "a(b", "mode": "regex" }), "a(b\n     ^\nerror: unclosed group"),
         (json!({ "query": r"a\nb", "mode": "regex" }), "not allowed"),
         (json!({ "query": "a\nb", "mode": "literal" }), "line feed"),
         (json!({ "query": r"\w{900}{900}", "mode": "regex" }), "size limit"),

@@ -38,6 +38,14 @@ impl Pattern {
         if text.contains('\n') {
             return Err(invalid("a match is within one line: it must not have a line feed".to_owned()));
         }
+        // First, since the matcher's error shows the pattern as it is wrapped there.
+        let hir = match mode {
+            Mode::Literal => None,
+            Mode::Regex => {
+                let parsed = ParserBuilder::new().utf8(false).multi_line(true).nest_limit(MAX_NEST).build().parse(text);
+                Some(parsed.map_err(|error| invalid(error.to_string()))?)
+            }
+        };
         let matcher = RegexMatcherBuilder::new()
             .multi_line(true)
             .line_terminator(Some(b'\n'))
@@ -50,13 +58,6 @@ impl Pattern {
             .nest_limit(MAX_NEST)
             .build(text)
             .map_err(|error| invalid(error.to_string()))?;
-        let hir = match mode {
-            Mode::Literal => None,
-            Mode::Regex => {
-                let parsed = ParserBuilder::new().utf8(false).multi_line(true).nest_limit(MAX_NEST).build().parse(text);
-                Some(parsed.map_err(|error| invalid(error.to_string()))?)
-            }
-        };
         Ok(Self { matcher, hir })
     }
 
