@@ -47,73 +47,42 @@ impl<const MIN: u32, const MAX: u32> JsonSchema for Bounded<MIN, MAX> {
 }
 
 /// A text of 1 to `MAX` bytes that is not all white space; kept without the white space around it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text<const MAX: usize>(String);
+pub type Text<const MAX: usize> = Written<MAX, true>;
+/// A text of 1 to `MAX` bytes, kept as it is.
+pub type Exact<const MAX: usize> = Written<MAX, false>;
 
-impl<const MAX: usize> Text<MAX> {
+/// A text of 1 to `MAX` bytes, after white space around it was taken away if it is `TRIMMED`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written<const MAX: usize, const TRIMMED: bool>(String);
+
+impl<const MAX: usize, const TRIMMED: bool> Written<MAX, TRIMMED> {
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
+impl<'de, const MAX: usize, const TRIMMED: bool> Deserialize<'de> for Written<MAX, TRIMMED> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let trimmed = text.trim();
-        if trimmed.is_empty() {
+        let kept = if TRIMMED { text.trim() } else { &text };
+        if kept.is_empty() {
             return Err(D::Error::custom("must not be empty"));
         }
-        if trimmed.len() > MAX {
+        if kept.len() > MAX {
             return Err(D::Error::custom(format_args!("must be at most {MAX} bytes")));
         }
-        Ok(Self(trimmed.to_owned()))
+        Ok(Self(kept.to_owned()))
     }
 }
 
-impl<const MAX: usize> JsonSchema for Text<MAX> {
+impl<const MAX: usize, const TRIMMED: bool> JsonSchema for Written<MAX, TRIMMED> {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
         format!("TextUpTo{MAX}").into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX })
-    }
-}
-
-/// A text of 1 to `MAX` bytes, kept as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exact<const MAX: usize>(String);
-
-impl<const MAX: usize> Exact<MAX> {
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<'de, const MAX: usize> Deserialize<'de> for Exact<MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match text.len() {
-            0 => Err(D::Error::custom("must not be empty")),
-            length if length > MAX => Err(D::Error::custom(format_args!("must be at most {MAX} bytes"))),
-            _ => Ok(Self(text)),
-        }
-    }
-}
-
-impl<const MAX: usize> JsonSchema for Exact<MAX> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("ExactUpTo{MAX}").into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {

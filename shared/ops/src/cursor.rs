@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
-use crate::operation::Context;
+use crate::operation::{Answer, Context};
 
 /// `cursor` as clients see it.
 pub(crate) fn encode(cursor: &impl Serialize) -> Option<String> {
@@ -26,13 +26,20 @@ pub(crate) fn invalid() -> Error {
     Error::bad_request("cursor_invalid", "cursor: pass the cursor of the page before as it was given")
 }
 
-/// The vault as the pages before showed it.
-pub(crate) async fn pinned(context: &Context<'_>, generation: u64) -> Result<Arc<Snapshot>, Error> {
+/// Runs a query on the newest generation or, for a page after the first, on the one that the pages before showed.
+pub(crate) async fn read<T, Q, F>(context: &Context<'_>, pinned: Option<u64>, query: Q) -> Result<Answer<T>, Error>
+where
+    Q: Fn(Arc<Snapshot>) -> F + Send + Sync,
+    F: Future<Output = Result<T, Error>> + Send,
+    T: Send,
+{
+    let Some(generation) = pinned else { return context.read(query).await };
     let expired = || {
         Error::bad_request(
             "cursor_expired",
             "cursor: the vault as it was at the first page is no longer kept; begin again without a cursor",
         )
     };
-    context.vault.mirror.at(generation).await?.ok_or_else(expired)
+    let snapshot = context.vault.mirror.at(generation).await?.ok_or_else(expired)?;
+    Ok(Answer { value: query(snapshot).await?, generation: Some(generation) })
 }

@@ -87,16 +87,13 @@ impl Operation for ListNotes {
         if prefix.len() > 1024 {
             return Err(Error::bad_request("validation_error", "prefix: must be at most 1024 bytes"));
         }
-        match arguments.cursor.as_ref().map(|cursor| cursor::decode::<Cursor>(cursor.as_str())).transpose()? {
-            None => context.read(|snapshot| list(snapshot, prefix, "", limit)).await,
-            Some(cursor) => {
-                let snapshot = cursor::pinned(context, cursor.generation).await?;
-                Ok(Answer {
-                    value: list(snapshot, prefix, &cursor.after, limit).await?,
-                    generation: Some(cursor.generation),
-                })
-            }
-        }
+        let cursor: Option<Cursor> =
+            arguments.cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
+        let (generation, after) = match &cursor {
+            Some(cursor) => (Some(cursor.generation), cursor.after.as_str()),
+            None => (None, ""),
+        };
+        cursor::read(context, generation, |snapshot| list(snapshot, prefix, after, limit)).await
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
 use globset::{GlobBuilder, GlobMatcher};
+use grep_searcher::Searcher;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -175,15 +176,13 @@ impl Operation for Search {
             max_bytes: context.limits.max_scanned_bytes,
             of,
         };
-        match arguments.cursor.as_ref().map(|cursor| cursor::decode::<Cursor>(cursor.as_str())).transpose()? {
-            None => context.read(|snapshot| search(snapshot, &request, None)).await,
-            Some(cursor) if cursor.of != of => Err(cursor::invalid()),
-            Some(cursor) => {
-                let snapshot = cursor::pinned(context, cursor.generation).await?;
-                let generation = Some(cursor.generation);
-                Ok(Answer { value: search(snapshot, &request, Some(&cursor)).await?, generation })
-            }
+        let cursor: Option<Cursor> =
+            arguments.cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
+        if cursor.as_ref().is_some_and(|cursor| cursor.of != of) {
+            return Err(cursor::invalid());
         }
+        let generation = cursor.as_ref().map(|cursor| cursor.generation);
+        cursor::read(context, generation, |snapshot| search(snapshot, &request, cursor.as_ref())).await
     }
 }
 
@@ -237,7 +236,15 @@ async fn search(snapshot: Arc<Snapshot>, request: &Request, cursor: Option<&Curs
         candidates.add(segment, passages.documents(segment)?);
     }
 
-    let mut page = Page { request, cursor, matches: Vec::new(), last: String::new(), files: 0, bytes: 0 };
+    let mut page = Page {
+        request,
+        cursor,
+        searcher: Pattern::searcher(),
+        matches: Vec::new(),
+        last: String::new(),
+        files: 0,
+        bytes: 0,
+    };
     let mut partial = None;
     let mut waiting = None;
     loop {
@@ -286,6 +293,7 @@ async fn search(snapshot: Arc<Snapshot>, request: &Request, cursor: Option<&Curs
 struct Page<'a> {
     request: &'a Request,
     cursor: Option<&'a Cursor>,
+    searcher: Searcher,
     matches: Vec<Match>,
     /// The path of the last file that was looked at.
     last: String,
@@ -315,7 +323,7 @@ impl Page<'_> {
         self.files += 1;
         self.bytes += text.len() as u64;
         let after = cursor.filter(|cursor| cursor.path == path).map_or(0, |cursor| cursor.line);
-        let lines = request.pattern.lines(&mut Pattern::searcher(), text, after, room)?;
+        let lines = request.pattern.lines(&mut self.searcher, text, after, room)?;
         let beside = if request.context_lines > 0 && !lines.is_empty() { Some(Lines::new(text)) } else { None };
         for line in lines {
             let number = line.number as usize;

@@ -13,7 +13,7 @@ impl Layout {
     /// The places of `probe` to look up, each with the pages that answer for it.
     pub(crate) fn lookups(&self, probe: &Probe) -> Vec<(Gram, std::ops::Range<usize>)> {
         let places = probe.places();
-        let most = if places.len() <= 3 { MAX_PAGES_ALONE } else { MAX_PAGES };
+        let most = if places.len() == 1 { MAX_PAGES_ALONE } else { MAX_PAGES };
         places
             .into_iter()
             .map(|place| (place, self.gram_pages.pages_of(&place.and_longer())))

@@ -110,7 +110,9 @@ impl Probe {
 
     /// What begins at each of its places, the likely best to ask for first.
     pub(crate) fn places(&self) -> Vec<Gram> {
-        let grams: Vec<Gram> = (0..self.bytes.len()).filter_map(|at| Some(Gram::of(self.bytes.get(at..)?))).collect();
+        // What is shorter than a gram says next to nothing, unless it is all there is.
+        let count = self.bytes.len().saturating_sub(2).max(1);
+        let grams: Vec<Gram> = (0..count).filter_map(|at| Some(Gram::of(self.bytes.get(at..)?))).collect();
         // The last places say less, and neighbours say much the same: of each stretch one place comes first.
         let whole = grams.iter().filter(|gram| gram.as_bytes().len() == MAX_BYTES).count().max(1);
         let mut places: Vec<(usize, Gram)> = grams.into_iter().enumerate().collect();
