@@ -31,7 +31,7 @@ run: ## Publish a vault folder and serve it: make run [VAULT=dir] [PORT=3737] [S
 	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)" $(STATE)
 	$(ATLAS) serve --addr "127.0.0.1:$$PORT" --vault main --store "$(STORE_URL)"
 
-test: setup-tools setup-fuse setup-localstack $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
+test: setup-tools setup-fuse setup-localstack setup-bench $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
 	cargo test --workspace --locked
 	cargo test --package atlas-web --features otlp --locked otlp
 
@@ -73,7 +73,7 @@ setup-localstack: $(TOOLS)/localstack/.ready ## LocalStack in host mode
 setup-infra: $(TOOLS)/infra/.ready ## cfn-lint, the SAM command line, and hadolint
 setup-minio: $(TOOLS)/bin/minio ## MinIO, built with Go
 setup-deny: $(TOOLS)/bin/cargo-deny ## cargo-deny
-setup-bench: $(TOOLS)/bench/.ready ## ripgrep, to compare with
+setup-bench: $(TOOLS)/bench/.ready ## ripgrep, to compare with, in tests and in benches
 setup-fuzz: $(TOOLS)/bin/cargo-fuzz ## cargo-fuzz
 
 $(TOOLS)/%/.ready: localstack/requirements-%.txt
