@@ -53,7 +53,7 @@ async fn searched(client: &Client, mut body: Value) -> Result<Lines, String> {
         let page = response.json();
         assert!(page.get("partial").is_none(), "{page}");
         let before = found.len();
-        let matches = page["matches"].as_array().unwrap();
+        let matches = page["results"].as_array().unwrap();
         for found_line in matches {
             let text = |name: &str| found_line[name].as_str().unwrap().to_owned();
             found.insert((
@@ -268,7 +268,7 @@ async fn it_finds_what_ripgrep_finds_in_real_vaults() {
 }
 
 fn lines_of(page: &Value) -> Vec<(String, u64)> {
-    let matches = page["matches"].as_array().unwrap().iter();
+    let matches = page["results"].as_array().unwrap().iter();
     matches.map(|line| (line["path"].as_str().unwrap().to_owned(), line["line"].as_u64().unwrap())).collect()
 }
 
@@ -313,7 +313,7 @@ async fn pages_follow_each_other_while_others_write() {
     let whole = json!({ "query": "word", "mode": "literal", "limit": 1000, "context_lines": 1 });
     let all = client.post("/search", whole.clone()).await.json();
     assert_eq!(
-        all["matches"][1],
+        all["results"][1],
         json!({ "path": "a.md", "line": 3, "text": "word 1", "before": ["other"], "after": ["other"] })
     );
     assert_eq!(client.post("/search", whole).await.json(), all);

@@ -89,7 +89,7 @@ pub enum Case {
 #[schemars(rename = "SearchResponse")]
 pub struct Output {
     /// The lines, by path and line.
-    matches: Vec<Match>,
+    results: Vec<Match>,
     /// What to pass for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
@@ -240,7 +240,7 @@ async fn search(snapshot: Arc<Snapshot>, request: &Request, cursor: Option<&Curs
         request,
         cursor,
         searcher: Pattern::searcher(),
-        matches: Vec::new(),
+        results: Vec::new(),
         last: String::new(),
         files: 0,
         bytes: 0,
@@ -282,7 +282,7 @@ async fn search(snapshot: Arc<Snapshot>, request: &Request, cursor: Option<&Curs
             let text = blocks.text(document.segment, index.span(document)?)?;
             page.look(index.path(document)?, &text)?;
         }
-        if page.matches.len() > request.limit {
+        if page.results.len() > request.limit {
             break;
         }
     }
@@ -294,7 +294,7 @@ struct Page<'a> {
     request: &'a Request,
     cursor: Option<&'a Cursor>,
     searcher: Searcher,
-    matches: Vec<Match>,
+    results: Vec<Match>,
     /// The path of the last file that was looked at.
     last: String,
     files: usize,
@@ -316,7 +316,7 @@ impl Page<'_> {
     /// Adds the matches of a file, one more than the page holds at most.
     fn look(&mut self, path: String, text: &[u8]) -> Result<(), Error> {
         let Self { request, cursor, .. } = self;
-        let room = (request.limit + 1).saturating_sub(self.matches.len());
+        let room = (request.limit + 1).saturating_sub(self.results.len());
         if room == 0 {
             return Ok(());
         }
@@ -331,7 +331,7 @@ impl Page<'_> {
                 let lines = beside.iter().flat_map(|lines| (from..to).filter_map(|line| lines.get(line)));
                 lines.map(|line| cut_at(line, 0, BESIDE_BYTES)).collect()
             };
-            self.matches.push(Match {
+            self.results.push(Match {
                 path: path.clone(),
                 line: line.number,
                 text: cut_at(line.bytes.strip_suffix(b"\r").unwrap_or(&line.bytes), line.at, MATCH_BYTES),
@@ -344,9 +344,9 @@ impl Page<'_> {
     }
 
     fn finish(mut self, generation: u64, partial: Option<&'static str>, is_scan: bool) -> Output {
-        let more = self.matches.len() > self.request.limit;
-        self.matches.truncate(self.request.limit);
-        let last = match self.matches.last() {
+        let more = self.results.len() > self.request.limit;
+        self.results.truncate(self.request.limit);
+        let last = match self.results.last() {
             Some(last) if more => Some((last.path.clone(), last.line)),
             _ => partial.map(|_| (self.last, u64::MAX)),
         };
@@ -354,6 +354,6 @@ impl Page<'_> {
         let cursor = last.and_then(|(path, line)| cursor::encode(&Cursor { generation, of, path, line }));
         let kind = if is_scan { "scan" } else { "index" };
         let plan = self.request.explain.then_some(Explained { kind, files: self.files, bytes: self.bytes });
-        Output { matches: self.matches, cursor, partial, plan }
+        Output { results: self.results, cursor, partial, plan }
     }
 }
