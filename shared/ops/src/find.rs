@@ -208,7 +208,7 @@ impl<'a> Candidate<'a> {
     fn want(&self, index: &Index, blocks: &mut Blocks<'_>) -> Result<(), Error> {
         let table = index.chunks(self.document.segment)?;
         for chunk in &self.chunks {
-            let span = table.span(self.surroundings(index, *chunk)?);
+            let span = table.span(self.document.document, self.surroundings(index, *chunk)?);
             blocks.want(self.document.segment, span.unwrap_or_default())?;
         }
         Ok(())
@@ -225,8 +225,9 @@ impl<'a> Candidate<'a> {
     ) -> Result<Option<Found>, Error> {
         let segment = self.document.segment;
         let table = index.chunks(segment)?;
-        let text = |chunks| blocks.text(segment, table.span(chunks).unwrap_or_default());
-        let first_line = |chunk| table.first_line(chunk).unwrap_or_default() as usize;
+        let document = self.document.document;
+        let text = |chunks| blocks.text(segment, table.span(document, chunks).unwrap_or_default());
+        let first_line = |chunk| table.first_line(document, chunk).unwrap_or_default() as usize;
         let mut place = None;
         for chunk in self.chunks.iter().copied() {
             let line = match self.heading {
@@ -247,7 +248,7 @@ impl<'a> Candidate<'a> {
         }
         let headings = index.headings(segment)?;
         let nearest =
-            |line| headings.of(self.document.document).take_while(|heading| heading.line as usize <= line).last();
+            |line| headings.of(document).take_while(|heading| heading.line as usize <= line).last();
         let heading = self.heading.or_else(|| place.and_then(|(_, line)| nearest(line)));
         let quote = match place {
             Some((chunk, line)) => {

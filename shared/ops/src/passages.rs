@@ -30,13 +30,14 @@ impl<'a> Passages<'a> {
     /// The documents of `segment` that they are of, ascending.
     pub(crate) fn documents(&self, segment: usize) -> Result<impl Iterator<Item = u32> + Send, Error> {
         let table = self.index.chunks(segment)?;
-        let mut rest = self.chunks(segment);
-        Ok(std::iter::from_fn(move || {
-            let document = table.document(*rest.first()?)?;
-            let end = table.of(document)?.end;
-            rest = rest.get(rest.iter().take_while(|chunk| **chunk < end).count()..)?;
-            Some(document)
-        }))
+        let mut next = 0;
+        let documents = self.chunks(segment).iter().flat_map(move |chunk| {
+            let documents = table.documents(*chunk).unwrap_or_default();
+            let from = documents.start.max(next);
+            next = documents.end;
+            from..documents.end
+        });
+        Ok(documents.filter(|document| table.text(*document).is_some_and(|text| text.length > 0)))
     }
 
     /// Those of one document.

@@ -1,5 +1,6 @@
 //! Builds a segment from documents in path order. Equal documents give equal bytes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use atlas_vault::{VaultPath, fold};
@@ -14,6 +15,7 @@ use crate::headings::HeadingWriter;
 use crate::layout::{FORMAT_VERSION, Layout, Section, SectionName};
 use crate::object;
 use crate::record::{self, Kind, Link, LinkKind, Record};
+use crate::terms::TermWriter;
 use crate::text::{MAX_TEXT_BYTES, TextWriter};
 
 /// A writer starts another segment when this one has about so many bytes.
@@ -74,9 +76,10 @@ pub struct Builder {
     text: TextWriter,
     chunks: ChunkWriter,
     grams: GramBuilder,
-    /// Whether the grams of each chunk are taken.
+    terms: TermWriter,
+    /// Whether the grams of each document are taken.
     indexed: Vec<bool>,
-    /// What documents in UTF-16 say, by their first chunk.
+    /// What documents in UTF-16 say.
     utf16: BTreeMap<u32, String>,
     records: Vec<u8>,
     record_page: record::PageWriter,
@@ -99,8 +102,9 @@ impl Builder {
         Ok(Self {
             packer: Packer::new()?,
             text: TextWriter::new(),
-            chunks: ChunkWriter::new(),
+            chunks: ChunkWriter::default(),
             grams: GramBuilder::new(),
+            terms: TermWriter::default(),
             indexed: Vec::new(),
             utf16: BTreeMap::new(),
             records: Vec::new(),
@@ -152,11 +156,12 @@ impl Builder {
         self.names.extend_from_slice(fold::fold(document.path.file_name()).as_bytes());
         self.names.push(b'\n');
         let is_indexed = matches!(document.kind, Kind::Note | Kind::Text);
-        if let Some(text) = utf16_text(text) {
-            self.utf16.insert(self.chunks.chunks, text);
-        }
+        let decoded = match utf16_text(text) {
+            Some(decoded) => Cow::Owned(decoded),
+            None => String::from_utf8_lossy(text),
+        };
         self.chunks.push(text);
-        self.indexed.resize(self.chunks.chunks as usize, is_indexed);
+        self.indexed.push(is_indexed);
         let mut record = Record {
             path: path.to_owned(),
             path_on_disk: document.path_on_disk.map(str::to_owned),
@@ -172,9 +177,16 @@ impl Builder {
             tags: Vec::new(),
             links: Vec::new(),
         };
-        if document.kind == Kind::Note {
-            self.notes += 1;
-            self.add_note(id, text, &mut record);
+        match document.kind {
+            Kind::Note => {
+                self.notes += 1;
+                self.add_note(id, document.path, &decoded, &mut record);
+            }
+            Kind::Text => self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter()),
+            _ => self.terms.skip(),
+        }
+        if is_utf16(text) {
+            self.utf16.insert(id, decoded.into_owned());
         }
         self.add_record(&record)?;
         self.documents = id.checked_add(1).ok_or(FormatError::TooLarge { what: "the number of documents" })?;
@@ -183,17 +195,20 @@ impl Builder {
         Ok(())
     }
 
-    fn add_note(&mut self, id: u32, text: &[u8], record: &mut Record) {
-        let text = String::from_utf8_lossy(text);
-        let note = atlas_vault::parse(&text);
+    fn add_note(&mut self, id: u32, path: &VaultPath, text: &str, record: &mut Record) {
+        let note = atlas_vault::parse(text);
         for heading in &note.headings {
             self.headings.push(id, heading.level, heading.line, &heading.text);
         }
-        for tag in note.tags {
+        for tag in &note.tags {
             if !record.tags.contains(&tag.name) {
-                record.tags.push(tag.name);
+                record.tags.push(tag.name.clone());
             }
         }
+        let title = note.properties().and_then(|properties| properties.get("title")?.as_str());
+        let aliases = note.aliases.iter().map(String::as_str);
+        let headings = note.headings.iter().map(|heading| heading.text.as_str());
+        self.terms.push(path, text, title.into_iter().chain(aliases), headings, record.tags.iter().map(String::as_str));
         record.aliases = note.aliases;
         record.links = note
             .links
@@ -221,41 +236,49 @@ impl Builder {
 
     /// Goes through the text again, since which grams are common is known only now: of a sample, then of all.
     fn add_grams(&mut self) -> Result<(), FormatError> {
-        let chunks = self.chunks.chunks;
+        let chunks = self.chunks.count();
         let step = (chunks as usize / SAMPLE).max(1);
         let mut sample = Vec::new();
-        self.each_chunk(step, |_, _, folded| sample.push(folded.get(..SAMPLE_BYTES).unwrap_or(folded).to_vec()))?;
+        self.each_piece(step, |_, chunk, folded| {
+            sample.push((chunk, folded.get(..SAMPLE_BYTES).unwrap_or(folded).to_vec()));
+        })?;
         // Trigrams, and what is longer by one byte each time.
         for _ in 3..MAX_BYTES {
-            for (number, folded) in (0u32..).zip(&sample) {
-                self.grams.add(number, folded);
+            for (chunk, folded) in &sample {
+                self.grams.add(*chunk, folded);
             }
             if !self.grams.split(step, chunks) {
                 break;
             }
         }
         self.grams.clear();
-        self.each_chunk(1, |grams, chunk, folded| grams.add(chunk, folded))
+        self.each_piece(1, |grams, chunk, folded| grams.add(chunk, folded))
     }
 
-    /// Calls `each` with one of `step` chunks whose grams are taken, and its folded text.
-    fn each_chunk(
+    /// Calls `each` with one of `step` chunks and the folded text of each document there whose grams are taken.
+    fn each_piece(
         &mut self,
         step: usize,
         mut each: impl FnMut(&mut GramBuilder, u32, &[u8]),
     ) -> Result<(), FormatError> {
         let mut text = self.text.read();
-        for (chunk, (bytes, is_indexed)) in (0u32..).zip(self.chunks.bytes().zip(&self.indexed)) {
-            let text = text.take(bytes)?;
-            if *is_indexed && (chunk as usize).is_multiple_of(step) {
-                self.folded.clear();
-                fold::fold_bytes_into(text, &mut self.folded);
-                if let Some(text) = self.utf16.get(&chunk) {
-                    self.folded.push(b'\n');
-                    fold::fold_bytes_into(text.as_bytes(), &mut self.folded);
-                }
-                each(&mut self.grams, chunk, &self.folded);
+        let mut before = None;
+        for piece in self.chunks.pieces() {
+            let is_first = before.replace(piece.document) != Some(piece.document);
+            let text = text.take(piece.bytes)?;
+            if !(piece.chunk as usize).is_multiple_of(step)
+                || !self.indexed.get(piece.document as usize).is_some_and(|is_indexed| *is_indexed)
+            {
+                continue;
             }
+            self.folded.clear();
+            fold::fold_bytes_into(text, &mut self.folded);
+            // All of it with the first piece, since such a document is always read whole.
+            if let Some(text) = self.utf16.get(&piece.document).filter(|_| is_first) {
+                self.folded.push(b'\n');
+                fold::fold_bytes_into(text.as_bytes(), &mut self.folded);
+            }
+            each(&mut self.grams, piece.chunk, &self.folded);
         }
         Ok(())
     }
@@ -271,12 +294,13 @@ impl Builder {
         }
         self.add_grams()?;
         let mut gram_pages = GramDirectory::default();
-        let grams = self.grams.finish(self.chunks.chunks, &mut gram_pages);
+        let grams = self.grams.finish(self.chunks.count(), &mut gram_pages);
         let blocks = self.text.blocks(&mut self.packer)?;
-        let chunk_count = self.chunks.chunks;
+        let chunk_count = self.chunks.count();
         let chunks = self.chunks.finish(&mut self.packer)?;
         let paths = self.paths.into_inner().map_err(|_| FormatError::TooLarge { what: "the fst of paths" })?;
         let names = self.packer.pack(&self.names)?;
+        let (terms, term_postings) = self.terms.finish(&mut self.packer)?;
         let headings = self.headings.finish(&mut self.packer)?;
         let text_bytes = u64::from(self.text.length());
         let mut object = object::Writer::new();
@@ -284,6 +308,8 @@ impl Builder {
             (SectionName::Text, self.text.packed),
             (SectionName::Grams, grams),
             (SectionName::Records, self.records),
+            (SectionName::TermPostings, term_postings),
+            (SectionName::Terms, terms),
             (SectionName::TextBlocks, blocks),
             (SectionName::Chunks, chunks),
             (SectionName::Paths, frame::seal(paths)),
@@ -313,7 +339,12 @@ impl Builder {
     }
 }
 
-/// What a text in UTF-16 says, if its byte order mark says that it is one: searches read it so.
+/// Whether the byte order mark of `text` says that it is UTF-16: searches read it so.
+fn is_utf16(text: &[u8]) -> bool {
+    text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff")
+}
+
+/// What a text in UTF-16 says, if it is one.
 fn utf16_text(text: &[u8]) -> Option<String> {
     let unit: fn([u8; 2]) -> u16 = match text {
         [0xff, 0xfe, ..] => u16::from_le_bytes,

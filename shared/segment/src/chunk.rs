@@ -1,5 +1,6 @@
-//! Chunks: documents' text in whole lines, about 4 KiB at a time. Postings are of chunks, since almost any few words stand
-//! somewhere in a long document; and a match is looked for, and read, in the chunk alone.
+//! Chunks: the text of all documents in whole lines, about 4 KiB at a time. Postings are of chunks, since almost any few words
+//! stand somewhere in a long document, and a match is looked for, and read, in the chunk alone. A long document has several
+//! chunks; short ones share one.
 
 use std::ops::Range;
 
@@ -11,82 +12,108 @@ use crate::layout::SectionName;
 use crate::record::TextSpan;
 use crate::varint;
 
-/// A chunk is closed at the end of the line that takes it to this many bytes.
+/// A chunk is closed at the end of the line, or of the document, that takes it to this many bytes.
 const CHUNK_BYTES: usize = 4 << 10;
 /// Most bytes of the table, decompressed.
 const MAX_TABLE_BYTES: usize = 64 << 20;
 
-/// The chunks of `text`; together they are all of it.
-pub(crate) fn chunks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let ahead = rest.get(CHUNK_BYTES - 1..).unwrap_or_default();
-        let end = memchr::memchr(b'\n', ahead).map_or(rest.len(), |end| CHUNK_BYTES + end);
-        let (chunk, after) = rest.split_at_checked(end)?;
-        rest = after;
-        (!chunk.is_empty()).then_some(chunk)
-    })
+/// Collects the table of chunks.
+#[derive(Default)]
+pub(crate) struct ChunkWriter {
+    /// Bytes of each document.
+    documents: Vec<u32>,
+    /// Bytes of each chunk, and its first line in the document that its first byte is of.
+    chunks: Vec<(u32, u32)>,
+    /// Whether another document goes on with the last chunk.
+    is_open: bool,
+    /// The documents that cannot be read chunk by chunk.
+    whole: Vec<u32>,
 }
 
-/// Collects the table of chunks.
-pub(crate) struct ChunkWriter {
-    /// Number of chunks of each document.
-    counts: Vec<u8>,
-    /// Bytes of each chunk.
-    lengths: Vec<u8>,
-    /// Line ends in each chunk but the last of a document.
-    lines: Vec<u8>,
-    documents: u32,
-    /// Chunks so far.
-    pub(crate) chunks: u32,
+/// What a chunk has of one document.
+pub(crate) struct Piece {
+    pub(crate) chunk: u32,
+    pub(crate) document: u32,
+    pub(crate) bytes: usize,
 }
 
 impl ChunkWriter {
-    pub(crate) const fn new() -> Self {
-        Self { counts: Vec::new(), lengths: Vec::new(), lines: Vec::new(), documents: 0, chunks: 0 }
+    /// Chunks so far.
+    pub(crate) fn count(&self) -> u32 {
+        self.chunks.len() as u32
     }
 
     /// Adds the next document, whose text is empty if it has none.
     pub(crate) fn push(&mut self, text: &[u8]) {
-        let mut lines = None;
-        let mut count = 0u32;
-        for chunk in chunks(text) {
-            if let Some(lines) = lines.replace(memchr::memchr_iter(b'\n', chunk).count()) {
-                varint::write(&mut self.lines, lines as u64);
-            }
-            varint::write(&mut self.lengths, chunk.len() as u64);
-            count += 1;
+        if is_whole(text) {
+            self.whole.push(self.documents.len() as u32);
         }
-        varint::write(&mut self.counts, u64::from(count));
-        self.chunks += count;
-        self.documents += 1;
+        self.documents.push(text.len() as u32);
+        let (mut rest, mut line) = (text, 0);
+        while !rest.is_empty() {
+            if !self.is_open {
+                self.chunks.push((0, line));
+            }
+            let Some((chunk, _)) = self.chunks.last_mut() else { return };
+            let missing = CHUNK_BYTES.saturating_sub(*chunk as usize).max(1);
+            let ahead = rest.get(missing - 1..).unwrap_or_default();
+            let end = memchr::memchr(b'\n', ahead).map_or(rest.len(), |end| missing + end);
+            let Some((piece, after)) = rest.split_at_checked(end) else { return };
+            *chunk += piece.len() as u32;
+            self.is_open = (*chunk as usize) < CHUNK_BYTES;
+            line += memchr::memchr_iter(b'\n', piece).count() as u32;
+            rest = after;
+        }
     }
 
-    /// Bytes of each chunk.
-    pub(crate) fn bytes(&self) -> impl Iterator<Item = usize> {
-        let mut rest = self.lengths.as_slice();
-        std::iter::from_fn(move || varint::read(&mut rest).map(|bytes| bytes as usize))
+    /// What each chunk has of each document, in order.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> {
+        let mut documents = (0u32..).zip(self.documents.iter().map(|bytes| *bytes as usize));
+        let mut chunks = (0u32..).zip(self.chunks.iter().map(|(bytes, _)| *bytes as usize));
+        let (mut document, mut chunk) = ((0, 0), (0, 0));
+        std::iter::from_fn(move || {
+            while document.1 == 0 {
+                document = documents.next()?;
+            }
+            if chunk.1 == 0 {
+                chunk = chunks.next()?;
+            }
+            let bytes = document.1.min(chunk.1);
+            document.1 -= bytes;
+            chunk.1 -= bytes;
+            Some(Piece { chunk: chunk.0, document: document.0, bytes })
+        })
     }
 
     pub(crate) fn finish(self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
         let mut table = Vec::new();
-        varint::write(&mut table, u64::from(self.documents));
-        for column in [self.counts, self.lengths, self.lines] {
-            table.extend_from_slice(&column);
-        }
+        let mut column = |numbers: &mut dyn ExactSizeIterator<Item = u32>| {
+            varint::write(&mut table, numbers.len() as u64);
+            numbers.for_each(|number| varint::write(&mut table, u64::from(number)));
+        };
+        column(&mut self.documents.iter().copied());
+        column(&mut self.chunks.iter().map(|(bytes, _)| *bytes));
+        column(&mut self.chunks.iter().map(|(_, line)| *line));
+        column(&mut self.whole.iter().copied());
         packer.pack(&table)
     }
+}
+
+/// Whether what a line of `text` says depends on the rest of it: searches give up a text that has a NUL, and decode UTF-16.
+fn is_whole(text: &[u8]) -> bool {
+    text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") || memchr::memchr(0, text).is_some()
 }
 
 /// Where every document's text is, and every chunk's.
 #[derive(Debug)]
 pub struct Chunks {
-    /// The first chunk of each document, and the number of chunks.
-    first: Vec<u32>,
+    /// Start of each document in the segment's text, and the end of the last.
+    documents: Vec<u32>,
     /// Start of each chunk in the segment's text, and the end of the last.
     starts: Vec<u32>,
-    /// The first line of each chunk, counted from 0 in its document.
+    /// The first line of each chunk, counted from 0 in the document that its first byte is of.
     lines: Vec<u32>,
+    whole: Vec<u32>,
 }
 
 impl Chunks {
@@ -94,69 +121,92 @@ impl Chunks {
         let damaged = || FormatError::damaged(SectionName::Chunks, "it does not hold what it says");
         let table = frame::unpack(part, SectionName::Chunks, MAX_TABLE_BYTES)?;
         let mut rest = table.as_slice();
-        let mut next = || varint::read(&mut rest).and_then(|number| u32::try_from(number).ok());
-        let sums = |count: u32, next: &mut dyn FnMut() -> Option<u32>| {
-            let mut sums = vec![0u32];
-            for _ in 0..count {
-                sums.push(sums.last()?.checked_add(next()?)?);
-            }
-            Some(sums)
-        };
-        let documents = next().ok_or_else(damaged)?;
-        let first = sums(documents, &mut next).ok_or_else(damaged)?;
-        let chunks = first.last().copied().unwrap_or(0);
-        let starts = sums(chunks, &mut next).ok_or_else(damaged)?;
-        let mut lines = Vec::with_capacity(starts.len());
-        for (from, to) in first.iter().zip(first.iter().skip(1)) {
-            let mut line = 0u32;
-            for chunk in *from..*to {
-                lines.push(line);
-                if chunk + 1 < *to {
-                    line = line.checked_add(next().ok_or_else(damaged)?).ok_or_else(damaged)?;
-                }
-            }
-        }
-        if rest.is_empty() { Ok(Self { first, starts, lines }) } else { Err(damaged()) }
+        let mut column = || read_column(&mut rest).ok_or_else(damaged);
+        let [documents, chunks, lines, whole] = [column()?, column()?, column()?, column()?];
+        let documents = sums(&documents).ok_or_else(damaged)?;
+        let starts = sums(&chunks).ok_or_else(damaged)?;
+        let is_sound = rest.is_empty()
+            && documents.last() == starts.last()
+            && lines.len() == chunks.len()
+            && !chunks.contains(&0)
+            && whole.is_sorted();
+        if is_sound { Ok(Self { documents, starts, lines, whole }) } else { Err(damaged()) }
     }
 
-    /// The chunks of `document`.
+    /// The chunks that have something of `document`.
     pub fn of(&self, document: u32) -> Option<Range<u32>> {
-        let at = document as usize;
-        Some(*self.first.get(at)?..*self.first.get(at + 1)?)
+        let text = self.text(document)?.range();
+        let first = self.starts.partition_point(|start| u64::from(*start) <= text.start).checked_sub(1)?;
+        let end = self.starts.partition_point(|start| u64::from(*start) < text.end);
+        Some(first as u32..if text.is_empty() { first } else { end } as u32)
     }
 
-    /// The document that `chunk` is of.
-    pub fn document(&self, chunk: u32) -> Option<u32> {
-        let after = self.first.partition_point(|first| *first <= chunk);
-        if after < self.first.len() { Some(after.checked_sub(1)? as u32) } else { None }
+    /// The documents that `chunk` has something of, and maybe some without text between them.
+    pub fn documents(&self, chunk: u32) -> Option<Range<u32>> {
+        let start = *self.starts.get(chunk as usize)?;
+        let end = *self.starts.get(chunk as usize + 1)?;
+        let first = self.documents.partition_point(|document| *document <= start).checked_sub(1)?;
+        Some(first as u32..self.documents.partition_point(|document| *document < end) as u32)
     }
 
-    /// Where the text of `chunks`, which follow each other, is.
-    pub fn span(&self, chunks: Range<u32>) -> Option<TextSpan> {
-        let start = *self.starts.get(chunks.start as usize)?;
-        Some(TextSpan { start, length: self.starts.get(chunks.end as usize)?.checked_sub(start)? })
+    /// Where the text of `document` is that `chunks`, which follow each other, have.
+    pub fn span(&self, document: u32, chunks: Range<u32>) -> Option<TextSpan> {
+        let text = self.text(document)?;
+        let start = (*self.starts.get(chunks.start as usize)?).max(text.start);
+        let end = (*self.starts.get(chunks.end as usize)?).min(text.start.checked_add(text.length)?);
+        Some(TextSpan { start, length: end.saturating_sub(start) })
     }
 
     /// Where the text of `document` is.
     pub fn text(&self, document: u32) -> Option<TextSpan> {
-        self.span(self.of(document)?)
+        let start = *self.documents.get(document as usize)?;
+        Some(TextSpan { start, length: self.documents.get(document as usize + 1)?.checked_sub(start)? })
     }
 
-    /// The first line of `chunk`, counted from 0 in its document.
-    pub fn first_line(&self, chunk: u32) -> Option<u32> {
-        self.lines.get(chunk as usize).copied()
+    /// Whether what a line of `document` says depends on all of its text, since that has a NUL or is UTF-16.
+    pub fn is_whole(&self, document: u32) -> bool {
+        self.whole.binary_search(&document).is_ok()
     }
 
-    /// The chunk of `document` that holds its line `line`.
+    /// The first line of `document` that `chunk`, one of its own, has, counted from 0.
+    pub fn first_line(&self, document: u32, chunk: u32) -> Option<u32> {
+        let start = *self.documents.get(document as usize)?;
+        if *self.starts.get(chunk as usize)? <= start { Some(0) } else { self.lines.get(chunk as usize).copied() }
+    }
+
+    /// The chunk that has line `line` of `document`.
     pub fn holding(&self, document: u32, line: u32) -> Option<u32> {
         let chunks = self.of(document)?;
-        let lines = self.lines.get(chunks.start as usize..chunks.end as usize)?;
-        chunks.start.checked_add(lines.partition_point(|first| *first <= line).checked_sub(1)? as u32)
+        let (mut low, mut high) = (chunks.start, chunks.end);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.first_line(document, middle)? <= line {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low.checked_sub(1).filter(|chunk| chunks.contains(chunk))
     }
 
     pub(crate) fn weight(&self) -> usize {
-        (self.first.len() + self.starts.len() + self.lines.len()) * 4
+        (self.documents.len() + self.starts.len() + self.lines.len() + self.whole.len()) * 4
     }
+}
+
+fn read_column(rest: &mut &[u8]) -> Option<Vec<u32>> {
+    let count = varint::read(rest).filter(|count| *count <= rest.len() as u64)?;
+    (0..count).map(|_| varint::read(rest).and_then(|number| u32::try_from(number).ok())).collect()
+}
+
+/// Where each of these lengths begins, and the last ends.
+fn sums(lengths: &[u32]) -> Option<Vec<u32>> {
+    let mut sums = Vec::with_capacity(lengths.len() + 1);
+    sums.push(0u32);
+    for length in lengths {
+        sums.push(sums.last()?.checked_add(*length)?);
+    }
+    Some(sums)
 }
 
 #[cfg(test)]
@@ -173,36 +223,59 @@ mod tests {
         prop::collection::vec(text, 0..8)
     }
 
+    fn lines_in(bytes: &[u8]) -> u32 {
+        memchr::memchr_iter(b'\n', bytes).count() as u32
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
         fn chunks_are_whole_lines_and_the_table_says_where(texts in texts()) {
-            let mut writer = ChunkWriter::new();
+            let mut writer = ChunkWriter::default();
             for text in &texts {
                 writer.push(text);
             }
-            let written: Vec<&[u8]> = texts.iter().flat_map(|text| chunks(text)).collect();
-            prop_assert_eq!(writer.bytes().collect::<Vec<_>>(), written.iter().map(|chunk| chunk.len()).collect::<Vec<_>>());
+            let count = writer.count();
+            let pieces: Vec<Piece> = writer.pieces().collect();
             let table = Chunks::decode(&Bytes::from(writer.finish(&mut Packer::new().unwrap()).unwrap())).unwrap();
             let all = texts.concat();
+            let bytes = |span: TextSpan| &all[span.start as usize..(span.start + span.length) as usize];
+            let mut pieces = pieces.into_iter();
             for (document, text) in (0u32..).zip(&texts) {
-                prop_assert_eq!(table.text(document).unwrap().length as usize, text.len());
+                prop_assert_eq!(bytes(table.text(document).unwrap()), text);
                 let mut lines = 0;
                 for chunk in table.of(document).unwrap() {
-                    let span = table.span(chunk..chunk + 1).unwrap().range();
-                    let bytes = &all[span.start as usize..span.end as usize];
-                    prop_assert_eq!(written[chunk as usize], bytes);
-                    prop_assert_eq!(table.document(chunk), Some(document));
-                    prop_assert_eq!(table.first_line(chunk), Some(lines));
+                    prop_assert!(table.documents(chunk).unwrap().contains(&document));
+                    let piece = bytes(table.span(document, chunk..chunk + 1).unwrap());
+                    let written = pieces.next().unwrap();
+                    prop_assert_eq!((written.chunk, written.document, written.bytes), (chunk, document, piece.len()));
+                    prop_assert_eq!(table.first_line(document, chunk), Some(lines));
                     prop_assert_eq!(table.holding(document, lines), Some(chunk));
-                    lines += memchr::memchr_iter(b'\n', bytes).count() as u32;
-                    prop_assert!(bytes.ends_with(b"\n") || chunk + 1 == table.of(document).unwrap().end);
-                    prop_assert!(bytes.len() < CHUNK_BYTES || !bytes[CHUNK_BYTES - 1..bytes.len() - 1].contains(&b'\n'));
+                    lines += lines_in(piece);
+                    prop_assert!(piece.ends_with(b"\n") || chunk + 1 == table.of(document).unwrap().end);
                 }
+                prop_assert_eq!(lines, lines_in(text));
+            }
+            prop_assert!(pieces.next().is_none());
+            for chunk in 0..count {
+                let range = table.starts[chunk as usize] as usize..table.starts[chunk as usize + 1] as usize;
+                prop_assert!(range.len() >= CHUNK_BYTES || chunk + 1 == count);
+                prop_assert!(range.len() < CHUNK_BYTES || !all[range][CHUNK_BYTES - 1..].iter().rev().skip(1).any(|byte| *byte == b'\n'));
             }
             prop_assert_eq!(table.of(texts.len() as u32), None);
-            prop_assert_eq!(table.document(written.len() as u32), None);
+            prop_assert_eq!(table.documents(count), None);
+        }
+
+        #[test]
+        fn what_has_a_nul_or_is_utf16_is_whole(texts in prop::collection::vec(prop::collection::vec(prop_oneof![Just(0u8), Just(0xff), Just(0xfe), Just(b'x')], 0..6), 0..9)) {
+            let mut writer = ChunkWriter::default();
+            texts.iter().for_each(|text| writer.push(text));
+            let table = Chunks::decode(&Bytes::from(writer.finish(&mut Packer::new().unwrap()).unwrap())).unwrap();
+            for (document, text) in (0u32..).zip(&texts) {
+                let expected = text.contains(&0) || matches!(text.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+                prop_assert_eq!(table.is_whole(document), expected);
+            }
         }
     }
 }

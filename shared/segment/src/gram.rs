@@ -17,7 +17,7 @@ use bytes::Bytes;
 use crate::error::FormatError;
 use crate::frame;
 use crate::layout::SectionName;
-use crate::postings::Postings;
+use crate::postings::{self, Postings};
 use crate::varint;
 
 /// Bytes of the longest gram.
@@ -147,10 +147,13 @@ fn rarity(gram: &Gram) -> u32 {
 
 /// Collects pages from lists that arrive in the order of their grams.
 ///
-/// A page is the number of its lists, then for each an entry, then the lists' bits. An entry is one byte that says how many
-/// bytes the gram shares with the one before (bits 0 to 2) and how many follow (bits 3 to 5), and whether its list has one
-/// chunk only (bit 7); the bytes that follow; the number of chunks if it is not one; the bytes of the list.
+/// A page is the number of its lists and the bytes that a list of one chunk takes, then for each list an entry, then the
+/// lists' bits. An entry is one byte that says how many bytes the gram shares with the one before (bits 0 to 2) and how many
+/// follow (bits 3 to 5), and whether its list has one chunk only (bit 7); the bytes that follow; and, if it is not one,
+/// the number of chunks and the bytes of the list.
 pub(crate) struct PageWriter {
+    /// Chunks in the segment.
+    universe: u32,
     entries: Vec<u8>,
     bits: Vec<u8>,
     count: u64,
@@ -163,26 +166,34 @@ const PAGE_BYTES: usize = 16 << 10;
 const ONE: u8 = 1 << 7;
 
 impl PageWriter {
-    pub(crate) const fn new() -> Self {
-        Self { entries: Vec::new(), bits: Vec::new(), count: 0, first: None, previous: None }
+    pub(crate) const fn new(universe: u32) -> Self {
+        Self { universe, entries: Vec::new(), bits: Vec::new(), count: 0, first: None, previous: None }
+    }
+
+    /// Bytes that a list of one chunk takes, whichever that is.
+    const fn alone(&self) -> usize {
+        (u32::BITS - self.universe.leading_zeros()).div_ceil(8) as usize
     }
 
     /// Adds a list; returns the page and its first gram when that fills one.
-    pub(crate) fn push(&mut self, gram: Gram, chunks: u32, bits: &[u8]) -> Option<(Gram, Vec<u8>)> {
+    pub(crate) fn push(&mut self, gram: Gram, chunks: &[u32]) -> Option<(Gram, Vec<u8>)> {
+        let mut bits = postings::encode(chunks, self.universe);
         self.first.get_or_insert(gram);
         let shared = self
             .previous
             .replace(gram)
             .map_or(0, |previous| previous.as_bytes().iter().zip(gram.as_bytes()).take_while(|(a, b)| a == b).count());
         let suffix = gram.as_bytes().get(shared..).unwrap_or_default();
-        let one = if chunks == 1 { ONE } else { 0 };
-        self.entries.push(shared as u8 | (suffix.len() as u8) << 3 | one);
+        let is_one = chunks.len() == 1;
+        self.entries.push(shared as u8 | (suffix.len() as u8) << 3 | if is_one { ONE } else { 0 });
         self.entries.extend_from_slice(suffix);
-        if chunks != 1 {
-            varint::write(&mut self.entries, u64::from(chunks));
+        if is_one {
+            bits.resize(self.alone(), 0);
+        } else {
+            varint::write(&mut self.entries, chunks.len() as u64);
+            varint::write(&mut self.entries, bits.len() as u64);
         }
-        varint::write(&mut self.entries, bits.len() as u64);
-        self.bits.extend_from_slice(bits);
+        self.bits.append(&mut bits);
         self.count += 1;
         (self.entries.len() + self.bits.len() >= PAGE_BYTES).then(|| self.take()).flatten()
     }
@@ -193,6 +204,7 @@ impl PageWriter {
         let first = self.first.take()?;
         let mut page = Vec::with_capacity(self.entries.len() + self.bits.len() + 16);
         varint::write(&mut page, std::mem::take(&mut self.count));
+        page.push(self.alone() as u8);
         page.append(&mut self.entries);
         page.append(&mut self.bits);
         Some((first, frame::seal(page)))
@@ -220,10 +232,12 @@ impl GramPage {
         let page = frame::open(part, SectionName::Grams)?;
         let mut rest: &[u8] = &page;
         let count = varint::read(&mut rest).ok_or_else(damaged)?;
+        let (alone, tail) = rest.split_first().ok_or_else(damaged)?;
+        rest = tail;
         let mut entries: Vec<Entry> = Vec::with_capacity((count as usize).min(page.len()));
         for _ in 0..count {
             let before = entries.last();
-            let entry = read_entry(&mut rest, before).ok_or_else(damaged)?;
+            let entry = read_entry(&mut rest, before, *alone).ok_or_else(damaged)?;
             if before.is_some_and(|before| before.gram >= entry.gram) {
                 return Err(damaged());
             }
@@ -257,7 +271,7 @@ impl GramPage {
     }
 }
 
-fn read_entry(rest: &mut &[u8], before: Option<&Entry>) -> Option<Entry> {
+fn read_entry(rest: &mut &[u8], before: Option<&Entry>, alone: u8) -> Option<Entry> {
     let (head, tail) = rest.split_first()?;
     let (suffix, tail) = tail.split_at_checked(usize::from(head >> 3 & 7))?;
     *rest = tail;
@@ -270,7 +284,7 @@ fn read_entry(rest: &mut &[u8], before: Option<&Entry>) -> Option<Entry> {
     }
     let gram = Gram::of(&[shared, suffix].concat());
     let mut next = || varint::read(rest).and_then(|value| u32::try_from(value).ok());
-    let chunks = if head & ONE == 0 { next()? } else { 1 };
+    let (chunks, bytes) = if head & ONE == 0 { (next()?, next()?) } else { (1, u32::from(alone)) };
     let start = before.map_or(0, |before| before.end);
-    Some(Entry { gram, chunks, start, end: start.checked_add(next()?)? })
+    Some(Entry { gram, chunks, start, end: start.checked_add(bytes)? })
 }

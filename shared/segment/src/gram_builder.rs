@@ -2,11 +2,10 @@
 
 use crate::directory::GramDirectory;
 use crate::gram::{Gram, MAX_BYTES, PageWriter, each_place};
-use crate::postings;
 use crate::varint;
 
 /// A gram is split when it is in more than one chunk of so many, …
-const COMMON: u32 = 20;
+const COMMON: u32 = 8;
 /// … or in more than so many chunks whatever the number of all; …
 const MANY: u32 = 1000;
 /// … but not when it is in so few.
@@ -37,6 +36,18 @@ struct List {
     count: u32,
     /// One more than the last chunk.
     next: u32,
+}
+
+impl List {
+    /// Appends its chunks, ascending, to `ids`.
+    fn ids(&self, ids: &mut Vec<u32>) {
+        let mut gaps = self.gaps.as_slice();
+        let mut next = 0;
+        while let Some(gap) = varint::read(&mut gaps) {
+            ids.push(next + gap as u32);
+            next += gap as u32 + 1;
+        }
+    }
 }
 
 impl Table {
@@ -135,7 +146,8 @@ impl GramBuilder {
     /// The section: pages of postings, listed in `directory`.
     pub(crate) fn finish(self, chunks: u32, directory: &mut GramDirectory) -> Vec<u8> {
         let mut section = Vec::new();
-        let mut writer = PageWriter::new();
+        let mut writer = PageWriter::new(chunks);
+        let mut ids = Vec::new();
         let mut add = |page: Option<(Gram, Vec<u8>)>| {
             if let Some((first, page)) = page {
                 directory.push(first, page.len() as u32);
@@ -143,8 +155,9 @@ impl GramBuilder {
             }
         };
         self.each(|gram, list| {
-            let ids = Ids { gaps: &list.gaps, next: 0, left: list.count as usize };
-            add(writer.push(gram, list.count, &postings::encode(ids, chunks)));
+            ids.clear();
+            list.ids(&mut ids);
+            add(writer.push(gram, &ids));
         });
         add(writer.take());
         section
@@ -155,27 +168,3 @@ impl GramBuilder {
 fn list_at(lists: &[List], slot: u32) -> Option<&List> {
     lists.get(slot.checked_sub(1)? as usize)
 }
-
-struct Ids<'a> {
-    gaps: &'a [u8],
-    next: u32,
-    left: usize,
-}
-
-impl Iterator for Ids<'_> {
-    type Item = u32;
-
-    fn next(&mut self) -> Option<u32> {
-        let gap = varint::read(&mut self.gaps).and_then(|gap| u32::try_from(gap).ok())?;
-        let id = self.next.checked_add(gap)?;
-        self.next = id + 1;
-        self.left = self.left.saturating_sub(1);
-        Some(id)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
-    }
-}
-
-impl ExactSizeIterator for Ids<'_> {}

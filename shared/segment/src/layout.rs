@@ -23,6 +23,10 @@ pub enum SectionName {
     Grams,
     /// Document records in pages, sorted by path.
     Records,
+    /// Postings of terms in pages, by ordinal.
+    TermPostings,
+    /// fst of terms, their pages, and the documents' lengths.
+    Terms,
     /// Compressed length and text length of every text block.
     TextBlocks,
     /// Where each document's chunks are in the concatenated text.

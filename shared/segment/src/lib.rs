@@ -10,8 +10,10 @@
 //! | section | parts | content |
 //! |---|---|---|
 //! | `text` | zstd blocks of about 64 KiB | all text, path-sorted ([`mod@text`]) |
-//! | `grams` | pages of about 16 KiB | which chunks hold which grams of folded text ([`mod@gram`]), Rice-coded ([`mod@postings`]) |
+//! | `grams` | pages of about 16 KiB | which chunks hold which grams of folded text ([`mod@gram`]), as [`mod@postings`] says |
 //! | `records` | zstd pages of about 32 KiB | everything about a document but its text, in bincode ([`mod@record`]) |
+//! | `term_postings` | pages of about 16 KiB | which documents hold which terms, with weights ([`mod@terms`]) |
+//! | `terms` | one | fst of terms, their pages, the documents' lengths ([`mod@terms`]) |
 //! | `text_blocks`, `chunks` | one each | where blocks, documents and chunks are in the text ([`mod@text`], [`mod@chunk`]) |
 //! | `paths` | one | fst of paths; document ids are ranks in path order ([`mod@paths`]) |
 //! | `names` | one | folded file names ([`mod@paths`]) |
@@ -36,6 +38,7 @@ pub mod part;
 pub mod paths;
 pub mod postings;
 pub mod record;
+pub mod terms;
 pub mod text;
 mod varint;
 

@@ -13,6 +13,7 @@ use crate::headings::Headings;
 use crate::layout::{Layout, SectionName};
 use crate::paths::{Names, Paths};
 use crate::record::RecordPage;
+use crate::terms::{TermPage, Terms};
 use crate::text::{self, TextBlocks};
 
 /// What a fetched range holds.
@@ -24,6 +25,10 @@ pub enum PartKind {
     GramPage,
     /// One page of document records.
     RecordPage,
+    /// One page of terms' postings.
+    TermPage,
+    /// The table of terms.
+    Terms,
     /// The text block table.
     TextBlocks,
     /// The table of chunks.
@@ -54,6 +59,10 @@ pub enum Part {
     GramPage(GramPage),
     /// See [`PartKind::RecordPage`].
     RecordPage(RecordPage),
+    /// See [`PartKind::TermPage`].
+    TermPage(TermPage),
+    /// See [`PartKind::Terms`].
+    Terms(Terms),
     /// See [`PartKind::TextBlocks`].
     TextBlocks(TextBlocks),
     /// See [`PartKind::Chunks`].
@@ -73,6 +82,8 @@ impl Part {
             PartKind::TextBlock => Self::TextBlock(text::decode_block(bytes)?),
             PartKind::GramPage => Self::GramPage(GramPage::decode(bytes)?),
             PartKind::RecordPage => Self::RecordPage(RecordPage::decode(bytes)?),
+            PartKind::TermPage => Self::TermPage(TermPage::decode(bytes)?),
+            PartKind::Terms => Self::Terms(Terms::decode(bytes)?),
             PartKind::TextBlocks => Self::TextBlocks(TextBlocks::decode(bytes)?),
             PartKind::Chunks => Self::Chunks(Chunks::decode(bytes)?),
             PartKind::Paths => Self::Paths(Paths::decode(bytes)?),
@@ -87,6 +98,8 @@ impl Part {
             Self::TextBlock(bytes) => bytes.len(),
             Self::GramPage(page) => page.weight(),
             Self::RecordPage(page) => page.weight(),
+            Self::TermPage(page) => page.weight(),
+            Self::Terms(table) => table.weight(),
             Self::TextBlocks(table) => table.weight(),
             Self::Chunks(table) => table.weight(),
             Self::Paths(paths) => paths.weight(),
@@ -116,6 +129,8 @@ accessors! {
     text_block: TextBlock -> Bytes, Text;
     gram_page: GramPage -> GramPage, Grams;
     record_page: RecordPage -> RecordPage, Records;
+    term_page: TermPage -> TermPage, TermPostings;
+    terms: Terms -> Terms, Terms;
     text_blocks: TextBlocks -> TextBlocks, TextBlocks;
     chunks: Chunks -> Chunks, Chunks;
     paths: Paths -> Paths, Paths;
@@ -127,6 +142,11 @@ impl Layout {
     /// The part that is a whole section.
     fn whole(&self, kind: PartKind, section: SectionName) -> Result<PartRef, FormatError> {
         Ok(PartRef { kind, range: self.range(section)? })
+    }
+
+    /// The table of terms.
+    pub fn terms(&self) -> Result<PartRef, FormatError> {
+        self.whole(PartKind::Terms, SectionName::Terms)
     }
 
     /// The text block table.
@@ -176,7 +196,7 @@ impl Layout {
             .collect()
     }
 
-    /// Every part but the text blocks, which the text block table names.
+    /// Every part but the text blocks and the pages of terms, which their tables name.
     pub fn parts(&self) -> Result<Vec<PartRef>, FormatError> {
         let section = self.range(SectionName::Grams)?;
         let grams = (0..self.gram_pages.len()).filter_map(|page| self.gram_pages.range(page));
@@ -184,7 +204,7 @@ impl Layout {
             .map(|range| within(&section, &range, PartKind::GramPage, SectionName::Grams))
             .collect::<Result<_, _>>()?;
         parts.extend(self.record_pages()?.into_iter().map(|(part, _)| part));
-        parts.extend([self.text_blocks()?, self.chunks()?, self.paths()?, self.names()?, self.headings()?]);
+        parts.extend([self.terms()?, self.text_blocks()?, self.chunks()?, self.paths()?, self.names()?, self.headings()?]);
         Ok(parts)
     }
 

@@ -1,35 +1,33 @@
-//! A set of document ids in few bits: Rice-coded gaps, of the ids or, when more than half of all
-//! documents are in the set, of the ids that are not.
+//! A set of ids in few bits: binary interpolative coding (Moffat and Stuiver, 2000). The middle id is written in as many bits as the
+//! range needs that the ends and the number of ids leave it, then both halves in the same way. Neighbouring ids, which documents
+//! in path order that resemble each other make, cost next to nothing, nor does a set of all or nearly all.
+
+/// Ids of a set are less than this; what says more is damaged.
+pub(crate) const MAX_UNIVERSE: u32 = 1 << 24;
 
 /// Encodes the ascending ids of a set drawn from `0..universe`.
-pub(crate) fn encode(ids: impl ExactSizeIterator<Item = u32>, universe: u32) -> Vec<u8> {
-    let count = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+pub(crate) fn encode(ids: &[u32], universe: u32) -> Vec<u8> {
     let mut writer = BitWriter::default();
-    if is_complement(count, universe) {
-        let parameter = rice_parameter(universe - count, universe);
-        let mut next = 0;
-        let mut previous = 0;
-        for id in ids {
-            for missing in next..id {
-                writer.rice(missing - previous, parameter);
-                previous = missing + 1;
-            }
-            next = id + 1;
-        }
-        for missing in next..universe {
-            writer.rice(missing - previous, parameter);
-            previous = missing + 1;
-        }
-    } else {
-        let parameter = rice_parameter(count, universe);
-        let mut previous = 0;
-        for id in ids {
-            writer.rice(id - previous, parameter);
-            previous = id + 1;
+    write_ids(&mut writer, ids, 0, universe);
+    writer.bytes
+}
+
+/// Encodes a set and a weight for each of its ids, 1 or more, of which small ones take fewer bits.
+pub(crate) fn encode_weighted(ids: &[u32], weights: impl Iterator<Item = u32>, universe: u32) -> Vec<u8> {
+    let mut writer = BitWriter::default();
+    write_ids(&mut writer, ids, 0, universe);
+    for weight in weights {
+        let above = weight.clamp(1, MAX_WEIGHT) - 1;
+        writer.bits((1 << above) - 1, above);
+        if above < MAX_WEIGHT - 1 {
+            writer.bits(0, 1);
         }
     }
     writer.bytes
 }
+
+/// The largest weight.
+pub(crate) const MAX_WEIGHT: u32 = 16;
 
 /// An encoded set.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +38,9 @@ pub struct Postings<'a> {
 }
 
 impl<'a> Postings<'a> {
-    pub(crate) const fn new(bits: &'a [u8], count: u32, universe: u32) -> Self {
-        Self { bits, count, universe }
+    pub(crate) fn new(bits: &'a [u8], count: u32, universe: u32) -> Self {
+        let universe = universe.min(MAX_UNIVERSE);
+        Self { bits, count: count.min(universe), universe }
     }
 
     /// Number of ids in the set.
@@ -49,60 +48,66 @@ impl<'a> Postings<'a> {
         self.count
     }
 
-    fn gaps(&self) -> Gaps<'a> {
-        let coded = if self.complemented() { self.universe.saturating_sub(self.count) } else { self.count };
-        Gaps {
-            reader: BitReader { bytes: self.bits, at: 0 },
-            parameter: rice_parameter(coded, self.universe),
-            left: coded,
-            next: 0,
-            universe: self.universe,
-        }
-    }
-
-    const fn complemented(&self) -> bool {
-        is_complement(self.count, self.universe)
-    }
-
-    /// The ids, ascending. Damaged bits end the list early; they never yield an id outside the universe.
+    /// The ids, ascending. Damaged bits give other ids, but never one outside the universe.
     pub fn ids(&self) -> Vec<u32> {
-        if !self.complemented() {
-            return self.gaps().collect();
-        }
-        let mut ids = Vec::with_capacity(self.count.min(self.universe) as usize);
-        let mut next = 0;
-        for missing in self.gaps() {
-            ids.extend(next..missing);
-            next = missing + 1;
-        }
-        ids.extend(next..self.universe);
-        ids
+        self.read().0
+    }
+
+    fn read(&self) -> (Vec<u32>, BitReader<'a>) {
+        let mut reader = BitReader { bytes: self.bits, at: 0 };
+        let mut ids = vec![0; self.count as usize];
+        read_ids(&mut reader, &mut ids, 0, self.universe);
+        (ids, reader)
+    }
+
+    /// The ids with their weights, if they were encoded with them.
+    pub fn weighted(&self) -> impl Iterator<Item = (u32, u32)> + use<'a> {
+        let (ids, mut reader) = self.read();
+        ids.into_iter().map(move |id| (id, reader.ones(MAX_WEIGHT - 1) + 1))
     }
 
     /// Keeps of the ascending `ids` those that are in the set.
     pub fn retain(&self, ids: &mut Vec<u32>) {
-        let mut coded = self.gaps().peekable();
-        let keep_coded = !self.complemented();
+        let mut own = self.ids().into_iter().peekable();
         ids.retain(|id| {
-            while coded.next_if(|other| other < id).is_some() {}
-            (coded.peek() == Some(id)) == keep_coded
+            while own.next_if(|other| other < id).is_some() {}
+            own.peek() == Some(id)
         });
     }
 }
 
-const fn is_complement(count: u32, universe: u32) -> bool {
-    count > universe / 2
+/// Writes ascending ids from `low..high`.
+fn write_ids(writer: &mut BitWriter, ids: &[u32], low: u32, high: u32) {
+    let (before, [id, after @ ..]) = ids.split_at(ids.len() / 2) else { return };
+    if ids.len() as u32 == high - low {
+        return;
+    }
+    let least = low + before.len() as u32;
+    writer.number(id - least, high - after.len() as u32 - least);
+    write_ids(writer, before, low, *id);
+    write_ids(writer, after, id + 1, high);
 }
 
-/// The power of two nearest to what is best for gaps of mean `universe / count`.
-fn rice_parameter(count: u32, universe: u32) -> u32 {
-    let mean = universe / count.max(1);
-    // ln 2 of the mean, in integers so that every machine computes the same.
-    (mean.saturating_mul(7) / 10).max(1).ilog2()
+/// Fills `ids`, which are at most as many, with ascending ids from `low..high`.
+fn read_ids(reader: &mut BitReader<'_>, ids: &mut [u32], low: u32, high: u32) {
+    if ids.len() as u32 == high - low {
+        ids.iter_mut().zip(low..high).for_each(|(to, id)| *to = id);
+        return;
+    }
+    let middle = ids.len() / 2;
+    let (before, [id, after @ ..]) = ids.split_at_mut(middle) else { return };
+    let least = low + before.len() as u32;
+    *id = least + reader.number(high - after.len() as u32 - least);
+    let middle = *id;
+    read_ids(reader, before, low, middle);
+    read_ids(reader, after, middle + 1, high);
 }
 
-/// Longest run of ones in a Rice code before the gap is written in full instead.
-const ESCAPE: u32 = 24;
+/// The bits that every number below `range` has, and how many of them have no bit more.
+const fn truncated(range: u32) -> (u32, u32) {
+    let bits = range.ilog2();
+    (bits, (2 << bits) - range)
+}
 
 #[derive(Default)]
 struct BitWriter {
@@ -129,14 +134,16 @@ impl BitWriter {
         }
     }
 
-    fn rice(&mut self, gap: u32, parameter: u32) {
-        let quotient = gap >> parameter;
-        if quotient >= ESCAPE {
-            self.bits((1 << ESCAPE) - 1, ESCAPE);
-            self.bits(gap, 32);
+    /// A number below `range`, in truncated binary.
+    fn number(&mut self, number: u32, range: u32) {
+        let (bits, short) = truncated(range);
+        if number < short {
+            self.bits(number, bits);
         } else {
-            self.bits((1 << quotient) - 1, quotient + 1);
-            self.bits(gap & ((1 << parameter) - 1), parameter);
+            // The bit more comes last, since only what was read before tells that it is there.
+            let above = number + short;
+            self.bits(above >> 1, bits);
+            self.bits(above & 1, 1);
         }
     }
 }
@@ -147,7 +154,7 @@ struct BitReader<'a> {
 }
 
 impl BitReader<'_> {
-    /// The next 64 bits, zero past the end; at least 57 of them are valid.
+    /// The next bits, zero past the end; at least 57 of them are valid.
     fn peek(&self) -> u64 {
         let byte = self.at / 8;
         let window = match self.bytes.get(byte..).and_then(<[u8]>::first_chunk::<8>) {
@@ -164,40 +171,24 @@ impl BitReader<'_> {
         window >> (self.at % 8)
     }
 
-    fn rice(&mut self, parameter: u32) -> Option<u32> {
+    /// A number below `range`.
+    fn number(&mut self, range: u32) -> u32 {
+        let (bits, short) = truncated(range);
         let window = self.peek();
-        let ones = window.trailing_ones();
-        let (value, used) = if ones >= ESCAPE {
-            ((window >> ESCAPE) as u32, ESCAPE + 32)
-        } else {
-            let low = (window >> (ones + 1)) & ((1 << parameter) - 1);
-            ((ones << parameter) | low as u32, ones + 1 + parameter)
-        };
-        self.at += used as usize;
-        (self.at <= self.bytes.len() * 8).then_some(value)
-    }
-}
-
-struct Gaps<'a> {
-    reader: BitReader<'a>,
-    parameter: u32,
-    left: u32,
-    next: u32,
-    universe: u32,
-}
-
-impl Iterator for Gaps<'_> {
-    type Item = u32;
-
-    fn next(&mut self) -> Option<u32> {
-        self.left = self.left.checked_sub(1)?;
-        let id = self.next.checked_add(self.reader.rice(self.parameter)?)?;
-        if id >= self.universe {
-            self.left = 0;
-            return None;
+        let number = (window & ((1 << bits) - 1)) as u32;
+        if number < short {
+            self.at += bits as usize;
+            return number;
         }
-        self.next = id + 1;
-        Some(id)
+        self.at += bits as usize + 1;
+        (number << 1 | (window >> bits & 1) as u32) - short
+    }
+
+    /// How many ones come next, at most `most`, and the zero after fewer.
+    fn ones(&mut self, most: u32) -> u32 {
+        let ones = self.peek().trailing_ones().min(most);
+        self.at += (ones + u32::from(ones < most)) as usize;
+        ones
     }
 }
 
@@ -217,7 +208,7 @@ mod tests {
         #[test]
         fn a_set_survives((set, universe) in sets(), invert in any::<bool>()) {
             let ids: Vec<u32> = if invert { (0..universe).filter(|id| !set.contains(id)).collect() } else { set.iter().copied().collect() };
-            let bits = encode(ids.iter().copied(), universe);
+            let bits = encode(&ids, universe);
             let postings = Postings::new(&bits, ids.len() as u32, universe);
             prop_assert_eq!(&postings.ids(), &ids);
             let mut some: Vec<u32> = (0..universe).step_by(3).collect();
@@ -227,16 +218,26 @@ mod tests {
         }
 
         #[test]
-        fn a_lone_far_id_survives(id in 0u32..u32::MAX) {
-            let bits = encode([id].into_iter(), u32::MAX);
+        fn weights_survive((set, universe) in sets(), weights in prop::collection::vec(1..=MAX_WEIGHT, 300)) {
+            let weighted: Vec<(u32, u32)> = set.into_iter().zip(weights).collect();
+            let ids: Vec<u32> = weighted.iter().map(|(id, _)| *id).collect();
+            let bits = encode_weighted(&ids, weighted.iter().map(|(_, weight)| *weight), universe);
+            prop_assert_eq!(Postings::new(&bits, ids.len() as u32, universe).weighted().collect::<Vec<_>>(), weighted);
+        }
+
+        #[test]
+        fn a_lone_far_id_survives(id in 0..MAX_UNIVERSE) {
+            let bits = encode(&[id], MAX_UNIVERSE);
             prop_assert_eq!(Postings::new(&bits, 1, u32::MAX).ids(), vec![id]);
         }
 
         #[test]
         fn foreign_bits_stay_in_bounds(bits in prop::collection::vec(any::<u8>(), 0..60), count in 0u32..500, universe in 0u32..500) {
-            let ids = Postings::new(&bits, count, universe).ids();
+            let postings = Postings::new(&bits, count, universe);
+            let ids = postings.ids();
             prop_assert!(ids.iter().all(|id| *id < universe));
             prop_assert!(ids.is_sorted());
+            prop_assert!(postings.weighted().all(|(_, weight)| (1..=MAX_WEIGHT).contains(&weight)));
         }
     }
 }

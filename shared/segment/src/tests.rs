@@ -1,6 +1,6 @@
 //! A built segment says of its documents what a plain look at them says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -12,6 +12,7 @@ use crate::error::FormatError;
 use crate::layout::SectionName;
 use crate::part::{Part, PartRef};
 use crate::record::{Kind, Record};
+use crate::terms::{Terms, tag_term, weight_of};
 use crate::{Probe, candidates};
 
 fn build(notes: &BTreeMap<String, Vec<u8>>) -> Built {
@@ -61,6 +62,12 @@ fn candidates_of(built: &Built, term: &str, limit: usize) -> Vec<u32> {
     candidates(&probe, &built.layout, parts.iter().map(|part| part.gram_page().unwrap()))
 }
 
+fn term_postings(built: &Built, table: &Terms, ordinal: u32) -> Vec<(u32, u32)> {
+    let (page, list) = table.page(&built.layout, ordinal).unwrap();
+    let page = fetch(built, &page);
+    page.term_page().unwrap().postings(list, built.layout.documents).unwrap().weighted().collect()
+}
+
 fn notes() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
     let text = prop_oneof![
         prop::collection::vec(prop_oneof!["[a-cA-C ]{0,9}", "[äÄßẞςΣσKk日本語🎉]{0,4}", Just("\r".to_owned())], 0..20)
@@ -103,12 +110,64 @@ proptest! {
         let term_folded = fold::fold(&term);
         let found = candidates_of(&built, &term, limit);
         prop_assert!(found.is_sorted());
-        for (id, chunk) in (0u32..).zip(notes.values().flat_map(|text| crate::chunk::chunks(text))) {
-            let mut folded = Vec::new();
-            fold::fold_bytes_into(chunk, &mut folded);
-            if memchr::memmem::find(&folded, term_folded.as_bytes()).is_some() {
-                prop_assert!(found.contains(&id), "{:?} not among the candidates for {:?}", chunk, term);
+        let table = fetch(&built, &built.layout.chunks().unwrap());
+        let table = table.chunks().unwrap();
+        for document in 0..notes.len() as u32 {
+            let text = text_of(&built, document);
+            let start = table.text(document).unwrap().start;
+            for chunk in table.of(document).unwrap() {
+                let span = table.span(document, chunk..chunk + 1).unwrap();
+                let piece = text.slice((span.start - start) as usize..(span.start - start + span.length) as usize);
+                let mut folded = Vec::new();
+                fold::fold_bytes_into(&piece, &mut folded);
+                if memchr::memmem::find(&folded, term_folded.as_bytes()).is_some() {
+                    prop_assert!(found.contains(&chunk), "{:?} not among the candidates for {:?}", piece, term);
+                }
             }
+        }
+    }
+
+    #[test]
+    fn a_term_has_the_documents_that_hold_it(notes in notes()) {
+        let built = build(&notes);
+        let table = fetch(&built, &built.layout.terms().unwrap());
+        let table = table.terms().unwrap();
+        let mut expected: BTreeMap<String, BTreeMap<u32, u32>> = BTreeMap::new();
+        for (id, (path, text)) in (0u32..).zip(&notes) {
+            prop_assume!(!text.starts_with(b"\xff\xfe") && !text.starts_with(b"\xfe\xff"));
+            let text = String::from_utf8_lossy(text);
+            prop_assert_eq!(table.lengths()[id as usize] as usize, atlas_vault::words(&text).count());
+            let path = VaultPath::parse(path).unwrap();
+            let note = atlas_vault::parse(&text);
+            let tags: BTreeSet<&str> = note.tags.iter().map(|tag| tag.name.as_str()).collect();
+            let fields = note.headings.iter().map(|heading| (heading.text.as_str(), 2)).chain(tags.iter().map(|tag| (*tag, 3)));
+            let mut add = |term: String, weight| *expected.entry(term).or_default().entry(id).or_default() += weight;
+            for (field, weight) in fields.chain([(text.as_ref(), 1), (path.stem(), 5)]) {
+                atlas_vault::words(field).for_each(|word| add(word.folded.into_owned(), weight));
+            }
+            tags.into_iter().for_each(|tag| add(tag_term(tag), 1));
+        }
+        for (term, documents) in &expected {
+            let postings = term_postings(&built, table, table.get(term).unwrap());
+            prop_assert_eq!(postings.len(), documents.len());
+            for ((document, level), (id, weight)) in postings.into_iter().zip(documents) {
+                let (least, most) = (weight_of(level), if level < 16 { weight_of(level + 1) } else { u32::MAX });
+                prop_assert!(document == *id && (least..most).contains(weight), "{} in {}: {}", term, id, weight);
+            }
+        }
+        let all = table.with_prefix("", usize::MAX);
+        prop_assert_eq!(all.iter().map(|(term, _)| term).collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+        prop_assert_eq!(table.get("never there"), None);
+    }
+
+    #[test]
+    fn one_edit_is_one_character_more_less_other_or_earlier(notes in notes(), term in "[a-cé日]{1,5}") {
+        let built = build(&notes);
+        let table = fetch(&built, &built.layout.terms().unwrap());
+        let table = table.terms().unwrap();
+        let near = table.one_edit_from(&term, usize::MAX);
+        for (other, ordinal) in table.with_prefix("", usize::MAX) {
+            prop_assert_eq!(near.contains(&(other.clone(), ordinal)), strsim::osa_distance(&term, &other) <= 1, "{}", other);
         }
     }
 
@@ -129,7 +188,10 @@ proptest! {
         if cut { bytes.truncate(at) } else { bytes[at] ^= 1u8 << bit }
         prop_assert!(crate::object::verify(&Bytes::from(bytes.clone())).is_err());
         let damaged = Built { bytes, layout: built.layout.clone() };
-        for part in built.layout.parts().unwrap() {
+        let terms = fetch(&built, &built.layout.terms().unwrap());
+        let mut parts = built.layout.parts().unwrap();
+        parts.extend(terms.terms().unwrap().pages(&built.layout).unwrap());
+        for part in parts {
             let Some(bytes) = damaged.bytes.get(part.range.start as usize..part.range.end as usize) else { continue };
             let holds_it = part.range.contains(&(at as u64)) && !cut;
             let decoded = Part::decode(part.kind, &Bytes::copy_from_slice(bytes));
@@ -138,8 +200,8 @@ proptest! {
     }
 
     #[test]
-    fn foreign_bytes_are_errors(kind in 0usize..8, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let kinds = [SectionName::Text, SectionName::Grams, SectionName::Records, SectionName::TextBlocks, SectionName::Chunks, SectionName::Paths, SectionName::Names, SectionName::Headings];
+    fn foreign_bytes_are_errors(kind in 0usize..10, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let kinds = [SectionName::Text, SectionName::Grams, SectionName::Records, SectionName::TextBlocks, SectionName::Chunks, SectionName::Paths, SectionName::Names, SectionName::Headings, SectionName::Terms, SectionName::TermPostings];
         let part = part_kind(kinds[kind]);
         let sealed = Bytes::from(crate::frame::seal(bytes.clone()));
         let packed = Bytes::from(crate::frame::Packer::new().unwrap().pack(&bytes).unwrap());
@@ -160,6 +222,8 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
         SectionName::Paths => PartKind::Paths,
         SectionName::Names => PartKind::Names,
         SectionName::Headings => PartKind::Headings,
+        SectionName::Terms => PartKind::Terms,
+        SectionName::TermPostings => PartKind::TermPage,
     }
 }
 

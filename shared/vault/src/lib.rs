@@ -10,6 +10,7 @@
 //! - `markdown`: headings, list items, markdown links, code and HTML, by `pulldown-cmark`
 //! - `inline`: wikilinks, tags, math and block ids in what `markdown` leaves; `wikilink`, `tag`,
 //!   `block_id` and `task` each know one of them
+//! - [`words`](mod@words): words, as full-text search knows them
 //! - `lines`: lines and their numbers
 
 mod block_id;
@@ -24,7 +25,9 @@ pub mod path;
 mod tag;
 mod task;
 mod wikilink;
+pub mod words;
 
 pub use fold::{fold, fold_bytes_into, fold_char, fold_into};
 pub use note::{BlockId, Frontmatter, FrontmatterError, Heading, Link, LinkKind, Note, Tag, Task, anchor, parse};
 pub use path::{PathError, VaultPath};
+pub use words::words;

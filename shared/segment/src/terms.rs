@@ -1,0 +1,369 @@
+//! Terms for ranked search: the words of documents ([`atlas_vault::words`]) and their tags, each with the documents that hold
+//! it and how much weight it has in them.
+//!
+//! A tag is the term `#` and its folded name, which no word can be. The table holds an fst from terms to their ordinals, in order, and the
+//! length of every document; postings are in pages, by ordinal.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use fst::automaton::{Automaton, Str};
+use fst::{IntoStreamer, Streamer};
+use levenshtein_automata::LevenshteinAutomatonBuilder;
+
+use atlas_vault::{VaultPath, fold, words};
+
+use crate::error::FormatError;
+use crate::frame::{self, Packer};
+use crate::layout::{Layout, SectionName};
+use crate::part::{PartKind, PartRef};
+use crate::postings::{self, Postings};
+use crate::varint;
+
+/// What an occurrence weighs in the text, and what it weighs more in a heading, a tag, and a title (the file's name, the
+/// property `title`, or an alias).
+const TEXT: u32 = 1;
+const HEADING: u32 = 2;
+const TAG: u32 = 3;
+const TITLE: u32 = 5;
+
+/// The weights that are told apart, by level; a document's weight for a term is the largest that it reaches.
+const WEIGHTS: [u32; postings::MAX_WEIGHT as usize] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 36, 50, 80, 128];
+
+/// A page is closed when it reaches this many bytes.
+const PAGE_BYTES: usize = 16 << 10;
+/// Most bytes of the table, decompressed.
+const MAX_TABLE_BYTES: usize = 256 << 20;
+
+/// Collects terms.
+#[derive(Default)]
+pub(crate) struct TermWriter {
+    ids: HashMap<Box<str>, u32, foldhash::fast::FixedState>,
+    lists: Vec<List>,
+    /// Terms of the document at hand.
+    open: Vec<u32>,
+    /// Words of each document.
+    lengths: Vec<u32>,
+}
+
+#[derive(Default)]
+struct List {
+    /// Gaps between documents, and levels.
+    entries: Vec<u8>,
+    count: u32,
+    /// One more than the last document.
+    next: u32,
+    /// Weight in the document at hand.
+    weight: u32,
+}
+
+impl TermWriter {
+    /// Adds the words of a text of the document at hand, each with `weight`; returns their number.
+    fn words(&mut self, text: &str, weight: u32) -> u32 {
+        let mut count = 0;
+        for word in words(text) {
+            self.term(&word.folded, weight);
+            count += 1;
+        }
+        count
+    }
+
+    fn term(&mut self, term: &str, weight: u32) {
+        let id = match self.ids.get(term) {
+            Some(id) => *id,
+            None => {
+                let id = self.lists.len() as u32;
+                self.ids.insert(term.into(), id);
+                self.lists.push(List::default());
+                id
+            }
+        };
+        if let Some(list) = self.lists.get_mut(id as usize) {
+            if list.weight == 0 {
+                self.open.push(id);
+            }
+            list.weight = list.weight.saturating_add(weight);
+        }
+    }
+
+    /// Adds the next document: its text, titles, headings and tags.
+    pub(crate) fn push<'a>(
+        &mut self,
+        path: &VaultPath,
+        text: &str,
+        titles: impl Iterator<Item = &'a str>,
+        headings: impl Iterator<Item = &'a str>,
+        tags: impl Iterator<Item = &'a str>,
+    ) {
+        let length = self.words(text, TEXT);
+        self.words(path.stem(), TITLE);
+        for title in titles {
+            self.words(title, TITLE);
+        }
+        for heading in headings {
+            self.words(heading, HEADING);
+        }
+        for tag in tags {
+            self.words(tag, TAG);
+            self.term(&tag_term(tag), 1);
+        }
+        self.close(length);
+    }
+
+    /// Adds a document without terms.
+    pub(crate) fn skip(&mut self) {
+        self.close(0);
+    }
+
+    fn close(&mut self, length: u32) {
+        let document = self.lengths.len() as u32;
+        self.lengths.push(length);
+        for id in self.open.drain(..) {
+            if let Some(list) = self.lists.get_mut(id as usize) {
+                let level = WEIGHTS.iter().take_while(|weight| **weight <= list.weight).count();
+                varint::write(&mut list.entries, u64::from(document - list.next));
+                list.entries.push(level as u8);
+                list.count += 1;
+                list.next = document + 1;
+                list.weight = 0;
+            }
+        }
+    }
+
+    /// The table and the section of postings.
+    pub(crate) fn finish(self, packer: &mut Packer) -> Result<(Vec<u8>, Vec<u8>), FormatError> {
+        let universe = self.lengths.len() as u32;
+        let mut terms: Vec<(Box<str>, u32)> = self.ids.into_iter().collect();
+        terms.sort_unstable();
+        let mut fst = fst::MapBuilder::memory();
+        let mut pages = PageWriter::default();
+        let (mut ids, mut levels) = (Vec::new(), Vec::new());
+        for (ordinal, (term, id)) in (0u32..).zip(&terms) {
+            let too_large = |_| FormatError::TooLarge { what: "the fst of terms" };
+            fst.insert(term.as_bytes(), u64::from(ordinal)).map_err(too_large)?;
+            let Some(list) = self.lists.get(*id as usize) else { continue };
+            ids.clear();
+            levels.clear();
+            list.read(&mut ids, &mut levels);
+            pages.push(&ids, &postings::encode_weighted(&ids, levels.iter().copied(), universe));
+        }
+        pages.close();
+        let mut table = Vec::new();
+        varint::write(&mut table, self.lengths.len() as u64);
+        self.lengths.iter().for_each(|length| varint::write(&mut table, u64::from(*length)));
+        varint::write(&mut table, pages.pages.len() as u64);
+        for (terms, bytes) in &pages.pages {
+            varint::write(&mut table, u64::from(*terms));
+            varint::write(&mut table, u64::from(*bytes));
+        }
+        let fst = fst.into_inner().map_err(|_| FormatError::TooLarge { what: "the fst of terms" })?;
+        table.extend_from_slice(&fst);
+        Ok((packer.pack(&table)?, pages.section))
+    }
+}
+
+impl List {
+    fn read(&self, ids: &mut Vec<u32>, levels: &mut Vec<u32>) {
+        let mut entries = self.entries.as_slice();
+        let mut next = 0;
+        while let Some(gap) = varint::read(&mut entries) {
+            let Some((level, rest)) = entries.split_first() else { return };
+            entries = rest;
+            ids.push(next + gap as u32);
+            levels.push(u32::from(*level));
+            next += gap as u32 + 1;
+        }
+    }
+}
+
+/// The term of a tag.
+pub fn tag_term(tag: &str) -> String {
+    format!("#{}", fold::fold(tag))
+}
+
+/// Collects pages: the number of lists, for each the number of its documents and of its bytes, then the lists' bits.
+#[derive(Default)]
+struct PageWriter {
+    entries: Vec<u8>,
+    bits: Vec<u8>,
+    count: u32,
+    /// Terms and bytes of each page.
+    pages: Vec<(u32, u32)>,
+    section: Vec<u8>,
+}
+
+impl PageWriter {
+    fn push(&mut self, ids: &[u32], bits: &[u8]) {
+        varint::write(&mut self.entries, ids.len() as u64);
+        varint::write(&mut self.entries, bits.len() as u64);
+        self.bits.extend_from_slice(bits);
+        self.count += 1;
+        if self.entries.len() + self.bits.len() >= PAGE_BYTES {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        if self.count > 0 {
+            let mut page = Vec::with_capacity(self.entries.len() + self.bits.len() + 16);
+            varint::write(&mut page, u64::from(self.count));
+            page.append(&mut self.entries);
+            page.append(&mut self.bits);
+            let page = frame::seal(page);
+            self.pages.push((std::mem::take(&mut self.count), page.len() as u32));
+            self.section.extend_from_slice(&page);
+        }
+    }
+}
+
+/// The table of terms.
+#[derive(Debug)]
+pub struct Terms {
+    /// The first ordinal of each page, and the number of terms.
+    ordinals: Vec<u32>,
+    /// Where each page begins in the section, and the last ends.
+    offsets: Vec<u64>,
+    lengths: Vec<u32>,
+    words: u64,
+    fst: fst::Map<Vec<u8>>,
+}
+
+impl Terms {
+    pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
+        let damaged = || FormatError::damaged(SectionName::Terms, "it does not hold what it says");
+        let mut table = frame::unpack(part, SectionName::Terms, MAX_TABLE_BYTES)?;
+        let mut rest = table.as_slice();
+        let count = |rest: &mut &[u8]| varint::read(rest).filter(|count| *count <= rest.len() as u64);
+        let documents = count(&mut rest).ok_or_else(damaged)?;
+        let next = |rest: &mut &[u8]| {
+            varint::read(rest).and_then(|number| u32::try_from(number).ok()).ok_or_else(damaged)
+        };
+        let lengths: Vec<u32> = (0..documents).map(|_| next(&mut rest)).collect::<Result<_, _>>()?;
+        let pages = count(&mut rest).ok_or_else(damaged)?;
+        let (mut ordinals, mut offsets) = (vec![0u32], vec![0u64]);
+        let (mut ordinal, mut offset) = (0u32, 0u64);
+        for _ in 0..pages {
+            ordinal = ordinal.checked_add(next(&mut rest)?).ok_or_else(damaged)?;
+            offset += u64::from(next(&mut rest)?);
+            ordinals.push(ordinal);
+            offsets.push(offset);
+        }
+        let fst = table.split_off(table.len() - rest.len());
+        let fst = fst::Map::new(fst).map_err(|_| damaged())?;
+        if fst.len() != ordinal as usize {
+            return Err(damaged());
+        }
+        let words = lengths.iter().map(|length| u64::from(*length)).sum();
+        Ok(Self { ordinals, offsets, lengths, words, fst })
+    }
+
+    /// The ordinal of `term`.
+    pub fn get(&self, term: &str) -> Option<u32> {
+        self.fst.get(term).map(|ordinal| ordinal as u32)
+    }
+
+    /// The terms that begin with `prefix`, in order, at most `most`, and their ordinals.
+    pub fn with_prefix(&self, prefix: &str, most: usize) -> Vec<(String, u32)> {
+        self.matching(Str::new(prefix).starts_with(), most)
+    }
+
+    /// The terms that one edit makes of `term` (a character more, less or changed, or two exchanged), in order, at most `most`.
+    pub fn one_edit_from(&self, term: &str, most: usize) -> Vec<(String, u32)> {
+        // Not fst's own automaton, which misses edits between characters whose first bytes are the same.
+        let automaton = LevenshteinAutomatonBuilder::new(1, true).build_dfa(term);
+        self.matching(&automaton, most)
+    }
+
+    fn matching(&self, automaton: impl Automaton, most: usize) -> Vec<(String, u32)> {
+        let mut stream = self.fst.search(automaton).into_stream();
+        let mut found = Vec::new();
+        while let Some((term, ordinal)) = stream.next().filter(|_| found.len() < most) {
+            found.push((String::from_utf8_lossy(term).into_owned(), ordinal as u32));
+        }
+        found
+    }
+
+    /// Words of each document.
+    pub fn lengths(&self) -> &[u32] {
+        &self.lengths
+    }
+
+    /// Words of all documents.
+    pub const fn words(&self) -> u64 {
+        self.words
+    }
+
+    /// The page with the postings of the term `ordinal`, and the number of its list there.
+    pub fn page(&self, layout: &Layout, ordinal: u32) -> Result<(PartRef, u32), FormatError> {
+        let outside = || FormatError::damaged(SectionName::Terms, "a page lies outside the section");
+        let section = layout.range(SectionName::TermPostings)?;
+        let page = self.ordinals.partition_point(|first| *first <= ordinal).checked_sub(1).ok_or_else(outside)?;
+        let (Some(first), Some(start), Some(end)) =
+            (self.ordinals.get(page), self.offsets.get(page), self.offsets.get(page + 1))
+        else {
+            return Err(outside());
+        };
+        let range = section.start + start..section.start + end;
+        if range.end > section.end {
+            return Err(outside());
+        }
+        Ok((PartRef { kind: PartKind::TermPage, range }, ordinal - first))
+    }
+
+    /// All pages.
+    pub fn pages(&self, layout: &Layout) -> Result<Vec<PartRef>, FormatError> {
+        let firsts = self.ordinals.split_last().map_or(&[][..], |(_, firsts)| firsts);
+        firsts.iter().map(|first| Ok(self.page(layout, *first)?.0)).collect()
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.fst.as_fst().size() + self.lengths.len() * 4 + self.offsets.len() * 12
+    }
+}
+
+/// A decoded page of postings.
+#[derive(Debug)]
+pub struct TermPage {
+    /// Number of documents and end of the bits of each list.
+    entries: Vec<(u32, u32)>,
+    bits: Bytes,
+}
+
+impl TermPage {
+    pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
+        let damaged = || FormatError::damaged(SectionName::TermPostings, "a page does not hold what it says");
+        let page = frame::open(part, SectionName::TermPostings)?;
+        let mut rest: &[u8] = &page;
+        let count = varint::read(&mut rest).filter(|count| *count <= rest.len() as u64).ok_or_else(damaged)?;
+        let mut entries = Vec::with_capacity(count as usize);
+        let mut end = 0u32;
+        for _ in 0..count {
+            let mut next = || varint::read(&mut rest).and_then(|value| u32::try_from(value).ok()).ok_or_else(damaged);
+            let documents = next()?;
+            end = end.checked_add(next()?).ok_or_else(damaged)?;
+            entries.push((documents, end));
+        }
+        if end as usize != rest.len() {
+            return Err(damaged());
+        }
+        let bits = page.slice(page.len() - rest.len()..);
+        Ok(Self { entries, bits })
+    }
+
+    /// List `list` of the page, of `universe` documents in the segment.
+    pub fn postings(&self, list: u32, universe: u32) -> Option<Postings<'_>> {
+        let list = list as usize;
+        let (count, end) = *self.entries.get(list)?;
+        let start = list.checked_sub(1).and_then(|before| self.entries.get(before)).map_or(0, |(_, end)| *end);
+        Some(Postings::new(self.bits.get(start as usize..end as usize)?, count, universe))
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.entries.len() * 8 + self.bits.len()
+    }
+}
+
+/// The weight that a level stands for.
+pub fn weight_of(level: u32) -> u32 {
+    WEIGHTS.get(level as usize - 1).copied().unwrap_or(1)
+}

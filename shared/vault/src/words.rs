@@ -1,0 +1,196 @@
+//! Words, as full-text search knows them: runs of letters, digits and the marks on them, with apostrophes inside, folded and in
+//! NFC. Scripts that are written without spaces give a word for each two characters that follow each other instead, and
+//! one for the last, so that what stands anywhere among them begins some word.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use crate::fold;
+
+/// Most bytes of a word: the rest of a longer one does not count.
+pub const MAX_WORD_BYTES: usize = 64;
+
+/// A word and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word<'a> {
+    /// Its characters, folded, in NFC, at most [`MAX_WORD_BYTES`].
+    pub folded: Cow<'a, str>,
+    /// Its bytes in the text.
+    pub range: Range<usize>,
+    /// Whether it is the last character of a run without spaces, which may begin other words.
+    pub is_tail: bool,
+}
+
+/// The words of `text`, in order.
+pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+    Words { text, at: 0, unspaced: 0 }
+}
+
+struct Words<'a> {
+    text: &'a str,
+    at: usize,
+    /// Where the run without spaces ends that `at` is in, or before `at` if it is in none.
+    unspaced: usize,
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = Word<'a>;
+
+    fn next(&mut self) -> Option<Word<'a>> {
+        loop {
+            if self.at < self.unspaced {
+                return self.pair();
+            }
+            let rest = self.text.get(self.at..)?;
+            let skipped = skipped(rest);
+            let rest = rest.get(skipped..).filter(|rest| !rest.is_empty())?;
+            let start = self.at + skipped;
+            if rest.starts_with(is_unspaced) {
+                let end = rest.find(|c| !is_unspaced(c) && !is_combining_mark(c)).unwrap_or(rest.len());
+                (self.at, self.unspaced) = (start, start + end);
+                continue;
+            }
+            let end = start + spaced(rest);
+            self.at = end;
+            return Some(Word { folded: folded(self.text.get(start..end)?), range: start..end, is_tail: false });
+        }
+    }
+}
+
+impl<'a> Words<'a> {
+    /// The character at `at` with the one after it, if the run goes on.
+    fn pair(&mut self) -> Option<Word<'a>> {
+        let run = self.text.get(self.at..self.unspaced)?;
+        let mut after = run.char_indices().skip(1).filter(|(_, c)| !is_combining_mark(*c)).map(|(at, _)| at);
+        let second = after.next();
+        let end = self.at + after.next().filter(|_| second.is_some()).unwrap_or(run.len());
+        let start = self.at;
+        self.at += second.unwrap_or(run.len());
+        Some(Word { folded: folded(self.text.get(start..end)?), range: start..end, is_tail: second.is_none() })
+    }
+}
+
+/// Bytes before the first character of a word.
+fn skipped(text: &str) -> usize {
+    let ascii = text.bytes().take_while(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric()).count();
+    match text.as_bytes().get(ascii) {
+        Some(byte) if !byte.is_ascii() => {
+            text.get(ascii..).and_then(|rest| rest.find(is_word)).map_or(text.len(), |at| ascii + at)
+        }
+        _ => ascii,
+    }
+}
+
+/// Bytes of the word that `text` begins with.
+fn spaced(text: &str) -> usize {
+    let mut end = 0;
+    loop {
+        let rest = text.as_bytes().get(end..).unwrap_or_default();
+        end += rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let mut ahead = text.get(end..).unwrap_or_default().chars();
+        let Some(c) = ahead.next() else { return end };
+        let goes_on = if matches!(c, '\'' | '’') {
+            end > 0 && ahead.next().is_some_and(|c| c.is_alphabetic() && !is_unspaced(c))
+        } else {
+            !c.is_ascii() && is_word(c) && !is_unspaced(c)
+        };
+        if !goes_on {
+            return end;
+        }
+        end += c.len_utf8();
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || is_combining_mark(c)
+}
+
+/// Letters of scripts that put no spaces between words, and Hangul, which puts them around more than words.
+const fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{0E01}'..='\u{0E3A}' | '\u{0E40}'..='\u{0E4E}' // Thai
+        | '\u{0E81}'..='\u{0EDF}' // Lao
+        | '\u{1000}'..='\u{103F}' // Myanmar
+        | '\u{1100}'..='\u{11FF}' // Hangul
+        | '\u{1780}'..='\u{17D3}' // Khmer
+        | '\u{2E80}'..='\u{2FDF}' | '\u{3005}'..='\u{3007}' // Han
+        | '\u{3041}'..='\u{3096}' | '\u{309D}'..='\u{309F}' // Hiragana
+        | '\u{30A1}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}' | '\u{FF66}'..='\u{FF9F}' // Katakana
+        | '\u{3105}'..='\u{312F}' | '\u{3131}'..='\u{318E}'
+        | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}'
+        | '\u{AC00}'..='\u{D7AF}')
+}
+
+fn folded(word: &str) -> Cow<'_, str> {
+    let cut = word.get(..word.floor_char_boundary(MAX_WORD_BYTES)).unwrap_or_default();
+    if cut.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        return Cow::Borrowed(cut);
+    }
+    if cut.is_ascii() {
+        return Cow::Owned(cut.to_ascii_lowercase());
+    }
+    let mut folded = fold::fold(cut);
+    if !is_nfc(&folded) {
+        // What composing makes is cased as its letter was.
+        folded = fold::fold(&folded.nfc().collect::<String>());
+        folded.truncate(folded.floor_char_boundary(MAX_WORD_BYTES));
+    }
+    Cow::Owned(folded.replace('’', "'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn folded_words(text: &str) -> Vec<String> {
+        words(text).map(|word| word.folded.into_owned()).collect()
+    }
+
+    #[test]
+    fn words_are_runs_of_letters_digits_and_marks() {
+        for (text, expected) in [
+            ("The Harbour-master's log, 2026!", &["the", "harbour", "master's", "log", "2026"][..]),
+            ("snake_case foo.bar/baz [[Link|text]] #tag", &["snake", "case", "foo", "bar", "baz", "link", "text", "tag"]),
+            ("don't don’t 'quoted' rock 'n' roll", &["don't", "don't", "quoted", "rock", "n", "roll"]),
+            ("École E\u{301}cole STRASSE \u{212A}elvin", &["école", "école", "strasse", "kelvin"]),
+            ("हिन्दी किताब", &["हिन्दी", "किताब"]),
+            ("日本の潮", &["日本", "本の", "の潮", "潮"]),
+            ("v2日本x", &["v2", "日本", "本", "x"]),
+            ("潮 ข้อ", &["潮", "ข้อ", "อ"]),
+            ("🎉 — …", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(folded_words(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn long_words_are_cut() {
+        assert_eq!(folded_words(&"É".repeat(1000)), ["é".repeat(32)]);
+        assert_eq!(folded_words(&format!("x{}", "日本".repeat(1000))).len(), 2001);
+    }
+
+    proptest! {
+        #[test]
+        fn words_stand_where_they_say(text in "([a-cA-C0-9' ’.]{0,6}|[éÉ\u{301}ßſ\u{212A}]{0,3}|[日本の潮ก้อ한국]{0,5}|\\PC{0,4}){0,6}") {
+            let mut at = 0;
+            for word in words(&text) {
+                prop_assert!(word.range.start >= at && word.range.end <= text.len() && !word.range.is_empty());
+                prop_assert!(!word.folded.is_empty() && word.folded.len() <= MAX_WORD_BYTES);
+                prop_assert_eq!(&fold::fold(&word.folded), word.folded.as_ref());
+                at = word.range.start;
+                // A word alone is itself, so that queries find it.
+                let alone = words(&text[word.range.clone()]).next().unwrap();
+                prop_assert_eq!(alone.folded, word.folded);
+            }
+            let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
+            let covered: std::collections::BTreeSet<usize> = words(&text).flat_map(|word| word.range).collect();
+            let kept: String = text.char_indices().filter(|(at, _)| covered.contains(at)).map(|(_, c)| c).collect();
+            prop_assert_eq!(letters(&kept), letters(&text));
+        }
+    }
+}
