@@ -59,7 +59,8 @@ pub fn check(data: &[u8]) {
     let Some((choice, rest)) = data.split_first() else { return };
     let operation = operations()[usize::from(choice & 0x7f) % operations().len()];
     let text = String::from_utf8_lossy(rest);
-    let arguments = if choice & 0x80 == 0 { plain(operation.info.name, &text) } else { serde_json::from_str(&text).ok() };
+    let arguments =
+        if choice & 0x80 == 0 { plain(operation.info.name, &text) } else { serde_json::from_str(&text).ok() };
     let Some(arguments) = arguments else { return };
     let world = WORLD.lock().unwrap();
     let call = Call { operation, vault: None, arguments: arguments.clone(), now: Timestamp::UNIX_EPOCH };
