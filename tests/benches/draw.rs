@@ -3,6 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use atlas_ops::Entry;
+use atlas_ops::context_current::ContextCurrent;
+use atlas_ops::find::Find;
+use atlas_ops::list_notes::ListNotes;
+use atlas_ops::query::Query;
+use atlas_ops::read_note::ReadNote;
+use atlas_ops::search::Search;
 use serde_json::{Value, json};
 
 use crate::vault::Folder;
@@ -14,7 +21,7 @@ const CALLS: usize = 100;
 #[derive(Clone)]
 pub(crate) struct Calls {
     pub(crate) what: &'static str,
-    pub(crate) operation: &'static str,
+    pub(crate) operation: &'static Entry,
     pub(crate) arguments: Vec<Value>,
 }
 
@@ -75,24 +82,26 @@ impl Drawn {
             Calls { what, operation, arguments }
         };
         let calls = vec![
-            draw("find, rare word", "find", &|random| find(random.of(&rare).to_string())),
-            draw("find, common word", "find", &|random| find(random.of(&common).to_string())),
-            draw("find, absent word", "find", &|random| find(absent(random))),
-            draw("find, two words", "find", &|random| find(phrase(random))),
-            draw("find, two letters", "find", &|random| find(pair(random))),
-            draw("search, rare word", "search", &|random| search("literal", random.of(&rare).to_string())),
-            draw("search, rare regex", "search", &|random| search("regex", format!(r"\b{}\w*", random.of(&rare)))),
-            draw("search, two words", "search", &|random| search("literal", phrase(random))),
-            draw("context", "context_current", &|random| json!({ "include": [random.of(&folder.notes)] })),
+            draw("find, rare word", Entry::of::<Find>(), &|random| find(random.of(&rare).to_string())),
+            draw("find, common word", Entry::of::<Find>(), &|random| find(random.of(&common).to_string())),
+            draw("find, absent word", Entry::of::<Find>(), &|random| find(absent(random))),
+            draw("find, two words", Entry::of::<Find>(), &|random| find(phrase(random))),
+            draw("find, two letters", Entry::of::<Find>(), &|random| find(pair(random))),
+            draw("search, rare word", Entry::of::<Search>(), &|random| search("literal", random.of(&rare).to_string())),
+            draw("search, rare regex", Entry::of::<Search>(), &|random| {
+                search("regex", format!(r"\b{}\w*", random.of(&rare)))
+            }),
+            draw("search, two words", Entry::of::<Search>(), &|random| search("literal", phrase(random))),
+            draw("context", Entry::of::<ContextCurrent>(), &|random| json!({ "include": [random.of(&folder.notes)] })),
             draw(
                 "query",
-                "query",
+                Entry::of::<Query>(),
                 &|random| json!({ "question": format!("Where is \"{}\" defined?", random.of(&rare)) }),
             ),
-            draw("read", "read_note", &|random| json!({ "path": random.of(&folder.notes) })),
+            draw("read", Entry::of::<ReadNote>(), &|random| json!({ "path": random.of(&folder.notes) })),
             draw(
                 "list",
-                "list_notes",
+                Entry::of::<ListNotes>(),
                 &|random| json!({ "prefix": random.of(&folder.notes).rsplit_once('/').map_or("", |(folder, _)| folder) }),
             ),
         ];

@@ -72,7 +72,7 @@ fn warm(criterion: &mut Criterion, table: &mut Table, folder: &Folder, world: &W
         bencher.iter(|| next.next().map(|arguments| world.call(calls.operation, arguments)));
     });
     let times = times(calls, |arguments| world.call(calls.operation, arguments).1);
-    let target = match (calls.operation, folder.name) {
+    let target = match (calls.operation.info.name, folder.name) {
         ("find", "hub") => Some(Duration::from_millis(1)),
         ("find", "all") => Some(Duration::from_millis(10)),
         _ => None,
@@ -104,7 +104,7 @@ fn cold(table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
         requests.push(asked.count() as f64);
         let share = 100.0 * asked.bytes().saturating_sub(world.blocks(&paths)) as f64 / world.markdown as f64;
         shares.push(share);
-        let limited = calls.operation == "find" && folder.name != "demo" && share > MAX_SHARE;
+        let limited = calls.operation.info.name == "find" && folder.name != "demo" && share > MAX_SHARE;
         if asked.waves() as f64 > MAX_WAVES || asked.count() as f64 > MAX_REQUESTS || limited {
             eprintln!(
                 "  {} waves, {} requests, {share:.1}%, {} results for {arguments}",
@@ -122,7 +122,7 @@ fn cold(table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
         (values[values.len() / 2], values[values.len() - 1])
     };
     let (waves, requests, shares) = (range(waves), range(requests), range(shares));
-    let limited = calls.operation == "find" && folder.name != "demo";
+    let limited = calls.operation.info.name == "find" && folder.name != "demo";
     let result = format!(
         "{} waves (at most {}), {} requests ({}), {:.1}% of the markdown ({:.1}%) beside the answer's blocks; {} of work",
         waves.0,
@@ -155,7 +155,7 @@ fn ripgrep(table: &mut Table, folder: &Folder, world: &World, drawn: &Drawn) {
         command.args(["--glob=*.md", "--", pattern]).arg(folder.root.path()).stdout(Stdio::null()).status().ok()?;
         Some(begun.elapsed())
     };
-    for calls in drawn.calls.iter().filter(|calls| ["find", "search"].contains(&calls.operation)) {
+    for calls in drawn.calls.iter().filter(|calls| ["find", "search"].contains(&calls.operation.info.name)) {
         let few = Calls { arguments: calls.arguments.iter().take(10).cloned().collect(), ..calls.clone() };
         if rg(&json!({ "term": "warm" })).is_none() {
             table.row("`rg` of the same terms", folder.name, "not run: there is no `rg`", "", None);

@@ -21,7 +21,7 @@ import zipfile
 FIRST = 3
 SECOND = 11
 STARTS = 20
-FUNCTIONS = ["context", "find", "query", "note"]
+FUNCTIONS = ["context", "find", "search", "query", "note"]
 DEMO = pathlib.Path(__file__).parent.parent / "vaults" / "demo"
 
 

@@ -36,15 +36,17 @@ fn each_endpoint(table: &mut Table, folder: &Folder, drawn: &Drawn, place: &str,
     let world = World::publish_to(folder, store);
     let mut endpoints: BTreeMap<&str, Vec<&Calls>> = BTreeMap::new();
     for calls in &drawn.calls {
-        endpoints.entry(calls.operation).or_default().push(calls);
+        endpoints.entry(calls.operation.info.name).or_default().push(calls);
     }
     for (endpoint, kinds) in endpoints {
         let (mut cold, mut warm) = (Vec::new(), 0);
-        for arguments in kinds.iter().flat_map(|calls| calls.arguments.iter().take(CALLS)) {
-            let asked = world.ask(endpoint, arguments);
-            assert_eq!(asked.warm.count(), 1, "a warm {endpoint} of {arguments} on {place}:\n{}", asked.warm);
-            cold.push(asked.cold);
-            warm = warm.max(asked.warm.bytes());
+        for calls in kinds {
+            for arguments in calls.arguments.iter().take(CALLS) {
+                let asked = world.ask(calls.operation, arguments);
+                assert_eq!(asked.warm.count(), 1, "a warm {endpoint} of {arguments} on {place}:\n{}", asked.warm);
+                cold.push(asked.cold);
+                warm = warm.max(asked.warm.bytes());
+            }
         }
         let result = format!("cold {}; warm 1 request, {warm} bytes", summary(&cold));
         table.row(&format!("`{endpoint}` on {place}"), folder.name, &result, "warm 1 request", Some(true));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, StoreOptions};
-use atlas_ops::{Atlas, Call, Limits, Vault, dispatch};
+use atlas_ops::{Atlas, Call, Entry, Limits, Vault, dispatch};
 use atlas_sync::{PushOptions, push};
 use atlas_testkit::CountingStore;
 use atlas_testkit::counting::Requests;
@@ -77,14 +77,14 @@ impl World {
     }
 
     /// A call to the warm process, and how long it took.
-    pub(crate) fn call(&self, operation: &'static str, arguments: &Value) -> (Value, Duration) {
+    pub(crate) fn call(&self, operation: &'static Entry, arguments: &Value) -> (Value, Duration) {
         let begun = Instant::now();
         let value = self.runtime.block_on(call(&self.warm, operation, arguments));
         (value, begun.elapsed())
     }
 
     /// How long a call to a new process takes.
-    pub(crate) fn call_cold(&self, operation: &'static str, arguments: &Value) -> Duration {
+    pub(crate) fn call_cold(&self, operation: &'static Entry, arguments: &Value) -> Duration {
         let cold = atlas(mirror(self.store.clone()));
         let begun = Instant::now();
         self.runtime.block_on(call(&cold, operation, arguments));
@@ -92,7 +92,7 @@ impl World {
     }
 
     /// What a call asks of the store.
-    pub(crate) fn ask(&self, operation: &'static str, arguments: &Value) -> Asked {
+    pub(crate) fn ask(&self, operation: &'static Entry, arguments: &Value) -> Asked {
         let counting = CountingStore::new(self.store.inner().clone());
         let store = Store::new(counting.clone(), self.store.prefix(), StoreOptions::default()).unwrap();
         let process = atlas(mirror(store));
@@ -133,11 +133,11 @@ async fn blocks(mirror: &Mirror, paths: &[&str]) -> Result<HashSet<(usize, Range
     Ok(found)
 }
 
-async fn call(atlas: &Atlas, operation: &'static str, arguments: &Value) -> Value {
+async fn call(atlas: &Atlas, operation: &'static Entry, arguments: &Value) -> Value {
     let call = Call { operation, vault: None, arguments: arguments.clone(), now: Timestamp::UNIX_EPOCH };
     match dispatch(atlas, call).await {
         Ok(answer) => answer.value,
-        Err(error) => panic!("{operation} of {arguments}: {error:?}"),
+        Err(error) => panic!("{} of {arguments}: {error:?}", operation.info.name),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The JSON Schemas of the Atlas Local Bridge specification, and answers and requests held against them.
 
+use atlas_ops::operations;
 use jsonschema::{Registry, Validator};
 use serde_json::{Value, json};
 
@@ -120,6 +121,12 @@ async fn the_openapi_document_describes_every_route_and_is_whole() {
     for path in ["/context/current", "/find", "/query", "/notes", "/notes/{path}", "/health"] {
         assert!(paths.contains_key(path), "{path}");
     }
+    let methods = paths.values().flat_map(|path| path.as_object().unwrap().values());
+    let mut described: Vec<_> = methods.map(|method| method["operationId"].as_str().unwrap()).collect();
+    let mut all: Vec<_> = operations().iter().map(|operation| operation.info.name).collect();
+    described.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(described, all, "every operation has one route");
     assert_eq!(document["components"]["schemas"]["FindRequest"]["properties"]["max_results"]["maximum"], 50);
     let mut references = Vec::new();
     collect_references(&document, &mut references);

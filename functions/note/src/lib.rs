@@ -3,7 +3,9 @@
 
 mod representation;
 
-use atlas_ops::Error;
+use atlas_ops::list_notes::ListNotes;
+use atlas_ops::read_note::ReadNote;
+use atlas_ops::{Entry, Error};
 use atlas_web::openapi::{Route, RouteParameter};
 use atlas_web::routes::call;
 use atlas_web::{App, Routes, request, response};
@@ -13,12 +15,12 @@ use axum::response::Response;
 use axum::routing::get;
 use serde_json::Value;
 
-const LIST: Route = Route::get("/notes", "list_notes").with(&[
+const LIST: Route = Route::get("/notes", Entry::of::<ListNotes>()).with(&[
     RouteParameter { name: "prefix", in_path: false, description: "Only paths that begin so." },
     RouteParameter { name: "limit", in_path: false, description: "Most notes to return, up to 1000." },
     RouteParameter { name: "cursor", in_path: false, description: "The cursor of the page before." },
 ]);
-const READ: Route = Route::get("/notes/{path}", "read_note").with(&[
+const READ: Route = Route::get("/notes/{path}", Entry::of::<ReadNote>()).with(&[
     RouteParameter { name: "path", in_path: true, description: "The note's path; its slashes may stand as they are." },
     RouteParameter {
         name: "offset",
@@ -42,7 +44,7 @@ async fn list_or_read(State(app): State<App>, headers: HeaderMap, uri: Uri) -> R
         Ok(parameters) if parameters.contains_key("path") => read(&app, &headers, parameters).await,
         Ok(mut parameters) => {
             request::number(&mut parameters, "limit");
-            call(&app, &headers, "list_notes", Value::Object(parameters)).await.respond(response::ok)
+            call(&app, &headers, Entry::of::<ListNotes>(), Value::Object(parameters)).await.respond(response::ok)
         }
         Err(error) => response::error(&error),
     }
@@ -64,6 +66,6 @@ async fn read_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> R
 
 async fn read(app: &App, headers: &HeaderMap, mut arguments: serde_json::Map<String, Value>) -> Response {
     request::number(&mut arguments, "offset");
-    let called = call(app, headers, "read_note", Value::Object(arguments)).await;
+    let called = call(app, headers, Entry::of::<ReadNote>(), Value::Object(arguments)).await;
     called.respond(|answer| representation::of(headers, answer))
 }

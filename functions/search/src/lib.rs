@@ -1,9 +1,11 @@
 //! `POST /search`: the lines that match, as ripgrep finds them.
 
+use atlas_ops::Entry;
+use atlas_ops::search::Search;
 use atlas_web::Routes;
 
 /// The function's routes.
 #[must_use]
 pub fn routes() -> Routes {
-    Routes::default().post("/search", "search")
+    Routes::default().post("/search", Entry::of::<Search>())
 }

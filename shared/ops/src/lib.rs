@@ -3,7 +3,7 @@
 //!
 //! # Layout
 //!
-//! - [`operation`]: what an operation is; [`registry`]: which there are, and dispatch
+//! - [`operation`]: what an operation is; [`registry`]: operations as doors see them, dispatch, and which there are
 //! - [`atlas`]: what operations run on: vaults, limits
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
 //! - `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
@@ -35,5 +35,5 @@ pub mod search;
 pub use atlas::{Atlas, Limits, Vault};
 pub use error::{Code, Error};
 pub use operation::{Answer, Context, Info, Operation, Scope};
-pub use registry::{Call, dispatch, operation, operations};
+pub use registry::{Call, Entry, dispatch, operations};
 pub use schemars;

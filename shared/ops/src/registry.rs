@@ -1,7 +1,6 @@
-//! Which operations there are, and the one way to call them.
+//! Operations as doors see them, the one way to call them, and which there are.
 
 use std::pin::Pin;
-use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use schemars::{Schema, SchemaGenerator};
@@ -9,15 +8,21 @@ use serde_json::Value;
 
 use crate::arguments;
 use crate::atlas::Atlas;
+use crate::context_current::ContextCurrent;
 use crate::error::Error;
+use crate::find::Find;
+use crate::health::Health;
+use crate::list_notes::ListNotes;
 use crate::operation::{Answer, Context, Info, Operation};
-use crate::{context_current, find, health, list_notes, query, read_note, search};
+use crate::query::Query;
+use crate::read_note::ReadNote;
+use crate::search::Search;
 
 /// A call, as a door understood it.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The operation's name.
-    pub operation: &'static str,
+    /// The operation.
+    pub operation: &'static Entry,
     /// The vault's id; none for the default vault.
     pub vault: Option<String>,
     /// The arguments, not yet checked.
@@ -27,6 +32,7 @@ pub struct Call {
 }
 
 /// An operation as doors see it.
+#[derive(Debug)]
 pub struct Entry {
     /// What is known of it.
     pub info: Info,
@@ -41,12 +47,15 @@ type Run =
     for<'a> fn(&'a Context<'a>, Value) -> Pin<Box<dyn Future<Output = Result<Answer<Value>, Error>> + Send + 'a>>;
 
 impl Entry {
-    fn of<O: Operation + 'static>() -> Self {
-        Self {
-            info: O::INFO,
-            arguments: SchemaGenerator::subschema_for::<O::Arguments>,
-            output: SchemaGenerator::subschema_for::<O::Output>,
-            run: |context, arguments| Box::pin(run::<O>(context, arguments)),
+    /// The operation `O`. A program holds only the operations that it names so.
+    pub const fn of<O: Operation + 'static>() -> &'static Self {
+        const {
+            &Self {
+                info: O::INFO,
+                arguments: SchemaGenerator::subschema_for::<O::Arguments>,
+                output: SchemaGenerator::subschema_for::<O::Output>,
+                run: |context, arguments| Box::pin(run::<O>(context, arguments)),
+            }
         }
     }
 }
@@ -60,33 +69,24 @@ async fn run<O: Operation>(context: &Context<'_>, arguments: Value) -> Result<An
     Ok(Answer { value, generation: answer.generation })
 }
 
-static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-    vec![
-        Entry::of::<health::Health>(),
-        Entry::of::<context_current::ContextCurrent>(),
-        Entry::of::<find::Find>(),
-        Entry::of::<query::Query>(),
-        Entry::of::<read_note::ReadNote>(),
-        Entry::of::<list_notes::ListNotes>(),
-        Entry::of::<search::Search>(),
-    ]
-});
-
-/// All operations.
-pub fn operations() -> &'static [Entry] {
-    &OPERATIONS
+/// All operations, for a door that offers every one of them.
+pub const fn operations() -> &'static [&'static Entry] {
+    const {
+        &[
+            Entry::of::<Health>(),
+            Entry::of::<ContextCurrent>(),
+            Entry::of::<Find>(),
+            Entry::of::<Query>(),
+            Entry::of::<ReadNote>(),
+            Entry::of::<ListNotes>(),
+            Entry::of::<Search>(),
+        ]
+    }
 }
 
-/// The operation called `name`.
-pub fn operation(name: &str) -> Option<&'static Entry> {
-    operations().iter().find(|entry| entry.info.name == name)
-}
-
-/// Runs a call: finds the operation and the vault, checks the arguments, runs the handler.
+/// Runs a call: finds the vault, checks the arguments, runs the handler.
 pub async fn dispatch(atlas: &Atlas, call: Call) -> Result<Answer<Value>, Error> {
-    let entry = operation(call.operation)
-        .ok_or_else(|| Error::not_found("operation_not_found", "there is no such operation"))?;
     let vault = atlas.vault(call.vault.as_deref())?;
     let context = Context { vault, limits: &atlas.limits, now: call.now };
-    (entry.run)(&context, call.arguments).await
+    (call.operation.run)(&context, call.arguments).await
 }

@@ -1,8 +1,8 @@
 //! The OpenAPI document: made from the routes and from the operations' own types.
 
+use atlas_ops::Entry;
 use atlas_ops::schemars::SchemaGenerator;
 use atlas_ops::schemars::generate::SchemaSettings;
-use atlas_ops::{operation, registry};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::path::{OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
@@ -15,7 +15,7 @@ use utoipa::openapi::{
 pub struct Route {
     path: &'static str,
     post: bool,
-    operation: &'static str,
+    operation: &'static Entry,
     parameters: &'static [RouteParameter],
 }
 
@@ -32,12 +32,12 @@ pub struct RouteParameter {
 
 impl Route {
     /// A route that takes arguments as a JSON body.
-    pub const fn post(path: &'static str, operation: &'static str) -> Self {
+    pub const fn post(path: &'static str, operation: &'static Entry) -> Self {
         Self { path, post: true, operation, parameters: &[] }
     }
 
     /// A route that takes parameters only.
-    pub const fn get(path: &'static str, operation: &'static str) -> Self {
+    pub const fn get(path: &'static str, operation: &'static Entry) -> Self {
         Self { path, post: false, operation, parameters: &[] }
     }
 
@@ -57,10 +57,7 @@ pub fn document(routes: &[Route]) -> Value {
     let mut responses = settings.for_serialize().into_generator();
     let mut paths = PathsBuilder::new();
     for route in routes {
-        let Some(entry) = operation(route.operation) else {
-            continue;
-        };
-        paths = paths.path(route.path, path_item(route, entry, &mut requests, &mut responses));
+        paths = paths.path(route.path, path_item(route, &mut requests, &mut responses));
     }
     let info = InfoBuilder::new()
         .title("Atlas Mirror")
@@ -78,29 +75,25 @@ pub fn document(routes: &[Route]) -> Value {
     document
 }
 
-fn path_item(
-    route: &Route,
-    entry: &registry::Entry,
-    requests: &mut SchemaGenerator,
-    responses: &mut SchemaGenerator,
-) -> PathItem {
+fn path_item(route: &Route, requests: &mut SchemaGenerator, responses: &mut SchemaGenerator) -> PathItem {
+    let Entry { info, arguments, output, .. } = route.operation;
     let mut operation = OperationBuilder::new()
-        .operation_id(Some(entry.info.name))
-        .summary(Some(entry.info.title))
-        .description(Some(entry.info.description))
+        .operation_id(Some(info.name))
+        .summary(Some(info.title))
+        .description(Some(info.description))
         .parameters(Some(route.parameters.iter().map(parameter)))
         .response(
             "200",
             ResponseBuilder::new()
                 .description("The answer.")
-                .content("application/json", content(&(entry.output)(responses)))
+                .content("application/json", content(&output(responses)))
                 .build(),
         )
         .response(
             "default",
             ResponseBuilder::new().description("An error.").content("application/json", reference("Error")).build(),
         );
-    let arguments = (entry.arguments)(requests);
+    let arguments = arguments(requests);
     if route.post {
         operation = operation.request_body(Some(
             RequestBodyBuilder::new()

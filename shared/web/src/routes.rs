@@ -1,6 +1,7 @@
 //! Routes of operations, and what every service has.
 
-use atlas_ops::{Answer, Call, Error, dispatch};
+use atlas_ops::health::Health;
+use atlas_ops::{Answer, Call, Entry, Error, dispatch};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -29,7 +30,7 @@ pub struct Routes {
 impl Routes {
     /// A route to which the arguments of `operation` are posted as JSON.
     #[must_use]
-    pub fn post(self, path: &'static str, operation: &'static str) -> Self {
+    pub fn post(self, path: &'static str, operation: &'static Entry) -> Self {
         let handler = move |State(app): State<App>, headers: HeaderMap, body: Body| async move {
             match request::json(&headers, body).await {
                 Ok(arguments) => call(&app, &headers, operation, arguments).await.respond(response::ok),
@@ -76,9 +77,9 @@ impl Routes {
     /// The service: these routes, `/health`, `/openapi.json`, and an error in the usual shape for everything else.
     pub fn into_router(self, app: App) -> Router {
         let health = |State(app): State<App>, headers: HeaderMap| async move {
-            call(&app, &headers, "health", json!({})).await.respond(response::ok)
+            call(&app, &headers, Entry::of::<Health>(), json!({})).await.respond(response::ok)
         };
-        let all = self.add("/health", get(health)).describe(Route::get("/health", "health"));
+        let all = self.add("/health", get(health)).describe(Route::get("/health", Entry::of::<Health>()));
         // Made when it is asked for: a function that starts has no time for it.
         let descriptions = all.descriptions;
         let openapi = || async move { response::json_response(StatusCode::OK, &openapi::document(&descriptions)) };
@@ -98,11 +99,11 @@ pub struct Called {
 }
 
 /// Calls an operation for a request.
-pub async fn call(app: &App, headers: &HeaderMap, operation: &'static str, arguments: Value) -> Called {
+pub async fn call(app: &App, headers: &HeaderMap, operation: &'static Entry, arguments: Value) -> Called {
     let vault = headers.get(VAULT).map(|vault| vault.to_str().unwrap_or_default().to_owned());
     let atlas = app.atlas.metered();
     let result = dispatch(&atlas, Call { operation, vault, arguments, now: (app.clock)() }).await;
-    Called { result, cost: Cost { operation, counts: atlas.counts() } }
+    Called { result, cost: Cost { operation: operation.info.name, counts: atlas.counts() } }
 }
 
 impl Called {

@@ -57,15 +57,15 @@ pub(crate) fn texts(notes: &BTreeMap<String, String>) -> BTreeMap<VaultPath, &[u
 /// Calls an operation.
 pub fn check(data: &[u8]) {
     let Some((choice, rest)) = data.split_first() else { return };
-    let entry = &operations()[usize::from(choice & 0x7f) % operations().len()];
+    let operation = operations()[usize::from(choice & 0x7f) % operations().len()];
     let text = String::from_utf8_lossy(rest);
-    let arguments = if choice & 0x80 == 0 { plain(entry.info.name, &text) } else { serde_json::from_str(&text).ok() };
+    let arguments =
+        if choice & 0x80 == 0 { plain(operation.info.name, &text) } else { serde_json::from_str(&text).ok() };
     let Some(arguments) = arguments else { return };
     let world = WORLD.lock().unwrap();
-    let call =
-        Call { operation: entry.info.name, vault: None, arguments: arguments.clone(), now: Timestamp::UNIX_EPOCH };
+    let call = Call { operation, vault: None, arguments: arguments.clone(), now: Timestamp::UNIX_EPOCH };
     match world.runtime.block_on(dispatch(&world.atlas, call)) {
-        Ok(answer) if entry.info.name == "find" => {
+        Ok(answer) if operation.info.name == "find" => {
             let most = arguments["max_results"].as_f64().unwrap_or(10.0);
             found(&world.notes, &answer.value, most as usize);
         }

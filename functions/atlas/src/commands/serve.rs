@@ -3,7 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use atlas_ops::{Call, dispatch};
+use atlas_ops::context_current::ContextCurrent;
+use atlas_ops::list_notes::ListNotes;
+use atlas_ops::query::Query;
+use atlas_ops::{Call, Entry, dispatch};
 use atlas_web::server::Server;
 use atlas_web::tls::Certificate;
 use atlas_web::{App, Routes, Settings, telemetry};
@@ -94,14 +97,14 @@ async fn examples(app: &App, url: &str) -> Vec<String> {
         let body = body.to_string().replace('\'', "'\\''");
         format!("curl -s {url}{route} -H 'content-type: application/json' -d '{body}'")
     };
-    let Some(listed) = call(app, "list_notes", json!({ "limit": 1 })).await else {
+    let Some(listed) = call(app, Entry::of::<ListNotes>(), json!({ "limit": 1 })).await else {
         lines.push("# the vault is not published yet: run `atlas sync`".to_owned());
         return lines;
     };
-    if call(app, "context_current", json!({ "max_sources": 1 })).await.is_some() {
+    if call(app, Entry::of::<ContextCurrent>(), json!({ "max_sources": 1 })).await.is_some() {
         lines.push(post("/context/current", &json!({ "max_sources": 3 })));
     }
-    if call(app, "query", json!({ "question": "components" })).await.is_some() {
+    if call(app, Entry::of::<Query>(), json!({ "question": "components" })).await.is_some() {
         lines.push(post("/query", &json!({ "question": "What are the components?" })));
     }
     if let Some(path) = listed.pointer("/notes/0/path").and_then(Value::as_str) {
@@ -113,7 +116,7 @@ async fn examples(app: &App, url: &str) -> Vec<String> {
     lines
 }
 
-async fn call(app: &App, operation: &'static str, arguments: Value) -> Option<Value> {
+async fn call(app: &App, operation: &'static Entry, arguments: Value) -> Option<Value> {
     let call = Call { operation, vault: None, arguments, now: Timestamp::now() };
     dispatch(&app.atlas, call).await.ok().map(|answer| answer.value)
 }
