@@ -247,8 +247,7 @@ impl<'a> Candidate<'a> {
             return Ok(None);
         }
         let headings = index.headings(segment)?;
-        let nearest =
-            |line| headings.of(document).take_while(|heading| heading.line as usize <= line).last();
+        let nearest = |line| headings.of(document).take_while(|heading| heading.line as usize <= line).last();
         let heading = self.heading.or_else(|| place.and_then(|(_, line)| nearest(line)));
         let quote = match place {
             Some((chunk, line)) => {

@@ -17,6 +17,8 @@ pub(crate) struct GramBuilder {
     pairs: Vec<u32>,
     tables: Vec<Table>,
     lists: Vec<List>,
+    /// For each list one more than its last chunk: apart from the rest, since this alone is looked at for most places.
+    nexts: Vec<u32>,
 }
 
 /// What there is of the grams that begin with the same bytes.
@@ -34,8 +36,6 @@ const SPLIT: u32 = 1 << 31;
 struct List {
     gaps: Vec<u8>,
     count: u32,
-    /// One more than the last chunk.
-    next: u32,
 }
 
 impl List {
@@ -58,13 +58,13 @@ impl Table {
 
 impl GramBuilder {
     pub(crate) fn new() -> Self {
-        Self { pairs: vec![0; 1 << 16], tables: Vec::new(), lists: Vec::new() }
+        Self { pairs: vec![0; 1 << 16], tables: Vec::new(), lists: Vec::new(), nexts: Vec::new() }
     }
 
     /// Adds `chunk`, of this folded text, to the lists of its grams; chunks arrive in order, and none
     /// is added twice to one list.
     pub(crate) fn add(&mut self, chunk: u32, folded: &[u8]) {
-        let Self { pairs, tables, lists } = self;
+        let Self { pairs, tables, lists, nexts } = self;
         each_place(folded, |[a, b, c], after| {
             let Some(pair) = pairs.get_mut(usize::from(u16::from_be_bytes([a, b]))) else { return };
             if *pair == 0 {
@@ -86,12 +86,16 @@ impl GramBuilder {
             let Some(slot) = tables.get_mut(at).map(|table| &mut table.slots[usize::from(byte)]) else { return };
             if *slot == 0 {
                 lists.push(List::default());
+                nexts.push(0);
                 *slot = lists.len() as u32;
             }
-            if let Some(list) = lists.get_mut(*slot as usize - 1).filter(|list| list.next <= chunk) {
-                varint::write(&mut list.gaps, u64::from(chunk - list.next));
+            let list = *slot as usize - 1;
+            if let Some(next) = nexts.get_mut(list).filter(|next| **next <= chunk)
+                && let Some(list) = lists.get_mut(list)
+            {
+                varint::write(&mut list.gaps, u64::from(chunk - *next));
                 list.count += 1;
-                list.next = chunk + 1;
+                *next = chunk + 1;
             }
         });
     }
@@ -121,6 +125,7 @@ impl GramBuilder {
             *slot = 0;
         }
         self.lists.clear();
+        self.nexts.clear();
     }
 
     /// Calls `each` with every gram, in order, and its list.

@@ -204,7 +204,14 @@ impl Layout {
             .map(|range| within(&section, &range, PartKind::GramPage, SectionName::Grams))
             .collect::<Result<_, _>>()?;
         parts.extend(self.record_pages()?.into_iter().map(|(part, _)| part));
-        parts.extend([self.terms()?, self.text_blocks()?, self.chunks()?, self.paths()?, self.names()?, self.headings()?]);
+        parts.extend([
+            self.terms()?,
+            self.text_blocks()?,
+            self.chunks()?,
+            self.paths()?,
+            self.names()?,
+            self.headings()?,
+        ]);
         Ok(parts)
     }
 

@@ -235,9 +235,8 @@ impl Terms {
         let mut rest = table.as_slice();
         let count = |rest: &mut &[u8]| varint::read(rest).filter(|count| *count <= rest.len() as u64);
         let documents = count(&mut rest).ok_or_else(damaged)?;
-        let next = |rest: &mut &[u8]| {
-            varint::read(rest).and_then(|number| u32::try_from(number).ok()).ok_or_else(damaged)
-        };
+        let next =
+            |rest: &mut &[u8]| varint::read(rest).and_then(|number| u32::try_from(number).ok()).ok_or_else(damaged);
         let lengths: Vec<u32> = (0..documents).map(|_| next(&mut rest)).collect::<Result<_, _>>()?;
         let pages = count(&mut rest).ok_or_else(damaged)?;
         let (mut ordinals, mut offsets) = (vec![0u32], vec![0u64]);

@@ -154,7 +154,10 @@ mod tests {
     fn words_are_runs_of_letters_digits_and_marks() {
         for (text, expected) in [
             ("The Harbour-master's log, 2026!", &["the", "harbour", "master's", "log", "2026"][..]),
-            ("snake_case foo.bar/baz [[Link|text]] #tag", &["snake", "case", "foo", "bar", "baz", "link", "text", "tag"]),
+            (
+                "snake_case foo.bar/baz [[Link|text]] #tag",
+                &["snake", "case", "foo", "bar", "baz", "link", "text", "tag"],
+            ),
             ("don't don’t 'quoted' rock 'n' roll", &["don't", "don't", "quoted", "rock", "n", "roll"]),
             ("École E\u{301}cole STRASSE \u{212A}elvin", &["école", "école", "strasse", "kelvin"]),
             ("हिन्दी किताब", &["हिन्दी", "किताब"]),
