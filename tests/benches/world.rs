@@ -134,7 +134,7 @@ async fn blocks(mirror: &Mirror, paths: &[&str]) -> Result<HashSet<(usize, Range
 }
 
 async fn call(atlas: &Atlas, operation: &'static Entry, arguments: &Value) -> Value {
-    let call = Call { operation, vault: None, arguments: arguments.clone(), now: Timestamp::UNIX_EPOCH };
+    let call = Call { operation, vault: None, arguments: arguments.clone(), clock: || Timestamp::UNIX_EPOCH };
     match dispatch(atlas, call).await {
         Ok(answer) => answer.value,
         Err(error) => panic!("{} of {arguments}: {error:?}", operation.info.name),

@@ -25,6 +25,7 @@ mod process;
 mod programs;
 mod publish;
 mod query;
+mod ranked;
 mod rclone_mount;
 mod requests;
 mod schemas;

@@ -359,6 +359,29 @@ async fn more_text_than_one_call_looks_through_comes_in_pages() {
 }
 
 #[tokio::test]
+async fn what_one_call_has_no_time_for_comes_in_pages() {
+    let long: String = (0..200_000).map(|n| format!("line {n}\n")).collect();
+    let vault = VaultBuilder::new().note("long.md", &long).note("short.md", "line 7\n").note("after.md", "line 7\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let body = json!({ "query": "[e]+ [0-9]*99997$|e 7$", "mode": "regex", "limit": 10 });
+    let all = deployment.client().post("/search", body.clone()).await.json();
+    assert_eq!(lines_of(&all).len(), 5);
+    let client = deployment.with_limits(|limits| limits.max_scan_time = std::time::Duration::ZERO).client();
+    let mut body = body;
+    let (mut found, mut partial) = (Vec::new(), 0);
+    loop {
+        let page = client.post("/search", body.clone()).await.json();
+        found.extend(lines_of(&page));
+        let Some(cursor) = page.get("cursor") else { break };
+        assert!(page["partial"].as_str().unwrap().contains("time"), "{page}");
+        partial += 1;
+        body["cursor"] = cursor.clone();
+    }
+    assert_eq!(found, lines_of(&all));
+    assert!((4..40).contains(&partial), "{partial}");
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_a_query_is_said() {
     let client = Deployment::of_demo().await.client();
     for (body, said) in [

@@ -1,6 +1,7 @@
 //! What operations run on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use atlas_mirror::Mirror;
 pub use atlas_mirror::counters::Counts;
@@ -35,11 +36,19 @@ pub struct Limits {
     pub max_response_bytes: usize,
     /// Most bytes of text that one search looks through.
     pub max_scanned_bytes: u64,
+    /// How long one search looks through text.
+    pub max_scan_time: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_bytes: 250_000, max_results: 10, max_response_bytes: 1_000_000, max_scanned_bytes: 192 << 20 }
+        Self {
+            max_bytes: 250_000,
+            max_results: 10,
+            max_response_bytes: 1_000_000,
+            max_scanned_bytes: 192 << 20,
+            max_scan_time: Duration::from_secs(1),
+        }
     }
 }
 

@@ -102,7 +102,8 @@ impl Operation for ContextCurrent {
 
 async fn bundle(snapshot: Arc<Snapshot>, arguments: &Arguments, limits: &Limits) -> Result<Vec<Source>, Error> {
     let records = [NOW.to_owned(), NOW.trim_start_matches("vault/").to_owned()];
-    let index = Index::fetch(snapshot, Want { names_and_headings: true, probes: &[], records: &records }).await?;
+    let index =
+        Index::fetch(snapshot, Want { names: true, headings: true, records: &records, ..Want::default() }).await?;
     let paths = BridgePaths::of(&index)?;
     let now_path = paths.resolve(NOW);
     let now = index.find(now_path)?.ok_or_else(|| {

@@ -91,9 +91,11 @@ const WAVE_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
 async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec<Found>, Error> {
     let probe = Probe::new(folded, grams_per_segment(snapshot.segments().len()));
     let text_bytes = snapshot.manifest().totals.text_bytes;
-    let index =
-        Index::fetch(snapshot, Want { names_and_headings: true, probes: std::slice::from_ref(&probe), records: &[] })
-            .await?;
+    let index = Index::fetch(
+        snapshot,
+        Want { names: true, headings: true, probes: std::slice::from_ref(&probe), ..Want::default() },
+    )
+    .await?;
     let scope = Scopes::of(&index)?;
     let chunks = index.segments().map(|segment| index.candidates(segment, &probe).map(Some));
     let passages = Passages::of(&index, chunks.collect::<Result<_, _>>()?)?;

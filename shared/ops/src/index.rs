@@ -9,6 +9,7 @@ use atlas_segment::chunk::Chunks;
 use atlas_segment::headings::Headings;
 use atlas_segment::paths::{Names, Paths};
 use atlas_segment::record::RecordPage;
+use atlas_segment::terms::Terms;
 use atlas_segment::text::TextBlocks;
 use atlas_segment::{Layout, Part, PartRef, Probe, TextSpan};
 use bytes::Bytes;
@@ -27,8 +28,12 @@ pub(crate) struct DocumentRef {
 /// What to fetch beside paths and text tables.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Want<'a> {
-    /// The names and headings.
-    pub(crate) names_and_headings: bool,
+    /// The names.
+    pub(crate) names: bool,
+    /// The headings.
+    pub(crate) headings: bool,
+    /// The table of terms.
+    pub(crate) terms: bool,
     /// The postings for these.
     pub(crate) probes: &'a [Probe],
     /// The pages that hold the records of these paths.
@@ -41,13 +46,36 @@ pub(crate) struct Index {
     segments: Vec<Segment>,
 }
 
-struct Segment {
-    paths: Arc<Part>,
-    text_blocks: Arc<Part>,
-    chunks: Arc<Part>,
-    names_and_headings: Option<(Arc<Part>, Arc<Part>)>,
-    gram_pages: Vec<Arc<Part>>,
-    record_pages: Vec<(Arc<Part>, u32)>,
+/// The parts of a segment, or where they will be in the wave that fetches them.
+struct Segment<P = Arc<Part>> {
+    paths: P,
+    text_blocks: P,
+    chunks: P,
+    names: Option<P>,
+    headings: Option<P>,
+    terms: Option<P>,
+    gram_pages: Vec<P>,
+    record_pages: Vec<(P, u32)>,
+}
+
+impl Segment<Slot> {
+    fn get(self, fetched: &Fetched) -> Result<Segment, Error> {
+        let get = |slot| fetched.get(slot);
+        Ok(Segment {
+            paths: get(self.paths)?,
+            text_blocks: get(self.text_blocks)?,
+            chunks: get(self.chunks)?,
+            names: self.names.map(get).transpose()?,
+            headings: self.headings.map(get).transpose()?,
+            terms: self.terms.map(get).transpose()?,
+            gram_pages: self.gram_pages.into_iter().map(get).collect::<Result<_, _>>()?,
+            record_pages: self
+                .record_pages
+                .into_iter()
+                .map(|(slot, first)| Ok((get(slot)?, first)))
+                .collect::<Result<_, Error>>()?,
+        })
+    }
 }
 
 impl Index {
@@ -57,13 +85,6 @@ impl Index {
         for (segment, entry) in snapshot.segments().iter().enumerate() {
             let layout = &entry.layout;
             let mut add = |part| wave.add(segment, part);
-            let paths = add(layout.paths()?);
-            let text_blocks = add(layout.text_blocks()?);
-            let chunks = add(layout.chunks()?);
-            let names_and_headings = match want.names_and_headings {
-                true => Some((add(layout.names()?), add(layout.headings()?))),
-                false => None,
-            };
             let mut gram_pages = BTreeMap::new();
             for probe in want.probes {
                 for page in layout.gram_pages(probe)? {
@@ -76,26 +97,19 @@ impl Index {
                     record_pages.push((add(part), first));
                 }
             }
-            plans.push((paths, text_blocks, chunks, names_and_headings, gram_pages, record_pages));
-        }
-        let fetched = wave.fetch(&snapshot).await?;
-        let mut segments = Vec::with_capacity(plans.len());
-        for (paths, text_blocks, chunks, names_and_headings, gram_pages, record_pages) in plans {
-            segments.push(Segment {
-                paths: fetched.get(paths)?,
-                text_blocks: fetched.get(text_blocks)?,
-                chunks: fetched.get(chunks)?,
-                names_and_headings: match names_and_headings {
-                    Some((names, headings)) => Some((fetched.get(names)?, fetched.get(headings)?)),
-                    None => None,
-                },
-                gram_pages: gram_pages.into_values().map(|slot| fetched.get(slot)).collect::<Result<_, _>>()?,
-                record_pages: record_pages
-                    .into_iter()
-                    .map(|(slot, first)| Ok((fetched.get(slot)?, first)))
-                    .collect::<Result<_, Error>>()?,
+            plans.push(Segment {
+                paths: add(layout.paths()?),
+                text_blocks: add(layout.text_blocks()?),
+                chunks: add(layout.chunks()?),
+                names: if want.names { Some(add(layout.names()?)) } else { None },
+                headings: if want.headings { Some(add(layout.headings()?)) } else { None },
+                terms: if want.terms { Some(add(layout.terms()?)) } else { None },
+                gram_pages: gram_pages.into_values().collect(),
+                record_pages,
             });
         }
+        let fetched = wave.fetch(&snapshot).await?;
+        let segments = plans.into_iter().map(|plan| plan.get(&fetched)).collect::<Result<_, _>>()?;
         Ok(Self { snapshot, segments })
     }
 
@@ -120,17 +134,15 @@ impl Index {
     }
 
     pub(crate) fn names(&self, segment: usize) -> Result<&Names, Error> {
-        match &self.segment(segment)?.names_and_headings {
-            Some((names, _)) => Ok(names.names()?),
-            None => Err(Error::new(crate::Code::Internal, "internal", "the names were not fetched")),
-        }
+        Ok(wanted(&self.segment(segment)?.names)?.names()?)
     }
 
     pub(crate) fn headings(&self, segment: usize) -> Result<&Headings, Error> {
-        match &self.segment(segment)?.names_and_headings {
-            Some((_, headings)) => Ok(headings.headings()?),
-            None => Err(Error::new(crate::Code::Internal, "internal", "the headings were not fetched")),
-        }
+        Ok(wanted(&self.segment(segment)?.headings)?.headings()?)
+    }
+
+    pub(crate) fn terms(&self, segment: usize) -> Result<&Terms, Error> {
+        Ok(wanted(&self.segment(segment)?.terms)?.terms()?)
     }
 
     pub(crate) fn chunks(&self, segment: usize) -> Result<&Chunks, Error> {
@@ -191,6 +203,11 @@ impl Index {
         Ok(pages.map(|(page, first)| Ok((page.record_page()?, *first))))
     }
 
+    /// The parts of a wave.
+    pub(crate) async fn load(&self, wave: Wave) -> Result<Fetched, Error> {
+        wave.fetch(&self.snapshot).await
+    }
+
     /// The texts of `documents`, in one wave.
     pub(crate) async fn texts(&self, documents: &[DocumentRef]) -> Result<Vec<Bytes>, Error> {
         let mut blocks = Blocks::new(self);
@@ -200,6 +217,11 @@ impl Index {
         let blocks = blocks.fetch().await?;
         documents.iter().map(|document| blocks.text(document.segment, self.span(*document)?)).collect()
     }
+}
+
+/// A part that this query wants.
+fn wanted(part: &Option<Arc<Part>>) -> Result<&Part, Error> {
+    part.as_deref().ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a part was not fetched"))
 }
 
 /// Blocks of text to fetch together. Neighbouring texts share them.

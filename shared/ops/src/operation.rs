@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use atlas_mirror::Snapshot;
 use jiff::Timestamp;
@@ -69,9 +70,31 @@ pub struct Context<'a> {
     pub limits: &'a Limits,
     /// When it was made.
     pub now: Timestamp,
+    /// Says what time it is.
+    pub clock: fn() -> Timestamp,
+}
+
+/// When a call must have come to an end.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline {
+    clock: fn() -> Timestamp,
+    at: Timestamp,
+}
+
+impl Deadline {
+    /// Whether it has passed.
+    pub(crate) fn has_passed(self) -> bool {
+        (self.clock)() >= self.at
+    }
 }
 
 impl Context<'_> {
+    /// The end of what may go on for `limit` from now.
+    pub(crate) fn deadline(&self, limit: Duration) -> Deadline {
+        let now = (self.clock)();
+        Deadline { clock: self.clock, at: now.checked_add(limit).unwrap_or(Timestamp::MAX) }
+    }
+
     /// Runs a query on the newest generation. The query may run more than once: it starts on the generation that is
     /// at hand while the store is asked for a newer one.
     pub async fn read<T, Q, F>(&self, query: Q) -> Result<Answer<T>, Error>

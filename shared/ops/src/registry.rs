@@ -27,8 +27,8 @@ pub struct Call {
     pub vault: Option<String>,
     /// The arguments, not yet checked.
     pub arguments: Value,
-    /// When the call was made.
-    pub now: Timestamp,
+    /// Says what time it is.
+    pub clock: fn() -> Timestamp,
 }
 
 /// An operation as doors see it.
@@ -87,6 +87,6 @@ pub const fn operations() -> &'static [&'static Entry] {
 /// Runs a call: finds the vault, checks the arguments, runs the handler.
 pub async fn dispatch(atlas: &Atlas, call: Call) -> Result<Answer<Value>, Error> {
     let vault = atlas.vault(call.vault.as_deref())?;
-    let context = Context { vault, limits: &atlas.limits, now: call.now };
+    let context = Context { vault, limits: &atlas.limits, now: (call.clock)(), clock: call.clock };
     (call.operation.run)(&context, call.arguments).await
 }

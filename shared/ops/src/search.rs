@@ -1,28 +1,29 @@
-//! `search`: the lines that match, as ripgrep finds them in the folder, from the index alone.
+//! `search`: the lines that match, as ripgrep finds them in the folder, or the notes that say most about some words, best first;
+//! both from the index alone.
 //!
 //! # Layout
-//! - `plan`: what the index is asked; `lines`: what matches in one text
+//! - `matching`: pages of lines; `plan`: what the index is asked for a pattern; `pattern`: what matches in one text
+//! - `ranking`: pages of notes; `expression`: what words are looked for; `snippet`: what is shown of a note
+//! - `filter`: which paths are looked at
 
-mod lines;
+mod expression;
+mod filter;
+mod matching;
+mod pattern;
 mod plan;
+mod ranking;
+mod snippet;
 
-use std::sync::Arc;
-
-use atlas_mirror::Snapshot;
-use globset::{GlobBuilder, GlobMatcher};
-use grep_searcher::Searcher;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Bounded, Exact, Text};
 use crate::cursor;
 use crate::error::Error;
-use crate::excerpt::{Lines, cut_at};
-use crate::index::{Blocks, DocumentRef, Index, Want};
-use crate::merge::Merge;
 use crate::operation::{Answer, Context, Info, Operation, Scope};
-use crate::passages::Passages;
-use crate::search::lines::Pattern;
+use crate::search::expression::Expression;
+use crate::search::filter::Filter;
+use crate::search::pattern::Pattern;
 use crate::search::plan::Plan;
 
 /// The operation.
@@ -33,22 +34,25 @@ pub struct Search;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SearchRequest")]
 pub struct Arguments {
-    /// The regular expression (ripgrep's syntax) or the literal text to look for in each line.
+    /// What to look for. As text: words, `"phrases"`, `word*`, `-word`, `tag:name`, `path:text`. Else the regular expression (ripgrep's
+    /// syntax) or the literal text to look for in each line.
     query: Exact<1000>,
     /// How `query` is meant.
+    #[serde(default)]
     mode: Mode,
     /// Only files whose paths match, as `rg --glob`: `devlog/*.md`; without a slash at any depth; with `!` in front only others.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<500>")]
     path_filter: Option<Text<500>>,
-    /// Whether case counts.
-    #[serde(default)]
-    case: Case,
-    /// Lines to return before and after each match.
+    /// Whether case counts: not for `text`; for the others it does if this is not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Case")]
+    case: Option<Case>,
+    /// Lines to return before and after each match; not for `text`.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Bounded<0, 5>")]
     context_lines: Option<Bounded<0, 5>>,
-    /// Most matches to return; 50 if not given.
+    /// Most results to return; if not given 50 lines, or 10 notes.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Bounded<1, 1000>")]
     limit: Option<Bounded<1, 1000>>,
@@ -62,9 +66,12 @@ pub struct Arguments {
 }
 
 /// How a query is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
+    /// Words: the notes that say most about them, best first.
+    #[default]
+    Text,
     /// A regular expression.
     Regex,
     /// Just this text.
@@ -84,26 +91,65 @@ pub enum Case {
     Smart,
 }
 
-/// What matches.
+/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SearchResponse")]
 pub struct Output {
-    /// The lines, by path and line.
-    results: Vec<Match>,
+    /// Notes, best first; or lines, by path and line.
+    results: Vec<Found>,
     /// What to pass for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
     /// Why the page ends before it is full, where it does; its cursor goes on from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     partial: Option<&'static str>,
+    /// Words that no note has, and those one edit away that were looked for instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    corrections: Vec<Correction>,
     /// How the index was used, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<Explained>,
 }
 
+/// One result.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Found {
+    /// In the mode `text`.
+    Note(Note),
+    /// In the modes `regex` and `literal`.
+    Line(Line),
+}
+
+/// A note with the words.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Note {
+    /// Its path.
+    path: String,
+    /// Its title: the property, else its first heading of level 1, else its name.
+    title: String,
+    /// How much it says about the words (BM25). Comparable within one query.
+    score: f64,
+    /// The heading nearest above the snippet, as `#anchor`; null if there is none.
+    anchor: Option<String>,
+    /// The number of the snippet's first line, counted from 1.
+    line: u64,
+    /// The line that says most; a long one cut around the words, the cuts marked with `…`.
+    snippet: String,
+}
+
+/// What was looked for instead of a word.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Correction {
+    /// The word, folded.
+    word: String,
+    /// What it may mean.
+    instead: Vec<String>,
+}
+
 /// A line that matches.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Match {
+pub struct Line {
     /// The file's path.
     path: String,
     /// The line's number, counted from 1.
@@ -121,37 +167,25 @@ pub struct Match {
 /// How the index was used.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Explained {
-    /// `index` if it says where matches can be, `scan` if every text had to be looked at.
+    /// `ranking`; or `index` if it says where matches can be, `scan` if every text had to be looked at.
     kind: &'static str,
-    /// Files that were looked at.
+    /// Files that were ranked or looked at.
     files: usize,
-    /// Bytes of their text.
+    /// Bytes of text that were looked at.
     bytes: u64,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Cursor {
-    generation: u64,
-    /// Of the arguments that make the listing.
-    of: u32,
-    path: String,
-    line: u64,
-}
+const DEFAULT_LINES: usize = 50;
 
-const DEFAULT_LIMIT: usize = 50;
-/// Bytes fetched in one wave, about.
-const WAVE_BYTES: u64 = 4 << 20;
-/// Most files looked through after one wave.
-const MAX_BATCH: usize = 1024;
-/// Most bytes of a line that matched, and of one beside it.
-const MATCH_BYTES: usize = 1_200;
-const BESIDE_BYTES: usize = 400;
+const TOO_MUCH: &str =
+    "there is more text than one call looks through: go on with the cursor, or narrow path_filter or the query";
+const TOO_LONG: &str = "the time of one call is up: go on with the cursor, or narrow path_filter or the query";
 
 impl Operation for Search {
     const INFO: Info = Info {
         name: "search",
         title: "Search",
-        description: "Finds the lines that match a regular expression or a literal text, with ripgrep's syntax and answers, in notes and other text files. Returns path, line number and line, in that order; pages by cursor.",
+        description: "Finds notes by words, best first, with title, nearest heading and a snippet (mode text: words, \"phrases\", word*, -word, tag:name, path:text); or the lines that match a regular expression or a literal text, with ripgrep's syntax and answers, in notes and other text files, by path and line. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         destructive: false,
     };
@@ -159,201 +193,62 @@ impl Operation for Search {
     type Output = Output;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let query = arguments.query.as_str();
-        let pattern = Pattern::new(query, arguments.mode, arguments.case)?;
-        let plan = pattern.hir.as_ref().map_or_else(|| Plan::of_literal(query), Plan::of_regex);
+        let of = arguments.listing();
         let filter = arguments.path_filter.as_ref().map(|filter| Filter::new(filter.as_str())).transpose()?;
-        let of = crc32fast::hash(
-            format!("{:?}", (query, arguments.mode, arguments.case, &arguments.path_filter)).as_bytes(),
-        );
-        let request = Request {
+        let limits = context.limits;
+        let deadline = context.deadline(limits.max_scan_time);
+        let limit = |default| arguments.limit.map_or(default, Bounded::get);
+        if arguments.mode == Mode::Text {
+            arguments.refuse_for_text()?;
+            let expression = Expression::parse(arguments.query.as_str())?;
+            let limit = limit(limits.max_results);
+            let request =
+                ranking::Request { expression, filter, limit, explain: arguments.explain, of, limits, deadline };
+            let cursor = arguments.cursor_of(|cursor: &ranking::Cursor| cursor.of == of)?;
+            let generation = cursor.as_ref().map(|cursor| cursor.generation);
+            return cursor::read(context, generation, |snapshot| ranking::page(snapshot, &request, cursor.as_ref()))
+                .await;
+        }
+        let query = arguments.query.as_str();
+        let is_literal = arguments.mode == Mode::Literal;
+        let pattern = Pattern::new(query, is_literal, arguments.case.unwrap_or_default())?;
+        let request = matching::Request {
+            plan: pattern.hir.as_ref().map_or_else(|| Plan::of_literal(query), Plan::of_regex),
             pattern,
-            plan,
             filter,
             context_lines: arguments.context_lines.map_or(0, Bounded::get),
-            limit: arguments.limit.map_or(DEFAULT_LIMIT, Bounded::get),
+            limit: limit(DEFAULT_LINES),
             explain: arguments.explain,
-            max_bytes: context.limits.max_scanned_bytes,
             of,
+            limits,
+            deadline,
         };
-        let cursor: Option<Cursor> =
-            arguments.cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
-        if cursor.as_ref().is_some_and(|cursor| cursor.of != of) {
-            return Err(cursor::invalid());
-        }
+        let cursor = arguments.cursor_of(|cursor: &matching::Cursor| cursor.of == of)?;
         let generation = cursor.as_ref().map(|cursor| cursor.generation);
-        cursor::read(context, generation, |snapshot| search(snapshot, &request, cursor.as_ref())).await
+        cursor::read(context, generation, |snapshot| matching::page(snapshot, &request, cursor.as_ref())).await
     }
 }
 
-struct Request {
-    pattern: Pattern,
-    plan: Plan,
-    filter: Option<Filter>,
-    context_lines: usize,
-    limit: usize,
-    explain: bool,
-    max_bytes: u64,
-    of: u32,
-}
-
-/// Which paths are looked at.
-struct Filter {
-    glob: GlobMatcher,
-    is_negated: bool,
-}
-
-impl Filter {
-    fn new(text: &str) -> Result<Self, Error> {
-        let (is_negated, glob) = text.strip_prefix('!').map_or((false, text), |glob| (true, glob));
-        let glob = match glob.strip_prefix('/') {
-            Some(from_root) => from_root.to_owned(),
-            None if glob.contains('/') => glob.to_owned(),
-            None => format!("**/{glob}"),
-        };
-        let built = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
-        let invalid = |error: globset::Error| Error::bad_request("glob_invalid", format!("path_filter: {error}"));
-        Ok(Self { glob: built.map_err(invalid)?.compile_matcher(), is_negated })
+impl Arguments {
+    /// A number for the arguments that make the listing, of which a cursor is of one place.
+    fn listing(&self) -> u32 {
+        let listing = (self.query.as_str(), self.mode, self.case, &self.path_filter);
+        crc32fast::hash(format!("{listing:?}").as_bytes())
     }
 
-    fn takes(&self, path: &str) -> bool {
-        self.glob.is_match(path) != self.is_negated
-    }
-}
-
-async fn search(snapshot: Arc<Snapshot>, request: &Request, cursor: Option<&Cursor>) -> Result<Output, Error> {
-    let generation = snapshot.generation();
-    let probes = request.plan.probes(snapshot.segments().len());
-    let index = Index::fetch(snapshot, Want { probes: &probes, ..Want::default() }).await?;
-    let mut chunks = Vec::new();
-    for segment in index.segments() {
-        chunks.push(request.plan.chunks(&index, segment, &mut probes.iter().cloned())?);
-    }
-    let is_scan = chunks.iter().any(Option::is_none);
-    let passages = Passages::of(&index, chunks)?;
-    let mut candidates = Merge::new(&index);
-    for segment in index.segments() {
-        candidates.add(segment, passages.documents(segment)?);
+    fn cursor_of<C: serde::de::DeserializeOwned>(&self, is_of_this: impl Fn(&C) -> bool) -> Result<Option<C>, Error> {
+        let Some(cursor) = &self.cursor else { return Ok(None) };
+        Some(cursor::decode(cursor.as_str())).transpose()?.filter(is_of_this).map(Some).ok_or_else(cursor::invalid)
     }
 
-    let mut page = Page {
-        request,
-        cursor,
-        searcher: Pattern::searcher(),
-        results: Vec::new(),
-        last: String::new(),
-        files: 0,
-        bytes: 0,
-    };
-    let mut partial = None;
-    let mut waiting = None;
-    loop {
-        let mut blocks = Blocks::new(&index);
-        let mut batch = Vec::new();
-        while batch.len() < MAX_BATCH {
-            let document = match waiting.take() {
-                Some(document) => document,
-                None => match candidates.next()? {
-                    Some(document) if !page.takes(&index, document)? => continue,
-                    Some(document) => document,
-                    None => break,
-                },
-            };
-            let before = blocks.len();
-            blocks.want(document.segment, index.span(document)?)?;
-            if !batch.is_empty() && blocks.cost()? > WAVE_BYTES {
-                blocks.truncate(before);
-                waiting = Some(document);
-                break;
+    fn refuse_for_text(&self) -> Result<(), Error> {
+        let needless = [("case", self.case.is_some()), ("context_lines", self.context_lines.is_some())];
+        match needless.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((field, _)) => {
+                let message = format!("{field}: leave it out for the mode text, or say mode regex or literal");
+                Err(Error::bad_request("validation_error", message).with("field", field))
             }
-            batch.push(document);
         }
-        if batch.is_empty() {
-            break;
-        }
-        if page.bytes >= request.max_bytes {
-            partial = Some(
-                "there is more text than one call looks through: go on with the cursor, or narrow path_filter or the query",
-            );
-            break;
-        }
-        let blocks = blocks.fetch().await?;
-        for document in batch {
-            let text = blocks.text(document.segment, index.span(document)?)?;
-            page.look(index.path(document)?, &text)?;
-        }
-        if page.results.len() > request.limit {
-            break;
-        }
-    }
-    Ok(page.finish(generation, partial, is_scan))
-}
-
-/// A page of matches.
-struct Page<'a> {
-    request: &'a Request,
-    cursor: Option<&'a Cursor>,
-    searcher: Searcher,
-    results: Vec<Match>,
-    /// The path of the last file that was looked at.
-    last: String,
-    files: usize,
-    bytes: u64,
-}
-
-impl Page<'_> {
-    /// Whether a document is live, has text, and comes into question.
-    fn takes(&self, index: &Index, document: DocumentRef) -> Result<bool, Error> {
-        if !index.is_live(document) || index.span(document)?.length == 0 {
-            return Ok(false);
-        }
-        let path = index.path(document)?;
-        Ok(self.cursor.is_none_or(|cursor| cursor.path <= path)
-            && !path.starts_with(".obsidian/")
-            && self.request.filter.as_ref().is_none_or(|filter| filter.takes(&path)))
-    }
-
-    /// Adds the matches of a file, one more than the page holds at most.
-    fn look(&mut self, path: String, text: &[u8]) -> Result<(), Error> {
-        let Self { request, cursor, .. } = self;
-        let room = (request.limit + 1).saturating_sub(self.results.len());
-        if room == 0 {
-            return Ok(());
-        }
-        self.files += 1;
-        self.bytes += text.len() as u64;
-        let after = cursor.filter(|cursor| cursor.path == path).map_or(0, |cursor| cursor.line);
-        let lines = request.pattern.lines(&mut self.searcher, text, after, room)?;
-        let beside = if request.context_lines > 0 && !lines.is_empty() { Some(Lines::new(text)) } else { None };
-        for line in lines {
-            let number = line.number as usize;
-            let range = |from: usize, to: usize| -> Vec<String> {
-                let lines = beside.iter().flat_map(|lines| (from..to).filter_map(|line| lines.get(line)));
-                lines.map(|line| cut_at(line, 0, BESIDE_BYTES)).collect()
-            };
-            self.results.push(Match {
-                path: path.clone(),
-                line: line.number,
-                text: cut_at(line.bytes.strip_suffix(b"\r").unwrap_or(&line.bytes), line.at, MATCH_BYTES),
-                before: range((number - 1).saturating_sub(request.context_lines), number - 1),
-                after: range(number, number + request.context_lines),
-            });
-        }
-        self.last = path;
-        Ok(())
-    }
-
-    fn finish(mut self, generation: u64, partial: Option<&'static str>, is_scan: bool) -> Output {
-        let more = self.results.len() > self.request.limit;
-        self.results.truncate(self.request.limit);
-        let last = match self.results.last() {
-            Some(last) if more => Some((last.path.clone(), last.line)),
-            _ => partial.map(|_| (self.last, u64::MAX)),
-        };
-        let of = self.request.of;
-        let cursor = last.and_then(|(path, line)| cursor::encode(&Cursor { generation, of, path, line }));
-        let kind = if is_scan { "scan" } else { "index" };
-        let plan = self.request.explain.then_some(Explained { kind, files: self.files, bytes: self.bytes });
-        Output { results: self.results, cursor, partial, plan }
     }
 }

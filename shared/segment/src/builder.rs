@@ -1,6 +1,5 @@
 //! Builds a segment from documents in path order. Equal documents give equal bytes.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use atlas_vault::{VaultPath, fold};
@@ -16,7 +15,7 @@ use crate::layout::{FORMAT_VERSION, Layout, Section, SectionName};
 use crate::object;
 use crate::record::{self, Kind, Link, LinkKind, Record};
 use crate::terms::TermWriter;
-use crate::text::{MAX_TEXT_BYTES, TextWriter};
+use crate::text::{self, MAX_TEXT_BYTES, TextWriter};
 
 /// A writer starts another segment when this one has about so many bytes.
 pub const FULL_BYTES: usize = 64 << 20;
@@ -156,10 +155,7 @@ impl Builder {
         self.names.extend_from_slice(fold::fold(document.path.file_name()).as_bytes());
         self.names.push(b'\n');
         let is_indexed = matches!(document.kind, Kind::Note | Kind::Text);
-        let decoded = match utf16_text(text) {
-            Some(decoded) => Cow::Owned(decoded),
-            None => String::from_utf8_lossy(text),
-        };
+        let decoded = text::decoded(text);
         self.chunks.push(text);
         self.indexed.push(is_indexed);
         let mut record = Record {
@@ -185,7 +181,7 @@ impl Builder {
             Kind::Text => self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter()),
             _ => self.terms.skip(),
         }
-        if is_utf16(text) {
+        if text::is_utf16(text) {
             self.utf16.insert(id, decoded.into_owned());
         }
         self.add_record(&record)?;
@@ -337,22 +333,6 @@ impl Builder {
         };
         Ok(Some(Built { bytes: object.finish(&layout)?, layout }))
     }
-}
-
-/// Whether the byte order mark of `text` says that it is UTF-16: searches read it so.
-fn is_utf16(text: &[u8]) -> bool {
-    text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff")
-}
-
-/// What a text in UTF-16 says, if it is one.
-fn utf16_text(text: &[u8]) -> Option<String> {
-    let unit: fn([u8; 2]) -> u16 = match text {
-        [0xff, 0xfe, ..] => u16::from_le_bytes,
-        [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ => return None,
-    };
-    let units = text.chunks_exact(2).filter_map(|pair| pair.try_into().ok()).map(unit).skip(1);
-    Some(char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
 const fn link_kind(kind: atlas_vault::LinkKind) -> LinkKind {

@@ -10,6 +10,7 @@ use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::layout::SectionName;
 use crate::record::TextSpan;
+use crate::text::is_utf16;
 use crate::varint;
 
 /// A chunk is closed at the end of the line, or of the document, that takes it to this many bytes.
@@ -101,7 +102,7 @@ impl ChunkWriter {
 
 /// Whether what a line of `text` says depends on the rest of it: searches give up a text that has a NUL, and decode UTF-16.
 fn is_whole(text: &[u8]) -> bool {
-    text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") || memchr::memchr(0, text).is_some()
+    is_utf16(text) || memchr::memchr(0, text).is_some()
 }
 
 /// Where every document's text is, and every chunk's.

@@ -1,5 +1,6 @@
 //! Text: all documents' text in path order, cut into blocks that compress and travel on their own.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -19,6 +20,22 @@ const MAX_BLOCK_BYTES: usize = 2 * BLOCK_BYTES;
 pub(crate) const MAX_TEXT_BYTES: u32 = 1 << 30;
 /// Most bytes of a table, decompressed.
 const MAX_TABLE_BYTES: usize = 64 << 20;
+
+/// Whether the byte order mark of `text` says that it is UTF-16: searches read it so.
+pub(crate) fn is_utf16(text: &[u8]) -> bool {
+    text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff")
+}
+
+/// What `text` says, with U+FFFD for what is not in its encoding: UTF-8, or UTF-16 if its byte order mark says so.
+pub fn decoded(text: &[u8]) -> Cow<'_, str> {
+    let unit: fn([u8; 2]) -> u16 = match text {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return String::from_utf8_lossy(text),
+    };
+    let units = text.chunks_exact(2).filter_map(|pair| pair.try_into().ok()).map(unit).skip(1);
+    Cow::Owned(char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+}
 
 /// Cuts text into packed blocks.
 pub(crate) struct TextWriter {

@@ -42,6 +42,21 @@ pub(crate) fn find(text: &str, start: usize, lines: &Lines) -> Option<Frontmatte
     None
 }
 
+/// The property `title` of a note, trimmed, if it has one that is not empty: what takes no more than its frontmatter to tell.
+#[must_use]
+pub fn title(text: &str) -> Option<String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let head = text.get(..text.floor_char_boundary(MAX_YAML_BYTES + 16))?;
+    // Most notes have none, and are spared the YAML.
+    let opening = head.strip_prefix("---")?;
+    if memchr::memmem::find(opening.get(..opening.find("\n---")?)?.as_bytes(), b"title").is_none() {
+        return None;
+    }
+    let properties = find(head, 0, &Lines::new(head))?.properties.ok()?;
+    let title = properties.get("title")?.as_str()?.trim();
+    (!title.is_empty()).then(|| title.to_owned())
+}
+
 fn properties(text: &str, range: &Range<usize>, lines: &Lines) -> Result<Map<String, Value>, FrontmatterError> {
     let yaml = text.get(range.clone()).unwrap_or_default();
     let (message, offset) = if yaml.len() > MAX_YAML_BYTES {

@@ -20,20 +20,20 @@ pub struct Word<'a> {
     pub folded: Cow<'a, str>,
     /// Its bytes in the text.
     pub range: Range<usize>,
-    /// Whether it is the last character of a run without spaces, which may begin other words.
+    /// Whether it is the last character of a run without spaces, which the word before holds too.
     pub is_tail: bool,
 }
 
 /// The words of `text`, in order.
 pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
-    Words { text, at: 0, unspaced: 0 }
+    Words { text, at: 0, unspaced: 0..0 }
 }
 
 struct Words<'a> {
     text: &'a str,
     at: usize,
-    /// Where the run without spaces ends that `at` is in, or before `at` if it is in none.
-    unspaced: usize,
+    /// The last run without spaces.
+    unspaced: Range<usize>,
 }
 
 impl<'a> Iterator for Words<'a> {
@@ -41,7 +41,7 @@ impl<'a> Iterator for Words<'a> {
 
     fn next(&mut self) -> Option<Word<'a>> {
         loop {
-            if self.at < self.unspaced {
+            if self.at < self.unspaced.end {
                 return self.pair();
             }
             let rest = self.text.get(self.at..)?;
@@ -50,7 +50,7 @@ impl<'a> Iterator for Words<'a> {
             let start = self.at + skipped;
             if rest.starts_with(is_unspaced) {
                 let end = rest.find(|c| !is_unspaced(c) && !is_combining_mark(c)).unwrap_or(rest.len());
-                (self.at, self.unspaced) = (start, start + end);
+                (self.at, self.unspaced) = (start, start..start + end);
                 continue;
             }
             let end = start + spaced(rest);
@@ -63,13 +63,14 @@ impl<'a> Iterator for Words<'a> {
 impl<'a> Words<'a> {
     /// The character at `at` with the one after it, if the run goes on.
     fn pair(&mut self) -> Option<Word<'a>> {
-        let run = self.text.get(self.at..self.unspaced)?;
+        let run = self.text.get(self.at..self.unspaced.end)?;
         let mut after = run.char_indices().skip(1).filter(|(_, c)| !is_combining_mark(*c)).map(|(at, _)| at);
         let second = after.next();
         let end = self.at + after.next().filter(|_| second.is_some()).unwrap_or(run.len());
         let start = self.at;
         self.at += second.unwrap_or(run.len());
-        Some(Word { folded: folded(self.text.get(start..end)?), range: start..end, is_tail: second.is_none() })
+        let is_tail = second.is_none() && start > self.unspaced.start;
+        Some(Word { folded: folded(self.text.get(start..end)?), range: start..end, is_tail })
     }
 }
 
@@ -109,7 +110,8 @@ fn is_word(c: char) -> bool {
 }
 
 /// Letters of scripts that put no spaces between words, and Hangul, which puts them around more than words.
-const fn is_unspaced(c: char) -> bool {
+#[must_use]
+pub const fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{0E01}'..='\u{0E3A}' | '\u{0E40}'..='\u{0E4E}' // Thai
         | '\u{0E81}'..='\u{0EDF}' // Lao
@@ -169,6 +171,12 @@ mod tests {
         ] {
             assert_eq!(folded_words(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_tail_is_in_the_word_before() {
+        let tails: Vec<bool> = words("日本 潮 x").map(|word| word.is_tail).collect();
+        assert_eq!(tails, [false, true, false, false]);
     }
 
     #[test]

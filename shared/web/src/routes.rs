@@ -102,7 +102,7 @@ pub struct Called {
 pub async fn call(app: &App, headers: &HeaderMap, operation: &'static Entry, arguments: Value) -> Called {
     let vault = headers.get(VAULT).map(|vault| vault.to_str().unwrap_or_default().to_owned());
     let atlas = app.atlas.metered();
-    let result = dispatch(&atlas, Call { operation, vault, arguments, now: (app.clock)() }).await;
+    let result = dispatch(&atlas, Call { operation, vault, arguments, clock: app.clock }).await;
     Called { result, cost: Cost { operation: operation.info.name, counts: atlas.counts() } }
 }
 

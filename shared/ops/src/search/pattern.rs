@@ -7,7 +7,7 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
 
 use crate::error::Error;
-use crate::search::{Case, Mode};
+use crate::search::Case;
 
 /// Most bytes that a compiled pattern takes, and that its cache takes.
 const MAX_COMPILED: usize = 10 << 20;
@@ -32,25 +32,24 @@ pub(crate) struct Line {
 }
 
 impl Pattern {
-    /// Compiles `text` as ripgrep does.
-    pub(crate) fn new(text: &str, mode: Mode, case: Case) -> Result<Self, Error> {
+    /// Compiles `text` as ripgrep does, as a regular expression or as it stands.
+    pub(crate) fn new(text: &str, is_literal: bool, case: Case) -> Result<Self, Error> {
         let invalid = |error: String| Error::bad_request("pattern_invalid", format!("query: {error}"));
         if text.contains('\n') {
             return Err(invalid("a match is within one line: it must not have a line feed".to_owned()));
         }
         // First, since the matcher's error shows the pattern as it is wrapped there.
-        let hir = match mode {
-            Mode::Literal => None,
-            Mode::Regex => {
-                let parsed = ParserBuilder::new().utf8(false).multi_line(true).nest_limit(MAX_NEST).build().parse(text);
-                Some(parsed.map_err(|error| invalid(error.to_string()))?)
-            }
+        let hir = if is_literal {
+            None
+        } else {
+            let parsed = ParserBuilder::new().utf8(false).multi_line(true).nest_limit(MAX_NEST).build().parse(text);
+            Some(parsed.map_err(|error| invalid(error.to_string()))?)
         };
         let matcher = RegexMatcherBuilder::new()
             .multi_line(true)
             .line_terminator(Some(b'\n'))
             .ban_byte(Some(0))
-            .fixed_strings(mode == Mode::Literal)
+            .fixed_strings(is_literal)
             .case_insensitive(case == Case::Insensitive)
             .case_smart(case == Case::Smart)
             .size_limit(MAX_COMPILED)
@@ -61,22 +60,28 @@ impl Pattern {
         Ok(Self { matcher, hir })
     }
 
-    /// A searcher for many texts, set as ripgrep's is for files that it came upon.
-    pub(crate) fn searcher() -> Searcher {
-        SearcherBuilder::new().line_number(true).binary_detection(BinaryDetection::quit(0)).build()
-    }
-
-    /// The lines of `text` that match, after line `after` (0 for all), at most `limit`.
+    /// The lines of `text` that match, after line `after` (0 for all), at most `limit`. The text is that of a file from its line
+    /// `first` (counted from 0) on, without a NUL and not UTF-16; or without `first` all of a file, whatever it holds.
     pub(crate) fn lines(
         &self,
-        searcher: &mut Searcher,
+        searchers: &mut Searchers,
         text: &[u8],
+        first: Option<u64>,
         after: u64,
         limit: usize,
     ) -> Result<Vec<Line>, Error> {
-        let mut found = Found { matcher: &self.matcher, after, limit, lines: Vec::new() };
-        // As a file is read: what a slice holds beyond a NUL would be told apart from what a file does.
-        searcher.search_reader(&self.matcher, text, &mut found).map_err(|error| Error {
+        let before = first.unwrap_or(0);
+        let mut found = Found { matcher: &self.matcher, before, after, limit, lines: Vec::new() };
+        let searched = match first {
+            // As a file is read: what a slice holds beyond a NUL would be told apart from what a file does.
+            None => searchers.files.search_reader(&self.matcher, text, &mut found),
+            Some(0) => {
+                let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+                searchers.lines.search_slice(&self.matcher, text, &mut found)
+            }
+            Some(_) => searchers.lines.search_slice(&self.matcher, text, &mut found),
+        };
+        searched.map_err(|error| Error {
             internal: Some(error.to_string()),
             ..Error::new(crate::Code::Internal, "internal", "the search failed")
         })?;
@@ -84,8 +89,29 @@ impl Pattern {
     }
 }
 
+/// Searchers for many texts.
+pub(crate) struct Searchers {
+    /// Set as ripgrep's is for files that it came upon.
+    files: Searcher,
+    /// For lines of files, when it is known that they are text.
+    lines: Searcher,
+}
+
+impl Searchers {
+    pub(crate) fn new() -> Self {
+        let mut builder = SearcherBuilder::new();
+        builder.line_number(true);
+        Self {
+            files: builder.clone().binary_detection(BinaryDetection::quit(0)).build(),
+            lines: builder.binary_detection(BinaryDetection::none()).bom_sniffing(false).build(),
+        }
+    }
+}
+
 struct Found<'a> {
     matcher: &'a RegexMatcher,
+    /// Lines before the text.
+    before: u64,
     after: u64,
     limit: usize,
     lines: Vec<Line>,
@@ -95,7 +121,7 @@ impl Sink for Found<'_> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        let number = found.line_number().unwrap_or(0);
+        let number = self.before + found.line_number().unwrap_or(0);
         if number > self.after {
             let bytes = found.bytes();
             let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);

@@ -1,0 +1,31 @@
+//! Filters: which paths are looked at, as ripgrep's `--glob` says.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::error::Error;
+
+/// Which paths are looked at.
+pub(crate) struct Filter {
+    glob: GlobMatcher,
+    is_negated: bool,
+}
+
+impl Filter {
+    /// What `text` says: a glob; without a slash at any depth; with `!` in front the paths that it does not match.
+    pub(crate) fn new(text: &str) -> Result<Self, Error> {
+        let (is_negated, glob) = text.strip_prefix('!').map_or((false, text), |glob| (true, glob));
+        let glob = match glob.strip_prefix('/') {
+            Some(from_root) => from_root.to_owned(),
+            None if glob.contains('/') => glob.to_owned(),
+            None => format!("**/{glob}"),
+        };
+        let built = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
+        let invalid = |error: globset::Error| Error::bad_request("glob_invalid", format!("path_filter: {error}"));
+        Ok(Self { glob: built.map_err(invalid)?.compile_matcher(), is_negated })
+    }
+
+    /// Whether `path` is looked at. What is kept of an app's configuration never is.
+    pub(crate) fn takes(filter: Option<&Self>, path: &str) -> bool {
+        !path.starts_with(".obsidian/") && filter.is_none_or(|filter| filter.glob.is_match(path) != filter.is_negated)
+    }
+}
