@@ -76,10 +76,11 @@ pub(crate) fn broad(table: &mut Table, folder: &Folder, world: &World, resident:
             let ratios = ratios(&scans);
             let (median, most) = (at(&ratios, 50), at(&ratios, 100));
             let result = format!("{}; {median:.2} times the scan (at most {most:.2})", table::summary(&ours));
-            let target = format!("at most {MAX_OF_SCAN} times");
-            let holds = most <= MAX_OF_SCAN && partial == 0;
             let what = format!("{}, limit {limit}", kind.what);
-            table.row(&what, folder.name, &(result + &stopped(partial)), &target, Some(holds));
+            let is_limited = folder.name != "demo";
+            let target = if is_limited { format!("at most {MAX_OF_SCAN} times") } else { String::new() };
+            let holds = is_limited.then_some(most <= MAX_OF_SCAN && partial == 0);
+            table.row(&what, folder.name, &(result + &stopped(partial)), &target, holds);
         }
     }
 }
@@ -130,8 +131,10 @@ fn beside(peer: &str, pairs: &[(Duration, Duration)]) -> String {
     let mut times: Vec<Duration> = pairs.iter().map(|(_, peer)| *peer).collect();
     times.sort_unstable();
     let ratios = ratios(pairs);
-    let time = table::duration(times[times.len() / 2]);
-    format!("{peer} {time}, {:.0} times as long (10% under {:.0})", at(&ratios, 50), at(&ratios, 10))
+    let (time, [median, tenth]) =
+        (table::duration(times[times.len() / 2]), [50, 10].map(|percent| at(&ratios, percent)));
+    let digits = usize::from(tenth < 10.0);
+    format!("{peer} {time}, {median:.digits$} times as long (10% under {tenth:.digits$})")
 }
 
 /// Panics unless a page is what the scan finds; says whether it stops before it is full.
