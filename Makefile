@@ -37,6 +37,7 @@ test: setup-tools setup-fuse setup-localstack setup-bench $(if $(shell command -
 
 check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template and container
 	cargo fmt --all --check
+	cargo fmt --manifest-path tests/benches/peers/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --package atlas-web --features otlp --all-targets --locked -- -D warnings
 	.ci/deny
@@ -49,6 +50,7 @@ watch: setup-tools ## Publish VAULT and serve it with the functions themselves, 
 bench: setup-bench ## Run the benchmarks and print one table: make bench ATLAS_CORPORA=folder with hub/, help/ and tldr/
 	cargo build --release --locked --package atlas --bin atlas
 	cargo bench --locked --package atlas-tests
+	cargo bench --locked --manifest-path tests/benches/peers/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}"
 	python3 tests/benches/processes.py "$${CARGO_TARGET_DIR:-target}"
 
 fuzz: setup-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make fuzz [SECONDS=60 for each]

@@ -1,4 +1,4 @@
-//! Operations over a store in memory: how long they take, and what they ask of the store.
+//! Operations over a store in memory: how long they take, and what they ask of the store. `peers/` has more of `search`.
 //!
 //! The vaults are `hub` of the folder that `ATLAS_CORPORA` names, and all of its corpora repeated under new paths to
 //! 100,000 notes; without it only the demo vault, whose figures say little. Terms, questions and paths are drawn from
@@ -6,23 +6,24 @@
 //! the process's cache, "cold" that nothing is.
 //!
 //! # Layout
-//! - [`vault`]: the folders; [`draw`]: what is asked.
-//! - [`world`]: a published vault and calls to it; [`table`]: the results.
+//! - [`vault`]: the folders; [`draw`]: what is asked, with [`random`].
+//! - [`world`]: a published vault and calls to it; [`ripgrep`]: a process of `rg`; [`table`]: the results.
 //! - [`stores`]: the same over the stores that people use.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 
 mod draw;
+mod random;
+mod ripgrep;
 mod stores;
 mod table;
 mod vault;
 mod world;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use criterion::Criterion;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::draw::{Calls, Drawn};
 use crate::table::Table;
@@ -44,7 +45,7 @@ fn main() {
         .output_directory(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("criterion"))
         .configure_from_args();
     let mut table = Table::create("operations");
-    for folder in vault::folders() {
+    for folder in vault::folders(&["hub", "all"]) {
         let world = World::publish(&folder);
         eprintln!("{}: {} notes, {:.1} MB", folder.name, world.notes, world.markdown as f64 / 1e6);
         let drawn = Drawn::of(&folder);
@@ -55,7 +56,7 @@ fn main() {
             cold(&mut table, &folder, &world, calls);
         }
         if folder.name != "demo" {
-            ripgrep(&mut table, &folder, &world, &drawn);
+            beside_ripgrep(&mut table, &folder, &world, &drawn);
         }
         if folder.name != "all" {
             stores::measure(&mut table, &folder, &drawn);
@@ -77,16 +78,14 @@ fn warm(criterion: &mut Criterion, table: &mut Table, folder: &Folder, world: &W
         ("find", "all") => Some(Duration::from_millis(10)),
         _ => None,
     };
-    table.time(&format!("warm {}", calls.what), folder.name, &times, target);
+    let limit = target.map_or(String::new(), |target| format!("median {}", table::duration(target)));
+    let holds = target.map(|target| times[times.len() / 2] <= target);
+    table.row(&format!("warm {}", calls.what), folder.name, &table::summary(&times), &limit, holds);
 }
 
 /// The median time of each call, ascending.
 fn times(calls: &Calls, call: impl Fn(&Value) -> Duration) -> Vec<Duration> {
-    let median = |arguments| {
-        let mut times: Vec<Duration> = (0..REPEATS).map(|_| call(arguments)).collect();
-        times.sort_unstable();
-        times[REPEATS / 2]
-    };
+    let median = |arguments| table::median(REPEATS, || call(arguments));
     let mut times: Vec<Duration> = calls.arguments.iter().map(median).collect();
     times.sort_unstable();
     times
@@ -119,7 +118,7 @@ fn cold(table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
     // The median and the most.
     let range = |mut values: Vec<f64>| {
         values.sort_unstable_by(f64::total_cmp);
-        (values[values.len() / 2], values[values.len() - 1])
+        (table::at(&values, 50), table::at(&values, 100))
     };
     let (waves, requests, shares) = (range(waves), range(requests), range(shares));
     let limited = calls.operation.info.name == "find" && folder.name != "demo";
@@ -142,26 +141,16 @@ fn cold(table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
 }
 
 /// How many times longer `rg` takes for the same, where there is one.
-fn ripgrep(table: &mut Table, folder: &Folder, world: &World, drawn: &Drawn) {
-    let rg = |arguments: &Value| {
-        let text = |name: &str| arguments[name].as_str();
-        let mut command = Command::new("rg");
-        command.args(["--no-config", "--ignore-case", "--no-ignore", "--hidden", "--line-number"]);
-        if text("mode") != Some("regex") {
-            command.arg("--fixed-strings");
-        }
-        let begun = Instant::now();
-        let pattern = text("term").or(text("query")).unwrap_or_default();
-        command.args(["--glob=*.md", "--", pattern]).arg(folder.root.path()).stdout(Stdio::null()).status().ok()?;
-        Some(begun.elapsed())
-    };
-    for calls in drawn.calls.iter().filter(|calls| ["find", "search"].contains(&calls.operation.info.name)) {
+fn beside_ripgrep(table: &mut Table, folder: &Folder, world: &World, drawn: &Drawn) {
+    let root = folder.root.path();
+    let rg = |term: &str| ripgrep::time(root, &["--ignore-case", "--fixed-strings", "--glob=*.md"], term);
+    if rg("warm").is_none() {
+        table.row("`rg` of the same terms", folder.name, ripgrep::MISSING, "", None);
+        return;
+    }
+    for calls in drawn.calls.iter().filter(|calls| calls.operation.info.name == "find") {
         let few = Calls { arguments: calls.arguments.iter().take(10).cloned().collect(), ..calls.clone() };
-        if rg(&json!({ "term": "warm" })).is_none() {
-            table.row("`rg` of the same terms", folder.name, "not run: there is no `rg`", "", None);
-            return;
-        }
-        let peer = times(&few, |arguments| rg(arguments).unwrap_or_default());
+        let peer = times(&few, |arguments| rg(arguments["term"].as_str().unwrap_or_default()).unwrap_or_default());
         let own = times(&few, |arguments| world.call(calls.operation, arguments).1);
         let (peer, own) = (peer[peer.len() / 2], own[own.len() / 2]);
         let result = format!("{:.0} times as long ({})", peer.as_secs_f64() / own.as_secs_f64(), table::duration(peer));

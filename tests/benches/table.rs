@@ -23,19 +23,23 @@ impl Table {
         eprintln!("{row}");
         writeln!(self.0, "{row}").unwrap();
     }
+}
 
-    /// Adds a row for ascending times, whose median should not be over `target`.
-    pub(crate) fn time(&mut self, what: &str, vault: &str, times: &[Duration], target: Option<Duration>) {
-        let median = times[times.len() / 2];
-        let result = format!(
-            "median {}, 95% under {}, longest {}",
-            duration(median),
-            duration(times[times.len() * 95 / 100]),
-            duration(times[times.len() - 1])
-        );
-        let limit = target.map_or(String::new(), |target| format!("median {}", duration(target)));
-        self.row(what, vault, &result, &limit, target.map(|target| median <= target));
-    }
+/// Ascending times in a few words.
+pub(crate) fn summary(times: &[Duration]) -> String {
+    format!(
+        "median {}, 95% under {}, longest {}",
+        duration(times[times.len() / 2]),
+        duration(times[times.len() * 95 / 100]),
+        duration(times[times.len() - 1])
+    )
+}
+
+/// How long something takes: the median of `repeats` times.
+pub(crate) fn median(repeats: usize, once: impl FnMut() -> Duration) -> Duration {
+    let mut times: Vec<Duration> = std::iter::repeat_with(once).take(repeats).collect();
+    times.sort_unstable();
+    times[repeats / 2]
 }
 
 /// A duration to two or three digits.
@@ -46,4 +50,9 @@ pub(crate) fn duration(duration: Duration) -> String {
         1.0..10.0 => format!("{milliseconds:.1} ms"),
         _ => format!("{milliseconds:.0} ms"),
     }
+}
+
+/// Of ascending values the one that `percent` of them do not exceed.
+pub(crate) fn at(values: &[f64], percent: usize) -> f64 {
+    values[(values.len() - 1) * percent / 100]
 }

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use atlas_testkit::project::project;
 use tempfile::TempDir;
 
 /// Notes of the largest vault.
 const MANY: usize = 100_000;
 const CORPORA: [&str; 3] = ["hub", "help", "tldr"];
-const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vaults/demo");
 
 /// A vault's folder, and which of its notes are not repetitions.
 pub(crate) struct Folder {
@@ -17,22 +17,34 @@ pub(crate) struct Folder {
     pub(crate) notes: Vec<String>,
 }
 
-/// The vaults to measure with.
-pub(crate) fn folders() -> Vec<Folder> {
+/// The vaults to measure with: those of `names` that the command line names, or all of them if it names none. `hub` is
+/// one corpus, `corpora` are all of them in one folder, and `all` is that repeated to 100,000 notes.
+pub(crate) fn folders(names: &[&'static str]) -> Vec<Folder> {
     let Some(corpora) = std::env::var_os("ATLAS_CORPORA").map(PathBuf::from) else {
         eprintln!("ATLAS_CORPORA is not set: only the demo vault is measured, which says little");
-        return vec![Folder::of("demo", &[(Path::new(DEMO).join("vault"), "")], 1)];
+        return vec![Folder::of("demo", &[(demo(), "")], 1)];
     };
-    let hub = Folder::of("hub", &[(corpora.join("hub"), "")], 1);
-    let all: Vec<_> = CORPORA.iter().map(|name| (corpora.join(name), *name)).collect();
-    vec![hub, Folder::of("all", &all, MANY)]
+    let corpora: Vec<_> = CORPORA.iter().map(|name| (corpora.join(name), *name)).collect();
+    let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let asked = |name: &&&str| asked.is_empty() || asked.iter().any(|asked| asked == **name);
+    let folder = |name: &&'static str| match *name {
+        "all" => Folder::of(name, &corpora, MANY),
+        "corpora" => Folder::of(name, &corpora, 1),
+        _ => Folder::of(name, &[(corpora[0].0.clone(), "")], 1),
+    };
+    names.iter().filter(asked).map(folder).collect()
+}
+
+fn demo() -> PathBuf {
+    project().join("tests/vaults/demo/vault")
 }
 
 impl Folder {
     /// Corpora, each in a folder, repeated under new paths while there are fewer than `least` notes; and the notes
     /// that `context` begins with, in the place where the Atlas Local Bridge specification has them.
     fn of(name: &'static str, corpora: &[(PathBuf, &str)], least: usize) -> Self {
-        let mut folder = Self { name, root: tempfile::tempdir().unwrap(), notes: Vec::new() };
+        let mut folder =
+            Self { name, root: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), notes: Vec::new() };
         let files: Vec<(PathBuf, PathBuf)> = corpora
             .iter()
             .flat_map(|(corpus, name)| {
@@ -64,7 +76,7 @@ impl Folder {
             "contracts/API_CONTRACT.md",
             "planning/now.md",
         ] {
-            folder.link(&Path::new(DEMO).join("vault").join(file), Path::new(file));
+            folder.link(&demo().join(file), Path::new(file));
         }
         folder.notes.sort_unstable();
         let links: Vec<String> =

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, StoreOptions};
-use atlas_ops::{Atlas, Call, Entry, Limits, Vault, dispatch};
+use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Snapshot, Store, StoreOptions};
+use atlas_ops::{Atlas, Call, Entry, Error, Limits, Vault, dispatch};
 use atlas_sync::{PushOptions, push};
 use atlas_testkit::CountingStore;
 use atlas_testkit::counting::Requests;
@@ -24,9 +24,9 @@ const CACHE: usize = 1 << 30;
 pub(crate) struct World {
     store: Store,
     in_memory: bool,
-    runtime: Runtime,
+    pub(crate) runtime: Runtime,
+    pub(crate) warm: Atlas,
     mirror: Mirror,
-    warm: Atlas,
     pub(crate) notes: u64,
     /// Bytes of the notes' text.
     pub(crate) markdown: u64,
@@ -79,7 +79,7 @@ impl World {
     /// A call to the warm process, and how long it took.
     pub(crate) fn call(&self, operation: &'static Entry, arguments: &Value) -> (Value, Duration) {
         let begun = Instant::now();
-        let value = self.runtime.block_on(call(&self.warm, operation, arguments));
+        let value = self.runtime.block_on(answer(&self.warm, operation, arguments));
         (value, begun.elapsed())
     }
 
@@ -87,7 +87,7 @@ impl World {
     pub(crate) fn call_cold(&self, operation: &'static Entry, arguments: &Value) -> Duration {
         let cold = atlas(mirror(self.store.clone()));
         let begun = Instant::now();
-        self.runtime.block_on(call(&cold, operation, arguments));
+        self.runtime.block_on(answer(&cold, operation, arguments));
         begun.elapsed()
     }
 
@@ -100,22 +100,26 @@ impl World {
         let paused = || Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let paused = self.in_memory.then(paused);
         let runtime = paused.as_ref().unwrap_or(&self.runtime);
-        let value = runtime.block_on(call(&process, operation, arguments));
+        let value = runtime.block_on(answer(&process, operation, arguments));
         let cold = counting.take();
-        runtime.block_on(call(&process, operation, arguments));
+        runtime.block_on(answer(&process, operation, arguments));
         Asked { cold, warm: counting.take(), value }
+    }
+
+    /// The newest generation.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        self.runtime.block_on(self.mirror.head()).unwrap()
     }
 
     /// Bytes of the blocks that hold the texts of the notes at `paths`.
     pub(crate) fn blocks(&self, paths: &[&str]) -> u64 {
-        let blocks = self.runtime.block_on(blocks(&self.mirror, paths)).unwrap();
+        let blocks = self.runtime.block_on(blocks(&self.snapshot(), paths)).unwrap();
         blocks.iter().map(|(_, range)| range.end - range.start).sum()
     }
 }
 
 /// Segment and place of the blocks that hold the texts of the notes at `paths`, each once.
-async fn blocks(mirror: &Mirror, paths: &[&str]) -> Result<HashSet<(usize, Range<u64>)>, MirrorError> {
-    let head = mirror.head().await?;
+async fn blocks(head: &Snapshot, paths: &[&str]) -> Result<HashSet<(usize, Range<u64>)>, MirrorError> {
     let mut found = HashSet::new();
     for (segment, entry) in head.segments().iter().enumerate() {
         let fault = |error| head.fault(segment, error);
@@ -133,12 +137,17 @@ async fn blocks(mirror: &Mirror, paths: &[&str]) -> Result<HashSet<(usize, Range
     Ok(found)
 }
 
-async fn call(atlas: &Atlas, operation: &'static Entry, arguments: &Value) -> Value {
-    let call = Call { operation, vault: None, arguments: arguments.clone(), clock: || Timestamp::UNIX_EPOCH };
-    match dispatch(atlas, call).await {
-        Ok(answer) => answer.value,
+async fn answer(atlas: &Atlas, operation: &'static Entry, arguments: &Value) -> Value {
+    match call(atlas, operation, arguments).await {
+        Ok(value) => value,
         Err(error) => panic!("{} of {arguments}: {error:?}", operation.info.name),
     }
+}
+
+/// A call as doors make it.
+pub(crate) async fn call(atlas: &Atlas, operation: &'static Entry, arguments: &Value) -> Result<Value, Error> {
+    let call = Call { operation, vault: None, arguments: arguments.clone(), clock: Timestamp::now };
+    dispatch(atlas, call).await.map(|answer| answer.value)
 }
 
 fn mirror(store: Store) -> Mirror {

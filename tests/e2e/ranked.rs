@@ -98,11 +98,13 @@ async fn every_part_of_an_expression_counts() {
 #[tokio::test]
 async fn newer_segments_shadow_older_ones() {
     let vault = harbour();
-    let deployment = Deployment::of_vault(&vault).await;
+    let deployment = Deployment::empty();
+    let state = tempfile::tempdir().unwrap();
+    crate::publish::publish(vault.root(), &deployment.mirror(), state.path()).await;
     vault.write("tides.md", b"Nothing but moon.\n");
     std::fs::remove_file(vault.root().join("Harbour.md")).unwrap();
     vault.write("new.md", b"the harbour, once more\n");
-    deployment.publish(vault.root()).await;
+    crate::publish::publish(vault.root(), &deployment.mirror(), state.path()).await;
     let client = deployment.client();
     let found: BTreeSet<String> =
         paths(&search(&client, "harbour moon").await).into_iter().map(str::to_owned).collect();

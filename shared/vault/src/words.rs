@@ -48,7 +48,7 @@ impl<'a> Iterator for Words<'a> {
             let skipped = skipped(rest);
             let rest = rest.get(skipped..).filter(|rest| !rest.is_empty())?;
             let start = self.at + skipped;
-            if rest.starts_with(is_unspaced) {
+            if !rest.as_bytes().first().is_some_and(u8::is_ascii) && rest.starts_with(is_unspaced) {
                 let end = rest.find(|c| !is_unspaced(c) && !is_combining_mark(c)).unwrap_or(rest.len());
                 (self.at, self.unspaced) = (start, start..start + end);
                 continue;

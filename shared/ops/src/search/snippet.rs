@@ -11,6 +11,8 @@ use crate::search::expression::Token;
 const SNIPPET_BYTES: usize = 320;
 /// A line shorter than this is quoted with the one after it.
 const SHORT_BYTES: usize = 80;
+/// What a line of the frontmatter says beside one of the text.
+const FRONTMATTER: f32 = 0.25;
 /// Most different words looked for in one note.
 const MAX_WORDS: usize = 64;
 
@@ -49,6 +51,7 @@ impl Wanted {
 
     /// The best line of `text`: that with the most of what is looked for, the first of equals; its beginning if there is none.
     pub(crate) fn snippet(&mut self, text: &str) -> Snippet {
+        let body = body(text);
         let mut best: Option<(f32, usize, usize)> = None;
         let mut line_end = 0;
         let (mut start, mut found, mut score) = (0, 0u64, 0.0);
@@ -70,6 +73,7 @@ impl Wanted {
                 None => 0.0,
             };
             found |= bit;
+            let score = if start < body { score * FRONTMATTER } else { score };
             if best.is_none_or(|(most, at, _)| score > most || at == start && score >= most) {
                 best = Some((score, start, first));
             }
@@ -78,6 +82,12 @@ impl Wanted {
         let line = memchr::memchr_iter(b'\n', text.as_bytes().get(..start).unwrap_or_default()).count();
         Snippet { line, text: quote(text.get(start..).unwrap_or_default(), at) }
     }
+}
+
+/// Where the frontmatter ends, if there is one.
+fn body(text: &str) -> usize {
+    let is_fenced = text.starts_with("---\n") || text.starts_with("---\r\n");
+    memchr::memmem::find(text.as_bytes(), b"\n---").filter(|_| is_fenced).map_or(0, |end| end + 1)
 }
 
 /// Where the first line begins that is not empty.
@@ -104,7 +114,16 @@ fn quote(rest: &str, at: usize) -> String {
 pub(crate) fn holds(text: &str, phrase: &[Token]) -> bool {
     // How many words of the phrase each match begun so far has.
     let mut begun: Vec<usize> = Vec::new();
-    for word in words(text).filter(|word| !word.is_tail) {
+    for word in words(text) {
+        // What the word before holds too stands between no others.
+        if word.is_tail {
+            if let [token] = phrase
+                && token.is(&word.folded)
+            {
+                return true;
+            }
+            continue;
+        }
         begun.push(0);
         begun.retain_mut(|matched| {
             let goes_on = phrase.get(*matched).is_some_and(|token| token.is(&word.folded));
@@ -139,6 +158,8 @@ mod tests {
         assert_eq!(snippet(text, &[("harbour", 1.0)]), Snippet { line: 0, text: "# Harbour\nThe tide.".to_owned() });
         assert_eq!(snippet("\n\n  one\ntwo", &[("never", 1.0)]), Snippet { line: 2, text: "  one\ntwo".to_owned() });
         assert_eq!(snippet("", &[("never", 1.0)]), Snippet { line: 0, text: String::new() });
+        assert_eq!(snippet("---\ntitle: tide\n---\nlow\ntide", &[("tide", 1.0)]).line, 4);
+        assert_eq!(snippet("---\ntitle: tide\n---\nlow", &[("tide", 1.0)]).line, 1);
         assert_eq!(snippet("a\nthe 日本の潮 b\n", &[("本の", 1.0)]).line, 1);
     }
 
@@ -155,6 +176,7 @@ mod tests {
         assert!(holds("a high, High-high tides", &phrase));
         assert!(!holds("high tide high", &phrase));
         assert!(holds("x日本の潮だy", &["本の", "の潮"].map(token)));
+        assert!(holds("x日本の潮y", &["の潮", "y"].map(token)) && holds("日本の潮", &["潮*"].map(token)));
         assert!(!holds("", &phrase));
     }
 }

@@ -1,0 +1,53 @@
+//! `search` beside its peers, in one process and over the same texts: `rg`, ripgrep's searcher over texts in memory,
+//! and tantivy.
+//!
+//! The vaults are those of `ATLAS_CORPORA`: `hub`, all corpora in one folder, and these repeated to 100,000 notes; or
+//! those of them that the command line names. Queries are drawn from the vault with a fixed seed. No result is kept
+//! between calls, and what a call and the resident scan find has to be equal.
+//!
+//! # Layout
+//! - [`queries`]: what is asked.
+//! - [`scan`], [`fulltext`], [`ripgrep`]: the peers.
+//! - [`lines`]: patterns beside their peers; [`ranked`]: words beside theirs; [`cold`]: what a new process asks of the
+//!   store; [`sections`]: what is published for it.
+//! - [`world`], [`vault`], [`random`], [`table`]: as in the other benchmarks.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
+
+mod cold;
+mod fulltext;
+mod lines;
+mod queries;
+#[path = "../random.rs"]
+mod random;
+mod ranked;
+#[path = "../ripgrep.rs"]
+mod ripgrep;
+mod scan;
+mod sections;
+#[path = "../table.rs"]
+mod table;
+#[path = "../vault.rs"]
+mod vault;
+#[path = "../world.rs"]
+#[allow(dead_code, reason = "the other benchmarks use the rest")]
+mod world;
+
+use crate::queries::Drawn;
+use crate::scan::Resident;
+use crate::table::Table;
+use crate::world::World;
+
+fn main() {
+    let mut table = Table::create("search");
+    for folder in vault::folders(&["hub", "corpora", "all"]) {
+        let world = World::publish(&folder);
+        eprintln!("{}: {} notes, {:.1} MB", folder.name, world.notes, world.markdown as f64 / 1e6);
+        sections::shares(&mut table, &folder, &world);
+        let resident = Resident::of(&world);
+        let drawn = Drawn::of(&folder, &resident);
+        lines::selective(&mut table, &folder, &world, &resident, &drawn.selective);
+        lines::broad(&mut table, &folder, &world, &resident, &drawn.broad);
+        ranked::words(&mut table, &folder, &world, &resident, &drawn.words);
+        cold::selective(&mut table, &folder, &world, &drawn.selective);
+    }
+}
