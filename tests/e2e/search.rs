@@ -164,6 +164,47 @@ impl<'a> Searched<'a> {
     }
 }
 
+/// Deletes, changes and adds notes in a folder and publishes it in several commits, so that it is in several segments.
+async fn in_segments(vault: &VaultBuilder) -> Deployment {
+    let deployment = Deployment::empty();
+    let state = tempfile::tempdir().unwrap();
+    let publish = async || crate::publish::publish(vault.root(), &deployment.mirror(), state.path()).await;
+    let note = |n: usize, round: usize| {
+        format!("# Note {n}\n\nthe tide of {round}\n{}end of {n}", "sand and sea\n".repeat(n % 90))
+    };
+    for n in 0..300 {
+        vault.write(&format!("{:02}/{n}.md", n % 17), note(n, 0).as_bytes());
+    }
+    publish().await;
+    for round in 1..4 {
+        for n in (round..330).step_by(7 * round) {
+            vault.write(&format!("{:02}/{n}.md", n % 17), note(n + round, round).as_bytes());
+        }
+        for n in (0..20).map(|n| n * 13 + round) {
+            let _ = std::fs::remove_file(vault.root().join(format!("{:02}/{n}.md", n % 17)));
+        }
+        publish().await;
+    }
+    assert!(deployment.mirror().head().await.unwrap().segments().len() > 2);
+    deployment
+}
+
+#[tokio::test]
+async fn several_segments_are_looked_through_as_one() {
+    let vault = VaultBuilder::new();
+    let deployment = in_segments(&vault).await;
+    for limit in [1000, 7] {
+        for pattern in ["tide of [123]", "^#.*9$", "end of 2", "(?i)NOTE 1.$", "sand", "^$"] {
+            let Some(theirs) = ripgrep(vault.root(), &[], pattern) else { return };
+            let body = json!({ "query": pattern, "mode": "regex", "limit": limit, "path_filter": "*.md" });
+            if limit == 1000 || theirs.as_ref().unwrap().len() < 200 {
+                let ours = searched(&deployment.client(), body).await.unwrap();
+                assert_same(&ours, &theirs.unwrap(), pattern);
+            }
+        }
+    }
+}
+
 async fn compare(folder: &Searched<'_>, mode: &str, case: &str, pattern: &str) -> bool {
     let mut arguments = Vec::new();
     if mode == "literal" {
@@ -338,8 +379,9 @@ async fn pages_follow_each_other_while_others_write() {
 
 #[tokio::test]
 async fn more_text_than_one_call_looks_through_comes_in_pages() {
-    let vault =
-        (0..2500).fold(VaultBuilder::new(), |vault, n| vault.note(&format!("{n:04}.md"), &format!("word {n}\n7")));
+    let vault = (0..2500).fold(VaultBuilder::new(), |vault, n| {
+        vault.note(&format!("{n:04}.md"), &format!("word {n}\n{}7", "sand\n".repeat(200)))
+    });
     let deployment = Deployment::of_vault(&vault).await.with_limits(|limits| limits.max_scanned_bytes = 1);
     let client = deployment.client();
     let mut body = json!({ "query": r"^\w+ \d+7$", "mode": "regex", "limit": 1000 });

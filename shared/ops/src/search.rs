@@ -2,7 +2,8 @@
 //! both from the index alone.
 //!
 //! # Layout
-//! - `matching`: pages of lines; `plan`: what the index is asked for a pattern; `pattern`: what matches in one text
+//! - `matching`: pages of lines; `plan`: what the index is asked for a pattern; `regions`: the
+//!   text to look at; `pattern`: what matches there
 //! - `ranking`: pages of notes; `expression`: what words are looked for; `snippet`: what is shown of a note
 //! - `filter`: which paths are looked at
 
@@ -12,6 +13,7 @@ mod matching;
 mod pattern;
 mod plan;
 mod ranking;
+mod regions;
 mod snippet;
 
 use schemars::JsonSchema;

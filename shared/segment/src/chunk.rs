@@ -100,9 +100,10 @@ impl ChunkWriter {
     }
 }
 
-/// Whether what a line of `text` says depends on the rest of it: searches give up a text that has a NUL, and decode UTF-16.
+/// Whether what a line of `text` says depends on the rest of it, or the line on a byte order mark before it: searches give up a text
+/// that has a NUL, and decode one that has a mark.
 fn is_whole(text: &[u8]) -> bool {
-    is_utf16(text) || memchr::memchr(0, text).is_some()
+    is_utf16(text) || text.starts_with(b"\xef\xbb\xbf") || memchr::memchr(0, text).is_some()
 }
 
 /// Where every document's text is, and every chunk's.
@@ -164,9 +165,21 @@ impl Chunks {
         Some(TextSpan { start, length: self.documents.get(document as usize + 1)?.checked_sub(start)? })
     }
 
-    /// Whether what a line of `document` says depends on all of its text, since that has a NUL or is UTF-16.
+    /// The document whose text has the byte at `offset` of the segment's.
+    pub fn document_at(&self, offset: u32) -> Option<u32> {
+        let after = self.documents.partition_point(|start| *start <= offset);
+        if after < self.documents.len() { Some(after.checked_sub(1)? as u32) } else { None }
+    }
+
+    /// Whether what a line of `document` says depends on all of its text, since that has a NUL or a byte order mark.
     pub fn is_whole(&self, document: u32) -> bool {
         self.whole.binary_search(&document).is_ok()
+    }
+
+    /// Those of `documents` that [are whole](Self::is_whole).
+    pub fn whole(&self, documents: Range<u32>) -> impl Iterator<Item = u32> {
+        let first = self.whole.partition_point(|document| *document < documents.start);
+        self.whole.iter().skip(first).copied().take_while(move |document| *document < documents.end)
     }
 
     /// The first line of `document` that `chunk`, one of its own, has, counted from 0.
@@ -245,6 +258,11 @@ mod tests {
             let mut pieces = pieces.into_iter();
             for (document, text) in (0u32..).zip(&texts) {
                 prop_assert_eq!(bytes(table.text(document).unwrap()), text);
+                if !text.is_empty() {
+                    let span = table.text(document).unwrap();
+                    prop_assert_eq!(table.document_at(span.start), Some(document));
+                    prop_assert_eq!(table.document_at(span.start + span.length - 1), Some(document));
+                }
                 let mut lines = 0;
                 for chunk in table.of(document).unwrap() {
                     prop_assert!(table.documents(chunk).unwrap().contains(&document));
@@ -266,15 +284,17 @@ mod tests {
             }
             prop_assert_eq!(table.of(texts.len() as u32), None);
             prop_assert_eq!(table.documents(count), None);
+            prop_assert_eq!(table.document_at(all.len() as u32), None);
         }
 
         #[test]
-        fn what_has_a_nul_or_is_utf16_is_whole(texts in prop::collection::vec(prop::collection::vec(prop_oneof![Just(0u8), Just(0xff), Just(0xfe), Just(b'x')], 0..6), 0..9)) {
+        fn what_has_a_nul_or_a_mark_is_whole(texts in prop::collection::vec(prop::collection::vec(prop_oneof![Just(0u8), Just(0xff), Just(0xfe), Just(0xef), Just(0xbb), Just(0xbf), Just(b'x')], 0..6), 0..9)) {
             let mut writer = ChunkWriter::default();
             texts.iter().for_each(|text| writer.push(text));
             let table = Chunks::decode(&Bytes::from(writer.finish(&mut Packer::new().unwrap()).unwrap())).unwrap();
             for (document, text) in (0u32..).zip(&texts) {
-                let expected = text.contains(&0) || matches!(text.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+                let has_mark = matches!(text.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0xef, 0xbb, 0xbf, ..]);
+                let expected = text.contains(&0) || has_mark;
                 prop_assert_eq!(table.is_whole(document), expected);
             }
         }

@@ -11,20 +11,17 @@ use crate::cursor;
 use crate::error::Error;
 use crate::excerpt::{Lines, cut_at};
 use crate::index::{Blocks, DocumentRef, FetchedBlocks, Index, Want};
-use crate::merge::Merge;
 use crate::operation::Deadline;
-use crate::passages::Passages;
 use crate::search::filter::Filter;
 use crate::search::pattern::{Pattern, Searchers};
 use crate::search::plan::Plan;
+use crate::search::regions::{Region, Regions};
 use crate::search::{Explained, Found, Line, Output, TOO_LONG, TOO_MUCH};
 
-/// Bytes fetched in the first wave, about; each later one may be twice as large, up to the last of these.
-const WAVE_BYTES: Range<u64> = 4 << 20..32 << 20;
-/// Most files looked through after one wave.
-const MAX_BATCH: usize = 1024;
-/// Chunks looked through before the clock is.
-const RUN_CHUNKS: u32 = 128;
+/// Bytes fetched in the first wave, and in each later one, about.
+const WAVE_BYTES: Range<u64> = 4 << 20..16 << 20;
+/// Most regions in memory that are looked through together.
+const MAX_BATCH: usize = 64;
 /// Most bytes of a line that matched, and of one beside it.
 const MATCH_BYTES: usize = 1_200;
 const BESIDE_BYTES: usize = 400;
@@ -66,215 +63,306 @@ pub(crate) async fn page(
         chunks.push(request.plan.chunks(&index, segment, &mut probes.iter().cloned())?);
     }
     let is_scan = chunks.iter().any(Option::is_none);
-    let passages = Passages::of(&index, chunks)?;
-    let mut candidates = Merge::new(&index);
-    for segment in index.segments() {
-        candidates.add(segment, passages.documents(segment)?);
-    }
-
-    let mut page = Page {
-        request,
-        cursor,
-        searchers: Searchers::new(),
-        results: Vec::new(),
-        last: None,
-        files: 0,
-        bytes: 0,
-        partial: None,
-    };
+    let mut regions = Regions::new(&index, chunks, |segment| begin(&index, segment, cursor))?;
+    let mut page = Page::new(&index, request, cursor);
     let mut waiting = None;
     let mut most_bytes = WAVE_BYTES.start;
-    while !page.is_full() && page.partial.is_none() {
+    let mut enough = 1;
+    while !page.is_done() {
         let mut blocks = Blocks::new(&index);
         let mut batch = Vec::new();
-        while batch.len() < MAX_BATCH {
-            let candidate = match waiting.take() {
-                Some(candidate) => candidate,
-                None => match candidates.next()? {
-                    Some(document) => match page.candidate(&index, &passages, document)? {
-                        Some(candidate) => candidate,
-                        None => continue,
-                    },
+        loop {
+            let region = match waiting.take() {
+                Some(region) => region,
+                None => match regions.next()? {
+                    Some(region) => region,
                     None => break,
                 },
             };
             let before = blocks.len();
-            candidate.want(&index, &mut blocks)?;
-            if !batch.is_empty() && blocks.len() > before && blocks.cost()? > most_bytes {
+            page.want(&region, &mut blocks)?;
+            let cost = if blocks.len() > before { blocks.cost()? } else { 0 };
+            // What is in memory is looked through at once, since a page may be full soon.
+            if !batch.is_empty() && (cost > most_bytes || cost == 0 && batch.len() >= enough) {
                 blocks.truncate(before);
-                waiting = Some(candidate);
+                waiting = Some(region);
                 break;
             }
-            batch.push(candidate);
+            batch.push(region);
         }
         if batch.is_empty() {
             break;
         }
-        if page.bytes >= request.limits.max_scanned_bytes {
-            page.partial = Some(TOO_MUCH);
-            break;
-        }
+        enough = (enough * 2).min(MAX_BATCH);
         if blocks.cost()? > 0 {
-            most_bytes = (most_bytes * 2).min(WAVE_BYTES.end);
+            most_bytes = WAVE_BYTES.end;
         }
         let blocks = blocks.fetch().await?;
-        for candidate in batch {
-            if page.is_full() || page.partial.is_some() {
-                break;
-            }
-            page.look(&index, &blocks, &candidate)?;
-        }
-    }
-    Ok(page.finish(generation, is_scan))
-}
-
-/// A file that may hold matches.
-struct Candidate {
-    document: DocumentRef,
-    path: String,
-    /// The chunks to look at that follow each other; none for all of the text.
-    runs: Option<Vec<Range<u32>>>,
-}
-
-impl Candidate {
-    fn want(&self, index: &Index, blocks: &mut Blocks<'_>) -> Result<(), Error> {
-        let DocumentRef { segment, document } = self.document;
-        match &self.runs {
-            None => blocks.want(segment, index.span(self.document)?)?,
-            Some(runs) => {
-                for run in runs {
-                    let span = index.chunks(segment)?.span(document, run.clone());
-                    blocks.want(segment, span.unwrap_or_default())?;
-                }
+        let mut batch = batch.into_iter();
+        while let Some(region) = batch.next().filter(|_| !page.is_done()) {
+            page.look(&region, &blocks)?;
+            let limit = page.limit();
+            if limit.is_some() && (batch.len() > 0 || waiting.is_some() || regions.next()?.is_some()) {
+                page.partial = limit;
             }
         }
-        Ok(())
+    }
+    page.finish(generation, is_scan).await
+}
+
+/// The first document and chunk of `segment` that a page has to look at.
+fn begin(index: &Index, segment: usize, cursor: Option<&Cursor>) -> Result<(u32, u32), Error> {
+    let Some(cursor) = cursor else { return Ok((0, 0)) };
+    let paths = index.paths(segment)?;
+    let table = index.chunks(segment)?;
+    let first = paths.first_from(cursor.path.as_bytes());
+    let first_chunk = |document| table.of(document).unwrap_or_default().start;
+    if paths.get(&cursor.path) != Some(first) {
+        return Ok((first, first_chunk(first)));
+    }
+    let line = u32::try_from(cursor.line).ok().filter(|line| *line < u32::MAX);
+    match line {
+        None => Ok((first.saturating_add(1), first_chunk(first.saturating_add(1)))),
+        Some(_) if table.is_whole(first) => Ok((first, first_chunk(first))),
+        Some(line) => Ok((first, table.holding(first, line).unwrap_or_else(|| first_chunk(first)))),
     }
 }
 
-/// Joins chunks that follow each other, up to so many as may be looked at without a look at the clock.
-fn runs(chunks: Vec<u32>) -> Vec<Range<u32>> {
-    let mut runs: Vec<Range<u32>> = Vec::new();
-    for chunk in chunks {
-        match runs.last_mut() {
-            Some(run) if run.end == chunk && run.end - run.start < RUN_CHUNKS => run.end += 1,
-            _ => runs.push(chunk..chunk + 1),
-        }
-    }
-    runs
-}
-
-/// A page of matches.
+/// A page of lines.
 struct Page<'a> {
+    index: &'a Index,
     request: &'a Request<'a>,
     cursor: Option<&'a Cursor>,
-    searchers: Searchers,
+    /// None while they are used.
+    searchers: Option<Searchers>,
     results: Vec<Line>,
+    /// The documents of the results.
+    documents: Vec<DocumentRef>,
     /// The file and line up to which all was looked at.
     last: Option<(String, u64)>,
+    /// The last document that was looked at as a whole.
+    whole: Option<DocumentRef>,
     files: usize,
     bytes: u64,
     partial: Option<&'static str>,
 }
 
-impl Page<'_> {
+/// The document that matches are in, and its lines counted so far.
+struct Place {
+    document: u32,
+    /// Its text in the segment's.
+    text: Range<u32>,
+    /// None if it is not looked at.
+    path: Option<String>,
+    /// A byte of the segment's text and the number of lines before it in the document.
+    counted: (u32, u64),
+}
+
+impl<'a> Page<'a> {
+    fn new(index: &'a Index, request: &'a Request<'a>, cursor: Option<&'a Cursor>) -> Self {
+        Self {
+            index,
+            request,
+            cursor,
+            searchers: None,
+            results: Vec::new(),
+            documents: Vec::new(),
+            last: None,
+            whole: None,
+            files: 0,
+            bytes: 0,
+            partial: None,
+        }
+    }
+
     /// Whether there is a match more than the page holds, which tells that there is a next page.
     fn is_full(&self) -> bool {
         self.results.len() > self.request.limit
     }
 
-    /// What to look at of a document, if it is live, has text, and comes into question.
-    fn candidate(
-        &self,
-        index: &Index,
-        passages: &Passages<'_>,
-        document: DocumentRef,
-    ) -> Result<Option<Candidate>, Error> {
-        if !index.is_live(document) {
-            return Ok(None);
-        }
-        let path = index.path(document)?;
-        let is_before = |cursor: &Cursor| path < cursor.path || path == cursor.path && cursor.line == u64::MAX;
-        if self.cursor.is_some_and(is_before) || !Filter::takes(self.request.filter.as_ref(), &path) {
-            return Ok(None);
-        }
-        let is_whole = self.request.context_lines > 0 || index.chunks(document.segment)?.is_whole(document.document);
-        let runs = if is_whole { None } else { Some(runs(passages.of_document(document)?)) };
-        Ok(Some(Candidate { document, path, runs }))
+    fn is_done(&self) -> bool {
+        self.is_full() || self.partial.is_some()
     }
 
-    /// Adds the matches of a file, one more than the page holds at most.
-    fn look(&mut self, index: &Index, blocks: &FetchedBlocks<'_>, candidate: &Candidate) -> Result<(), Error> {
-        let DocumentRef { segment, document } = candidate.document;
-        self.files += 1;
-        let after = self.cursor.filter(|cursor| cursor.path == candidate.path).map_or(0, |cursor| cursor.line);
-        match &candidate.runs {
-            None => {
-                let text = blocks.text(segment, index.span(candidate.document)?)?;
-                self.look_at(&candidate.path, &text, None, after)?;
-            }
-            Some(runs) => {
-                let table = index.chunks(segment)?;
-                let lines_before = |chunk| table.first_line(document, chunk).map_or(u64::MAX, u64::from);
-                let all = table.of(document).unwrap_or_default();
-                for run in runs {
-                    let first = lines_before(run.start);
-                    let end = if run.end < all.end { lines_before(run.end) } else { u64::MAX };
-                    if end <= after {
-                        continue;
-                    }
-                    let text = blocks.text(segment, table.span(document, run.clone()).unwrap_or_default())?;
-                    self.look_at(&candidate.path, &text, Some(first), after)?;
-                    if self.is_full() {
-                        return Ok(());
-                    }
-                    if self.is_late() {
-                        self.last = Some((candidate.path.clone(), end));
-                        return Ok(());
-                    }
-                }
-            }
+    /// The limit that is reached, if one is.
+    fn limit(&self) -> Option<&'static str> {
+        if self.bytes >= self.request.limits.max_scanned_bytes {
+            Some(TOO_MUCH)
+        } else {
+            self.request.deadline.has_passed().then_some(TOO_LONG)
         }
-        self.last = Some((candidate.path.clone(), u64::MAX));
-        self.is_late();
+    }
+
+    /// Adds the blocks that a region needs.
+    fn want(&self, region: &Region, blocks: &mut Blocks<'_>) -> Result<(), Error> {
+        let table = self.index.chunks(region.segment)?;
+        blocks.want(region.segment, region.span)?;
+        for document in table.whole(region.documents.clone()) {
+            blocks.want(region.segment, table.text(document).unwrap_or_default())?;
+        }
         Ok(())
     }
 
-    /// Whether the time is up; the page is partial then.
-    fn is_late(&mut self) -> bool {
-        if self.request.deadline.has_passed() {
-            self.partial = Some(TOO_LONG);
+    /// The path of a document, if it is live and the filter takes it.
+    fn path(&self, document: DocumentRef) -> Result<Option<String>, Error> {
+        if !self.index.is_live(document) {
+            return Ok(None);
         }
-        self.partial.is_some()
+        Ok(Some(self.index.path(document)?).filter(|path| Filter::takes(self.request.filter.as_ref(), path)))
     }
 
-    /// Adds the matches of a text: lines of a file from line `first` on, or all of it.
-    fn look_at(&mut self, path: &str, text: &[u8], first: Option<u64>, after: u64) -> Result<(), Error> {
-        let Self { request, .. } = self;
+    /// Adds the matches of a region, until there is one more than the page holds.
+    fn look(&mut self, region: &Region, blocks: &FetchedBlocks<'_>) -> Result<(), Error> {
+        let table = self.index.chunks(region.segment)?;
+        let text = blocks.text(region.segment, region.span)?;
         self.bytes += text.len() as u64;
-        let room = (request.limit + 1).saturating_sub(self.results.len());
-        let lines = request.pattern.lines(&mut self.searchers, text, first, after, room)?;
-        let beside = if request.context_lines > 0 && !lines.is_empty() { Some(Lines::new(text)) } else { None };
-        for line in lines {
-            let number = line.number as usize;
+        let end = region.span.start + region.span.length;
+        let mut from = region.span.start;
+        for document in region.documents.clone() {
+            let own = table.text(document).unwrap_or_default();
+            let own_end = own.start + own.length;
+            if own.length == 0 {
+                continue;
+            }
+            self.files += usize::from(own.start >= region.span.start);
+            if table.is_whole(document) {
+                self.look_at_lines(region, &text, from..own.start.max(from))?;
+                self.look_at_file(DocumentRef { segment: region.segment, document }, blocks)?;
+                from = own_end.min(end);
+            } else if own_end <= end && byte_before(&text, own_end - region.span.start) != Some(b'\n') {
+                // Its last line does not go on in the next document.
+                self.look_at_lines(region, &text, from..own_end)?;
+                from = own_end;
+            }
+            if self.is_full() {
+                return Ok(());
+            }
+        }
+        self.look_at_lines(region, &text, from..end)?;
+        if !self.is_full() {
+            self.last = self.end_of(region)?;
+        }
+        Ok(())
+    }
+
+    /// Where a region ends, as a cursor has it.
+    fn end_of(&self, region: &Region) -> Result<Option<(String, u64)>, Error> {
+        let table = self.index.chunks(region.segment)?;
+        let end = region.span.start + region.span.length;
+        let Some(document) = end.checked_sub(1).and_then(|last| table.document_at(last)) else { return Ok(None) };
+        let text = table.text(document).unwrap_or_default();
+        let line = if end >= text.start + text.length || table.is_whole(document) {
+            u64::MAX
+        } else {
+            table.first_line(document, region.chunks.end).map_or(u64::MAX, u64::from)
+        };
+        let path = self.index.path(DocumentRef { segment: region.segment, document })?;
+        Ok(Some((path, line)))
+    }
+
+    /// Adds the matches in `range` of a region, given in the segment's text.
+    fn look_at_lines(&mut self, region: &Region, text: &[u8], range: Range<u32>) -> Result<(), Error> {
+        let base = range.start;
+        let offset = |at: u32| at.saturating_sub(region.span.start) as usize;
+        let Some(slice) = text.get(offset(range.start)..offset(range.end)).filter(|slice| !slice.is_empty()) else {
+            return Ok(());
+        };
+        let mut searchers = self.searchers.take().unwrap_or_default();
+        let mut place: Option<Place> = None;
+        let mut fault = None;
+        let searched = self.request.pattern.lines(&mut searchers, slice, |found| {
+            let at = base.saturating_add(found.offset as u32);
+            let found = self.place(&mut place, region, at).map(|place| {
+                let (counted, lines) = place.counted;
+                let between = slice.get(counted.saturating_sub(base) as usize..found.offset).unwrap_or_default();
+                let lines = lines + memchr::memchr_iter(b'\n', between).count() as u64;
+                place.counted = (at, lines);
+                if let Some(path) = &place.path {
+                    let document = DocumentRef { segment: region.segment, document: place.document };
+                    self.add(document, path, lines + 1, found.bytes);
+                }
+            });
+            fault = found.err();
+            fault.is_none() && !self.is_full()
+        });
+        self.searchers = Some(searchers);
+        fault.map_or(searched, Err)
+    }
+
+    /// Where byte `at` of the segment's text is, after `place`, where the match before was.
+    fn place<'p>(&self, place: &'p mut Option<Place>, region: &Region, at: u32) -> Result<&'p mut Place, Error> {
+        if let Some(old) = place.take_if(|old| old.text.contains(&at)) {
+            return Ok(place.insert(old));
+        }
+        let table = self.index.chunks(region.segment)?;
+        let document = table.document_at(at).unwrap_or(u32::MAX);
+        let text = table.text(document).unwrap_or_default();
+        let counted = if text.start >= region.span.start {
+            (text.start, 0)
+        } else {
+            (region.span.start, u64::from(table.first_line(document, region.chunks.start).unwrap_or_default()))
+        };
+        let path = self.path(DocumentRef { segment: region.segment, document })?;
+        Ok(place.insert(Place { document, text: text.start..text.start + text.length, path, counted }))
+    }
+
+    /// Adds the matches of all of a file, once.
+    fn look_at_file(&mut self, document: DocumentRef, blocks: &FetchedBlocks<'_>) -> Result<(), Error> {
+        if self.whole.replace(document) == Some(document) {
+            return Ok(());
+        }
+        let Some(path) = self.path(document)? else { return Ok(()) };
+        let text = blocks.text(document.segment, self.index.span(document)?)?;
+        self.bytes += text.len() as u64;
+        let mut searchers = self.searchers.take().unwrap_or_default();
+        let searched = self.request.pattern.lines_of_file(&mut searchers, &text, |found| {
+            self.add(document, &path, found.number, found.bytes);
+            !self.is_full()
+        });
+        self.searchers = Some(searchers);
+        searched
+    }
+
+    /// Adds a line, unless it was on a page before.
+    fn add(&mut self, document: DocumentRef, path: &str, line: u64, bytes: &[u8]) {
+        if self.cursor.is_some_and(|cursor| cursor.path == path && line <= cursor.line) || self.is_full() {
+            return;
+        }
+        let at = if bytes.len() > MATCH_BYTES { self.request.pattern.place(bytes) } else { 0 };
+        let text = cut_at(bytes.strip_suffix(b"\r").unwrap_or(bytes), at, MATCH_BYTES);
+        self.results.push(Line { path: path.to_owned(), line, text, before: Vec::new(), after: Vec::new() });
+        self.documents.push(document);
+    }
+
+    /// Adds the lines beside the results.
+    async fn add_context(&mut self) -> Result<(), Error> {
+        let mut documents = self.documents.clone();
+        documents.dedup();
+        let texts = self.index.texts(&documents).await?;
+        let mut texts = documents.iter().zip(&texts).map(|(document, text)| (document, Lines::new(text)));
+        let mut current = texts.next();
+        for (line, document) in self.results.iter_mut().zip(&self.documents) {
+            while current.as_ref().is_some_and(|(of, _)| *of != document) {
+                current = texts.next();
+            }
             let range = |from: usize, to: usize| -> Vec<String> {
-                let lines = beside.iter().flat_map(|lines| (from..to).filter_map(|line| lines.get(line)));
+                let lines = current.iter().flat_map(|(_, lines)| (from..to).filter_map(|line| lines.get(line)));
                 lines.map(|line| cut_at(line, 0, BESIDE_BYTES)).collect()
             };
-            self.results.push(Line {
-                path: path.to_owned(),
-                line: line.number,
-                text: cut_at(line.bytes.strip_suffix(b"\r").unwrap_or(&line.bytes), line.at, MATCH_BYTES),
-                before: range((number - 1).saturating_sub(request.context_lines), number - 1),
-                after: range(number, number + request.context_lines),
-            });
+            let number = line.line as usize;
+            line.before = range((number - 1).saturating_sub(self.request.context_lines), number - 1);
+            line.after = range(number, number + self.request.context_lines);
         }
         Ok(())
     }
 
-    fn finish(mut self, generation: u64, is_scan: bool) -> Output {
+    async fn finish(mut self, generation: u64, is_scan: bool) -> Result<Output, Error> {
         let is_full = self.is_full();
         self.results.truncate(self.request.limit);
+        self.documents.truncate(self.request.limit);
+        if self.request.context_lines > 0 {
+            self.add_context().await?;
+        }
         let last = match self.results.last() {
             Some(last) if is_full => Some((last.path.clone(), last.line)),
             _ => self.last.filter(|_| self.partial.is_some()),
@@ -282,24 +370,16 @@ impl Page<'_> {
         let of = self.request.of;
         let cursor = last.and_then(|(path, line)| cursor::encode(&Cursor { generation, of, path, line }));
         let kind = if is_scan { "scan" } else { "index" };
-        Output {
+        Ok(Output {
             results: self.results.into_iter().map(Found::Line).collect(),
             cursor,
             partial: self.partial.filter(|_| !is_full),
             corrections: Vec::new(),
             plan: self.request.explain.then_some(Explained { kind, files: self.files, bytes: self.bytes }),
-        }
+        })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_that_follow_each_other_are_looked_at_together() {
-        assert_eq!(runs(vec![1, 2, 3, 7, 9, 10]), [1..4, 7..8, 9..11]);
-        assert_eq!(runs((0..300).collect()), [0..128, 128..256, 256..300]);
-        assert!(runs(Vec::new()).is_empty());
-    }
+fn byte_before(text: &[u8], at: u32) -> Option<u8> {
+    text.get(at.checked_sub(1)? as usize).copied()
 }

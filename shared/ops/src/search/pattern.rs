@@ -21,16 +21,6 @@ pub(crate) struct Pattern {
     pub(crate) hir: Option<Hir>,
 }
 
-/// A line that matches.
-pub(crate) struct Line {
-    /// Counted from 1.
-    pub(crate) number: u64,
-    /// Without the end of the line.
-    pub(crate) bytes: Vec<u8>,
-    /// Where the first match begins.
-    pub(crate) at: usize,
-}
-
 impl Pattern {
     /// Compiles `text` as ripgrep does, as a regular expression or as it stands.
     pub(crate) fn new(text: &str, is_literal: bool, case: Case) -> Result<Self, Error> {
@@ -60,33 +50,45 @@ impl Pattern {
         Ok(Self { matcher, hir })
     }
 
-    /// The lines of `text` that match, after line `after` (0 for all), at most `limit`. The text is that of a file from its line
-    /// `first` (counted from 0) on, without a NUL and not UTF-16; or without `first` all of a file, whatever it holds.
+    /// Calls `each` with the lines of `text` that match until it says that it is enough. The text is in UTF-8 or near it, without a NUL.
     pub(crate) fn lines(
         &self,
         searchers: &mut Searchers,
         text: &[u8],
-        first: Option<u64>,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<Line>, Error> {
-        let before = first.unwrap_or(0);
-        let mut found = Found { matcher: &self.matcher, before, after, limit, lines: Vec::new() };
-        let searched = match first {
-            // As a file is read: what a slice holds beyond a NUL would be told apart from what a file does.
-            None => searchers.files.search_reader(&self.matcher, text, &mut found),
-            Some(0) => {
-                let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-                searchers.lines.search_slice(&self.matcher, text, &mut found)
-            }
-            Some(_) => searchers.lines.search_slice(&self.matcher, text, &mut found),
-        };
-        searched.map_err(|error| Error {
-            internal: Some(error.to_string()),
-            ..Error::new(crate::Code::Internal, "internal", "the search failed")
-        })?;
-        Ok(found.lines)
+        each: impl FnMut(Found<'_>) -> bool,
+    ) -> Result<(), Error> {
+        searchers.lines.search_slice(&self.matcher, text, Each(each)).map_err(failed)
     }
+
+    /// The same for all that is in a file, which may be anything: as ripgrep reads files that it comes upon.
+    pub(crate) fn lines_of_file(
+        &self,
+        searchers: &mut Searchers,
+        file: &[u8],
+        each: impl FnMut(Found<'_>) -> bool,
+    ) -> Result<(), Error> {
+        // Not as a slice: what one holds beyond a NUL is told apart from what a file does.
+        searchers.files.search_reader(&self.matcher, file, Each(each)).map_err(failed)
+    }
+
+    /// Where in `line` the first match begins.
+    pub(crate) fn place(&self, line: &[u8]) -> usize {
+        self.matcher.find(line).ok().flatten().map_or(0, |found| found.start())
+    }
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error { internal: Some(error.to_string()), ..Error::new(crate::Code::Internal, "internal", "the search failed") }
+}
+
+/// A line that matches.
+pub(crate) struct Found<'a> {
+    /// Where it begins in the text.
+    pub(crate) offset: usize,
+    /// Its number, counted from 1, where the text is a file.
+    pub(crate) number: u64,
+    /// Without the end of the line.
+    pub(crate) bytes: &'a [u8],
 }
 
 /// Searchers for many texts.
@@ -97,37 +99,26 @@ pub(crate) struct Searchers {
     lines: Searcher,
 }
 
-impl Searchers {
-    pub(crate) fn new() -> Self {
+impl Default for Searchers {
+    fn default() -> Self {
         let mut builder = SearcherBuilder::new();
+        builder.line_number(false);
+        let lines = builder.binary_detection(BinaryDetection::none()).bom_sniffing(false).build();
         builder.line_number(true);
-        Self {
-            files: builder.clone().binary_detection(BinaryDetection::quit(0)).build(),
-            lines: builder.binary_detection(BinaryDetection::none()).bom_sniffing(false).build(),
-        }
+        let files = builder.binary_detection(BinaryDetection::quit(0)).bom_sniffing(true).build();
+        Self { files, lines }
     }
 }
 
-struct Found<'a> {
-    matcher: &'a RegexMatcher,
-    /// Lines before the text.
-    before: u64,
-    after: u64,
-    limit: usize,
-    lines: Vec<Line>,
-}
+struct Each<F>(F);
 
-impl Sink for Found<'_> {
+impl<F: FnMut(Found<'_>) -> bool> Sink for Each<F> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        let number = self.before + found.line_number().unwrap_or(0);
-        if number > self.after {
-            let bytes = found.bytes();
-            let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-            let at = self.matcher.find(bytes)?.map_or(0, |found| found.start());
-            self.lines.push(Line { number, bytes: bytes.to_vec(), at });
-        }
-        Ok(self.lines.len() < self.limit)
+        let bytes = found.bytes();
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let offset = found.absolute_byte_offset() as usize;
+        Ok((self.0)(Found { offset, number: found.line_number().unwrap_or(0), bytes }))
     }
 }
