@@ -79,6 +79,19 @@ impl Segment<Slot> {
 }
 
 impl Index {
+    /// What every query needs, if all of it is in memory.
+    pub(crate) async fn in_memory(snapshot: Arc<Snapshot>) -> Result<Option<Self>, Error> {
+        let mut parts = Vec::new();
+        for (segment, entry) in snapshot.segments().iter().enumerate() {
+            let tables = [entry.layout.paths()?, entry.layout.text_blocks()?, entry.layout.chunks()?];
+            parts.extend(tables.map(|part| (segment, part)));
+        }
+        if snapshot.cost(&parts)? > 0 {
+            return Ok(None);
+        }
+        Self::fetch(snapshot, Want::default()).await.map(Some)
+    }
+
     pub(crate) async fn fetch(snapshot: Arc<Snapshot>, want: Want<'_>) -> Result<Self, Error> {
         let mut wave = Wave::default();
         let mut plans = Vec::new();

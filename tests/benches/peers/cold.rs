@@ -1,11 +1,11 @@
 //! What a new process asks of the store.
 
-use atlas_ops::Entry;
-use atlas_ops::search::Search;
 use crate::queries::Kind;
 use crate::table::{Table, at};
 use crate::vault::Folder;
 use crate::world::World;
+use atlas_ops::Entry;
+use atlas_ops::search::Search;
 
 const MAX_WAVES: f64 = 4.0;
 /// Share of the markdown's bytes, at 100,000 notes, in percent.

@@ -22,6 +22,10 @@ use crate::search::{Explained, Found, Line, Output, TOO_LONG, TOO_MUCH};
 const WAVE_BYTES: Range<u64> = 4 << 20..16 << 20;
 /// Most regions in memory that are looked through together.
 const MAX_BATCH: usize = 64;
+/// Chunks of the first region of a vault, …
+const FIRST_CHUNKS: u32 = 16;
+/// … and the bytes within which a page must fill for the index not to be asked.
+const FILLED_WITHIN: u64 = 4 << 20;
 /// Most bytes of a line that matched, and of one beside it.
 const MATCH_BYTES: usize = 1_200;
 const BESIDE_BYTES: usize = 400;
@@ -56,6 +60,13 @@ pub(crate) async fn page(
     cursor: Option<&Cursor>,
 ) -> Result<Output, Error> {
     let generation = snapshot.generation();
+    let mut page = Page::new(request, cursor);
+    if let Some(index) = Index::in_memory(snapshot.clone()).await? {
+        page.look_at_beginning(&index).await?;
+        if page.is_full() {
+            return page.finish(&index, generation, true).await;
+        }
+    }
     let probes = request.plan.probes(snapshot.segments().len());
     let index = Index::fetch(snapshot, Want { probes: &probes, ..Want::default() }).await?;
     let mut chunks = Vec::new();
@@ -63,14 +74,14 @@ pub(crate) async fn page(
         chunks.push(request.plan.chunks(&index, segment, &mut probes.iter().cloned())?);
     }
     let is_scan = chunks.iter().any(Option::is_none);
-    let mut regions = Regions::new(&index, chunks, |segment| begin(&index, segment, cursor))?;
-    let mut page = Page::new(&index, request, cursor);
+    let mut regions = page.regions(&index, chunks, request.pattern.most_chunks())?;
     let mut waiting = None;
     let mut most_bytes = WAVE_BYTES.start;
     let mut enough = 1;
     while !page.is_done() {
         let mut blocks = Blocks::new(&index);
         let mut batch = Vec::new();
+        let mut cost = 0;
         loop {
             let region = match waiting.take() {
                 Some(region) => region,
@@ -80,8 +91,10 @@ pub(crate) async fn page(
                 },
             };
             let before = blocks.len();
-            page.want(&region, &mut blocks)?;
-            let cost = if blocks.len() > before { blocks.cost()? } else { 0 };
+            page.want(&index, &region, &mut blocks)?;
+            if blocks.len() > before {
+                cost = blocks.cost()?;
+            }
             // What is in memory is looked through at once, since a page may be full soon.
             if !batch.is_empty() && (cost > most_bytes || cost == 0 && batch.len() >= enough) {
                 blocks.truncate(before);
@@ -94,34 +107,33 @@ pub(crate) async fn page(
             break;
         }
         enough = (enough * 2).min(MAX_BATCH);
-        if blocks.cost()? > 0 {
+        if cost > 0 {
             most_bytes = WAVE_BYTES.end;
         }
         let blocks = blocks.fetch().await?;
         let mut batch = batch.into_iter();
         while let Some(region) = batch.next().filter(|_| !page.is_done()) {
-            page.look(&region, &blocks)?;
+            page.look(&index, &region, &blocks)?;
             let limit = page.limit();
             if limit.is_some() && (batch.len() > 0 || waiting.is_some() || regions.next()?.is_some()) {
                 page.partial = limit;
             }
         }
     }
-    page.finish(generation, is_scan).await
+    page.finish(&index, generation, is_scan).await
 }
 
 /// The first document and chunk of `segment` that a page has to look at.
-fn begin(index: &Index, segment: usize, cursor: Option<&Cursor>) -> Result<(u32, u32), Error> {
-    let Some(cursor) = cursor else { return Ok((0, 0)) };
+fn begin(index: &Index, segment: usize, after: Option<(&str, u64)>) -> Result<(u32, u32), Error> {
+    let Some((path, line)) = after else { return Ok((0, 0)) };
     let paths = index.paths(segment)?;
     let table = index.chunks(segment)?;
-    let first = paths.first_from(cursor.path.as_bytes());
+    let first = paths.first_from(path.as_bytes());
     let first_chunk = |document| table.of(document).unwrap_or_default().start;
-    if paths.get(&cursor.path) != Some(first) {
+    if paths.get(path) != Some(first) {
         return Ok((first, first_chunk(first)));
     }
-    let line = u32::try_from(cursor.line).ok().filter(|line| *line < u32::MAX);
-    match line {
+    match u32::try_from(line).ok() {
         None => Ok((first.saturating_add(1), first_chunk(first.saturating_add(1)))),
         Some(_) if table.is_whole(first) => Ok((first, first_chunk(first))),
         Some(line) => Ok((first, table.holding(first, line).unwrap_or_else(|| first_chunk(first)))),
@@ -130,7 +142,6 @@ fn begin(index: &Index, segment: usize, cursor: Option<&Cursor>) -> Result<(u32,
 
 /// A page of lines.
 struct Page<'a> {
-    index: &'a Index,
     request: &'a Request<'a>,
     cursor: Option<&'a Cursor>,
     /// None while they are used.
@@ -159,15 +170,14 @@ struct Place {
 }
 
 impl<'a> Page<'a> {
-    fn new(index: &'a Index, request: &'a Request<'a>, cursor: Option<&'a Cursor>) -> Self {
+    fn new(request: &'a Request<'a>, cursor: Option<&'a Cursor>) -> Self {
         Self {
-            index,
             request,
             cursor,
             searchers: None,
             results: Vec::new(),
             documents: Vec::new(),
-            last: None,
+            last: cursor.map(|cursor| (cursor.path.clone(), cursor.line)),
             whole: None,
             files: 0,
             bytes: 0,
@@ -193,9 +203,35 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// The regions of these chunks that are after what was looked at.
+    fn regions<'i>(&self, index: &'i Index, chunks: Vec<Option<Vec<u32>>>, most: u32) -> Result<Regions<'i>, Error> {
+        let after = self.last.as_ref().map(|(path, line)| (path.as_str(), *line));
+        Regions::new(index, chunks, most, |segment| begin(index, segment, after))
+    }
+
+    /// Looks through text that is in memory from the beginning, without asking where matches can be, as long as the page fills fast
+    /// enough: what is nearly everywhere takes longer to look up than to find.
+    async fn look_at_beginning(&mut self, index: &Index) -> Result<(), Error> {
+        let most = self.request.pattern.most_chunks().min(FIRST_CHUNKS);
+        let mut regions = self.regions(index, index.segments().map(|_| None).collect(), most)?;
+        while let Some(region) = regions.next()? {
+            let mut blocks = Blocks::new(index);
+            self.want(index, &region, &mut blocks)?;
+            if blocks.cost()? > 0 {
+                break;
+            }
+            self.look(index, &region, &blocks.fetch().await?)?;
+            let expected = self.request.limit as u64 * self.bytes / FILLED_WITHIN;
+            if self.is_full() || (self.results.len() as u64) < expected.max(1) || self.limit().is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the blocks that a region needs.
-    fn want(&self, region: &Region, blocks: &mut Blocks<'_>) -> Result<(), Error> {
-        let table = self.index.chunks(region.segment)?;
+    fn want(&self, index: &Index, region: &Region, blocks: &mut Blocks<'_>) -> Result<(), Error> {
+        let table = index.chunks(region.segment)?;
         blocks.want(region.segment, region.span)?;
         for document in table.whole(region.documents.clone()) {
             blocks.want(region.segment, table.text(document).unwrap_or_default())?;
@@ -204,16 +240,16 @@ impl<'a> Page<'a> {
     }
 
     /// The path of a document, if it is live and the filter takes it.
-    fn path(&self, document: DocumentRef) -> Result<Option<String>, Error> {
-        if !self.index.is_live(document) {
+    fn path(&self, index: &Index, document: DocumentRef) -> Result<Option<String>, Error> {
+        if !index.is_live(document) {
             return Ok(None);
         }
-        Ok(Some(self.index.path(document)?).filter(|path| Filter::takes(self.request.filter.as_ref(), path)))
+        Ok(Some(index.path(document)?).filter(|path| Filter::takes(self.request.filter.as_ref(), path)))
     }
 
     /// Adds the matches of a region, until there is one more than the page holds.
-    fn look(&mut self, region: &Region, blocks: &FetchedBlocks<'_>) -> Result<(), Error> {
-        let table = self.index.chunks(region.segment)?;
+    fn look(&mut self, index: &Index, region: &Region, blocks: &FetchedBlocks<'_>) -> Result<(), Error> {
+        let table = index.chunks(region.segment)?;
         let text = blocks.text(region.segment, region.span)?;
         self.bytes += text.len() as u64;
         let end = region.span.start + region.span.length;
@@ -226,28 +262,28 @@ impl<'a> Page<'a> {
             }
             self.files += usize::from(own.start >= region.span.start);
             if table.is_whole(document) {
-                self.look_at_lines(region, &text, from..own.start.max(from))?;
-                self.look_at_file(DocumentRef { segment: region.segment, document }, blocks)?;
+                self.look_at_lines(index, region, &text, from..own.start.max(from))?;
+                self.look_at_file(index, DocumentRef { segment: region.segment, document }, blocks)?;
                 from = own_end.min(end);
             } else if own_end <= end && byte_before(&text, own_end - region.span.start) != Some(b'\n') {
                 // Its last line does not go on in the next document.
-                self.look_at_lines(region, &text, from..own_end)?;
+                self.look_at_lines(index, region, &text, from..own_end)?;
                 from = own_end;
             }
             if self.is_full() {
                 return Ok(());
             }
         }
-        self.look_at_lines(region, &text, from..end)?;
+        self.look_at_lines(index, region, &text, from..end)?;
         if !self.is_full() {
-            self.last = self.end_of(region)?;
+            self.last = self.end_of(index, region)?;
         }
         Ok(())
     }
 
     /// Where a region ends, as a cursor has it.
-    fn end_of(&self, region: &Region) -> Result<Option<(String, u64)>, Error> {
-        let table = self.index.chunks(region.segment)?;
+    fn end_of(&self, index: &Index, region: &Region) -> Result<Option<(String, u64)>, Error> {
+        let table = index.chunks(region.segment)?;
         let end = region.span.start + region.span.length;
         let Some(document) = end.checked_sub(1).and_then(|last| table.document_at(last)) else { return Ok(None) };
         let text = table.text(document).unwrap_or_default();
@@ -256,12 +292,12 @@ impl<'a> Page<'a> {
         } else {
             table.first_line(document, region.chunks.end).map_or(u64::MAX, u64::from)
         };
-        let path = self.index.path(DocumentRef { segment: region.segment, document })?;
+        let path = index.path(DocumentRef { segment: region.segment, document })?;
         Ok(Some((path, line)))
     }
 
     /// Adds the matches in `range` of a region, given in the segment's text.
-    fn look_at_lines(&mut self, region: &Region, text: &[u8], range: Range<u32>) -> Result<(), Error> {
+    fn look_at_lines(&mut self, index: &Index, region: &Region, text: &[u8], range: Range<u32>) -> Result<(), Error> {
         let base = range.start;
         let offset = |at: u32| at.saturating_sub(region.span.start) as usize;
         let Some(slice) = text.get(offset(range.start)..offset(range.end)).filter(|slice| !slice.is_empty()) else {
@@ -272,7 +308,7 @@ impl<'a> Page<'a> {
         let mut fault = None;
         let searched = self.request.pattern.lines(&mut searchers, slice, |found| {
             let at = base.saturating_add(found.offset as u32);
-            let found = self.place(&mut place, region, at).map(|place| {
+            let found = self.place(index, &mut place, region, at).map(|place| {
                 let (counted, lines) = place.counted;
                 let between = slice.get(counted.saturating_sub(base) as usize..found.offset).unwrap_or_default();
                 let lines = lines + memchr::memchr_iter(b'\n', between).count() as u64;
@@ -290,11 +326,17 @@ impl<'a> Page<'a> {
     }
 
     /// Where byte `at` of the segment's text is, after `place`, where the match before was.
-    fn place<'p>(&self, place: &'p mut Option<Place>, region: &Region, at: u32) -> Result<&'p mut Place, Error> {
+    fn place<'p>(
+        &self,
+        index: &Index,
+        place: &'p mut Option<Place>,
+        region: &Region,
+        at: u32,
+    ) -> Result<&'p mut Place, Error> {
         if let Some(old) = place.take_if(|old| old.text.contains(&at)) {
             return Ok(place.insert(old));
         }
-        let table = self.index.chunks(region.segment)?;
+        let table = index.chunks(region.segment)?;
         let document = table.document_at(at).unwrap_or(u32::MAX);
         let text = table.text(document).unwrap_or_default();
         let counted = if text.start >= region.span.start {
@@ -302,17 +344,17 @@ impl<'a> Page<'a> {
         } else {
             (region.span.start, u64::from(table.first_line(document, region.chunks.start).unwrap_or_default()))
         };
-        let path = self.path(DocumentRef { segment: region.segment, document })?;
+        let path = self.path(index, DocumentRef { segment: region.segment, document })?;
         Ok(place.insert(Place { document, text: text.start..text.start + text.length, path, counted }))
     }
 
     /// Adds the matches of all of a file, once.
-    fn look_at_file(&mut self, document: DocumentRef, blocks: &FetchedBlocks<'_>) -> Result<(), Error> {
+    fn look_at_file(&mut self, index: &Index, document: DocumentRef, blocks: &FetchedBlocks<'_>) -> Result<(), Error> {
         if self.whole.replace(document) == Some(document) {
             return Ok(());
         }
-        let Some(path) = self.path(document)? else { return Ok(()) };
-        let text = blocks.text(document.segment, self.index.span(document)?)?;
+        let Some(path) = self.path(index, document)? else { return Ok(()) };
+        let text = blocks.text(document.segment, index.span(document)?)?;
         self.bytes += text.len() as u64;
         let mut searchers = self.searchers.take().unwrap_or_default();
         let searched = self.request.pattern.lines_of_file(&mut searchers, &text, |found| {
@@ -335,10 +377,10 @@ impl<'a> Page<'a> {
     }
 
     /// Adds the lines beside the results.
-    async fn add_context(&mut self) -> Result<(), Error> {
+    async fn add_context(&mut self, index: &Index) -> Result<(), Error> {
         let mut documents = self.documents.clone();
         documents.dedup();
-        let texts = self.index.texts(&documents).await?;
+        let texts = index.texts(&documents).await?;
         let mut texts = documents.iter().zip(&texts).map(|(document, text)| (document, Lines::new(text)));
         let mut current = texts.next();
         for (line, document) in self.results.iter_mut().zip(&self.documents) {
@@ -356,12 +398,12 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    async fn finish(mut self, generation: u64, is_scan: bool) -> Result<Output, Error> {
+    async fn finish(mut self, index: &Index, generation: u64, is_scan: bool) -> Result<Output, Error> {
         let is_full = self.is_full();
         self.results.truncate(self.request.limit);
         self.documents.truncate(self.request.limit);
         if self.request.context_lines > 0 {
-            self.add_context().await?;
+            self.add_context(index).await?;
         }
         let last = match self.results.last() {
             Some(last) if is_full => Some((last.path.clone(), last.line)),

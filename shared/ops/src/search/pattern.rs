@@ -14,6 +14,9 @@ const MAX_COMPILED: usize = 10 << 20;
 /// Most depth of a pattern.
 const MAX_NEST: u32 = 100;
 
+/// Most chunks that are looked at together: between two looks at the clock.
+const MAX_CHUNKS: u32 = 128;
+
 /// A pattern that is looked for in lines.
 pub(crate) struct Pattern {
     matcher: RegexMatcher,
@@ -48,6 +51,13 @@ impl Pattern {
             .build(text)
             .map_err(|error| invalid(error.to_string()))?;
         Ok(Self { matcher, hir })
+    }
+
+    /// Most chunks that are to be looked at together. A regex engine that meets a letter outside ASCII with a Unicode word boundary
+    /// in its pattern takes the slow way through all of the text that it was given.
+    pub(crate) fn most_chunks(&self) -> u32 {
+        let looks = self.hir.as_ref().map(|hir| hir.properties().look_set());
+        if looks.is_some_and(|looks| looks.contains_word_unicode()) { 1 } else { MAX_CHUNKS }
     }
 
     /// Calls `each` with the lines of `text` that match until it says that it is enough. The text is in UTF-8 or near it, without a NUL.

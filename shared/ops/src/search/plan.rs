@@ -10,9 +10,13 @@ use crate::error::Error;
 use crate::index::Index;
 
 /// Most strings that stand for one part of a pattern; a part that can be more is not looked up.
-const MAX_STRINGS: usize = 24;
+const MAX_STRINGS: usize = 32;
 /// Most bytes of one of them.
 const MAX_BYTES: usize = 256;
+/// A string shorter than this is not a gram but the beginning of many.
+const GRAM_BYTES: usize = 3;
+/// Most short strings of which one must be there.
+const MAX_SHORT: usize = 4;
 /// Grams looked up for a whole plan, and most for one string.
 const MAX_GRAMS: usize = 12;
 const MAX_GRAMS_EACH: usize = 7;
@@ -45,11 +49,20 @@ impl Plan {
 
     fn string(mut bytes: Vec<u8>) -> Self {
         bytes.truncate(MAX_BYTES);
-        if bytes.is_empty() { Self::Anything } else { Self::String(bytes) }
+        match bytes.as_slice() {
+            // A letter is nearly everywhere.
+            [] | [b'a'..=b'z' | b'0'..=b'9' | b' '] => Self::Anything,
+            _ => Self::String(bytes),
+        }
     }
 
     fn any_of(strings: &Strings) -> Self {
-        Self::any(strings.iter().map(|string| Self::string(string.clone())).collect())
+        // What holds one of the others says no more than that.
+        let holds_another = |string: &[u8]| {
+            strings.iter().any(|other| other != string && memchr::memmem::find(string, other).is_some())
+        };
+        let least = strings.iter().filter(|string| !holds_another(string));
+        Self::any(least.map(|string| Self::string(string.clone())).collect())
     }
 
     fn any(mut plans: Vec<Self>) -> Self {
@@ -57,6 +70,9 @@ impl Plan {
             return Self::Anything;
         }
         plans.dedup();
+        if plans.len() > MAX_SHORT && plans.iter().any(Self::is_short) {
+            return Self::Anything;
+        }
         match plans.as_slice() {
             [plan] => plan.clone(),
             _ => Self::Any(plans),
@@ -72,11 +88,22 @@ impl Plan {
                 plan => known.push(plan),
             }
         }
+        // Short strings take much to look up and say little beside others.
+        if known.iter().any(|plan| !plan.is_short()) {
+            known.retain(|plan| !plan.is_short());
+        }
         match known.as_slice() {
             [] => Self::Anything,
             [plan] => plan.clone(),
             _ => Self::Every(known),
         }
+    }
+
+    /// Whether it asks for a short string.
+    fn is_short(&self) -> bool {
+        let mut strings = Vec::new();
+        self.strings(&mut strings);
+        strings.iter().any(|string| string.len() < GRAM_BYTES)
     }
 
     fn strings<'a>(&'a self, found: &mut Vec<&'a [u8]>) {
@@ -297,8 +324,12 @@ mod tests {
         assert_eq!(plan("(?i)harbour K"), string("harbour k"));
         assert_eq!(plan(r"\bfoo\w+bar$"), Plan::Every(vec![string("foo"), string("bar")]));
         assert_eq!(plan("colou?r"), Plan::Any(vec![string("color"), string("colour")]));
-        assert_eq!(plan("(abc|def)+x"), Plan::Every(vec![Plan::Any(vec![string("abc"), string("def")]), string("x")]));
-        for pattern in [".", r"\w+", "a*", "", "x|.*", r"(?-u)\xff"] {
+        assert_eq!(plan("(abc|def)+x"), Plan::Any(vec![string("abc"), string("def")]));
+        assert_eq!(plan(r"(x-)?tide.*\["), string("tide"));
+        assert_eq!(plan("--"), string("--"));
+        let Plan::Any(strings) = plan("z[a-z]am") else { panic!() };
+        assert_eq!(strings.len(), 26);
+        for pattern in [".", r"\w+", "a*", "", "x|.*", r"(?-u)\xff", "k", "[0-9]{6}", r"\d\d-", "[aeiou]"] {
             assert_eq!(plan(pattern), Plan::Anything, "{pattern}");
         }
     }

@@ -6,10 +6,7 @@ use std::ops::Range;
 use atlas_segment::TextSpan;
 
 use crate::error::Error;
-use crate::index::Index;
-
-/// Most chunks of a region: what is looked at between two looks at the clock.
-const MAX_CHUNKS: u32 = 128;
+use crate::index::{DocumentRef, Index};
 
 /// Text to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +23,8 @@ pub(crate) struct Region {
 pub(crate) struct Regions<'a> {
     index: &'a Index,
     segments: Vec<Rest>,
+    /// Most chunks of a region.
+    most: u32,
     /// The segment to go on with, and the document where another comes first.
     stretch: Option<(usize, u32)>,
 }
@@ -40,10 +39,11 @@ struct Rest {
 }
 
 impl<'a> Regions<'a> {
-    /// The text of these chunks of each segment, from these documents and chunks on.
+    /// The text of these chunks of each segment, from these documents and chunks on, at most so many chunks at a time.
     pub(crate) fn new(
         index: &'a Index,
         chunks: Vec<Option<Vec<u32>>>,
+        most: u32,
         begin: impl Fn(usize) -> Result<(u32, u32), Error>,
     ) -> Result<Self, Error> {
         let mut segments = Vec::with_capacity(chunks.len());
@@ -54,7 +54,7 @@ impl<'a> Regions<'a> {
             let next = chunks.partition_point(|chunk| *chunk < first);
             segments.push(Rest { chunks, next, from });
         }
-        Ok(Self { index, segments, stretch: None })
+        Ok(Self { index, segments, most, stretch: None })
     }
 
     /// The next chunk of `segment` and the first document of it to look at.
@@ -85,11 +85,13 @@ impl<'a> Regions<'a> {
         }
         let mut paths = Vec::with_capacity(heads.len());
         for (segment, document) in heads {
-            paths.push((self.index.paths(segment)?.path(document)?, segment, document));
+            // Of one path the live document comes first: what is past any of them is past that.
+            let document = DocumentRef { segment, document };
+            paths.push((self.index.path(document)?, !self.index.is_live(document), document));
         }
         paths.sort_unstable();
         let mut paths = paths.into_iter();
-        let Some((_, segment, document)) = paths.next() else { return Ok(None) };
+        let Some((_, _, DocumentRef { segment, document })) = paths.next() else { return Ok(None) };
         let end = match paths.next() {
             Some((other, _, _)) => self.index.paths(segment)?.first_from(other.as_bytes()),
             None => u32::MAX,
@@ -123,7 +125,7 @@ impl<'a> Regions<'a> {
         let Some(rest) = self.segments.get_mut(segment) else { return Ok(None) };
         let mut chunks = first..first;
         let mut documents = document..document;
-        while rest.chunks.get(rest.next) == Some(&chunks.end) && chunks.end - chunks.start < MAX_CHUNKS {
+        while rest.chunks.get(rest.next) == Some(&chunks.end) && chunks.end - chunks.start < self.most {
             let of_chunk = table.documents(chunks.end).unwrap_or_default();
             if of_chunk.start >= end {
                 break;
