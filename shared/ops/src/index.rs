@@ -162,7 +162,7 @@ impl Index {
         Ok(self.segment(segment)?.chunks.chunks()?)
     }
 
-    fn text_blocks(&self, segment: usize) -> Result<&TextBlocks, Error> {
+    pub(crate) fn text_blocks(&self, segment: usize) -> Result<&TextBlocks, Error> {
         Ok(self.segment(segment)?.text_blocks.text_blocks()?)
     }
 

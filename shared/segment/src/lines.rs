@@ -6,7 +6,7 @@ use crate::error::FormatError;
 use crate::layout::SectionName;
 
 /// Strings without line feeds, each ended by one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Lines {
     bytes: Vec<u8>,
     /// Start of each line, and the end of the last.
@@ -23,7 +23,7 @@ impl Lines {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.starts.len() - 1
+        self.starts.len().saturating_sub(1)
     }
 
     pub(crate) fn get(&self, line: u32) -> Option<&[u8]> {

@@ -1,6 +1,8 @@
 //! Paths and names: which documents there are.
 
 use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 use fst::{IntoStreamer as _, Streamer as _};
@@ -10,26 +12,56 @@ use crate::frame;
 use crate::layout::SectionName;
 use crate::lines::Lines;
 
+/// After so many paths were asked for all of them are taken out of the fst, which takes as long as asking it for a few dozen times so many.
+const MANY: u32 = 64;
+
 /// The fst of paths: path ↔ document id, which is the path's rank.
-pub struct Paths(fst::Map<Bytes>);
+pub struct Paths {
+    fst: fst::Map<Bytes>,
+    /// How many paths were asked for.
+    asked: AtomicU32,
+    all: OnceLock<Lines>,
+}
 
 impl Paths {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
         let bytes = frame::open(part, SectionName::Paths)?;
         fst::Map::new(bytes)
-            .map(Self)
+            .map(|fst| Self { fst, asked: AtomicU32::new(0), all: OnceLock::new() })
             .map_err(|_| FormatError::damaged(SectionName::Paths, "it is not an fst of a version that this code reads"))
     }
 
     /// The document at `path`.
     pub fn get(&self, path: &str) -> Option<u32> {
-        self.0.get(path).and_then(|id| u32::try_from(id).ok())
+        self.fst.get(path).and_then(|id| u32::try_from(id).ok())
     }
 
     /// The path of `document`.
     pub fn path(&self, document: u32) -> Result<String, FormatError> {
-        let key = self.0.as_fst().get_key(u64::from(document)).and_then(|key| String::from_utf8(key).ok());
+        if let Some(all) = self.all() {
+            let path = all.get(document).and_then(|path| String::from_utf8(path.to_vec()).ok());
+            return path.ok_or(FormatError::damaged(SectionName::Paths, "it lacks a document"));
+        }
+        let key = self.fst.as_fst().get_key(u64::from(document)).and_then(|key| String::from_utf8(key).ok());
         key.ok_or(FormatError::damaged(SectionName::Paths, "it lacks a document"))
+    }
+
+    /// All paths, if so many were asked for that it is worth the while.
+    fn all(&self) -> Option<&Lines> {
+        if self.all.get().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) < MANY {
+            return None;
+        }
+        let all = self.all.get_or_init(|| {
+            let mut bytes = Vec::new();
+            let mut stream = self.fst.stream();
+            while let Some((path, _)) = stream.next() {
+                bytes.extend_from_slice(path);
+                bytes.push(b'\n');
+            }
+            Lines::new(bytes, SectionName::Paths).unwrap_or_default()
+        });
+        // A path cannot have a line feed; where one has, it is not what it should be, and the fst tells.
+        Some(all).filter(|all| all.len() == self.fst.len())
     }
 
     /// The documents whose paths begin with `prefix`.
@@ -47,22 +79,23 @@ impl Paths {
 
     /// The first document whose path is not less than `key`.
     pub fn first_from(&self, key: &[u8]) -> u32 {
-        let mut stream = self.0.range().ge(key).into_stream();
+        let mut stream = self.fst.range().ge(key).into_stream();
         stream.next().and_then(|(_, id)| u32::try_from(id).ok()).unwrap_or(self.len())
     }
 
     /// Number of documents.
     pub fn len(&self) -> u32 {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.fst.len()).unwrap_or(u32::MAX)
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.fst.is_empty()
     }
 
     pub(crate) fn weight(&self) -> usize {
-        self.0.as_fst().size()
+        // With all paths, whose size only taking them out would tell: the fst is a fifth of it in most vaults.
+        self.fst.as_fst().size() * 6
     }
 }
 

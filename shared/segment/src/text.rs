@@ -169,6 +169,14 @@ impl TextBlocks {
         first..end.min(self.text.len().saturating_sub(1))
     }
 
+    /// Where blocks end within `span`.
+    pub fn ends(&self, span: TextSpan) -> impl Iterator<Item = u32> {
+        let range = span.range();
+        let first = self.text.partition_point(|start| *start <= range.start);
+        let ends = self.text.iter().skip(first).take_while(move |end| **end < range.end);
+        ends.filter_map(|end| u32::try_from(*end).ok())
+    }
+
     /// The blocks that hold `span`.
     pub fn parts(&self, layout: &Layout, span: TextSpan) -> Result<Vec<PartRef>, FormatError> {
         let section = layout.range(SectionName::Text)?;

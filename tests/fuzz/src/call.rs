@@ -69,6 +69,9 @@ pub fn check(data: &[u8]) {
             let most = arguments["max_results"].as_f64().unwrap_or(10.0);
             found(&world.notes, &answer.value, most as usize);
         }
+        Ok(answer) if operation.info.name == "search" && arguments["mode"] == "literal" => {
+            looked_through(&world.notes, &arguments, &answer.value);
+        }
         Ok(_) => {}
         Err(error) => {
             assert!(!matches!(error.code, Code::Internal | Code::Unavailable), "{arguments}: {error:?}");
@@ -83,10 +86,34 @@ fn plain(operation: &str, text: &str) -> Option<Value> {
         "find" => json!({ "term": text, "max_results": 50 }),
         "query" => json!({ "question": text }),
         "context_current" => json!({ "include": [text] }),
+        "search" => {
+            let mode = ["text", "regex", "literal"][text.len() % 3];
+            json!({ "query": text, "mode": mode, "limit": 50, "path_filter": "*.md" })
+        }
         "read_note" => json!({ "path": text }),
         "list_notes" => json!({ "prefix": text, "limit": 7 }),
         _ => return None,
     })
+}
+
+/// Checks the results of `search` for a literal against a scan of all notes.
+fn looked_through(notes: &BTreeMap<String, String>, arguments: &Value, answer: &Value) {
+    let is_plain = ["case", "cursor", "context_lines"].iter().all(|name| arguments.get(name).is_none());
+    if !is_plain || arguments["path_filter"] != "*.md" {
+        return;
+    }
+    let query = arguments["query"].as_str().unwrap();
+    let most = arguments["limit"].as_f64().unwrap_or(50.0) as usize;
+    let lines = notes.iter().flat_map(|(path, text)| (1..).zip(text.lines()).map(move |(number, line)| (path, number, line)));
+    let expected: Vec<(&str, u64)> = lines
+        .filter(|(_, _, line)| line.contains(query))
+        .map(|(path, number, _)| (path.as_str(), number))
+        .take(most)
+        .collect();
+    let results = answer["results"].as_array().unwrap().iter();
+    let found: Vec<(&str, u64)> =
+        results.map(|line| (line["path"].as_str().unwrap(), line["line"].as_u64().unwrap())).collect();
+    assert_eq!(found, expected, "{query:?}");
 }
 
 /// Checks the results of `find` against a scan of all notes.

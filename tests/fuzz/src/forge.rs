@@ -18,10 +18,12 @@ use serde_json::json;
 use crate::input::Input;
 
 /// The sections in the order of the object, and the kind of their parts.
-pub(crate) const SECTIONS: [(&str, PartKind); 8] = [
+pub(crate) const SECTIONS: [(&str, PartKind); 10] = [
     ("text", PartKind::TextBlock),
     ("grams", PartKind::GramPage),
     ("records", PartKind::RecordPage),
+    ("term_postings", PartKind::TermPage),
+    ("terms", PartKind::Terms),
     ("text_blocks", PartKind::TextBlocks),
     ("chunks", PartKind::Chunks),
     ("paths", PartKind::Paths),
@@ -97,11 +99,11 @@ fn unframe(kind: PartKind, part: &Bytes) -> Vec<u8> {
 pub fn forge(input: &[u8]) -> Vec<u8> {
     let mut input = Input(input);
     let documents = input.number();
-    let mut sections: [Vec<u8>; 8] = Default::default();
+    let mut sections: [Vec<u8>; 10] = Default::default();
     let (mut separators, mut lengths, mut counts) = (Vec::new(), Vec::new(), Vec::new());
     let mut gram_pages = Vec::new();
     while !input.is_empty() {
-        let section = usize::from(input.byte() % 8);
+        let section = usize::from(input.byte() % 10);
         let framing = Framing::of(input.byte());
         let key_length = input.byte();
         let key = input.take(key_length.into());

@@ -43,7 +43,7 @@ fn manifest(bytes: &[u8]) {
         let layout = &entry.layout;
         let inside =
             |range: &std::ops::Range<u64>| assert!(range.start <= range.end && range.end <= entry.bytes, "{range:?}");
-        for part in [layout.text_blocks(), layout.chunks(), layout.paths(), layout.names(), layout.headings()]
+        for part in [layout.terms(), layout.text_blocks(), layout.chunks(), layout.paths(), layout.names(), layout.headings()]
             .into_iter()
             .flatten()
         {

@@ -1,5 +1,6 @@
 //! One part of a segment: it decodes and answers, or is an error. The input is its kind, its framing, a text to look for, and its content.
 
+use atlas_segment::terms::weight_of;
 use atlas_segment::gram::Gram;
 use atlas_segment::{Part, PartKind};
 use bytes::Bytes;
@@ -49,8 +50,22 @@ pub(crate) fn ask(part: &Part, text: &[u8], documents: u32) {
         }
         Part::Chunks(chunks) => {
             for document in [0, 1, documents, u32::MAX] {
-                let _ = (chunks.text(document), chunks.document(document), chunks.first_line(document));
-                let _ = (chunks.span(document..u32::MAX), chunks.holding(document, 7));
+                let _ = (chunks.text(document), chunks.documents(document), chunks.first_line(document, 1));
+                let _ = (chunks.span(1, document..u32::MAX), chunks.holding(document, 7), chunks.document_at(document));
+                let _ = (chunks.of(document), chunks.is_whole(document), chunks.whole(document..u32::MAX).count());
+            }
+        }
+        Part::Terms(terms) => {
+            let text = String::from_utf8_lossy(text);
+            let _ = (terms.get(&text), terms.one_edit_from(text.get(..20).unwrap_or(&text), 100), terms.words());
+            let found = terms.with_prefix(text.get(..1).unwrap_or_default(), 100);
+            assert!(found.is_sorted());
+        }
+        Part::TermPage(page) => {
+            for list in [0, 1, 7, u32::MAX] {
+                for (document, level) in page.postings(list, documents).iter().flat_map(|list| list.weighted()) {
+                    assert!(document < documents && weight_of(level) > 0);
+                }
             }
         }
         Part::Paths(paths) => {

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
+use atlas_segment::TextSpan;
 use serde::{Deserialize, Serialize};
 
 use crate::atlas::Limits;
@@ -25,7 +26,7 @@ const MAX_BATCH: usize = 64;
 /// Chunks of the first region of a vault, …
 const FIRST_CHUNKS: u32 = 16;
 /// … and the bytes within which a page must fill for the index not to be asked.
-const FILLED_WITHIN: u64 = 4 << 20;
+const FILLED_WITHIN: u64 = 16 << 20;
 /// Most bytes of a line that matched, and of one beside it.
 const MATCH_BYTES: usize = 1_200;
 const BESIDE_BYTES: usize = 400;
@@ -158,6 +159,14 @@ struct Page<'a> {
     partial: Option<&'static str>,
 }
 
+/// A piece of a region's text.
+struct Piece<'a> {
+    region: &'a Region,
+    /// Where it begins in the segment's text.
+    start: u32,
+    text: &'a [u8],
+}
+
 /// The document that matches are in, and its lines counted so far.
 struct Place {
     document: u32,
@@ -250,35 +259,63 @@ impl<'a> Page<'a> {
     /// Adds the matches of a region, until there is one more than the page holds.
     fn look(&mut self, index: &Index, region: &Region, blocks: &FetchedBlocks<'_>) -> Result<(), Error> {
         let table = index.chunks(region.segment)?;
-        let text = blocks.text(region.segment, region.span)?;
+        let mut start = region.span.start;
+        let end = start + region.span.length;
+        // Piece by piece as it is in memory: where a block ends most often a document does.
+        for stop in index.text_blocks(region.segment)?.ends(region.span).chain([end]) {
+            let last = stop.checked_sub(1).and_then(|last| table.text(table.document_at(last)?));
+            if stop == end || last.is_some_and(|last| last.range().end == u64::from(stop)) {
+                self.look_at_piece(index, region, start..stop, blocks)?;
+                start = stop;
+            }
+            if self.is_full() {
+                return Ok(());
+            }
+        }
+        self.last = self.end_of(index, region)?;
+        Ok(())
+    }
+
+    /// Adds the matches in `range` of a region, given in the segment's text.
+    fn look_at_piece(
+        &mut self,
+        index: &Index,
+        region: &Region,
+        range: Range<u32>,
+        blocks: &FetchedBlocks<'_>,
+    ) -> Result<(), Error> {
+        let table = index.chunks(region.segment)?;
+        let span = TextSpan { start: range.start, length: range.end - range.start };
+        let text = blocks.text(region.segment, span)?;
+        let piece = Piece { region, start: range.start, text: &text };
         self.bytes += text.len() as u64;
-        let end = region.span.start + region.span.length;
-        let mut from = region.span.start;
-        for document in region.documents.clone() {
+        let mut from = range.start;
+        let (Some(first), Some(last)) =
+            (table.document_at(range.start), range.end.checked_sub(1).and_then(|last| table.document_at(last)))
+        else {
+            return Ok(());
+        };
+        for document in first..=last {
             let own = table.text(document).unwrap_or_default();
             let own_end = own.start + own.length;
             if own.length == 0 {
                 continue;
             }
-            self.files += usize::from(own.start >= region.span.start);
+            self.files += usize::from(range.contains(&own.start));
             if table.is_whole(document) {
-                self.look_at_lines(index, region, &text, from..own.start.max(from))?;
+                self.look_at_lines(index, &piece, from..own.start.max(from))?;
                 self.look_at_file(index, DocumentRef { segment: region.segment, document }, blocks)?;
-                from = own_end.min(end);
-            } else if own_end <= end && byte_before(&text, own_end - region.span.start) != Some(b'\n') {
+                from = own_end.min(range.end);
+            } else if own_end <= range.end && byte_before(&text, own_end - range.start) != Some(b'\n') {
                 // Its last line does not go on in the next document.
-                self.look_at_lines(index, region, &text, from..own_end)?;
+                self.look_at_lines(index, &piece, from..own_end)?;
                 from = own_end;
             }
             if self.is_full() {
                 return Ok(());
             }
         }
-        self.look_at_lines(index, region, &text, from..end)?;
-        if !self.is_full() {
-            self.last = self.end_of(index, region)?;
-        }
-        Ok(())
+        self.look_at_lines(index, &piece, from..range.end)
     }
 
     /// Where a region ends, as a cursor has it.
@@ -296,19 +333,19 @@ impl<'a> Page<'a> {
         Ok(Some((path, line)))
     }
 
-    /// Adds the matches in `range` of a region, given in the segment's text.
-    fn look_at_lines(&mut self, index: &Index, region: &Region, text: &[u8], range: Range<u32>) -> Result<(), Error> {
+    /// Adds the matches in `range` of a piece, given in the segment's text.
+    fn look_at_lines(&mut self, index: &Index, piece: &Piece<'_>, range: Range<u32>) -> Result<(), Error> {
+        let region = piece.region;
         let base = range.start;
-        let offset = |at: u32| at.saturating_sub(region.span.start) as usize;
-        let Some(slice) = text.get(offset(range.start)..offset(range.end)).filter(|slice| !slice.is_empty()) else {
-            return Ok(());
-        };
+        let offset = |at: u32| at.saturating_sub(piece.start) as usize;
+        let slice = piece.text.get(offset(range.start)..offset(range.end)).filter(|slice| !slice.is_empty());
+        let Some(slice) = slice else { return Ok(()) };
         let mut searchers = self.searchers.take().unwrap_or_default();
         let mut place: Option<Place> = None;
         let mut fault = None;
         let searched = self.request.pattern.lines(&mut searchers, slice, |found| {
             let at = base.saturating_add(found.offset as u32);
-            let found = self.place(index, &mut place, region, at).map(|place| {
+            let found = self.place(index, &mut place, piece, at).map(|place| {
                 let (counted, lines) = place.counted;
                 let between = slice.get(counted.saturating_sub(base) as usize..found.offset).unwrap_or_default();
                 let lines = lines + memchr::memchr_iter(b'\n', between).count() as u64;
@@ -330,19 +367,21 @@ impl<'a> Page<'a> {
         &self,
         index: &Index,
         place: &'p mut Option<Place>,
-        region: &Region,
+        piece: &Piece<'_>,
         at: u32,
     ) -> Result<&'p mut Place, Error> {
         if let Some(old) = place.take_if(|old| old.text.contains(&at)) {
             return Ok(place.insert(old));
         }
+        let region = piece.region;
         let table = index.chunks(region.segment)?;
         let document = table.document_at(at).unwrap_or(u32::MAX);
         let text = table.text(document).unwrap_or_default();
-        let counted = if text.start >= region.span.start {
+        // A piece that begins within a document is the first of its region.
+        let counted = if text.start >= piece.start {
             (text.start, 0)
         } else {
-            (region.span.start, u64::from(table.first_line(document, region.chunks.start).unwrap_or_default()))
+            (piece.start, u64::from(table.first_line(document, region.chunks.start).unwrap_or_default()))
         };
         let path = self.path(index, DocumentRef { segment: region.segment, document })?;
         Ok(place.insert(Place { document, text: text.start..text.start + text.length, path, counted }))

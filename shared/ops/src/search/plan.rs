@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(plan("--"), string("--"));
         let Plan::Any(strings) = plan("z[a-z]am") else { panic!() };
         assert_eq!(strings.len(), 26);
-        for pattern in [".", r"\w+", "a*", "", "x|.*", r"(?-u)\xff", "k", "[0-9]{6}", r"\d\d-", "[aeiou]"] {
+        for pattern in [".", r"\w+", "a*", "", "x|.*", r"(?-u)\xff", "k", "[0-9]{6}", "[aeiou]"] {
             assert_eq!(plan(pattern), Plan::Anything, "{pattern}");
         }
     }
