@@ -21,7 +21,7 @@ use crate::text::{self, MAX_TEXT_BYTES, TextWriter};
 pub const FULL_BYTES: usize = 64 << 20;
 
 /// Common grams are found in about so many chunks, …
-const SAMPLE: usize = 128;
+const SAMPLE: usize = 64;
 /// … and in so many bytes of each.
 const SAMPLE_BYTES: usize = 64 << 10;
 

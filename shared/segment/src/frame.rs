@@ -9,7 +9,7 @@ use crate::layout::SectionName;
 const CHECKSUM_BYTES: usize = 4;
 
 /// Compression level of everything: measured on real vaults, higher ones cost twice the time for a percent of the size.
-const LEVEL: i32 = 6;
+const LEVEL: i32 = 5;
 
 /// Appends the checksum to a payload.
 pub(crate) fn seal(mut payload: Vec<u8>) -> Vec<u8> {

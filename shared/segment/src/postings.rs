@@ -27,7 +27,7 @@ pub(crate) fn encode_weighted(ids: &[u32], weights: impl Iterator<Item = u32>, u
 }
 
 /// The largest weight.
-pub(crate) const MAX_WEIGHT: u32 = 16;
+pub(crate) const MAX_WEIGHT: u32 = 8;
 
 /// An encoded set.
 #[derive(Clone, Copy, Debug)]

@@ -28,7 +28,7 @@ const TAG: u32 = 3;
 const TITLE: u32 = 5;
 
 /// The weights that are told apart, by level; a document's weight for a term is the largest that it reaches.
-const WEIGHTS: [u32; postings::MAX_WEIGHT as usize] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 36, 50, 80, 128];
+const WEIGHTS: [u32; postings::MAX_WEIGHT as usize] = [1, 2, 3, 5, 8, 13, 24, 48];
 
 /// A page is closed when it reaches this many bytes.
 const PAGE_BYTES: usize = 16 << 10;

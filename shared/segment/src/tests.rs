@@ -151,7 +151,7 @@ proptest! {
             let postings = term_postings(&built, table, table.get(term).unwrap());
             prop_assert_eq!(postings.len(), documents.len());
             for ((document, level), (id, weight)) in postings.into_iter().zip(documents) {
-                let (least, most) = (weight_of(level), if level < 16 { weight_of(level + 1) } else { u32::MAX });
+                let (least, most) = (weight_of(level), if level < 8 { weight_of(level + 1) } else { u32::MAX });
                 prop_assert!(document == *id && (least..most).contains(weight), "{} in {}: {}", term, id, weight);
             }
         }
