@@ -8,7 +8,7 @@ use crate::layout::SectionName;
 
 const CHECKSUM_BYTES: usize = 4;
 
-/// Compression level of everything: measured on real vaults, higher ones cost twice the time for a percent of the size.
+/// Compression level of everything: measured on real vaults, higher ones cost more time than the percent of the size is worth.
 const LEVEL: i32 = 5;
 
 /// Appends the checksum to a payload.

@@ -49,9 +49,7 @@ pub fn title(text: &str) -> Option<String> {
     let head = text.get(..text.floor_char_boundary(MAX_YAML_BYTES + 16))?;
     // Most notes have none, and are spared the YAML.
     let opening = head.strip_prefix("---")?;
-    if memchr::memmem::find(opening.get(..opening.find("\n---")?)?.as_bytes(), b"title").is_none() {
-        return None;
-    }
+    memchr::memmem::find(opening.get(..opening.find("\n---")?)?.as_bytes(), b"title")?;
     let properties = find(head, 0, &Lines::new(head))?.properties.ok()?;
     let title = properties.get("title")?.as_str()?.trim();
     (!title.is_empty()).then(|| title.to_owned())
