@@ -4,7 +4,7 @@
 //! # Layout
 //! - `matching`: pages of lines; `plan`: what the index is asked for a pattern; `regions`: the
 //!   text to look at; `pattern`: what matches there
-//! - `ranking`: pages of notes; `expression`: what words are looked for; `snippet`: what is shown of a note
+//! - `ranking`: pages of notes; `scores`: how they rank; `expression`: what words are looked for; `snippet`: what is shown of a note
 //! - `filter`: which paths are looked at
 
 mod expression;
@@ -14,6 +14,7 @@ mod pattern;
 mod plan;
 mod ranking;
 mod regions;
+mod scores;
 mod snippet;
 
 use schemars::JsonSchema;
