@@ -9,7 +9,7 @@ use crate::layout::SectionName;
 const CHECKSUM_BYTES: usize = 4;
 
 /// Compression level of everything: measured on real vaults, higher ones cost more time than the percent of the size is worth.
-const LEVEL: i32 = 5;
+const LEVEL: i32 = 4;
 
 /// Appends the checksum to a payload.
 pub(crate) fn seal(mut payload: Vec<u8>) -> Vec<u8> {
