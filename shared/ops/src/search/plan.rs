@@ -61,8 +61,17 @@ impl Plan {
         let holds_another = |string: &[u8]| {
             strings.iter().any(|other| other != string && memchr::memmem::find(string, other).is_some())
         };
-        let least = strings.iter().filter(|string| !holds_another(string));
-        Self::any(least.map(|string| Self::string(string.clone())).collect())
+        let least: Vec<&Vec<u8>> = strings.iter().filter(|string| !holds_another(string)).collect();
+        // Of many strings each can be asked for little; what they have in common, for more.
+        if least.len() > MAX_SHORT {
+            let (first, last) = in_common(&least);
+            let known = [first, last].into_iter().filter(|part| part.len() >= GRAM_BYTES);
+            let known: Vec<Self> = known.map(Self::string).collect();
+            if !known.is_empty() {
+                return Self::every(known);
+            }
+        }
+        Self::any(least.into_iter().map(|string| Self::string(string.clone())).collect())
     }
 
     fn any(mut plans: Vec<Self>) -> Self {
@@ -161,6 +170,20 @@ impl Plan {
             }
         }
     }
+}
+
+/// What all of `strings` begin with, and what all end with, of the rest.
+fn in_common(strings: &[&Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
+    let Some((one, others)) = strings.split_first() else { return Default::default() };
+    let shortest = strings.iter().map(|string| string.len()).min().unwrap_or(0);
+    let same = |at: &usize| others.iter().all(|other| other.get(*at) == one.get(*at));
+    let first = (0..shortest).take_while(same).count();
+    let from_end =
+        |string: &Vec<u8>, at: usize| string.len().checked_sub(at + 1).and_then(|at| string.get(at).copied());
+    let same = |at: &usize| others.iter().all(|other| from_end(other, *at) == from_end(one, *at));
+    let last = (0..shortest - first).take_while(same).count();
+    let part = |range: std::ops::Range<usize>| one.get(range).unwrap_or_default().to_vec();
+    (part(0..first), part(one.len() - last..one.len()))
 }
 
 /// What is in both of two ascending lists.
@@ -327,6 +350,8 @@ mod tests {
         assert_eq!(plan("(abc|def)+x"), Plan::Any(vec![string("abc"), string("def")]));
         assert_eq!(plan(r"(x-)?tide.*\["), string("tide"));
         assert_eq!(plan("--"), string("--"));
+        assert_eq!(plan("bootd[a-z]bug"), Plan::Every(vec![string("bootd"), string("bug")]));
+        assert_eq!(plan("[0-9]?daddr[0-9]"), string("daddr"));
         let Plan::Any(strings) = plan("z[a-z]am") else { panic!() };
         assert_eq!(strings.len(), 26);
         for pattern in [".", r"\w+", "a*", "", "x|.*", r"(?-u)\xff", "k", "[0-9]{6}", "[aeiou]"] {
