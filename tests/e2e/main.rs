@@ -33,3 +33,4 @@ mod search;
 mod store_faults;
 mod stores;
 mod traversal;
+mod writes;

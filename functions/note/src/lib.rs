@@ -1,32 +1,53 @@
-//! `GET /notes`, `GET /notes/{path}`: lists and reads notes. A path can also be given as `/notes?path=…`,
-//! since API gateways decode paths and cut them at `?`.
+//! `GET /notes`, `GET /notes/{path}`, `PUT /notes/{path}`: lists, reads and writes notes. A path can also be given as
+//! `/notes?path=…`, since API gateways decode paths and cut them at `?`.
 
 mod representation;
 
 use atlas_ops::list_notes::ListNotes;
 use atlas_ops::read_note::ReadNote;
+use atlas_ops::write_note::WriteNote;
 use atlas_ops::{Entry, Error};
-use atlas_web::openapi::{Route, RouteParameter};
+use atlas_web::openapi::{Place, Route, RouteParameter};
 use atlas_web::routes::call;
 use atlas_web::{App, Routes, request, response};
+use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
+use axum::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::get;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 const LIST: Route = Route::get("/notes", Entry::of::<ListNotes>()).with(&[
-    RouteParameter { name: "prefix", in_path: false, description: "Only paths that begin so." },
-    RouteParameter { name: "limit", in_path: false, description: "Most notes to return, up to 1000." },
-    RouteParameter { name: "cursor", in_path: false, description: "The cursor of the page before." },
+    RouteParameter { name: "prefix", place: Place::Query, description: "Only paths that begin so." },
+    RouteParameter { name: "limit", place: Place::Query, description: "Most notes to return, up to 1000." },
+    RouteParameter { name: "cursor", place: Place::Query, description: "The cursor of the page before." },
 ]);
 const READ: Route = Route::get("/notes/{path}", Entry::of::<ReadNote>()).with(&[
-    RouteParameter { name: "path", in_path: true, description: "The note's path; its slashes may stand as they are." },
+    RouteParameter {
+        name: "path",
+        place: Place::Path,
+        description: "The note's path; its slashes may stand as they are.",
+    },
     RouteParameter {
         name: "offset",
-        in_path: false,
+        place: Place::Query,
         description: "The byte to begin at, for notes that come in pages.",
     },
+]);
+
+const WRITE: Route = Route::put("/notes/{path}", Entry::of::<WriteNote>()).with(&[
+    RouteParameter {
+        name: "path",
+        place: Place::Path,
+        description: "The note's path; its slashes may stand as they are.",
+    },
+    RouteParameter {
+        name: "If-Match",
+        place: Place::Header,
+        description: "The ETag of the version to replace, or `*`.",
+    },
+    RouteParameter { name: "If-None-Match", place: Place::Header, description: "`*`: only if there is no note." },
 ]);
 
 /// The function's routes.
@@ -34,9 +55,10 @@ const READ: Route = Route::get("/notes/{path}", Entry::of::<ReadNote>()).with(&[
 pub fn routes() -> Routes {
     Routes::default()
         .describe(LIST)
-        .add("/notes", get(list_or_read))
+        .add("/notes", get(list_or_read).put(write_at_parameter))
         .describe(READ)
-        .add("/notes/{*path}", get(read_at_path))
+        .describe(WRITE)
+        .add("/notes/{*path}", get(read_at_path).put(write_at_path))
 }
 
 async fn list_or_read(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
@@ -51,21 +73,77 @@ async fn list_or_read(State(app): State<App>, headers: HeaderMap, uri: Uri) -> R
 }
 
 async fn read_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
-    let arguments = request::parameters(&uri).and_then(|mut parameters| {
-        let path = request::path_after(&uri, "/notes/")?;
-        if parameters.insert("path".to_owned(), Value::from(path)).is_some() {
-            return Err(Error::bad_request("validation_error", "path is given twice"));
-        }
-        Ok(parameters)
-    });
-    match arguments {
+    match arguments_at_path(&uri) {
         Ok(arguments) => read(&app, &headers, arguments).await,
         Err(error) => response::error(&error),
     }
 }
 
-async fn read(app: &App, headers: &HeaderMap, mut arguments: serde_json::Map<String, Value>) -> Response {
+async fn read(app: &App, headers: &HeaderMap, mut arguments: Map<String, Value>) -> Response {
     request::number(&mut arguments, "offset");
     let called = call(app, headers, Entry::of::<ReadNote>(), Value::Object(arguments)).await;
     called.respond(|answer| representation::of(headers, answer))
+}
+
+async fn write_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
+    write(&app, &headers, arguments_at_path(&uri), body).await
+}
+
+async fn write_at_parameter(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
+    write(&app, &headers, request::parameters(&uri), body).await
+}
+
+async fn write(app: &App, headers: &HeaderMap, parameters: Result<Map<String, Value>, Error>, body: Body) -> Response {
+    let arguments = async {
+        let mut arguments = parameters?;
+        for (name, header) in [("if_match", IF_MATCH), ("if_none_match", IF_NONE_MATCH)] {
+            if let Some(tags) = entity_tags(headers, &header) {
+                add(&mut arguments, name, Value::from(tags))?;
+            }
+        }
+        if let Value::Object(body) = request::note(headers, body).await? {
+            for (name, value) in body {
+                add(&mut arguments, &name, value)?;
+            }
+        }
+        Ok(Value::Object(arguments))
+    };
+    let arguments = match arguments.await {
+        Ok(arguments) => arguments,
+        Err(error) => return response::error(&error),
+    };
+    let called = call(app, headers, Entry::of::<WriteNote>(), arguments).await;
+    called.respond(|answer| {
+        let mut response = response::ok(answer);
+        if answer.value.get("created") == Some(&Value::from(true)) {
+            *response.status_mut() = StatusCode::CREATED;
+        }
+        let sha256 = answer.value.get("sha256").and_then(Value::as_str).unwrap_or_default();
+        response::insert_etag(&mut response, sha256);
+        response
+    })
+}
+
+/// The parameters of the query, and the path that the request's path names.
+fn arguments_at_path(uri: &Uri) -> Result<Map<String, Value>, Error> {
+    let mut arguments = request::parameters(uri)?;
+    add(&mut arguments, "path", Value::from(request::path_after(uri, "/notes/")?))?;
+    Ok(arguments)
+}
+
+fn add(arguments: &mut Map<String, Value>, name: &str, value: Value) -> Result<(), Error> {
+    match arguments.insert(name.to_owned(), value) {
+        None => Ok(()),
+        Some(_) => Err(Error::bad_request("validation_error", format!("{name} is given twice"))),
+    }
+}
+
+/// The entity tags of a precondition without their quotes, parted by commas (RFC 9110, section 13.1); a weak one stays as it is, and so
+/// matches nothing.
+fn entity_tags(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let values: Vec<&str> = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or_default()).collect();
+    let tags = values.iter().flat_map(|value| value.split(',')).map(str::trim);
+    let tags: Vec<&str> =
+        tags.map(|tag| tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).unwrap_or(tag)).collect();
+    (!values.is_empty()).then(|| tags.join(","))
 }

@@ -1,9 +1,9 @@
 //! How a note is shown: as JSON, or as the markdown itself; or not at all, where the caller has it already.
 
 use atlas_ops::Answer;
-use atlas_web::response::{GENERATION, ok};
+use atlas_web::response::{GENERATION, insert_etag, ok};
 use axum::body::Body;
-use axum::http::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use serde_json::Value;
@@ -24,10 +24,8 @@ pub(crate) fn of(headers: &HeaderMap, answer: &Answer<Value>) -> Response {
     } else {
         ok(answer)
     };
+    insert_etag(&mut response, sha256);
     let headers = response.headers_mut();
-    if let Ok(etag) = HeaderValue::from_str(&etag) {
-        headers.insert(ETAG, etag);
-    }
     headers.insert(VARY, HeaderValue::from_static("Accept"));
     if let Some(generation) = answer.generation {
         headers.insert(GENERATION, HeaderValue::from(generation));

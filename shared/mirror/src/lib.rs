@@ -14,6 +14,7 @@
 //! - [`mirror`]: opening a mirror, older generations; `head` and `read`: the newest, strongly consistent.
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
 //! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
+//! - [`mod@merge`]: small segments become one.
 //! - [`blob`]: bytes of attachments.
 //! - [`error`]: what can go wrong, by what to do about it.
 
@@ -28,6 +29,7 @@ pub mod id;
 pub mod keys;
 pub mod location;
 pub mod manifest;
+pub mod merge;
 pub mod mirror;
 pub mod probe;
 mod ranges;

@@ -1,5 +1,6 @@
 //! The manifest: the whole state of a vault at one generation.
 
+use atlas_segment::Kind;
 use atlas_segment::layout::Layout;
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -101,6 +102,30 @@ pub struct Totals {
     pub documents: u64,
     /// Bytes of the notes' text.
     pub text_bytes: u64,
+}
+
+impl Totals {
+    /// Counts a document that is added. Configuration is never shown, so it does not count.
+    pub fn add(&mut self, kind: Kind, bytes: u64) {
+        self.count(kind, bytes, u64::saturating_add);
+    }
+
+    /// Counts a document that is there no more.
+    pub fn remove(&mut self, kind: Kind, bytes: u64) {
+        self.count(kind, bytes, u64::saturating_sub);
+    }
+
+    fn count(&mut self, kind: Kind, bytes: u64, change: fn(u64, u64) -> u64) {
+        match kind {
+            Kind::Note => {
+                self.notes = change(self.notes, 1);
+                self.text_bytes = change(self.text_bytes, bytes);
+            }
+            Kind::Text | Kind::Attachment => self.attachments = change(self.attachments, 1),
+            Kind::Config => return,
+        }
+        self.documents = change(self.documents, 1);
+    }
 }
 
 /// A live segment.

@@ -11,6 +11,10 @@ pub enum Code {
     BadRequest,
     /// There is no such thing; look for what there is.
     NotFound,
+    /// The thing is not what the caller said it must be; look at it again, then decide.
+    PreconditionFailed,
+    /// The caller must say what the thing has to be, so that nobody's change is lost.
+    PreconditionRequired,
     /// More than the limits allow; ask for less.
     TooLarge,
     /// Not now; the same call may succeed later.
@@ -25,6 +29,8 @@ impl Code {
         match self {
             Self::BadRequest => "BAD_REQUEST",
             Self::NotFound => "NOT_FOUND",
+            Self::PreconditionFailed => "PRECONDITION_FAILED",
+            Self::PreconditionRequired => "PRECONDITION_REQUIRED",
             Self::TooLarge => "TOO_LARGE",
             Self::Unavailable => "UNAVAILABLE",
             Self::Internal => "INTERNAL",
@@ -95,6 +101,15 @@ impl From<MirrorError> for Error {
                     "the store does not answer; try again in a few seconds",
                 )
                 .with("retry_after_seconds", 2)
+            },
+            MirrorError::CommitUnknown { generation, .. } => Self {
+                internal: Some(error.to_string()),
+                ..Self::new(
+                    Code::Unavailable,
+                    "commit_unknown",
+                    "the store did not say whether the change was made: read the note to see, before you try again",
+                )
+                .with("generation", *generation)
             },
             MirrorError::Damaged { .. } | MirrorError::Newer { .. } => Self::internal(
                 "the published index cannot be read; its operator must look at the log and publish again",

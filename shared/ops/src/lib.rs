@@ -10,7 +10,7 @@
 //!   segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
-//!   [`read_note`], [`list_notes`], [`search`](mod@search)
+//!   [`read_note`], [`list_notes`], [`search`](mod@search); [`write_note`], by `writing`: one note in one commit
 
 pub mod arguments;
 pub mod atlas;
@@ -31,6 +31,8 @@ pub mod query;
 pub mod read_note;
 pub mod registry;
 pub mod search;
+pub mod write_note;
+mod writing;
 
 pub use atlas::{Atlas, Limits, Vault};
 pub use error::{Code, Error};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atlas_mirror::Snapshot;
+use atlas_mirror::{SegmentId, Snapshot};
 use atlas_segment::text::TextBlocks;
 use atlas_segment::{Part, Record, TextSpan};
 use bytes::Bytes;
@@ -16,6 +16,15 @@ pub(crate) struct Found {
     pub(crate) text: Bytes,
     /// The generation that wrote this version.
     pub(crate) generation: u64,
+    /// The segment that it is in, and its id there.
+    pub(crate) document: (SegmentId, u32),
+}
+
+impl Found {
+    /// SHA-256 of its bytes, in hex.
+    pub(crate) fn sha256(&self) -> String {
+        self.record.sha256.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// The live document at `path`; its text is left out when `wanted` says so.
@@ -50,7 +59,9 @@ pub(crate) async fn find(
         } else {
             Bytes::new()
         };
-        return Ok(Some(Found { record, text, generation }));
+        let Some(entry) = snapshot.segments().get(segment) else { continue };
+        let document = (entry.id, first.saturating_add(index as u32));
+        return Ok(Some(Found { record, text, generation, document }));
     }
     Ok(None)
 }

@@ -19,6 +19,9 @@ pub enum Scope {
     /// See what is in a vault.
     #[serde(rename = "read:vault")]
     ReadVault,
+    /// Change what is in a vault.
+    #[serde(rename = "write:vault")]
+    WriteVault,
 }
 
 /// What is known of an operation without running it.

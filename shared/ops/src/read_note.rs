@@ -73,13 +73,13 @@ impl Operation for ReadNote {
         let found = answer.value;
         let page = page(&found.text, arguments.offset, context.limits.max_bytes)?;
         let output = Output {
+            sha256: found.sha256(),
             path: found.record.path,
             content: page.content,
             frontmatter: atlas_vault::parse(&String::from_utf8_lossy(&found.text))
                 .frontmatter
                 .and_then(|frontmatter| frontmatter.properties.ok()),
             bytes: found.record.bytes,
-            sha256: found.record.sha256.iter().map(|byte| format!("{byte:02x}")).collect(),
             generation: found.generation,
             next_offset: page.next,
             lossy: page.lossy,

@@ -17,6 +17,7 @@ use crate::operation::{Answer, Context, Info, Operation};
 use crate::query::Query;
 use crate::read_note::ReadNote;
 use crate::search::Search;
+use crate::write_note::WriteNote;
 
 /// A call, as a door understood it.
 #[derive(Clone, Debug)]
@@ -78,6 +79,7 @@ pub const fn operations() -> &'static [&'static Entry] {
             Entry::of::<Find>(),
             Entry::of::<Query>(),
             Entry::of::<ReadNote>(),
+            Entry::of::<WriteNote>(),
             Entry::of::<ListNotes>(),
             Entry::of::<Search>(),
         ]

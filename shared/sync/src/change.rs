@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use atlas_mirror::manifest::{Changes, Totals};
-use atlas_mirror::{ChangeSet, Derived, NewSegment, SegmentId, Snapshot};
+use atlas_mirror::{ChangeSet, Derived, NewSegment, SegmentId, Snapshot, merge};
 use atlas_segment::{Body, Builder, Document, Kind};
 
 use crate::decide::{Action, Version, decide};
@@ -152,7 +152,11 @@ impl ChangeSet for Change {
         let attempt = Arc::new(Attempt { chosen, segments, results, removed });
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(attempt.clone());
         let totals = head.map_or_else(Totals::default, |head| head.manifest().totals);
-        Ok(self.derived(&attempt, &documents, totals))
+        let mut derived = self.derived(&attempt, &documents, totals);
+        if let (Some(derived), Some(head)) = (&mut derived, head) {
+            merge::fold(head, merge::MEDIUM, derived).await?;
+        }
+        Ok(derived)
     }
 }
 
@@ -224,7 +228,7 @@ impl Change {
                 deleted.entry(document.segment).or_default().push(document.document);
             }
             if let Some(document) = old.first() {
-                count(totals, document.kind, document.bytes, u64::saturating_sub);
+                totals.remove(document.kind, document.bytes);
             }
             !old.is_empty()
         };
@@ -236,7 +240,7 @@ impl Change {
                 true => changes.changed += 1,
                 false => changes.added += 1,
             }
-            count(&mut totals, known.kind, known.stamp.size, u64::saturating_add);
+            totals.add(known.kind, known.stamp.size);
         }
         for index in &attempt.removed {
             let Some(remove) = self.removes.get(*index) else {
@@ -255,19 +259,6 @@ impl Change {
 
 fn newest<'a>(documents: &'a HeadDocuments, path: &str) -> Option<&'a HeadDocument> {
     documents.get(path)?.first()
-}
-
-/// Adds a document to the totals, or takes it out. Configuration is never shown, so it does not count.
-fn count(totals: &mut Totals, kind: Kind, bytes: u64, change: fn(u64, u64) -> u64) {
-    match kind {
-        Kind::Note => {
-            totals.notes = change(totals.notes, 1);
-            totals.text_bytes = change(totals.text_bytes, bytes);
-        }
-        Kind::Text | Kind::Attachment => totals.attachments = change(totals.attachments, 1),
-        Kind::Config => return,
-    }
-    totals.documents = change(totals.documents, 1);
 }
 
 type Built = (Vec<NewSegment>, Vec<Result<Written, Reason>>);

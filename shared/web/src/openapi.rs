@@ -11,10 +11,10 @@ use utoipa::openapi::{
 };
 
 /// A route, as the document shows it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct Route {
     path: &'static str,
-    post: bool,
+    method: HttpMethod,
     operation: &'static Entry,
     parameters: &'static [RouteParameter],
 }
@@ -24,21 +24,44 @@ pub struct Route {
 pub struct RouteParameter {
     /// Its name.
     pub name: &'static str,
-    /// Whether it is a part of the path rather than of the query.
-    pub in_path: bool,
+    /// Where it stands.
+    pub place: Place,
     /// What it means.
     pub description: &'static str,
+}
+
+/// Where a parameter stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the path.
+    Path,
+    /// In the query.
+    Query,
+    /// In a header.
+    Header,
+}
+
+impl RouteParameter {
+    /// The argument that it is.
+    fn argument(&self) -> String {
+        self.name.to_ascii_lowercase().replace('-', "_")
+    }
 }
 
 impl Route {
     /// A route that takes arguments as a JSON body.
     pub const fn post(path: &'static str, operation: &'static Entry) -> Self {
-        Self { path, post: true, operation, parameters: &[] }
+        Self { path, method: HttpMethod::Post, operation, parameters: &[] }
+    }
+
+    /// A route that takes arguments as a JSON body, but for those that are parameters.
+    pub const fn put(path: &'static str, operation: &'static Entry) -> Self {
+        Self { path, method: HttpMethod::Put, operation, parameters: &[] }
     }
 
     /// A route that takes parameters only.
     pub const fn get(path: &'static str, operation: &'static Entry) -> Self {
-        Self { path, post: false, operation, parameters: &[] }
+        Self { path, method: HttpMethod::Get, operation, parameters: &[] }
     }
 
     /// The same with parameters.
@@ -68,6 +91,9 @@ pub fn document(routes: &[Route]) -> Value {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     let mut schemas: Map<String, Value> = requests.take_definitions(true);
     schemas.extend(responses.take_definitions(true));
+    for route in routes.iter().filter(|route| route.method == HttpMethod::Put) {
+        schemas.insert(body_name(route), body_schema(route));
+    }
     schemas.insert("Error".to_owned(), error_schema());
     if let Some(document) = document.as_object_mut() {
         document.insert("components".to_owned(), json!({ "schemas": schemas }));
@@ -94,22 +120,49 @@ fn path_item(route: &Route, requests: &mut SchemaGenerator, responses: &mut Sche
             ResponseBuilder::new().description("An error.").content("application/json", reference("Error")).build(),
         );
     let arguments = arguments(requests);
-    if route.post {
-        operation = operation.request_body(Some(
-            RequestBodyBuilder::new()
-                .required(Some(Required::True))
-                .content("application/json", content(&arguments))
-                .build(),
-        ));
+    let body = match route.method {
+        HttpMethod::Post => Some(content(&arguments)),
+        HttpMethod::Put => Some(reference(&body_name(route))),
+        _ => None,
+    };
+    if let Some(body) = body {
+        let body = RequestBodyBuilder::new().required(Some(Required::True)).content("application/json", body).build();
+        operation = operation.request_body(Some(body));
     }
-    PathItem::new(if route.post { HttpMethod::Post } else { HttpMethod::Get }, operation.build())
+    PathItem::new(route.method.clone(), operation.build())
+}
+
+/// The name of the schema of a body that has all arguments but those that are parameters.
+fn body_name(route: &Route) -> String {
+    format!("{}_body", route.operation.info.name)
+}
+
+/// The schema of that body.
+fn body_schema(route: &Route) -> Value {
+    let mut schema = serde_json::to_value((route.operation.arguments)(&mut inlined())).unwrap_or_default();
+    let arguments: Vec<String> = route.parameters.iter().map(RouteParameter::argument).collect();
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.retain(|name, _| !arguments.contains(name));
+    }
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| name.as_str().is_none_or(|name| !arguments.iter().any(|argument| argument == name)));
+    }
+    schema
+}
+
+fn inlined() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator()
 }
 
 fn parameter(parameter: &RouteParameter) -> Parameter {
     ParameterBuilder::new()
         .name(parameter.name)
-        .parameter_in(if parameter.in_path { ParameterIn::Path } else { ParameterIn::Query })
-        .required(if parameter.in_path { Required::True } else { Required::False })
+        .parameter_in(match parameter.place {
+            Place::Path => ParameterIn::Path,
+            Place::Query => ParameterIn::Query,
+            Place::Header => ParameterIn::Header,
+        })
+        .required(if parameter.place == Place::Path { Required::True } else { Required::False })
         .description(Some(parameter.description))
         .schema(Some(utoipa::openapi::Object::with_type(utoipa::openapi::Type::String)))
         .build()

@@ -1,7 +1,7 @@
 //! Bodies and paths of requests, within limits.
 
 use atlas_ops::{Code, Error};
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Uri};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -16,24 +16,12 @@ pub const MAX_BODY_BYTES: usize = 1 << 20;
 /// # Errors
 /// When it is too large, is not said to be JSON, or is not.
 pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
-    let bytes = match Limited::new(body, MAX_BODY_BYTES).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => {
-            return Err(Error::new(
-                Code::TooLarge,
-                "body_too_large",
-                format!("the body has more than {MAX_BODY_BYTES} bytes"),
-            ));
-        }
-        Err(_) => {
-            return Err(Error::bad_request("body_unreadable", "the body was cut short"));
-        }
-    };
+    let bytes = bytes(body).await?;
     if bytes.is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
     }
     // A page on another site can make a browser send anything but this without asking first.
-    if !is_json(headers) {
+    if !essence(headers).is_some_and(|essence| essence == "application/json" || essence.ends_with("+json")) {
         return Err(Error::bad_request(
             "content_type_invalid",
             "send the body as JSON, with the header `Content-Type: application/json`",
@@ -43,10 +31,33 @@ pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
         .map_err(|error| Error::bad_request("json_invalid", format!("the body is not JSON: {error}")))
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json" || essence.ends_with("+json")
+/// A note: the JSON object in `body`, or one whose `content` is the markdown that the body is.
+///
+/// # Errors
+/// As [`json`], and for markdown that is not UTF-8.
+pub async fn note(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
+    if essence(headers).as_deref() != Some("text/markdown") {
+        return json(headers, body).await;
+    }
+    let content = String::from_utf8(bytes(body).await?.into());
+    let content = content.map_err(|_| Error::bad_request("body_invalid", "send the markdown in UTF-8"))?;
+    Ok(Value::Object(serde_json::Map::from_iter([("content".to_owned(), Value::from(content))])))
+}
+
+async fn bytes(body: Body) -> Result<Bytes, Error> {
+    match Limited::new(body, MAX_BODY_BYTES).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(Error::new(Code::TooLarge, "body_too_large", format!("the body has more than {MAX_BODY_BYTES} bytes")))
+        }
+        Err(_) => Err(Error::bad_request("body_unreadable", "the body was cut short")),
+    }
+}
+
+/// The media type of the body, without parameters, in lower case.
+fn essence(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    value.split(';').next().map(|essence| essence.trim().to_ascii_lowercase())
 }
 
 /// The part of the path after `prefix`, percent-decoded once.

@@ -2,7 +2,7 @@
 
 use atlas_ops::{Answer, Code, Error};
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{CONTENT_TYPE, ETAG, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -25,6 +25,10 @@ pub fn error(error: &Error) -> Response {
     if let Some(seconds) = error.details.get("retry_after_seconds").and_then(Value::as_u64) {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
+    // The version that is there, for a caller that named another.
+    if let Some(sha256) = error.details.get("sha256").and_then(Value::as_str) {
+        insert_etag(&mut response, sha256);
+    }
     response
 }
 
@@ -33,9 +37,18 @@ const fn status(code: Code) -> StatusCode {
     match code {
         Code::BadRequest => StatusCode::BAD_REQUEST,
         Code::NotFound => StatusCode::NOT_FOUND,
+        Code::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
+        Code::PreconditionRequired => StatusCode::PRECONDITION_REQUIRED,
         Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// Names the version of a note, by the SHA-256 of its bytes, in `ETag`.
+pub fn insert_etag(response: &mut Response, sha256: &str) {
+    if let Ok(etag) = HeaderValue::from_str(&format!("\"{sha256}\"")) {
+        response.headers_mut().insert(ETAG, etag);
     }
 }
 

@@ -1,0 +1,180 @@
+//! Merging: small segments become one, in tiers, so that a reader meets few of them and a small change never uploads the vault
+//! again. A merge is part of a commit: the segments that it drops must have no tombstones that it did not see.
+
+use std::collections::HashSet;
+
+use atlas_segment::record::Kind;
+use atlas_segment::{Body, Builder, Document, PartRef, Record};
+use atlas_vault::VaultPath;
+use bytes::Bytes;
+
+use crate::change::{Derived, DroppedSegment, NewSegment};
+use crate::error::MirrorError;
+use crate::id::SegmentId;
+use crate::manifest::SegmentEntry;
+use crate::snapshot::Snapshot;
+
+/// The lowest tier has segments under so many bytes; each next one eight times so many.
+const LOWEST: u64 = 8 << 10;
+/// Segments of one tier that are merged.
+const MANY: usize = 8;
+
+/// Segments that a function merges on its way when it writes a note: those under so many bytes.
+pub const SMALL: u64 = 512 << 10;
+/// The same for a sync.
+pub const MEDIUM: u64 = 4 << 20;
+
+/// A live document as a segment takes it.
+#[derive(Clone, Debug)]
+struct Held {
+    path: VaultPath,
+    path_on_disk: Option<String>,
+    kind: Kind,
+    sha256: [u8; 32],
+    modified_ms: i64,
+    generation: u64,
+    replaces: u64,
+    content: Content,
+}
+
+/// A document's bytes.
+#[derive(Clone, Debug)]
+enum Content {
+    Text(Bytes),
+    Blob { name: String, bytes: u64 },
+}
+
+/// Adds to what a commit on `head` derives the merge that is due of segments under `most` bytes, if one is.
+///
+/// # Errors
+/// As [`Snapshot::load`]; [`MirrorError::Conflict`] when a segment holds what no segment can.
+pub async fn fold(head: &Snapshot, most: u64, derived: &mut Derived) -> Result<(), MirrorError> {
+    let due = due(head.segments(), most);
+    if due.is_empty() {
+        return Ok(());
+    }
+    let (documents, dropped) = read(head, &due, &derived.deleted).await?;
+    derived.segments.extend(build(&documents)?);
+    derived.deleted.retain(|(segment, _)| !dropped.iter().any(|dropped| dropped.segment == *segment));
+    derived.dropped.extend(dropped);
+    Ok(())
+}
+
+/// The segments to merge, by their index: those of the highest tier that is full, of segments under `most` bytes, and all below; and
+/// those that have nothing live any more.
+fn due(segments: &[SegmentEntry], most: u64) -> Vec<usize> {
+    let is_dead = |entry: &SegmentEntry| entry.deleted.count() >= entry.layout.documents;
+    let mut limit = 0;
+    let mut top = LOWEST;
+    while top <= most.max(LOWEST) {
+        let lowest = if top == LOWEST { 0 } else { top / 8 };
+        let in_tier = segments.iter().filter(|entry| (lowest..top).contains(&entry.bytes) && !is_dead(entry));
+        if in_tier.count() >= MANY {
+            limit = top;
+        }
+        top = top.saturating_mul(8);
+    }
+    let is_due = |entry: &SegmentEntry| entry.bytes < limit || is_dead(entry);
+    segments.iter().enumerate().filter(|(_, entry)| is_due(entry)).map(|(index, _)| index).collect()
+}
+
+/// The live documents of the segments `inputs` but for those `without`, in path order, and what to tell the commit that has them.
+async fn read(
+    snapshot: &Snapshot,
+    inputs: &[usize],
+    without: &[(SegmentId, Vec<u32>)],
+) -> Result<(Vec<Held>, Vec<DroppedSegment>), MirrorError> {
+    let mut wants: Vec<(usize, PartRef)> = Vec::new();
+    let mut plans = Vec::new();
+    let mut dropped = Vec::new();
+    for index in inputs {
+        let Some(entry) = snapshot.segments().get(*index) else { continue };
+        let fault = |error| snapshot.fault(*index, error);
+        dropped.push(DroppedSegment { segment: entry.id, deleted: entry.deleted.count() });
+        let pages = entry.layout.record_pages().map_err(fault)?;
+        plans.push((*index, wants.len(), pages.iter().map(|(_, documents)| documents.start).collect::<Vec<u32>>()));
+        wants.push((*index, entry.layout.text_blocks().map_err(fault)?));
+        wants.extend(pages.into_iter().map(|(page, _)| (*index, page)));
+    }
+    let parts = snapshot.load(&wants).await?;
+    let mut found: Vec<(usize, usize, Record)> = Vec::new();
+    for (index, at, firsts) in &plans {
+        let id = snapshot.segments().get(*index).map(|entry| entry.id);
+        let left_out = without.iter().filter(|(segment, _)| Some(*segment) == id);
+        let left_out: HashSet<u32> = left_out.flat_map(|(_, documents)| documents).copied().collect();
+        for (page, first) in parts.iter().skip(at + 1).zip(firsts) {
+            let fault = |error| snapshot.fault(*index, error);
+            let page = page.record_page().map_err(fault)?;
+            for (number, document) in (0..page.len()).zip(*first..) {
+                if snapshot.is_live(*index, document) && !left_out.contains(&document) {
+                    found.push((*index, *at, page.get(number).map_err(fault)?));
+                }
+            }
+        }
+    }
+    let mut wants = Vec::new();
+    let mut blocks = Vec::with_capacity(found.len());
+    for (index, at, record) in &found {
+        let fault = |error| snapshot.fault(*index, error);
+        let (Some(table), Some(entry)) = (parts.get(*at), snapshot.segments().get(*index)) else { continue };
+        let needed = table.text_blocks().map_err(fault)?.parts(&entry.layout, record.text).map_err(fault)?;
+        blocks.push(wants.len()..wants.len() + needed.len());
+        wants.extend(needed.into_iter().map(|part| (*index, part)));
+    }
+    let texts = snapshot.load(&wants).await?;
+    let mut documents = Vec::with_capacity(found.len());
+    for ((index, at, record), range) in found.into_iter().zip(blocks) {
+        let fault = |error| snapshot.fault(index, error);
+        let (Some(table), Some(entry)) = (parts.get(at), snapshot.segments().get(index)) else { continue };
+        let blocks = texts.get(range).unwrap_or_default().iter().map(AsRef::as_ref);
+        let text = table.text_blocks().map_err(fault)?.cut(record.text, blocks).map_err(fault)?;
+        let path =
+            VaultPath::parse(&record.path).map_err(|_| MirrorError::conflict("a segment has a path that is none"))?;
+        documents.push(Held {
+            path,
+            path_on_disk: record.path_on_disk,
+            kind: record.kind,
+            sha256: record.sha256,
+            modified_ms: record.modified_ms,
+            generation: if record.generation == 0 { entry.generation } else { record.generation },
+            replaces: record.replaces,
+            content: match record.blob {
+                Some(name) => Content::Blob { name, bytes: record.bytes },
+                None => Content::Text(text),
+            },
+        });
+    }
+    documents.sort_by(|one, other| one.path.as_str().cmp(other.path.as_str()));
+    Ok((documents, dropped))
+}
+
+/// The segments of `documents`, which are in path order.
+fn build(documents: &[Held]) -> Result<Vec<NewSegment>, MirrorError> {
+    let refused = |error: atlas_segment::FormatError| MirrorError::conflict(error.to_string());
+    let mut segments = Vec::new();
+    let mut builder = Builder::new().map_err(refused)?;
+    for held in documents {
+        let (body, size) = match &held.content {
+            Content::Text(text) => (Body::Text(text), text.len()),
+            Content::Blob { name, bytes } => (Body::Blob { name, bytes: *bytes }, 0),
+        };
+        if builder.is_full(size) {
+            let full = std::mem::replace(&mut builder, Builder::new().map_err(refused)?);
+            segments.extend(full.finish().map_err(refused)?);
+        }
+        let document = Document {
+            path: &held.path,
+            path_on_disk: held.path_on_disk.as_deref(),
+            kind: held.kind,
+            sha256: held.sha256,
+            modified_ms: held.modified_ms,
+            generation: held.generation,
+            replaces: held.replaces,
+            body,
+        };
+        builder.push(&document).map_err(refused)?;
+    }
+    segments.extend(builder.finish().map_err(refused)?);
+    let new = segments.into_iter();
+    Ok(new.map(|built| NewSegment { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new() }).collect())
+}

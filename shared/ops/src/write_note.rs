@@ -1,0 +1,146 @@
+//! `write_note`: creates a note, or replaces the version of it that the caller has seen.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments::{self, Text};
+use crate::error::{Code, Error};
+use crate::notes::Found;
+use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::writing;
+
+/// The operation.
+pub struct WriteNote;
+
+/// What to write, and instead of what.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "WriteNoteRequest")]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// Its whole text, properties included.
+    content: String,
+    /// Replace the note only if its SHA-256 is this one, or one of these, parted by commas; `*` for whatever is there.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    if_match: Option<Text<4096>>,
+    /// `*`: write the note only if there is none at the path.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    if_none_match: Option<Text<4096>>,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// What was written.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "WriteNoteResponse")]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// SHA-256 of its bytes, in hex: what the next `if_match` names.
+    sha256: String,
+    /// Its size in bytes.
+    bytes: u64,
+    /// The generation that wrote this version.
+    generation: u64,
+    /// Whether it was not there before.
+    created: bool,
+}
+
+impl Operation for WriteNote {
+    const INFO: Info = Info {
+        name: "write_note",
+        title: "Write a note",
+        description: "Creates the note at a path, or replaces it whole. To replace one, read it first and pass its sha256 as if_match: if someone changed it meanwhile nothing is written, and the error has the sha256 that is there.",
+        scopes: &[Scope::WriteVault],
+        destructive: true,
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writing::path("path", &arguments.path)?;
+        let condition = Condition::of(&arguments)?;
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let decide = |found: Option<&Found>| {
+            condition.check(path.as_str(), found)?;
+            Ok(arguments.content.clone().into_bytes())
+        };
+        let answer = writing::write(context, &Self::INFO, &path, message, decide).await?;
+        let written = answer.value;
+        let output = Output {
+            path: path.as_str().to_owned(),
+            sha256: written.sha256.to_string(),
+            bytes: written.bytes,
+            generation: written.generation,
+            created: written.created,
+        };
+        Ok(Answer { value: output, generation: answer.generation })
+    }
+}
+
+/// What must be there for the note to be written.
+enum Condition<'a> {
+    /// Nothing was said: nothing may be lost.
+    None,
+    /// No note.
+    Absent,
+    /// Any version.
+    Any,
+    /// One of these.
+    Versions(Vec<&'a str>),
+}
+
+impl<'a> Condition<'a> {
+    fn of(arguments: &'a Arguments) -> Result<Self, Error> {
+        let versions = arguments.if_match.as_ref().map(Text::as_str);
+        match (versions, arguments.if_none_match.as_ref().map(Text::as_str)) {
+            (Some(_), Some(_)) => {
+                Err(Error::bad_request("validation_error", "if_match, if_none_match: give one of them"))
+            }
+            (None, Some("*")) => Ok(Self::Absent),
+            (None, Some(_)) => Err(Error::bad_request(
+                "validation_error",
+                "if_none_match: only * is taken, for a note that is not there",
+            )),
+            (None, None) => Ok(Self::None),
+            (Some("*"), None) => Ok(Self::Any),
+            (Some(versions), None) => Ok(Self::Versions(versions.split(',').map(str::trim).collect())),
+        }
+    }
+
+    fn check(&self, path: &str, found: Option<&Found>) -> Result<(), Error> {
+        let sha256 = found.map(Found::sha256);
+        let refused = |code, reason, message: String| {
+            let error = Error::new(code, reason, message).with("path", path);
+            Err(match &sha256 {
+                Some(sha256) => error.with("sha256", sha256.as_str()),
+                None => error,
+            })
+        };
+        match (self, &sha256) {
+            (Self::None | Self::Absent, None) | (Self::Any, Some(_)) => Ok(()),
+            (Self::Versions(versions), Some(sha256)) if versions.contains(&sha256.as_str()) => Ok(()),
+            (Self::None, Some(_)) => refused(
+                Code::PreconditionRequired,
+                "precondition_required",
+                format!("there is a note at {path}: read it, and say which version to replace (If-Match, if_match)"),
+            ),
+            (Self::Absent, Some(_)) => {
+                refused(Code::PreconditionFailed, "note_exists", format!("there is a note at {path} already"))
+            }
+            (Self::Any | Self::Versions(_), None) => {
+                refused(Code::PreconditionFailed, "note_not_found", format!("there is no note at {path} to replace"))
+            }
+            (Self::Versions(_), Some(_)) => refused(
+                Code::PreconditionFailed,
+                "note_changed",
+                format!("{path} is another version by now: read it again, then decide"),
+            ),
+        }
+    }
+}

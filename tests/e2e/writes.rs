@@ -1,0 +1,218 @@
+//! Writing notes: nothing that anyone wrote is lost, and everyone sees it at once.
+
+use std::collections::BTreeSet;
+
+use atlas_testkit::VaultBuilder;
+use atlas_testkit::notes::contents;
+use axum::body::Body;
+use axum::http::{Method, Request};
+use serde_json::{Value, json};
+
+use crate::deployment::{Client, Deployment, Reply, encoded};
+
+async fn put(client: &Client, path: &str, headers: &[(&str, &str)], body: Value) -> Reply {
+    let mut request = Request::builder()
+        .method(Method::PUT)
+        .uri(format!("/notes/{}", encoded(path)))
+        .header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    client.send(request.body(Body::from(body.to_string())).unwrap()).await
+}
+
+async fn create(client: &Client, path: &str, content: &str) -> Reply {
+    put(client, path, &[("if-none-match", "*")], json!({ "content": content })).await
+}
+
+async fn read(client: &Client, path: &str) -> String {
+    client.get(&format!("/notes/{}", encoded(path))).await.ok()["content"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_note_is_created_once_and_replaced_by_who_has_seen_it() {
+    let deployment = Deployment::of_demo().await;
+    let client = deployment.client();
+    let created = create(&client, "vault/new note.md", "# New\n\nfirst words\r\n").await;
+    assert_eq!(created.status, 201);
+    let first = created.header("etag").unwrap().to_owned();
+    assert_eq!(created.json()["sha256"].as_str(), Some(first.trim_matches('"')));
+    assert_eq!((created.json()["generation"].as_u64(), created.header("x-atlas-generation")), (Some(2), Some("2")));
+    assert_eq!(read(&client, "vault/new note.md").await, "# New\n\nfirst words\r\n");
+
+    let again = create(&client, "vault/new note.md", "other").await;
+    assert_eq!((again.error(412).1.as_str(), again.header("etag")), ("note_exists", Some(first.as_str())));
+    let blind = put(&client, "vault/new note.md", &[], json!({ "content": "other" })).await;
+    assert_eq!((blind.error(428).0.as_str(), blind.header("etag")), ("PRECONDITION_REQUIRED", Some(first.as_str())));
+    let replaced =
+        put(&client, "vault/new note.md", &[("if-match", &first)], json!({ "content": "second words" })).await;
+    assert_eq!((replaced.status.as_u16(), replaced.json()["created"].as_bool()), (200, Some(false)));
+    let stale = put(&client, "vault/new note.md", &[("if-match", &first)], json!({ "content": "third" })).await;
+    let second = replaced.header("etag").unwrap();
+    assert_eq!((stale.error(412).1.as_str(), stale.header("etag")), ("note_changed", Some(second)));
+    let weak =
+        put(&client, "vault/new note.md", &[("if-match", &format!("W/{second}"))], json!({ "content": "x" })).await;
+    assert_eq!(weak.error(412).1, "note_changed");
+    let listed = format!("\"0000\", {second}");
+    let same = put(&client, "vault/new note.md", &[("if-match", &listed)], json!({ "content": "second words" })).await;
+    assert_eq!(same.ok()["generation"], 3, "what is the same already is no new generation");
+    let missing = put(&client, "vault/none.md", &[("if-match", "*")], json!({ "content": "x" })).await;
+    assert_eq!((missing.error(412).1.as_str(), missing.header("etag")), ("note_not_found", None));
+    assert_eq!(put(&client, "vault/free.md", &[], json!({ "content": "x", "message": "why not" })).await.status, 201);
+
+    let raw = Request::builder()
+        .method(Method::PUT)
+        .uri("/notes?path=vault/raw.md")
+        .header("content-type", "text/markdown; charset=utf-8");
+    assert_eq!(client.send(raw.body(Body::from("*raw* words")).unwrap()).await.status, 201);
+    assert_eq!(read(&client, "vault/raw.md").await, "*raw* words");
+    let head = deployment.mirror().head().await.unwrap();
+    assert_eq!((head.manifest().operation.as_str(), head.manifest().changes.added), ("write_note", 1));
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_is_refused_before_the_store_is_asked() {
+    let client = Deployment::of_demo().await.client();
+    for (path, reason) in [
+        ("vault/note.txt", "path_invalid"),
+        (".obsidian/app.md", "path_invalid"),
+        ("a/.trash/x.md", "path_invalid"),
+        ("../out.md", "path_invalid"),
+        ("vault/.md", "path_invalid"),
+    ] {
+        assert_eq!(create(&client, path, "x").await.error(400).1, reason, "{path}");
+    }
+    for (headers, body) in [
+        (&[][..], json!({})),
+        (&[], json!({ "content": 7 })),
+        (&[], json!({ "content": "x", "path": "other.md" })),
+        (&[], json!({ "content": "x", "more": 1 })),
+        (&[("if-match", "*"), ("if-none-match", "*")], json!({ "content": "x" })),
+        (&[("if-none-match", "\"abc\"")], json!({ "content": "x" })),
+    ] {
+        assert_eq!(put(&client, "vault/a.md", headers, body.clone()).await.error(400).1, "validation_error", "{body}");
+    }
+    assert_eq!(client.requests.take().count(), 0);
+}
+
+#[tokio::test]
+async fn everyone_sees_a_write_at_once() {
+    let deployment = Deployment::of_demo().await;
+    let (writer, reader) = (deployment.client(), deployment.client());
+    reader.found("zanzibar").await;
+    for (round, word) in ["zanzibar", "mombasa", "lamu"].into_iter().enumerate() {
+        let text = format!("# The road to {word}\n\nship {round} in {word} harbour, [[Home]] #travel\n");
+        let path = format!("vault/routes/{word}.md");
+        create(&writer, &path, &text).await;
+        assert_eq!(reader.found(&format!("in {word} harbour")).await, [path.clone()]);
+        for body in [
+            json!({ "query": word }),
+            json!({ "query": format!("^ship . in {word}"), "mode": "regex" }),
+            json!({ "query": "tag:travel" }),
+        ] {
+            let page = reader.post("/search", body.clone()).await.ok();
+            let found: Vec<&str> =
+                page["results"].as_array().unwrap().iter().map(|found| found["path"].as_str().unwrap()).collect();
+            assert!(found.contains(&path.as_str()), "{body}: {page}");
+        }
+        assert_eq!(read(&reader, &path).await, text);
+        let listed = reader.get("/notes?prefix=vault/routes/").await.ok();
+        assert_eq!(listed["notes"].as_array().unwrap().len(), round + 1);
+    }
+    // What was there before a replacement is found no more.
+    let etag = reader.get("/notes/vault/routes/lamu.md").await.header("etag").unwrap().to_owned();
+    put(&writer, "vault/routes/lamu.md", &[("if-match", &etag)], json!({ "content": "nothing" })).await.ok();
+    assert!(reader.found("in lamu harbour").await.is_empty());
+    assert_eq!(
+        reader.post("/search", json!({ "query": "lamu" })).await.ok()["results"].as_array().unwrap().len(),
+        1,
+        "its name"
+    );
+}
+
+#[tokio::test]
+async fn many_small_writes_become_few_segments() {
+    let vault = (0..40).fold(VaultBuilder::new(), |vault, n| vault.note(&format!("old/{n}.md"), &format!("old {n}\n")));
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = deployment.client();
+    let mut most = 0;
+    for n in 0..150 {
+        let path = format!("new/{}.md", n % 60);
+        let etag = client.get(&format!("/notes/{path}")).await.header("etag").map(str::to_owned);
+        let headers = etag.iter().map(|etag| ("if-match", etag.as_str())).collect::<Vec<_>>();
+        let reply = put(&client, &path, &headers, json!({ "content": format!("# Note {n}\n\nwords of {n}\n") })).await;
+        assert!(reply.status.is_success(), "{reply:?}");
+        most = most.max(deployment.mirror().head().await.unwrap().segments().len());
+    }
+    assert!((8..=24).contains(&most), "{most} segments");
+    let head = deployment.mirror().head().await.unwrap();
+    let held = contents(&head).await.unwrap();
+    assert_eq!(held.len(), 100);
+    for n in 90..150 {
+        assert_eq!(held[&format!("new/{}.md", n % 60)], format!("# Note {n}\n\nwords of {n}\n"));
+    }
+    assert!((0..40).all(|n| held[&format!("old/{n}.md")] == format!("old {n}\n")));
+    assert_eq!((head.manifest().totals.notes, head.manifest().totals.documents), (100, 100));
+    let found = client.post("/search", json!({ "query": "^words of", "mode": "regex", "limit": 1000 })).await.ok();
+    assert_eq!(found["results"].as_array().unwrap().len(), 60);
+    // The log of a note goes on through merges.
+    let note = client.get("/notes/new/3.md").await.ok();
+    assert_eq!(note["generation"], 1 + 124);
+}
+
+#[tokio::test]
+async fn one_of_two_writers_of_a_version_wins() {
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "one\n")).await;
+    for round in 0..8 {
+        let (one, other) = (deployment.client(), deployment.client());
+        let etag = one.get("/notes/a.md").await.header("etag").unwrap().to_owned();
+        let headers = [("if-match", etag.as_str())];
+        let (first, second) = futures::join!(
+            put(&one, "a.md", &headers, json!({ "content": format!("{round} by one") })),
+            put(&other, "a.md", &headers, json!({ "content": format!("{round} by other") }))
+        );
+        let statuses: BTreeSet<u16> = [first.status.as_u16(), second.status.as_u16()].into();
+        assert_eq!(statuses, BTreeSet::from([200, 412]));
+        let winner = if first.status == 200 { "one" } else { "other" };
+        assert_eq!(read(&one, "a.md").await, format!("{round} by {winner}"));
+    }
+}
+
+#[tokio::test]
+async fn writers_of_different_notes_all_succeed() {
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "one\n")).await;
+    let writers = (0..8).map(|writer| {
+        let client = deployment.client();
+        async move {
+            for n in 0..12 {
+                let reply = create(&client, &format!("{writer}/{n}.md"), &format!("word {writer} {n}")).await;
+                assert_eq!(reply.status, 201, "{reply:?}");
+            }
+        }
+    });
+    futures::future::join_all(writers).await;
+    let head = deployment.mirror().head().await.unwrap();
+    assert_eq!((contents(&head).await.unwrap().len(), head.generation()), (97, 97));
+    let found =
+        deployment.client().post("/search", json!({ "query": "word", "mode": "literal", "limit": 1000 })).await.ok();
+    assert_eq!(found["results"].as_array().unwrap().len(), 96);
+}
+
+#[tokio::test]
+async fn a_sync_of_the_folder_leaves_what_agents_wrote() {
+    let vault = VaultBuilder::new().note("a.md", "one\n").note("b.md", "two\n");
+    let deployment = Deployment::empty();
+    let state = tempfile::tempdir().unwrap();
+    crate::publish::publish(vault.root(), &deployment.mirror(), state.path()).await;
+    let client = deployment.client();
+    create(&client, "agent.md", "by an agent").await;
+    let etag = client.get("/notes/a.md").await.header("etag").unwrap().to_owned();
+    put(&client, "a.md", &[("if-match", &etag)], json!({ "content": "one, by an agent" })).await.ok();
+    vault.write("a.md", b"one, by a person\n");
+    vault.write("b.md", b"two, by a person\n");
+    crate::publish::publish(vault.root(), &deployment.mirror(), state.path()).await;
+    for (path, text) in [("agent.md", "by an agent"), ("a.md", "one, by an agent"), ("b.md", "two, by a person\n")] {
+        assert_eq!(read(&client, path).await, text);
+    }
+    assert_eq!(std::fs::read_to_string(vault.root().join("a.md")).unwrap(), "one, by a person\n");
+}
