@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use atlas_testkit::VaultBuilder;
+use atlas_mirror::{Store, StoreOptions};
 use atlas_testkit::notes::contents;
+use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
 use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::{Value, json};
@@ -128,6 +129,40 @@ async fn everyone_sees_a_write_at_once() {
         1,
         "its name"
     );
+}
+
+#[tokio::test]
+async fn a_write_takes_few_waves() {
+    let vault = (0..3000)
+        .fold(VaultBuilder::new(), |vault, n| vault.note(&format!("{n:04}.md"), &format!("note {n}\n").repeat(30)));
+    let deployment = Deployment::of_vault(&vault).await;
+    let cold = deployment.client();
+    create(&cold, "new 1.md", "words").await;
+    // The hint for readers is written after the commit is done; a process asks once whether the store may be written to.
+    let requests = cold.requests.take().without("latest").without("probes/");
+    assert!(requests.count() <= 6, "{requests:?}");
+    create(&cold, "new 2.md", "words").await;
+    let requests = cold.requests.take().without("latest");
+    assert_eq!((requests.waves(), requests.count()), (2, 4), "{requests:?}");
+    let etag = cold.get("/notes/0007.md").await.header("etag").unwrap().to_owned();
+    cold.requests.take();
+    put(&cold, "0007.md", &[("if-match", &etag)], json!({ "content": "other words" })).await.ok();
+    let requests = cold.requests.take().without("latest");
+    assert_eq!((requests.waves(), requests.count()), (2, 4), "{requests:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_written_to_a_store_that_loses_writes() {
+    let deployment = Deployment::of_demo().await;
+    let store = FaultStore::new(deployment.objects.clone());
+    store.always(Op::Create, "", Fault::Careless);
+    let client = Client::over(&Store::new(store.clone(), "", StoreOptions::default()).unwrap());
+    let refused = create(&client, "a.md", "x").await;
+    assert_eq!(refused.error(503).1, "store_unsafe");
+    client.found("harbour").await;
+    store.heal();
+    assert_eq!(create(&client, "a.md", "x").await.status, 201);
+    assert_eq!(deployment.mirror().head().await.unwrap().generation(), 2);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
+use tokio::sync::OnceCell;
 
 use crate::cache::PartCache;
 use crate::counters::Counts;
@@ -49,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     cache: Arc<PartCache>,
     pub(crate) head: Mutex<Option<Head>>,
+    /// Set when the store was found fit to be written to.
+    is_fit: OnceCell<()>,
 }
 
 impl Mirror {
@@ -58,7 +61,7 @@ impl Mirror {
     /// When the store's prefix cannot be part of a key.
     pub fn open(store: Store, vault: VaultId, cache: Arc<PartCache>, options: Options) -> Result<Self, InvalidKey> {
         let keys = Arc::new(Keys::new(store.prefix(), &vault)?);
-        let shared = Shared { vault, keys, options, cache, head: Mutex::new(None) };
+        let shared = Shared { vault, keys, options, cache, head: Mutex::new(None), is_fit: OnceCell::new() };
         Ok(Self { shared: Arc::new(shared), store })
     }
 
@@ -89,6 +92,14 @@ impl Mirror {
     /// As [`probe_conditional_writes`].
     pub async fn check_writes(&self) -> Result<(), MirrorError> {
         probe_conditional_writes(&self.store).await
+    }
+
+    /// The same for a process that may write at any time: asks the store before the first write only.
+    ///
+    /// # Errors
+    /// As [`probe_conditional_writes`].
+    pub async fn check_writes_once(&self) -> Result<(), MirrorError> {
+        self.shared.is_fit.get_or_try_init(|| self.check_writes()).await.copied()
     }
 
     /// The vault at `generation`; [`None`] when there is no such generation, or not any more.

@@ -111,6 +111,14 @@ impl From<MirrorError> for Error {
                 )
                 .with("generation", *generation)
             },
+            MirrorError::UnsafeStore { .. } => Self {
+                internal: Some(error.to_string()),
+                ..Self::new(
+                    Code::Unavailable,
+                    "store_unsafe",
+                    "the store lets two writers make the same change, so nothing is written to it; its operator must look at `atlas doctor`",
+                )
+            },
             MirrorError::Damaged { .. } | MirrorError::Newer { .. } => Self::internal(
                 "the published index cannot be read; its operator must look at the log and publish again",
                 &error,

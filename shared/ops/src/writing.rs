@@ -63,6 +63,7 @@ pub(crate) async fn write(
         time: context.now,
         deadline: COMMIT_TIME,
     };
+    context.vault.mirror.check_writes_once().await?;
     let committed = context.vault.mirror.commit(&info, &change).await?;
     let mut written = change.last().ok_or_else(|| Error::new(Code::Internal, "internal", "nothing was written"))?;
     let generation = match committed {
