@@ -165,6 +165,91 @@ async fn nothing_is_written_to_a_store_that_loses_writes() {
     assert_eq!(deployment.mirror().head().await.unwrap().generation(), 2);
 }
 
+async fn delete(client: &Client, path: &str, headers: &[(&str, &str)]) -> Reply {
+    let mut request = Request::builder().method(Method::DELETE).uri(format!("/notes/{path}"));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    client.send(request.body(Body::empty()).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_deleted_note_is_nowhere_but_in_the_trash_and_in_history() {
+    let deployment = Deployment::of_demo().await;
+    let client = deployment.client();
+    let created = create(&client, "vault/gone.md", "# Gone\n\nunique zanzibar words #gonetag\n").await;
+    let etag = created.header("etag").unwrap().to_owned();
+    let before = deployment.mirror().head().await.unwrap().manifest().totals;
+    assert_eq!(delete(&client, "vault/gone.md", &[("if-match", "\"00\"")]).await.error(412).1, "note_changed");
+    let deleted = delete(&client, "vault/gone.md?message=too%20old", &[("if-match", &etag)]).await.ok();
+    assert_eq!(
+        (deleted["trash"].as_str(), deleted["last_generation"].as_u64()),
+        (Some(".trash/vault/gone.md"), Some(2))
+    );
+    assert_eq!(delete(&client, "vault/gone.md", &[]).await.error(404).1, "note_not_found");
+
+    assert_eq!(client.get("/notes/vault/gone.md").await.error(404).1, "note_not_found");
+    assert_eq!(client.get("/notes/.trash/vault/gone.md").await.error(404).1, "note_not_found");
+    assert!(client.found("zanzibar").await.is_empty());
+    for body in [
+        json!({ "query": "zanzibar" }),
+        json!({ "query": "tag:gonetag" }),
+        json!({ "query": "zanzibar", "mode": "literal" }),
+        json!({ "query": "path:gone" }),
+    ] {
+        let page = client.post("/search", body.clone()).await.ok();
+        assert_eq!(page["results"], json!([]), "{body}");
+    }
+    assert_eq!(client.get("/notes?prefix=.trash").await.ok()["notes"], json!([]));
+    let head = deployment.mirror().head().await.unwrap();
+    assert_eq!(head.manifest().totals.documents, before.documents - 1);
+    assert_eq!(
+        (head.manifest().operation.as_str(), head.manifest().message.as_deref()),
+        ("delete_note", Some("too old"))
+    );
+    let old = client.get("/notes/vault/gone.md?generation=2").await.ok();
+    assert!(old["content"].as_str().unwrap().contains("zanzibar"));
+    assert_eq!(client.get("/notes/vault/gone.md?generation=9").await.error(404).1, "generation_not_found");
+
+    // It can be made anew, deleted again, and deleted for good.
+    create(&client, "vault/gone.md", "second").await;
+    delete(&client, "vault/gone.md", &[]).await.ok();
+    create(&client, "vault/gone.md", "third").await;
+    assert!(delete(&client, "vault/gone.md?hard=true", &[]).await.ok().get("trash").is_none());
+    assert_eq!(delete(&client, "vault/gone.md?hard=perhaps", &[]).await.error(400).1, "validation_error");
+}
+
+#[tokio::test]
+async fn history_says_who_wrote_what() {
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "one\n").note("b.md", "other\n")).await;
+    let client = deployment.client();
+    for n in 2..=13 {
+        let etag = client.get("/notes/a.md").await.header("etag").unwrap().to_owned();
+        let body = json!({ "content": format!("text {n}\n"), "message": format!("round {n}") });
+        put(&client, "a.md", &[("if-match", &etag)], body).await.ok();
+        create(&client, &format!("more {n}.md"), "x").await;
+    }
+    let mut versions = Vec::new();
+    let mut query = "limit=5".to_owned();
+    loop {
+        let page = client.get(&format!("/history/a.md?{query}")).await.ok();
+        versions.extend(page["versions"].as_array().unwrap().clone());
+        let Some(before) = page.get("before") else { break };
+        query = format!("limit=5&before={before}");
+    }
+    assert_eq!(versions.len(), 13);
+    for (version, n) in versions.iter().zip((2..=13).rev()) {
+        assert_eq!(
+            (version["operation"].as_str(), version["message"].as_str()),
+            (Some("write_note"), Some(&*format!("round {n}")))
+        );
+        let old = client.get(&format!("/notes?path=a.md&generation={}", version["generation"])).await.ok();
+        assert_eq!((&old["content"], &old["sha256"]), (&json!(format!("text {n}\n")), &version["sha256"]));
+    }
+    assert_eq!((versions[12]["operation"].as_str(), versions[12]["generation"].as_u64()), (Some("sync"), Some(1)));
+    assert_eq!(client.get("/history/none.md").await.error(404).1, "note_not_found");
+}
+
 #[tokio::test]
 async fn many_small_writes_become_few_segments() {
     let vault = (0..40).fold(VaultBuilder::new(), |vault, n| vault.note(&format!("old/{n}.md"), &format!("old {n}\n")));

@@ -1,9 +1,11 @@
-//! `GET /notes`, `GET /notes/{path}`, `PUT /notes/{path}`: lists, reads and writes notes. A path can also be given as
-//! `/notes?path=…`, since API gateways decode paths and cut them at `?`.
+//! `/notes`, `/notes/{path}`, `/history/{path}`: lists, reads, writes and deletes notes, and tells their history. A path can also
+//! be given as `?path=…`, since API gateways decode paths and cut them at `?`.
 
 mod representation;
 
+use atlas_ops::delete_note::DeleteNote;
 use atlas_ops::list_notes::ListNotes;
+use atlas_ops::note_history::NoteHistory;
 use atlas_ops::read_note::ReadNote;
 use atlas_ops::write_note::WriteNote;
 use atlas_ops::{Entry, Error};
@@ -34,6 +36,11 @@ const READ: Route = Route::get("/notes/{path}", Entry::of::<ReadNote>()).with(&[
         place: Place::Query,
         description: "The byte to begin at, for notes that come in pages.",
     },
+    RouteParameter {
+        name: "generation",
+        place: Place::Query,
+        description: "The generation to read the note as it was at.",
+    },
 ]);
 
 const WRITE: Route = Route::put("/notes/{path}", Entry::of::<WriteNote>()).with(&[
@@ -50,15 +57,39 @@ const WRITE: Route = Route::put("/notes/{path}", Entry::of::<WriteNote>()).with(
     RouteParameter { name: "If-None-Match", place: Place::Header, description: "`*`: only if there is no note." },
 ]);
 
+const DELETE: Route = Route::delete("/notes/{path}", Entry::of::<DeleteNote>()).with(&[
+    RouteParameter {
+        name: "path",
+        place: Place::Path,
+        description: "The note's path; its slashes may stand as they are.",
+    },
+    RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to delete." },
+    RouteParameter { name: "hard", place: Place::Query, description: "`true`: keep nothing in the trash." },
+    RouteParameter { name: "message", place: Place::Query, description: "Why, for the log." },
+]);
+const HISTORY: Route = Route::get("/history/{path}", Entry::of::<NoteHistory>()).with(&[
+    RouteParameter {
+        name: "path",
+        place: Place::Path,
+        description: "The note's path; its slashes may stand as they are.",
+    },
+    RouteParameter { name: "limit", place: Place::Query, description: "Most versions to return, up to 50." },
+    RouteParameter { name: "before", place: Place::Query, description: "The `before` of the page before." },
+]);
+
 /// The function's routes.
 #[must_use]
 pub fn routes() -> Routes {
     Routes::default()
         .describe(LIST)
-        .add("/notes", get(list_or_read).put(write_at_parameter))
+        .add("/notes", get(list_or_read).put(write_at_parameter).delete(delete_at_parameter))
         .describe(READ)
         .describe(WRITE)
-        .add("/notes/{*path}", get(read_at_path).put(write_at_path))
+        .add("/notes/{*path}", get(read_at_path).put(write_at_path).delete(delete_at_path))
+        .describe(DELETE)
+        .describe(HISTORY)
+        .add("/history", get(history_at_parameter))
+        .add("/history/{*path}", get(history_at_path))
 }
 
 async fn list_or_read(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
@@ -73,7 +104,7 @@ async fn list_or_read(State(app): State<App>, headers: HeaderMap, uri: Uri) -> R
 }
 
 async fn read_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
-    match arguments_at_path(&uri) {
+    match arguments_at_path(&uri, "/notes/") {
         Ok(arguments) => read(&app, &headers, arguments).await,
         Err(error) => response::error(&error),
     }
@@ -81,12 +112,13 @@ async fn read_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> R
 
 async fn read(app: &App, headers: &HeaderMap, mut arguments: Map<String, Value>) -> Response {
     request::number(&mut arguments, "offset");
+    request::number(&mut arguments, "generation");
     let called = call(app, headers, Entry::of::<ReadNote>(), Value::Object(arguments)).await;
     called.respond(|answer| representation::of(headers, answer))
 }
 
 async fn write_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
-    write(&app, &headers, arguments_at_path(&uri), body).await
+    write(&app, &headers, arguments_at_path(&uri, "/notes/"), body).await
 }
 
 async fn write_at_parameter(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
@@ -96,11 +128,7 @@ async fn write_at_parameter(State(app): State<App>, headers: HeaderMap, uri: Uri
 async fn write(app: &App, headers: &HeaderMap, parameters: Result<Map<String, Value>, Error>, body: Body) -> Response {
     let arguments = async {
         let mut arguments = parameters?;
-        for (name, header) in [("if_match", IF_MATCH), ("if_none_match", IF_NONE_MATCH)] {
-            if let Some(tags) = entity_tags(headers, &header) {
-                add(&mut arguments, name, Value::from(tags))?;
-            }
-        }
+        add_preconditions(&mut arguments, headers)?;
         if let Value::Object(body) = request::note(headers, body).await? {
             for (name, value) in body {
                 add(&mut arguments, &name, value)?;
@@ -124,11 +152,59 @@ async fn write(app: &App, headers: &HeaderMap, parameters: Result<Map<String, Va
     })
 }
 
-/// The parameters of the query, and the path that the request's path names.
-fn arguments_at_path(uri: &Uri) -> Result<Map<String, Value>, Error> {
+async fn delete_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
+    delete(&app, &headers, arguments_at_path(&uri, "/notes/")).await
+}
+
+async fn delete_at_parameter(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
+    delete(&app, &headers, request::parameters(&uri)).await
+}
+
+async fn delete(app: &App, headers: &HeaderMap, parameters: Result<Map<String, Value>, Error>) -> Response {
+    let arguments = parameters.and_then(|mut arguments| {
+        request::flag(&mut arguments, "hard");
+        add_preconditions(&mut arguments, headers)?;
+        Ok(Value::Object(arguments))
+    });
+    match arguments {
+        Ok(arguments) => call(app, headers, Entry::of::<DeleteNote>(), arguments).await.respond(response::ok),
+        Err(error) => response::error(&error),
+    }
+}
+
+async fn history_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
+    history(&app, &headers, arguments_at_path(&uri, "/history/")).await
+}
+
+async fn history_at_parameter(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
+    history(&app, &headers, request::parameters(&uri)).await
+}
+
+async fn history(app: &App, headers: &HeaderMap, parameters: Result<Map<String, Value>, Error>) -> Response {
+    match parameters {
+        Ok(mut arguments) => {
+            request::number(&mut arguments, "limit");
+            request::number(&mut arguments, "before");
+            call(app, headers, Entry::of::<NoteHistory>(), Value::Object(arguments)).await.respond(response::ok)
+        }
+        Err(error) => response::error(&error),
+    }
+}
+
+/// The parameters of the query, and the path that the request's path names after `prefix`.
+fn arguments_at_path(uri: &Uri, prefix: &str) -> Result<Map<String, Value>, Error> {
     let mut arguments = request::parameters(uri)?;
-    add(&mut arguments, "path", Value::from(request::path_after(uri, "/notes/")?))?;
+    add(&mut arguments, "path", Value::from(request::path_after(uri, prefix)?))?;
     Ok(arguments)
+}
+
+fn add_preconditions(arguments: &mut Map<String, Value>, headers: &HeaderMap) -> Result<(), Error> {
+    for (name, header) in [("if_match", IF_MATCH), ("if_none_match", IF_NONE_MATCH)] {
+        if let Some(tags) = entity_tags(headers, &header) {
+            add(arguments, name, Value::from(tags))?;
+        }
+    }
+    Ok(())
 }
 
 fn add(arguments: &mut Map<String, Value>, name: &str, value: Value) -> Result<(), Error> {

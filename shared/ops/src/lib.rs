@@ -10,13 +10,15 @@
 //!   segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
-//!   [`read_note`], [`list_notes`], [`search`](mod@search); [`write_note`], by `writing`: one note in one commit
+//!   [`read_note`], [`list_notes`], [`note_history`], [`search`](mod@search); [`write_note`], [`delete_note`], by
+//!   `writing` (one note in one commit) and `precondition` (which version the caller has seen)
 
 pub mod arguments;
 pub mod atlas;
 mod bridge_paths;
 pub mod context_current;
 mod cursor;
+pub mod delete_note;
 pub mod error;
 mod excerpt;
 pub mod find;
@@ -24,9 +26,11 @@ pub mod health;
 mod index;
 pub mod list_notes;
 mod merge;
+pub mod note_history;
 mod notes;
 pub mod operation;
 mod passages;
+mod precondition;
 pub mod query;
 pub mod read_note;
 pub mod registry;

@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use crate::error::Error;
 use crate::index::Wave;
+use crate::operation::Context;
 
 /// A document's record and text.
 pub(crate) struct Found {
@@ -18,6 +19,13 @@ pub(crate) struct Found {
     pub(crate) generation: u64,
     /// The segment that it is in, and its id there.
     pub(crate) document: (SegmentId, u32),
+}
+
+/// The vault as it was at `generation`.
+pub(crate) async fn at(context: &Context<'_>, generation: u64) -> Result<Arc<Snapshot>, Error> {
+    let message = format!("generation: there is no generation {generation}, or none any more");
+    let missing = || Error::not_found("generation_not_found", message).with("generation", generation);
+    context.vault.mirror.at(generation).await?.ok_or_else(missing)
 }
 
 impl Found {

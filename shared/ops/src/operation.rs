@@ -22,6 +22,9 @@ pub enum Scope {
     /// Change what is in a vault.
     #[serde(rename = "write:vault")]
     WriteVault,
+    /// Take what is in a vault out of it.
+    #[serde(rename = "delete:vault")]
+    DeleteVault,
 }
 
 /// What is known of an operation without running it.

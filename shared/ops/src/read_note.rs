@@ -1,5 +1,8 @@
 //! `read_note`: one note's text and properties.
 
+use std::sync::Arc;
+
+use atlas_mirror::Snapshot;
 use atlas_segment::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +26,10 @@ pub struct Arguments {
     /// The byte to begin at: 0, or the `next_offset` of the page before.
     #[serde(default)]
     offset: u64,
+    /// Read the note as it was at this generation.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "u64")]
+    generation: Option<u64>,
 }
 
 /// The note.
@@ -64,12 +71,17 @@ impl Operation for ReadNote {
         let path = arguments::path("path", &arguments.path)?;
         let path = path.as_str();
         let missing = || Error::not_found("note_not_found", format!("there is no note at {path}")).with("path", path);
-        let answer = context
-            .read(|snapshot| async move {
-                let found = notes::find(&snapshot, path, |record| has_text(record.kind)).await?;
-                found.filter(|found| has_text(found.record.kind)).ok_or_else(missing)
-            })
-            .await?;
+        let find = |snapshot: Arc<Snapshot>| async move {
+            let found = notes::find(&snapshot, path, |record| has_text(record.kind)).await?;
+            found.filter(|found| has_text(found.record.kind)).ok_or_else(missing)
+        };
+        let answer = match arguments.generation {
+            None => context.read(find).await?,
+            Some(generation) => {
+                let snapshot = notes::at(context, generation).await?;
+                Answer { value: find(snapshot).await?, generation: Some(generation) }
+            }
+        };
         let found = answer.value;
         let page = page(&found.text, arguments.offset, context.limits.max_bytes)?;
         let output = Output {

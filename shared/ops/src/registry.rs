@@ -9,10 +9,12 @@ use serde_json::Value;
 use crate::arguments;
 use crate::atlas::Atlas;
 use crate::context_current::ContextCurrent;
+use crate::delete_note::DeleteNote;
 use crate::error::Error;
 use crate::find::Find;
 use crate::health::Health;
 use crate::list_notes::ListNotes;
+use crate::note_history::NoteHistory;
 use crate::operation::{Answer, Context, Info, Operation};
 use crate::query::Query;
 use crate::read_note::ReadNote;
@@ -80,6 +82,8 @@ pub const fn operations() -> &'static [&'static Entry] {
             Entry::of::<Query>(),
             Entry::of::<ReadNote>(),
             Entry::of::<WriteNote>(),
+            Entry::of::<DeleteNote>(),
+            Entry::of::<NoteHistory>(),
             Entry::of::<ListNotes>(),
             Entry::of::<Search>(),
         ]

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Text};
-use crate::error::{Code, Error};
+use crate::error::Error;
 use crate::notes::Found;
 use crate::operation::{Answer, Context, Info, Operation, Scope};
-use crate::writing;
+use crate::precondition::Condition;
+use crate::writing::{self, Become};
 
 /// The operation.
 pub struct WriteNote;
@@ -64,13 +65,13 @@ impl Operation for WriteNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;
-        let condition = Condition::of(&arguments)?;
+        let condition = Condition::of(arguments.if_match.as_ref(), arguments.if_none_match.as_ref())?;
         let message = arguments.message.as_ref().map(Text::as_str);
         let decide = |found: Option<&Found>| {
             condition.check(path.as_str(), found)?;
-            Ok(arguments.content.clone().into_bytes())
+            Ok(Become::Text(arguments.content.clone().into_bytes()))
         };
-        let answer = writing::write(context, &Self::INFO, &path, message, decide).await?;
+        let answer = writing::write(context, &Self::INFO, &path, message, false, decide).await?;
         let written = answer.value;
         let output = Output {
             path: path.as_str().to_owned(),
@@ -80,67 +81,5 @@ impl Operation for WriteNote {
             created: written.created,
         };
         Ok(Answer { value: output, generation: answer.generation })
-    }
-}
-
-/// What must be there for the note to be written.
-enum Condition<'a> {
-    /// Nothing was said: nothing may be lost.
-    None,
-    /// No note.
-    Absent,
-    /// Any version.
-    Any,
-    /// One of these.
-    Versions(Vec<&'a str>),
-}
-
-impl<'a> Condition<'a> {
-    fn of(arguments: &'a Arguments) -> Result<Self, Error> {
-        let versions = arguments.if_match.as_ref().map(Text::as_str);
-        match (versions, arguments.if_none_match.as_ref().map(Text::as_str)) {
-            (Some(_), Some(_)) => {
-                Err(Error::bad_request("validation_error", "if_match, if_none_match: give one of them"))
-            }
-            (None, Some("*")) => Ok(Self::Absent),
-            (None, Some(_)) => Err(Error::bad_request(
-                "validation_error",
-                "if_none_match: only * is taken, for a note that is not there",
-            )),
-            (None, None) => Ok(Self::None),
-            (Some("*"), None) => Ok(Self::Any),
-            (Some(versions), None) => Ok(Self::Versions(versions.split(',').map(str::trim).collect())),
-        }
-    }
-
-    fn check(&self, path: &str, found: Option<&Found>) -> Result<(), Error> {
-        let sha256 = found.map(Found::sha256);
-        let refused = |code, reason, message: String| {
-            let error = Error::new(code, reason, message).with("path", path);
-            Err(match &sha256 {
-                Some(sha256) => error.with("sha256", sha256.as_str()),
-                None => error,
-            })
-        };
-        match (self, &sha256) {
-            (Self::None | Self::Absent, None) | (Self::Any, Some(_)) => Ok(()),
-            (Self::Versions(versions), Some(sha256)) if versions.contains(&sha256.as_str()) => Ok(()),
-            (Self::None, Some(_)) => refused(
-                Code::PreconditionRequired,
-                "precondition_required",
-                format!("there is a note at {path}: read it, and say which version to replace (If-Match, if_match)"),
-            ),
-            (Self::Absent, Some(_)) => {
-                refused(Code::PreconditionFailed, "note_exists", format!("there is a note at {path} already"))
-            }
-            (Self::Any | Self::Versions(_), None) => {
-                refused(Code::PreconditionFailed, "note_not_found", format!("there is no note at {path} to replace"))
-            }
-            (Self::Versions(_), Some(_)) => refused(
-                Code::PreconditionFailed,
-                "note_changed",
-                format!("{path} is another version by now: read it again, then decide"),
-            ),
-        }
     }
 }

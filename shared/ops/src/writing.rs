@@ -4,12 +4,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use atlas_mirror::manifest::{Changes, Totals};
+use atlas_mirror::manifest::Changes;
 use atlas_mirror::{ChangeSet, CommitInfo, Committed, Derived, Hash, NewSegment, Snapshot, merge};
 use atlas_segment::{Body, Builder, Document, Kind};
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
 
+use crate::arguments;
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info};
@@ -18,8 +19,20 @@ use crate::operation::{Answer, Context, Info};
 const MAX_NOTE_BYTES: usize = 64 << 20;
 /// How long a write tries to win against others.
 const COMMIT_TIME: Duration = Duration::from_secs(20);
+/// Where deleted notes are kept, each at its path.
+pub(crate) const TRASH: &str = ".trash/";
 /// Who writes, until callers have names.
 const AUTHOR: &str = "anonymous";
+
+/// What a note becomes.
+pub(crate) enum Become {
+    /// This text.
+    Text(Vec<u8>),
+    /// Nothing; what it was is kept in the trash.
+    Trash,
+    /// Nothing.
+    Gone,
+}
 
 /// What became of a note.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +47,7 @@ pub(crate) struct Written {
 
 /// The path of a note that an operation may write.
 pub(crate) fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
-    let path = crate::arguments::path(field, text)?;
+    let path = arguments::path(field, text)?;
     let invalid =
         |message: &str| Err(Error::bad_request("path_invalid", format!("{field}: {message}")).with("field", field));
     if !path.is_note() {
@@ -46,15 +59,17 @@ pub(crate) fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
     Ok(path)
 }
 
-/// Writes the note at `path`: it becomes the text that `decide` makes of the version that is there.
+/// Writes the note at `path`: it becomes what `decide` makes of the version that is there, whose text it sees if it is
+/// `with_text`.
 pub(crate) async fn write(
     context: &Context<'_>,
     operation: &Info,
     path: &VaultPath,
     message: Option<&str>,
-    decide: impl Fn(Option<&Found>) -> Result<Vec<u8>, Error> + Sync,
+    with_text: bool,
+    decide: impl Fn(Option<&Found>) -> Result<Become, Error> + Sync,
 ) -> Result<Answer<Written>, Error> {
-    let change = NoteChange { path, now: context.now, decide, last: Mutex::default() };
+    let change = NoteChange { path, now: context.now, with_text, decide, last: Mutex::default() };
     let info = CommitInfo {
         author: AUTHOR.to_owned(),
         operation: operation.name.to_owned(),
@@ -80,6 +95,7 @@ pub(crate) async fn write(
 struct NoteChange<'a, F> {
     path: &'a VaultPath,
     now: Timestamp,
+    with_text: bool,
     decide: F,
     /// What the newest attempt comes to.
     last: Mutex<Option<Written>>,
@@ -90,65 +106,92 @@ impl<F> NoteChange<'_, F> {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The segment that has this text as the note.
-    fn segment(&self, text: &[u8], sha256: Hash, replaces: u64) -> Result<NewSegment, Error> {
+    fn keep(&self, written: Written) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
+    }
+
+    /// Adds to `derived` a document with this text, instead of the one that is there.
+    fn put(
+        &self,
+        derived: &mut Derived,
+        path: &VaultPath,
+        kind: Kind,
+        text: &[u8],
+        old: Option<&Found>,
+    ) -> Result<Hash, Error> {
+        if text.len() > MAX_NOTE_BYTES {
+            let message = format!("a note has at most {MAX_NOTE_BYTES} bytes");
+            return Err(Error::new(Code::TooLarge, "note_too_large", message));
+        }
+        let sha256 = Hash::of(text);
         let document = Document {
-            path: self.path,
+            path,
             path_on_disk: None,
-            kind: Kind::Note,
+            kind,
             sha256: *sha256.as_bytes(),
             modified_ms: self.now.as_millisecond(),
             generation: 0,
-            replaces,
+            replaces: old.map_or(0, |old| old.generation),
             body: Body::Text(text),
         };
         let mut builder = Builder::new()?;
         builder.push(&document)?;
-        let built = builder.finish()?.ok_or_else(|| Error::new(Code::Internal, "internal", "nothing was built"))?;
-        Ok(NewSegment { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new() })
+        let new = builder.finish()?.map(|built| NewSegment {
+            bytes: built.bytes.into(),
+            layout: built.layout,
+            deleted: Vec::new(),
+        });
+        derived.segments.extend(new);
+        derived.totals.add(kind, text.len() as u64);
+        if let Some(old) = old {
+            remove(derived, old);
+        }
+        Ok(sha256)
     }
 }
 
-impl<F: Fn(Option<&Found>) -> Result<Vec<u8>, Error> + Sync> ChangeSet for NoteChange<'_, F> {
+fn remove(derived: &mut Derived, old: &Found) {
+    derived.deleted.push((old.document.0, vec![old.document.1]));
+    derived.totals.remove(old.record.kind, old.record.bytes);
+}
+
+impl<F: Fn(Option<&Found>) -> Result<Become, Error> + Sync> ChangeSet for NoteChange<'_, F> {
     type Error = Error;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
         let head = head.ok_or_else(|| {
             Error::not_found("vault_not_published", "the vault is not published yet: run `atlas sync`")
         })?;
-        // Without its text: what decides is which version it is.
-        let found = notes::find(head, self.path.as_str(), |_| false).await?;
+        let found = notes::find(head, self.path.as_str(), |_| self.with_text).await?;
         let found = found.as_ref();
-        let text = (self.decide)(found)?;
-        let sha256 = Hash::of(&text);
-        let keep = |written| *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
-        if let Some(found) = found.filter(|found| found.record.sha256 == *sha256.as_bytes()) {
-            keep(Written { sha256, bytes: found.record.bytes, generation: found.generation, created: false });
-            return Ok(None);
-        }
-        if text.len() > MAX_NOTE_BYTES {
-            let message = format!("a note has at most {MAX_NOTE_BYTES} bytes");
-            return Err(Error::new(Code::TooLarge, "note_too_large", message));
-        }
-        let mut totals: Totals = head.manifest().totals;
-        let mut changes = Changes::default();
-        match found {
-            Some(found) => {
-                totals.remove(found.record.kind, found.record.bytes);
-                changes.changed = 1;
+        let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
+        match ((self.decide)(found)?, found) {
+            (Become::Text(text), Some(found)) if Hash::of(&text).as_bytes() == &found.record.sha256 => {
+                let sha256 = Hash::of(&text);
+                self.keep(Written { sha256, bytes: found.record.bytes, generation: found.generation, created: false });
+                return Ok(None);
             }
-            None => changes.added = 1,
+            (Become::Text(text), found) => {
+                let sha256 = self.put(&mut derived, self.path, Kind::Note, &text, found)?;
+                derived.changes =
+                    Changes { added: found.is_none().into(), changed: found.is_some().into(), removed: 0 };
+                self.keep(Written { sha256, bytes: text.len() as u64, generation: 0, created: found.is_none() });
+            }
+            (Become::Trash | Become::Gone, None) => return Ok(None),
+            (become_what, Some(found)) => {
+                remove(&mut derived, found);
+                derived.changes = Changes { removed: 1, ..Changes::default() };
+                if matches!(become_what, Become::Trash) {
+                    let trash = arguments::path("path", &format!("{TRASH}{}", self.path))?;
+                    let old = notes::find(head, trash.as_str(), |_| false).await?;
+                    // Like configuration it is kept, and never shown.
+                    self.put(&mut derived, &trash, Kind::Config, &found.text, old.as_ref())?;
+                }
+                let sha256 = Hash::from_bytes(found.record.sha256);
+                self.keep(Written { sha256, bytes: found.record.bytes, generation: 0, created: false });
+            }
         }
-        totals.add(Kind::Note, text.len() as u64);
-        let mut derived = Derived {
-            segments: vec![self.segment(&text, sha256, found.map_or(0, |found| found.generation))?],
-            deleted: found.map(|found| (found.document.0, vec![found.document.1])).into_iter().collect(),
-            changes,
-            totals,
-            ..Derived::default()
-        };
         merge::fold(head, merge::SMALL, &mut derived).await?;
-        keep(Written { sha256, bytes: text.len() as u64, generation: 0, created: found.is_none() });
         Ok(Some(derived))
     }
 }

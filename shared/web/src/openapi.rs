@@ -64,6 +64,11 @@ impl Route {
         Self { path, method: HttpMethod::Get, operation, parameters: &[] }
     }
 
+    /// A route that deletes, and takes parameters only.
+    pub const fn delete(path: &'static str, operation: &'static Entry) -> Self {
+        Self { path, method: HttpMethod::Delete, operation, parameters: &[] }
+    }
+
     /// The same with parameters.
     #[must_use]
     pub const fn with(self, parameters: &'static [RouteParameter]) -> Self {

@@ -93,6 +93,15 @@ pub fn number(parameters: &mut serde_json::Map<String, Value>, name: &str) {
     }
 }
 
+/// Turns the text of parameter `name` into a boolean where it is one.
+pub fn flag(parameters: &mut serde_json::Map<String, Value>, name: &str) {
+    if let Some(value) = parameters.get_mut(name)
+        && let Some(flag) = value.as_str().and_then(|text| text.parse::<bool>().ok())
+    {
+        *value = Value::from(flag);
+    }
+}
+
 fn decode(text: &str) -> Result<String, Error> {
     let decoded = percent_decode_str(text).decode_utf8();
     decoded

@@ -1,0 +1,87 @@
+//! `delete_note`: takes a note out of the vault, into the trash.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments::{self, Text};
+use crate::error::Error;
+use crate::notes::Found;
+use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::precondition::Condition;
+use crate::writing::{self, Become, TRASH};
+
+/// The operation.
+pub struct DeleteNote;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "DeleteNoteRequest")]
+pub struct Arguments {
+    /// Its path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// Delete the note only if its SHA-256 is this one, or one of these, parted by commas.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    if_match: Option<Text<4096>>,
+    /// Keep nothing in the trash. Older generations still have the note for as long as they are kept.
+    #[serde(default)]
+    hard: bool,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// What was deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DeleteNoteResponse")]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// SHA-256 of what it was, in hex.
+    sha256: String,
+    /// Where it is kept; absent if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trash: Option<String>,
+    /// The last generation that has the note.
+    last_generation: u64,
+}
+
+impl Operation for DeleteNote {
+    const INFO: Info = Info {
+        name: "delete_note",
+        title: "Delete a note",
+        description: "Takes the note at a path out of the vault. It is kept in the trash unless hard is true, and older generations have it. Pass the sha256 that you read as if_match, so that nobody's later change is deleted unseen.",
+        scopes: &[Scope::DeleteVault],
+        destructive: true,
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writing::path("path", &arguments.path)?;
+        // Without a version whatever is there goes: the trash, and history, keep it.
+        let condition = Condition::of(arguments.if_match.as_ref(), None)?;
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let decide = |found: Option<&Found>| {
+            if found.is_none() {
+                let message = format!("there is no note at {path}");
+                return Err(Error::not_found("note_not_found", message).with("path", path.as_str()));
+            }
+            if arguments.if_match.is_some() {
+                condition.check(path.as_str(), found)?;
+            }
+            Ok(if arguments.hard { Become::Gone } else { Become::Trash })
+        };
+        let answer = writing::write(context, &Self::INFO, &path, message, !arguments.hard, decide).await?;
+        let written = answer.value;
+        let output = Output {
+            path: path.as_str().to_owned(),
+            sha256: written.sha256.to_string(),
+            trash: (!arguments.hard).then(|| format!("{TRASH}{path}")),
+            last_generation: written.generation.saturating_sub(1),
+        };
+        Ok(Answer { value: output, generation: answer.generation })
+    }
+}

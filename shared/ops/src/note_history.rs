@@ -1,0 +1,122 @@
+//! `note_history`: the versions of a note, newest first: who wrote each, by what, when, and why.
+
+use atlas_segment::Kind;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments::{self, Bounded};
+use crate::error::Error;
+use crate::notes;
+use crate::operation::{Answer, Context, Info, Operation, Scope};
+
+/// The operation.
+pub struct NoteHistory;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "NoteHistoryRequest")]
+pub struct Arguments {
+    /// Its path from the root of the vault, with its extension.
+    path: String,
+    /// Most versions to return; 10 if not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<1, 50>")]
+    limit: Option<Bounded<1, 50>>,
+    /// Only versions that are older than this generation: the `before` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "u64")]
+    before: Option<u64>,
+}
+
+/// The versions.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NoteHistoryResponse")]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// The versions, newest first.
+    versions: Vec<Version>,
+    /// What to pass for the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<u64>,
+}
+
+/// A version of a note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Version {
+    /// The generation that wrote it: what `read_note` takes.
+    generation: u64,
+    /// SHA-256 of its bytes, in hex.
+    sha256: String,
+    /// Its size in bytes.
+    bytes: u64,
+    /// When it was written.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    time: Timestamp,
+    /// Who wrote it.
+    author: String,
+    /// By which operation.
+    operation: String,
+    /// Why, in the author's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+const DEFAULT_LIMIT: usize = 10;
+
+impl Operation for NoteHistory {
+    const INFO: Info = Info {
+        name: "note_history",
+        title: "History of a note",
+        description: "Lists the versions of a note, newest first: generation, hash, size, and who wrote it when, by which operation, and why. Read an old version with read_note and its generation.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = arguments::path("path", &arguments.path)?;
+        let path = path.as_str();
+        let limit = arguments.limit.map_or(DEFAULT_LIMIT, Bounded::get);
+        let newest = context.read(|snapshot| async move { Ok(snapshot) }).await?;
+        let mut snapshot = match arguments.before {
+            None => newest.value,
+            Some(before) => notes::at(context, before.saturating_sub(1)).await?,
+        };
+        let mut versions = Vec::new();
+        let mut before = None;
+        loop {
+            let found = notes::find(&snapshot, path, |_| false).await?;
+            let Some(found) = found.filter(|found| matches!(found.record.kind, Kind::Note | Kind::Text)) else { break };
+            // What wrote a version is told by the generation that did; history may not go back so far.
+            let Some(writer) = context.vault.mirror.at(found.generation).await? else { break };
+            let manifest = writer.manifest();
+            versions.push(Version {
+                generation: found.generation,
+                sha256: found.sha256(),
+                bytes: found.record.bytes,
+                time: manifest.time,
+                author: manifest.author.clone(),
+                operation: manifest.operation.clone(),
+                message: manifest.message.clone(),
+            });
+            if found.record.replaces == 0 {
+                break;
+            }
+            if versions.len() == limit {
+                before = Some(found.generation);
+                break;
+            }
+            let Some(older) = context.vault.mirror.at(found.record.replaces).await? else { break };
+            snapshot = older;
+        }
+        if versions.is_empty() {
+            let message = format!("there is no note at {path}, or no history of it is kept");
+            return Err(Error::not_found("note_not_found", message).with("path", path));
+        }
+        Ok(Answer { value: Output { path: path.to_owned(), versions, before }, generation: newest.generation })
+    }
+}
