@@ -145,24 +145,17 @@ fn one(text: &str, edit: &Edit, max_bytes: usize) -> Result<String, Problem> {
         Edit::ReplaceText { find, replace, count } => replace::replace(text, find, replace, *count, max_bytes)?,
         Edit::ReplaceSection { target, text: new } => {
             let place = target::find(text, target)?;
-            if place.content.is_empty() {
-                splice::insert(text, place.below, new)
-            } else {
-                splice::replace(text, place.content, new)
+            match place.content {
+                Some(lines) => splice::replace(text, lines, new),
+                None => splice::insert(text, place.below, new),
             }
         }
         Edit::AppendToSection { target, text: added } => splice::insert(text, target::find(text, target)?.end, added),
         Edit::InsertBefore { target, text: added } => splice::insert(text, target::find(text, target)?.start, added),
         Edit::InsertAfter { target, text: added } => splice::insert(text, target::find(text, target)?.below, added),
-        Edit::SetProperty { name, value } => properties::set(text, name, value)?,
+        Edit::SetProperty { name, value } => properties::set(text, &Map::from_iter([(name.clone(), value.clone())]))?,
         Edit::RemoveProperty { name } => properties::remove(text, name)?,
-        Edit::MergeProperties { properties } => {
-            let mut edited = text.to_owned();
-            for (name, value) in properties {
-                edited = properties::set(&edited, name, value)?;
-            }
-            edited
-        }
+        Edit::MergeProperties { properties } => properties::set(text, properties)?,
     })
 }
 

@@ -81,8 +81,8 @@ pub enum Problem {
         "the frontmatter could not be read back: {0}; write a plainer value, or change the frontmatter with replace_text"
     )]
     Unreadable(String),
-    #[error("property {name} cannot be changed without changing another; change the frontmatter with replace_text")]
-    Entangled { name: String },
+    #[error("to change {names} would change other properties too; change the frontmatter with replace_text")]
+    Entangled { names: String },
 }
 
 impl Problem {

@@ -1,6 +1,8 @@
 //! Changes properties in the frontmatter: whole lines of it, or one value on its line. What comes out is read again,
 //! and is refused unless exactly the property that was meant has changed.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value};
 
 use super::entries::{Entry, entries};
@@ -39,35 +41,47 @@ pub(super) fn body_start(text: &str) -> usize {
     frontmatter(text).map_or(start(text), |frontmatter| frontmatter.body_start)
 }
 
-pub(super) fn set(text: &str, name: &str, value: &Value) -> Result<String, Problem> {
+/// Gives each of `properties` its value.
+pub(super) fn set(text: &str, properties: &Map<String, Value>) -> Result<String, Problem> {
     let Some(frontmatter) = frontmatter(text) else {
-        let properties = Map::from_iter([(name.to_owned(), value.clone())]);
         let (mark, body) = text.split_at_checked(start(text)).unwrap_or_default();
-        return Ok(format!("{mark}{}", with_frontmatter(&properties, body)?));
+        return Ok(format!("{mark}{}", with_frontmatter(properties, body)?));
     };
     let mut expected = frontmatter.properties?;
-    if expected.get(name) == Some(value) {
+    let changed = properties.iter().filter(|(name, value)| expected.get(*name) != Some(value));
+    let (old, added): (Vec<_>, Vec<_>) = changed.partition(|(name, _)| expected.contains_key(*name));
+    old.iter().try_for_each(|(_, value)| check_value(value))?;
+    added.iter().try_for_each(|(name, value)| check(name, value))?;
+    let (old, added) = (copied(old), copied(added));
+    if old.is_empty() && added.is_empty() {
         return Ok(text.to_owned());
     }
+
     let yaml = text.get(frontmatter.range.clone()).unwrap_or_default();
     let entries = known(yaml, &expected)?;
-    let old = entries.iter().find(|entry| entry.name == name);
-    check(if old.is_some() { "known" } else { name }, value)?;
     let line_break = splice::line_break(text).unwrap_or("\n");
-    let (range, new) = if let Some(entry) = old {
-        (entry.value.start..entry.lines.end, replacement(yaml, entry, value, line_break))
-    } else {
-        let indent = entries.first().map_or(0, |entry| entry.key - entry.lines.start);
-        let mut lines = String::new();
-        yaml::entries(&Map::from_iter([(name.to_owned(), value.clone())]), indent, line_break, &mut lines);
-        (yaml.len()..yaml.len(), lines)
-    };
-    expected.insert(name.to_owned(), value.clone());
-    let offset = frontmatter.range.start;
-    let edited = spliced(text, range.start + offset..range.end + offset, &new);
-    verified(edited, &expected, || Problem::Entangled { name: echo(name) })
+    let mut edited = String::new();
+    let mut at = 0;
+    for (entry, value) in entries.iter().filter_map(|entry| Some((entry, old.get(&entry.name)?))) {
+        edited.push_str(yaml.get(at..entry.value.start).unwrap_or_default());
+        edited.push_str(&replacement(yaml, entry, value, line_break));
+        at = entry.lines.end;
+    }
+    edited.push_str(yaml.get(at..).unwrap_or_default());
+    let indent = entries.first().map_or(0, |entry| entry.key - entry.lines.start);
+    yaml::entries(&added, indent, line_break, &mut edited);
+
+    let names: Vec<&str> = old.keys().chain(added.keys()).map(String::as_str).collect();
+    let names = echo(&names.join(", "));
+    expected.extend(old.into_iter().chain(added));
+    verified(spliced(text, frontmatter.range, &edited), &expected, || Problem::Entangled { names: names.clone() })
 }
 
+fn copied(properties: Vec<(&String, &Value)>) -> Map<String, Value> {
+    properties.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Removes a property, with its lines.
 pub(super) fn remove(text: &str, name: &str) -> Result<String, Problem> {
     let missing = |candidates| Problem::PropertyMissing { name: echo(name), candidates };
     let Some(frontmatter) = frontmatter(text) else {
@@ -84,7 +98,7 @@ pub(super) fn remove(text: &str, name: &str) -> Result<String, Problem> {
     };
     expected.remove(name);
     let edited = spliced(text, entry.lines.start + offset..entry.lines.end + offset, "");
-    verified(edited, &expected, || Problem::Entangled { name: echo(name) })
+    verified(edited, &expected, || Problem::Entangled { names: echo(name) })
 }
 
 fn start(text: &str) -> usize {
@@ -99,6 +113,10 @@ fn check(name: &str, value: &Value) -> Result<(), Problem> {
     if name.is_empty() || name.len() > MAX_NAME_BYTES {
         return Err(Problem::PropertyName { max: MAX_NAME_BYTES });
     }
+    check_value(value)
+}
+
+fn check_value(value: &Value) -> Result<(), Problem> {
     if !yaml::is_within(value, MAX_DEPTH) {
         return Err(Problem::Unreadable(format!("it nests deeper than {MAX_DEPTH} levels")));
     }
@@ -137,7 +155,7 @@ fn replacement(yaml: &str, entry: &Entry, value: &Value, line_break: &str) -> St
     out
 }
 
-fn spliced(text: &str, range: std::ops::Range<usize>, new: &str) -> String {
+fn spliced(text: &str, range: Range<usize>, new: &str) -> String {
     let (before, after) = (text.get(..range.start).unwrap_or_default(), text.get(range.end..).unwrap_or_default());
     [before, new, after].concat()
 }

@@ -16,8 +16,8 @@ pub(super) struct Place {
     pub(super) start: usize,
     /// Below a heading's line; below the block or lines.
     pub(super) below: usize,
-    /// What is replaced: lines, without the break of the last.
-    pub(super) content: Range<usize>,
+    /// What is replaced: lines, without the break of the last; `None` below a heading that has nothing below it.
+    pub(super) content: Option<Range<usize>>,
     /// Below the last line of it that is not blank.
     pub(super) end: usize,
 }
@@ -51,41 +51,36 @@ fn heading(text: &str, note: &Note, names: &[String]) -> Result<Place, Problem> 
         while outline.pop_if(|outer| outer.level >= heading.level).is_some() {}
         let mut outer = outline.iter().map(|outer| outer.text.trim());
         if heading.text.trim() == *name && above.iter().all(|wanted| outer.any(|text| text == *wanted)) {
-            found.push(index);
+            found.push((index, heading));
         }
         outline.push(heading);
     }
     match found.as_slice() {
-        [index] => Ok(section(text, &note.headings, *index)),
+        [(index, heading)] => Ok(section(text, heading, note.headings.iter().skip(index + 1))),
         [] => {
             let candidates = closest(&note.headings, name);
             Err(Problem::HeadingMissing { heading: written(&names), candidates })
         }
         several => {
             let several = several.iter().take(MAX_CANDIDATES);
-            let candidates = several.filter_map(|index| candidate(&note.headings, *index)).collect();
+            let candidates = several.filter_map(|(index, _)| candidate(&note.headings, *index)).collect();
             Err(Problem::HeadingAmbiguous { heading: written(&names), candidates })
         }
     }
 }
 
-fn section(text: &str, headings: &[Heading], index: usize) -> Place {
-    let mut below_it = headings.iter().skip(index);
-    let Some(heading) = below_it.next() else {
-        return Place { start: text.len(), below: text.len(), content: text.len()..text.len(), end: text.len() };
-    };
-    let next = below_it.find(|next| next.level <= heading.level);
+/// The place of `heading`, which has those `below` it in the note.
+fn section<'a>(text: &str, heading: &Heading, mut below: impl Iterator<Item = &'a Heading>) -> Place {
+    let next = below.find(|next| next.level <= heading.level);
     let section_end = next.map_or(text.len(), |next| line_start(text, next.offset));
     let below = next_line(text, line_end(text, heading.end));
     let body = text.get(below..section_end).unwrap_or_default();
     let blank = [' ', '\t', '\n', '\r'];
-    let content = if body.trim_matches(blank).is_empty() {
-        below..below
-    } else {
+    let content = (!body.trim_matches(blank).is_empty()).then(|| {
         let first = below + body.len() - body.trim_start_matches(blank).len();
         line_start(text, first)..line_end(text, below + body.trim_end_matches(blank).len())
-    };
-    let end = if content.is_empty() { below } else { next_line(text, content.end) };
+    });
+    let end = content.as_ref().map_or(below, |content| next_line(text, content.end));
     Place { start: line_start(text, heading.offset), below, content, end }
 }
 
@@ -159,5 +154,5 @@ fn numbered(text: &str, from: u32, to: u32) -> Result<Place, Problem> {
 /// The place of whole lines, given without the break of the last.
 fn lines(text: &str, content: Range<usize>) -> Place {
     let below = next_line(text, content.end);
-    Place { start: content.start, below, content, end: below }
+    Place { start: content.start, below, content: Some(content), end: below }
 }

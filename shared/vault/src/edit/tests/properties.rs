@@ -103,8 +103,13 @@ fn frontmatter_is_made_where_there_is_none() {
 
 #[test]
 fn several_properties_are_merged_each_by_itself() {
-    let merge = json!({"op": "merge_properties", "properties": {"a": 2, "c": null, "d": {"e": 1}}});
-    assert_eq!(edited("---\na: 1 # x\nb: 1\n---\n", merge), "---\na: 2 # x\nb: 1\nc: null\nd:\n  e: 1\n---\n");
+    let merge = json!({"op": "merge_properties", "properties": {"a": [2], "c": null, "d": 4, "e": {"f": 1}}});
+    let text = "---\na: 1 # x\nb: 1\nd: 3\n# y\n---\n";
+    assert_eq!(edited(text, merge.clone()), "---\na: # x\n  - 2\nb: 1\nd: 4\n# y\nc: null\ne:\n  f: 1\n---\n");
+    assert_eq!(edited(&edited(text, merge.clone()), merge.clone()), edited(text, merge));
+    let none = json!({"op": "merge_properties", "properties": {}});
+    assert_eq!(edited("a", none.clone()), "a");
+    assert_eq!(edited(text, none), text);
 }
 
 #[test]
@@ -172,7 +177,7 @@ fn frontmatter_that_cannot_be_edited_safely_is_refused() {
         ("a: 1\n!!str b: 2\n", "the frontmatter is written with question marks, anchors or tags before a"),
         ("null\n", "the frontmatter is written with a single value, which"),
         ("a: &x 1\nb: *x\n", "the frontmatter could not be read back: "),
-        ("a: &x\nb: 1\n", "property a cannot be changed without changing another; change the frontmatter with"),
+        ("a: &x\nb: 1\n", "to change a would change other properties too; change the frontmatter with replace_text"),
     ] {
         let problem = refused(&note(yaml), set("a", json!("new")));
         assert!(problem.to_string().starts_with(reason), "{yaml:?}: {problem}");
