@@ -28,15 +28,13 @@ pub(super) fn lines(text: &str, body_start: usize, at: usize) -> Range<usize> {
         };
         if range.contains(&at) {
             let start = line_start(body, range.start);
+            let id = body.get(range.clone()).unwrap_or_default().trim();
+            let alone = id.starts_with('^') && !id.contains(char::is_whitespace);
             match tag {
                 Tag::Item => (item, found) = (Some(start), range),
-                // The first paragraph of an item stands for the item.
-                Tag::Paragraph if item == Some(start) => {}
-                Tag::Paragraph => {
-                    let id = body.get(range.clone()).unwrap_or_default().trim();
-                    let alone = depth == 0 && id.starts_with('^') && !id.contains(char::is_whitespace);
-                    found = above.filter(|_| alone).unwrap_or(range.start)..range.end;
-                }
+                // The first paragraph of an item, and an id alone, stand for the item.
+                Tag::Paragraph if item.is_some_and(|item| alone || item == start) => {}
+                Tag::Paragraph => found = above.filter(|_| alone && depth == 0).unwrap_or(range.start)..range.end,
                 Tag::Heading { .. } => found = range,
                 _ => {}
             }

@@ -23,53 +23,32 @@ pub(super) struct Entry {
 
 /// The properties of `yaml`, which was read without errors, in its order.
 pub(super) fn entries(yaml: &str) -> Result<Vec<Entry>, Problem> {
-    let unreadable = |error: granit_parser::ScanError| Problem::Unreadable(error.to_string());
     let mut entries: Vec<Entry> = Vec::new();
-    // The styles of the lists and maps that are begun and not ended.
-    let mut open: Vec<StructureStyle> = Vec::new();
+    // How many lists and maps are begun and not ended.
+    let mut depth = 0_usize;
     let mut key_is_next = true;
     for next in Parser::new_from_str(yaml) {
-        let (event, span) = next.map_err(unreadable)?;
-        let outermost = open.len() <= 1;
+        let (event, span) = next.map_err(|error| Problem::Unreadable(error.to_string()))?;
+        let is_end = matches!(event, Event::MappingEnd | Event::SequenceEnd);
+        depth = depth.saturating_sub(usize::from(is_end));
         match event {
-            Event::MappingStart(style, ..) | Event::SequenceStart(style, ..) => {
-                if open.is_empty() {
-                    if style == StructureStyle::Flow {
-                        return Err(Problem::FrontmatterStyle("braces around its properties"));
-                    }
-                } else if outermost && key_is_next {
-                    return Err(Problem::FrontmatterStyle("a list or map for a property's name"));
-                }
-                open.push(style);
+            Event::MappingStart(StructureStyle::Block, ..) if depth == 0 => depth = 1,
+            Event::Scalar(..) if depth == 0 && span.is_empty() => {}
+            Event::MappingStart(..) if depth == 0 => {
+                return Err(Problem::FrontmatterStyle("braces around its properties"));
             }
-            Event::MappingEnd | Event::SequenceEnd => {
-                // Only a bracket ends where the event says; a block's event stands at what follows it.
-                if open.pop() == Some(StructureStyle::Flow) {
-                    extend(&mut entries, &span);
-                }
-                if open.len() == 1 {
-                    key_is_next = true;
-                }
-            }
-            Event::Scalar(name, ..) if outermost && key_is_next => {
-                if open.is_empty() {
-                    return if span.is_empty() {
-                        Ok(entries)
-                    } else {
-                        Err(Problem::FrontmatterStyle("a single value"))
-                    };
-                }
+            Event::Scalar(name, ..) if depth == 1 && key_is_next => {
                 entries.push(begin(yaml, name.into_owned(), &span)?);
                 key_is_next = false;
             }
-            Event::Alias(_) if outermost && key_is_next => {
-                return Err(Problem::FrontmatterStyle("an alias for a property's name"));
+            event if event.is_node() && (depth == 0 || depth == 1 && key_is_next) => {
+                return Err(Problem::FrontmatterStyle("more than a word for a property's name"));
             }
-            Event::Scalar(..) | Event::Alias(_) => {
+            event if event.is_node() || is_end => {
                 extend(&mut entries, &span);
-                if outermost {
-                    key_is_next = true;
-                }
+                let begins = matches!(event, Event::MappingStart(..) | Event::SequenceStart(..));
+                depth += usize::from(begins);
+                key_is_next = depth == 1;
             }
             _ => {}
         }
@@ -80,11 +59,7 @@ pub(super) fn entries(yaml: &str) -> Result<Vec<Entry>, Problem> {
         entry.value.end = entry.value.start + written.len();
         entry.lines.end = next_line(yaml, line_end(yaml, entry.value.end));
     }
-    if entries.windows(2).all(|pair| matches!(pair, [above, below] if above.lines.end <= below.lines.start)) {
-        Ok(entries)
-    } else {
-        Err(Problem::FrontmatterStyle("several properties on a line"))
-    }
+    Ok(entries)
 }
 
 /// The entry whose key is at `span`.
@@ -103,7 +78,7 @@ fn begin(yaml: &str, name: String, span: &Span) -> Result<Entry, Problem> {
 
 /// Makes the last entry's value reach to the end of `span`.
 fn extend(entries: &mut [Entry], span: &Span) {
-    // A value that is left out is at what follows it.
+    // What has no text of its own, such as the end of a block or a value left out, is at what follows it.
     if let (Some(entry), Some(range)) = (entries.last_mut(), span.byte_range().filter(|range| !range.is_empty())) {
         entry.value.end = entry.value.end.max(range.end);
     }

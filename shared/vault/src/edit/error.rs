@@ -70,7 +70,7 @@ pub enum Problem {
     #[error("{0}; put it right with replace_text first")]
     Frontmatter(#[from] FrontmatterError),
     #[error(
-        "the frontmatter is written with {0}, which set_property cannot change safely; change it with replace_text"
+        "the frontmatter is written with {0}, which cannot be changed safely; use replace_text"
     )]
     FrontmatterStyle(&'static str),
     #[error("there is no property {name}; {}", choice(candidates))]

@@ -58,7 +58,7 @@ pub(super) fn set(text: &str, properties: &Map<String, Value>) -> Result<String,
     }
 
     let yaml = text.get(frontmatter.range.clone()).unwrap_or_default();
-    let entries = known(yaml, &expected)?;
+    let entries = entries(yaml)?;
     let line_break = splice::line_break(text).unwrap_or("\n");
     let mut edited = String::new();
     let mut at = 0;
@@ -90,7 +90,7 @@ pub(super) fn remove(text: &str, name: &str) -> Result<String, Problem> {
     let mut expected = frontmatter.properties?;
     let yaml = text.get(frontmatter.range.clone()).unwrap_or_default();
     let offset = frontmatter.range.start;
-    let entries = known(yaml, &expected)?;
+    let entries = entries(yaml)?;
     let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
         let lines = Lines::new(text);
         let some = entries.iter().take(MAX_CANDIDATES);
@@ -121,16 +121,6 @@ fn check_value(value: &Value) -> Result<(), Problem> {
         return Err(Problem::Unreadable(format!("it nests deeper than {MAX_DEPTH} levels")));
     }
     Ok(())
-}
-
-/// The entries of `yaml`, if they are those that were read.
-fn known(yaml: &str, properties: &Map<String, Value>) -> Result<Vec<Entry>, Problem> {
-    let entries = entries(yaml)?;
-    if entries.len() == properties.len() && entries.iter().all(|entry| properties.contains_key(&entry.name)) {
-        Ok(entries)
-    } else {
-        Err(Problem::FrontmatterStyle("unusual names of properties"))
-    }
 }
 
 /// What stands from behind the colon to the end of the entry's lines, with a new value. A comment on the line of the

@@ -18,6 +18,7 @@ const PROPERTIES: &[&[&str]] = &[
     &["pN: 2024-01-02", "", "# between"],
     &["pN:", "  - a # first", "  # inside", "  - 'b'"],
     &["pN:", "- a", "-   b: 1", "    c: 2"],
+    &["pN:", "  a:", "    b: 1", "  # inside", "# after"],
     &["pN: {a: [1, 2],", "   b: c}  # flow"],
     &["pN: |", "  one", "", "    two # no comment"],
     &["pN: >-", "  folded", "  text", "", "# comment"],
