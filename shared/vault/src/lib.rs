@@ -11,9 +11,11 @@
 //! - `inline`: wikilinks, tags, math and block ids in what `markdown` leaves; `wikilink`, `tag`,
 //!   `block_id` and `task` each know one of them
 //! - [`words`](mod@words): words, as full-text search knows them
+//! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
 //! - `lines`: lines and their numbers
 
 mod block_id;
+pub mod edit;
 pub mod fold;
 pub mod frontmatter;
 mod inline;

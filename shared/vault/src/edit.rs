@@ -1,0 +1,163 @@
+//! Edits of a note's text: [`apply`] changes what an edit names, and no other byte.
+//!
+//! # Layout
+//! - `error`: [`EditError`], and the [`Candidate`]s it lists
+//! - `target`: where a [`Target`] is; `block`: which lines a block id names
+//! - `splice`: puts lines between lines, with the note's own line breaks
+//! - `replace`: exact text
+//! - `properties`: properties in the frontmatter; `entries`: where each stands; `yaml`: writes values
+
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+pub use error::{Candidate, EditError, Problem};
+pub use properties::with_frontmatter;
+
+mod block;
+mod entries;
+mod error;
+mod properties;
+mod replace;
+mod splice;
+mod target;
+mod yaml;
+
+/// Most edits in one call of [`apply`].
+pub const MAX_EDITS: usize = 100;
+
+/// One edit of a note. Text that is put in takes over the note's line breaks (`\n` or `\r\n`); apart from that it is
+/// kept as given, and no blank lines are added around it. An empty text puts in nothing.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Edit {
+    /// Adds lines at the end of the note.
+    Append {
+        /// The lines.
+        text: String,
+    },
+    /// Adds lines at the start of the note, below its frontmatter.
+    Prepend {
+        /// The lines.
+        text: String,
+    },
+    /// Replaces text that occurs exactly once, or as often as `count` says, anywhere in the note.
+    ReplaceText {
+        /// The text as it stands in the note, byte for byte, line breaks included.
+        find: String,
+        /// What to put in its place.
+        replace: String,
+        /// How often `find` must occur; all occurrences are replaced. 1 if left out.
+        #[serde(default)]
+        count: Option<NonZeroU32>,
+    },
+    /// Replaces what stands below a heading, up to the next heading of the same or a higher level; the heading's line
+    /// and the blank lines around the text stay. A block or lines are replaced whole, a block with its `^id`.
+    /// An empty text removes the lines.
+    ReplaceSection {
+        /// The section, block or lines.
+        target: Target,
+        /// The new lines.
+        text: String,
+    },
+    /// Adds lines at the end of a section, before the blank lines above the next heading; or right below a block or
+    /// lines.
+    AppendToSection {
+        /// The section, block or lines.
+        target: Target,
+        /// The lines.
+        text: String,
+    },
+    /// Adds lines right above a heading, block or lines.
+    InsertBefore {
+        /// The heading, block or lines.
+        target: Target,
+        /// The lines.
+        text: String,
+    },
+    /// Adds lines right below a heading's line, or below a block or lines.
+    InsertAfter {
+        /// The heading, block or lines.
+        target: Target,
+        /// The lines.
+        text: String,
+    },
+    /// Gives a property of the frontmatter a value; all other properties and all comments stay as they are written.
+    /// What is missing, the property or the frontmatter, is added.
+    SetProperty {
+        /// The property's name: a key of the frontmatter's top level.
+        name: String,
+        /// Its value: a string, number, boolean, null, list or map.
+        value: Value,
+    },
+    /// Removes a property of the frontmatter.
+    RemoveProperty {
+        /// The property's name.
+        name: String,
+    },
+    /// Sets several properties, each as by `set_property`: null is a value, and lists and maps are replaced whole.
+    MergeProperties {
+        /// The properties, by name.
+        properties: Map<String, Value>,
+    },
+}
+
+/// What part of a note an edit means.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// A heading, by its text without `#`s: `["Sub"]`, or `["Top", "Sub"]` for the one below `Top`. It must be the only
+    /// one so named.
+    Heading(Vec<String>),
+    /// The paragraph or list item (with what is nested in it) that carries `^id`, by its id.
+    Block(String),
+    /// Lines, from and to, counted from 1, both included.
+    Lines([u32; 2]),
+}
+
+/// Makes all of `edits` in order, each on what the one before left, or none. What comes out has at most `max_bytes`.
+///
+/// # Errors
+/// When there are more than [`MAX_EDITS`], one cannot be made, or the note becomes too long.
+pub fn apply(text: &str, edits: &[Edit], max_bytes: usize) -> Result<String, EditError> {
+    if edits.len() > MAX_EDITS {
+        return Err(EditError::TooMany { count: edits.len() });
+    }
+    let mut edited = text.to_owned();
+    for (index, edit) in edits.iter().enumerate() {
+        edited = one(&edited, edit, max_bytes)
+            .and_then(|outcome| within(outcome, max_bytes))
+            .map_err(|problem| EditError::Refused { edit: index + 1, problem: Box::new(problem) })?;
+    }
+    Ok(edited)
+}
+
+fn within(outcome: String, max_bytes: usize) -> Result<String, Problem> {
+    if outcome.len() > max_bytes { Err(Problem::TooLong { bytes: outcome.len(), max_bytes }) } else { Ok(outcome) }
+}
+
+fn one(text: &str, edit: &Edit, max_bytes: usize) -> Result<String, Problem> {
+    Ok(match edit {
+        Edit::Append { text: added } => splice::insert(text, text.len(), added),
+        Edit::Prepend { text: added } => splice::insert(text, properties::body_start(text), added),
+        Edit::ReplaceText { find, replace, count } => replace::replace(text, find, replace, *count, max_bytes)?,
+        Edit::ReplaceSection { target, text: new } => {
+            let place = target::find(text, target)?;
+            match place.content {
+                Some(lines) => splice::replace(text, lines, new),
+                None => splice::insert(text, place.below, new),
+            }
+        }
+        Edit::AppendToSection { target, text: added } => splice::insert(text, target::find(text, target)?.end, added),
+        Edit::InsertBefore { target, text: added } => splice::insert(text, target::find(text, target)?.start, added),
+        Edit::InsertAfter { target, text: added } => splice::insert(text, target::find(text, target)?.below, added),
+        Edit::SetProperty { name, value } => properties::set(text, &Map::from_iter([(name.clone(), value.clone())]))?,
+        Edit::RemoveProperty { name } => properties::remove(text, name)?,
+        Edit::MergeProperties { properties } => properties::set(text, properties)?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

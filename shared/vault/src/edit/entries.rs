@@ -1,0 +1,85 @@
+//! Where each property stands in the frontmatter, as the YAML parser sees it.
+
+use std::ops::Range;
+
+use granit_parser::{Event, Parser, Span, StructureStyle};
+
+use super::error::Problem;
+use super::splice::line_start;
+use crate::lines::{line_end, next_line};
+
+/// One property of the frontmatter's top level. Offsets are of the YAML.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Its name.
+    pub(super) name: String,
+    /// Where the name begins, on its line.
+    pub(super) key: usize,
+    /// From behind the colon to the end of the value.
+    pub(super) value: Range<usize>,
+    /// Its lines, with the break of the last.
+    pub(super) lines: Range<usize>,
+}
+
+/// The properties of `yaml`, which was read without errors, in its order.
+pub(super) fn entries(yaml: &str) -> Result<Vec<Entry>, Problem> {
+    let mut entries: Vec<Entry> = Vec::new();
+    // How many lists and maps are begun and not ended.
+    let mut depth = 0_usize;
+    let mut key_is_next = true;
+    for next in Parser::new_from_str(yaml) {
+        let (event, span) = next.map_err(|error| Problem::Unreadable(error.to_string()))?;
+        let is_end = matches!(event, Event::MappingEnd | Event::SequenceEnd);
+        depth = depth.saturating_sub(usize::from(is_end));
+        match event {
+            Event::MappingStart(StructureStyle::Block, ..) if depth == 0 => depth = 1,
+            Event::Scalar(..) if depth == 0 && span.is_empty() => {}
+            Event::MappingStart(..) if depth == 0 => {
+                return Err(Problem::FrontmatterStyle("braces around its properties"));
+            }
+            Event::Scalar(name, ..) if depth == 1 && key_is_next => {
+                entries.push(begin(yaml, name.into_owned(), &span)?);
+                key_is_next = false;
+            }
+            event if event.is_node() && (depth == 0 || depth == 1 && key_is_next) => {
+                return Err(Problem::FrontmatterStyle("more than a word for a property's name"));
+            }
+            event if event.is_node() || is_end => {
+                extend(&mut entries, &span);
+                let begins = matches!(event, Event::MappingStart(..) | Event::SequenceStart(..));
+                depth += usize::from(begins);
+                key_is_next = depth == 1;
+            }
+            _ => {}
+        }
+    }
+    for entry in &mut entries {
+        // A block scalar ends where what follows it begins.
+        let written = yaml.get(entry.value.clone()).unwrap_or_default().trim_end_matches([' ', '\t', '\r', '\n']);
+        entry.value.end = entry.value.start + written.len();
+        entry.lines.end = next_line(yaml, line_end(yaml, entry.value.end));
+    }
+    Ok(entries)
+}
+
+/// The entry whose key is at `span`.
+fn begin(yaml: &str, name: String, span: &Span) -> Result<Entry, Problem> {
+    let key = span.byte_range().unwrap_or_default();
+    let start = line_start(yaml, key.start);
+    let before = yaml.get(start..key.start).unwrap_or_default();
+    let after = yaml.get(key.end..).unwrap_or_default();
+    let spaces = after.len() - after.trim_start_matches([' ', '\t']).len();
+    if !before.trim_matches(' ').is_empty() || !after.trim_start_matches([' ', '\t']).starts_with(':') {
+        return Err(Problem::FrontmatterStyle("question marks, anchors or tags before a property's name"));
+    }
+    let colon = key.end + spaces + 1;
+    Ok(Entry { name, key: key.start, value: colon..colon, lines: start..colon })
+}
+
+/// Makes the last entry's value reach to the end of `span`.
+fn extend(entries: &mut [Entry], span: &Span) {
+    // What has no text of its own, such as the end of a block or a value left out, is at what follows it.
+    if let (Some(entry), Some(range)) = (entries.last_mut(), span.byte_range().filter(|range| !range.is_empty())) {
+        entry.value.end = entry.value.end.max(range.end);
+    }
+}

@@ -1,0 +1,160 @@
+//! Changes properties in the frontmatter: whole lines of it, or one value on its line. What comes out is read again,
+//! and is refused unless exactly the property that was meant has changed.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::entries::{Entry, entries};
+use super::error::{Candidate, MAX_CANDIDATES, Problem, echo};
+use super::{splice, yaml};
+use crate::frontmatter;
+use crate::lines::{Lines, line_end};
+use crate::note::Frontmatter;
+
+/// Longest name of a new property, in bytes: six times as long, escaped, is still a key for YAML.
+const MAX_NAME_BYTES: usize = 160;
+/// How deep a value may nest. The reader has the same limit for the whole frontmatter.
+const MAX_DEPTH: usize = 32;
+
+/// The text of a new note: `properties` in its frontmatter, so that [`parse`](crate::parse) reads the same values back,
+/// and `body` below it. Without properties, the body alone.
+///
+/// # Errors
+/// When the properties could not be read back: a name is empty or has more than 160 bytes, they nest deeper than 30
+/// levels, or take more than [`MAX_YAML_BYTES`](crate::frontmatter::MAX_YAML_BYTES).
+pub fn with_frontmatter(properties: &Map<String, Value>, body: &str) -> Result<String, Problem> {
+    properties.iter().try_for_each(|(name, value)| check(name, value))?;
+    if properties.is_empty() {
+        return Ok(body.to_owned());
+    }
+    let line_break = splice::line_break(body).unwrap_or("\n");
+    let mut lines = String::new();
+    yaml::entries(properties, 0, line_break, &mut lines);
+    verified(format!("---{line_break}{lines}---{line_break}{body}"), properties, || {
+        Problem::Unreadable("the values come out differently".to_owned())
+    })
+}
+
+/// Where the text below the frontmatter begins.
+pub(super) fn body_start(text: &str) -> usize {
+    frontmatter(text).map_or(start(text), |frontmatter| frontmatter.body_start)
+}
+
+/// Gives each of `properties` its value.
+pub(super) fn set(text: &str, properties: &Map<String, Value>) -> Result<String, Problem> {
+    let Some(frontmatter) = frontmatter(text) else {
+        let (mark, body) = text.split_at_checked(start(text)).unwrap_or_default();
+        return Ok(format!("{mark}{}", with_frontmatter(properties, body)?));
+    };
+    let mut expected = frontmatter.properties?;
+    let changed = properties.iter().filter(|(name, value)| expected.get(*name) != Some(value));
+    let (old, added): (Vec<_>, Vec<_>) = changed.partition(|(name, _)| expected.contains_key(*name));
+    old.iter().try_for_each(|(_, value)| check_value(value))?;
+    added.iter().try_for_each(|(name, value)| check(name, value))?;
+    let (old, added) = (copied(old), copied(added));
+    if old.is_empty() && added.is_empty() {
+        return Ok(text.to_owned());
+    }
+
+    let yaml = text.get(frontmatter.range.clone()).unwrap_or_default();
+    let entries = entries(yaml)?;
+    let line_break = splice::line_break(text).unwrap_or("\n");
+    let mut edited = String::new();
+    let mut at = 0;
+    for (entry, value) in entries.iter().filter_map(|entry| Some((entry, old.get(&entry.name)?))) {
+        edited.push_str(yaml.get(at..entry.value.start).unwrap_or_default());
+        edited.push_str(&replacement(yaml, entry, value, line_break));
+        at = entry.lines.end;
+    }
+    edited.push_str(yaml.get(at..).unwrap_or_default());
+    let indent = entries.first().map_or(0, |entry| entry.key - entry.lines.start);
+    yaml::entries(&added, indent, line_break, &mut edited);
+
+    let names: Vec<&str> = old.keys().chain(added.keys()).map(String::as_str).collect();
+    let names = echo(&names.join(", "));
+    expected.extend(old.into_iter().chain(added));
+    verified(spliced(text, frontmatter.range, &edited), &expected, || Problem::Entangled { names: names.clone() })
+}
+
+fn copied(properties: Vec<(&String, &Value)>) -> Map<String, Value> {
+    properties.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Removes a property, with its lines.
+pub(super) fn remove(text: &str, name: &str) -> Result<String, Problem> {
+    let missing = |candidates| Problem::PropertyMissing { name: echo(name), candidates };
+    let Some(frontmatter) = frontmatter(text) else {
+        return Err(missing(Vec::new()));
+    };
+    let mut expected = frontmatter.properties?;
+    let yaml = text.get(frontmatter.range.clone()).unwrap_or_default();
+    let offset = frontmatter.range.start;
+    let entries = entries(yaml)?;
+    let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
+        let lines = Lines::new(text);
+        let some = entries.iter().take(MAX_CANDIDATES);
+        return Err(missing(some.map(|entry| Candidate::new(lines.at(entry.key + offset), &entry.name)).collect()));
+    };
+    expected.remove(name);
+    let edited = spliced(text, entry.lines.start + offset..entry.lines.end + offset, "");
+    verified(edited, &expected, || Problem::Entangled { names: echo(name) })
+}
+
+fn start(text: &str) -> usize {
+    if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 }
+}
+
+fn frontmatter(text: &str) -> Option<Frontmatter> {
+    frontmatter::find(text, start(text), &Lines::new(text))
+}
+
+fn check(name: &str, value: &Value) -> Result<(), Problem> {
+    if name.is_empty() || name.len() > MAX_NAME_BYTES {
+        return Err(Problem::PropertyName { max: MAX_NAME_BYTES });
+    }
+    check_value(value)
+}
+
+fn check_value(value: &Value) -> Result<(), Problem> {
+    if !yaml::is_within(value, MAX_DEPTH) {
+        return Err(Problem::Unreadable(format!("it nests deeper than {MAX_DEPTH} levels")));
+    }
+    Ok(())
+}
+
+/// What stands from behind the colon to the end of the entry's lines, with a new value. A comment on the line of the
+/// name, or behind a value of one line, stays.
+fn replacement(yaml: &str, entry: &Entry, value: &Value, line_break: &str) -> String {
+    let old = yaml.get(entry.value.clone()).unwrap_or_default();
+    let first_line = old.get(..line_end(old, 0)).unwrap_or_default();
+    let rest = yaml.get(entry.value.end..entry.lines.end).unwrap_or_default();
+    let (comment, end) = if first_line.len() == old.len() {
+        let (comment, end) = rest.split_at_checked(line_end(rest, 0)).unwrap_or_default();
+        (comment, if end.is_empty() { line_break } else { end })
+    } else if first_line.trim_start().starts_with('#') {
+        (first_line, line_break)
+    } else {
+        ("", line_break)
+    };
+    if let Some(text) = yaml::inline(value) {
+        return format!(" {text}{comment}{end}");
+    }
+    let mut out = format!("{comment}{end}");
+    yaml::block(value, entry.key - entry.lines.start + 2, line_break, &mut out);
+    out
+}
+
+fn spliced(text: &str, range: Range<usize>, new: &str) -> String {
+    let (before, after) = (text.get(..range.start).unwrap_or_default(), text.get(range.end..).unwrap_or_default());
+    [before, new, after].concat()
+}
+
+/// `edited`, if its properties are those expected.
+fn verified(edited: String, expected: &Map<String, Value>, otherwise: impl Fn() -> Problem) -> Result<String, Problem> {
+    match frontmatter(&edited).map(|frontmatter| frontmatter.properties) {
+        Some(Ok(properties)) if properties == *expected => Ok(edited),
+        Some(Err(error)) => Err(Problem::Unreadable(error.message)),
+        _ => Err(otherwise()),
+    }
+}

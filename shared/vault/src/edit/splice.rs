@@ -1,0 +1,90 @@
+//! Puts lines between lines, with the note's own line breaks.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::lines::{is_break, line_end, next_line};
+use crate::note::parse;
+
+/// The line break a note uses: that of its first line.
+pub(super) fn line_break(text: &str) -> Option<&'static str> {
+    let at = memchr::memchr(b'\n', text.as_bytes())?;
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    Some(if before.ends_with(b"\r") { "\r\n" } else { "\n" })
+}
+
+/// `added` with the line breaks of `text`, if that has any.
+pub(super) fn fit<'a>(text: &str, added: &'a str) -> Cow<'a, str> {
+    let Some(wanted) = line_break(text).filter(|_| added.contains('\n')) else {
+        return Cow::Borrowed(added);
+    };
+    let plain = added.replace("\r\n", "\n");
+    Cow::Owned(if wanted == "\n" { plain } else { plain.replace('\n', wanted) })
+}
+
+/// `text` with `added` as lines of their own at `at`, where a line begins or the text ends. A text that ended in a line
+/// break still does.
+pub(super) fn insert(text: &str, at: usize, added: &str) -> String {
+    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+    if added.is_empty() {
+        return text.to_owned();
+    }
+    let line_break = line_break(text).or_else(|| line_break(added)).unwrap_or("\n");
+    let added = fit(text, added);
+    let first = before.trim_start_matches('\u{FEFF}').is_empty();
+    let open = !first && !ends_in_break(before);
+    let closed = ends_in_break(&added) || after.is_empty() && (first || open);
+    let mut out = String::with_capacity(text.len() + added.len() + 3 * line_break.len());
+    out.push_str(before);
+    if open {
+        out.push_str(line_break);
+    }
+    out.push_str(&added);
+    if !closed {
+        out.push_str(line_break);
+    }
+    if !last_line(&added).trim().is_empty() && joins_heading(text, at) {
+        out.push_str(line_break);
+    }
+    out.push_str(after);
+    out
+}
+
+/// `text` with `new` in place of the lines in `range`, which ends before the break of the last of them. An empty text
+/// removes the lines.
+pub(super) fn replace(text: &str, range: Range<usize>, new: &str) -> String {
+    let end = if new.is_empty() { next_line(text, range.end) } else { range.end };
+    let (before, after) = (text.get(..range.start).unwrap_or_default(), text.get(end..).unwrap_or_default());
+    let new = fit(text, new);
+    let new = new.strip_suffix("\r\n").or_else(|| new.strip_suffix('\n')).unwrap_or(&new);
+    [before, new, after].concat()
+}
+
+/// Where the line that holds `offset` begins.
+pub(super) fn line_start(text: &str, offset: usize) -> usize {
+    let before = text.as_bytes().get(..offset).unwrap_or_default();
+    memchr::memrchr2(b'\n', b'\r', before).map_or(0, |at| at + 1)
+}
+
+fn ends_in_break(text: &str) -> bool {
+    text.bytes().next_back().is_some_and(is_break)
+}
+
+/// The last line, whether it is ended or not.
+fn last_line(text: &str) -> &str {
+    let text = text.strip_suffix("\r\n").or_else(|| text.strip_suffix(['\n', '\r'])).unwrap_or(text);
+    text.get(line_start(text, text.len())..).unwrap_or_default()
+}
+
+/// Whether a line put in at `at` would become part of a heading: what begins there is the text of an underlined one, or
+/// would underline it.
+fn joins_heading(text: &str, at: usize) -> bool {
+    let line = text.get(at..line_end(text, at)).unwrap_or_default().trim();
+    if line.is_empty() || line.starts_with('#') {
+        return false;
+    }
+    let underline = |mark: u8| line.bytes().all(|byte| byte == mark);
+    underline(b'=')
+        || underline(b'-')
+        || parse(text).headings.iter().any(|heading| line_start(text, heading.offset) == at)
+}

@@ -1,0 +1,158 @@
+//! Where the target of an edit is.
+
+use std::ops::Range;
+
+use super::error::{Candidate, MAX_CANDIDATES, Problem, echo};
+use super::splice::line_start;
+use super::{Target, block};
+use crate::fold::fold;
+use crate::lines::{Lines, line_end, next_line};
+use crate::note::{Heading, MAX_BODY_BYTES, MAX_ITEMS, Note, parse};
+
+/// The place that a target names. All offsets but the end of `content` are where a line begins, or the text's end.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Where its first line begins.
+    pub(super) start: usize,
+    /// Below a heading's line; below the block or lines.
+    pub(super) below: usize,
+    /// What is replaced: lines, without the break of the last; `None` below a heading that has nothing below it.
+    pub(super) content: Option<Range<usize>>,
+    /// Below the last line of it that is not blank.
+    pub(super) end: usize,
+}
+
+pub(super) fn find(text: &str, target: &Target) -> Result<Place, Problem> {
+    match target {
+        Target::Heading(names) => heading(text, &read(text)?, names),
+        Target::Block(id) => marked(text, &read(text)?, id.strip_prefix('^').unwrap_or(id)),
+        Target::Lines([from, to]) => numbered(text, *from, *to),
+    }
+}
+
+/// The note, if all of it was looked at.
+fn read(text: &str) -> Result<Note, Problem> {
+    let note = parse(text);
+    let full = |count: usize| count >= MAX_ITEMS;
+    if text.len() > MAX_BODY_BYTES || full(note.headings.len()) || full(note.block_ids.len()) {
+        return Err(Problem::TooLongForTargets);
+    }
+    Ok(note)
+}
+
+fn heading(text: &str, note: &Note, names: &[String]) -> Result<Place, Problem> {
+    let names: Vec<&str> = names.iter().map(|name| name.trim()).collect();
+    let Some((name, above)) = names.split_last() else {
+        return Err(Problem::NoHeadingNamed);
+    };
+    let mut outline: Vec<&Heading> = Vec::new();
+    let mut found = Vec::new();
+    for (index, heading) in note.headings.iter().enumerate() {
+        while outline.pop_if(|outer| outer.level >= heading.level).is_some() {}
+        let mut outer = outline.iter().map(|outer| outer.text.trim());
+        if heading.text.trim() == *name && above.iter().all(|wanted| outer.any(|text| text == *wanted)) {
+            found.push((index, heading));
+        }
+        outline.push(heading);
+    }
+    match found.as_slice() {
+        [(index, heading)] => Ok(section(text, heading, note.headings.iter().skip(index + 1))),
+        [] => {
+            let candidates = closest(&note.headings, name);
+            Err(Problem::HeadingMissing { heading: written(&names), candidates })
+        }
+        several => {
+            let several = several.iter().take(MAX_CANDIDATES);
+            let candidates = several.filter_map(|(index, _)| candidate(&note.headings, *index)).collect();
+            Err(Problem::HeadingAmbiguous { heading: written(&names), candidates })
+        }
+    }
+}
+
+/// The place of `heading`, which has those `below` it in the note.
+fn section<'a>(text: &str, heading: &Heading, mut below: impl Iterator<Item = &'a Heading>) -> Place {
+    let next = below.find(|next| next.level <= heading.level);
+    let section_end = next.map_or(text.len(), |next| line_start(text, next.offset));
+    let below = next_line(text, line_end(text, heading.end));
+    let body = text.get(below..section_end).unwrap_or_default();
+    let blank = [' ', '\t', '\n', '\r'];
+    let content = (!body.trim_matches(blank).is_empty()).then(|| {
+        let first = below + body.len() - body.trim_start_matches(blank).len();
+        line_start(text, first)..line_end(text, below + body.trim_end_matches(blank).len())
+    });
+    let end = content.as_ref().map_or(below, |content| next_line(text, content.end));
+    Place { start: line_start(text, heading.offset), below, content, end }
+}
+
+/// The headings that hold `name`, whatever its case, and if there are none, all of them.
+fn closest(headings: &[Heading], name: &str) -> Vec<Candidate> {
+    let name = fold(name);
+    let like = |index: &usize| headings.get(*index).is_some_and(|heading| fold(&heading.text).contains(&*name));
+    let mut indices: Vec<usize> = (0..headings.len()).filter(like).take(MAX_CANDIDATES).collect();
+    if indices.is_empty() {
+        indices = (0..headings.len()).take(MAX_CANDIDATES).collect();
+    }
+    indices.into_iter().filter_map(|index| candidate(headings, index)).collect()
+}
+
+fn candidate(headings: &[Heading], index: usize) -> Option<Candidate> {
+    let heading = headings.get(index)?;
+    let mut path = vec![heading.text.as_str()];
+    let mut level = heading.level;
+    for outer in headings.get(..index)?.iter().rev() {
+        if outer.level < level {
+            path.push(&outer.text);
+            level = outer.level;
+        }
+    }
+    path.reverse();
+    Some(Candidate::new(heading.line, &written(&path)))
+}
+
+/// A heading path as it is written in a target.
+fn written(path: &[&str]) -> String {
+    serde_json::to_string(path).map(|path| echo(&path)).unwrap_or_default()
+}
+
+fn marked(text: &str, note: &Note, id: &str) -> Result<Place, Problem> {
+    let carriers: Vec<_> = note.block_ids.iter().filter(|block| block.name == id).collect();
+    match carriers.as_slice() {
+        [carrier] => {
+            let body_start = note.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
+            Ok(lines(text, block::lines(text, body_start, carrier.range.start)))
+        }
+        [] => {
+            let some = note.block_ids.iter().take(MAX_CANDIDATES);
+            let candidates = some.map(|block| Candidate::new(block.line, &format!("^{}", block.name))).collect();
+            Err(Problem::BlockMissing { id: echo(id), candidates })
+        }
+        several => {
+            let several = several.iter().take(MAX_CANDIDATES);
+            let line = |offset: usize| text.get(line_start(text, offset)..line_end(text, offset)).unwrap_or_default();
+            let candidates = several.map(|block| Candidate::new(block.line, line(block.range.start))).collect();
+            Err(Problem::BlockAmbiguous { id: echo(id), candidates })
+        }
+    }
+}
+
+/// Lines as ripgrep counts them: only `\n` ends one, and nothing behind the last is no line.
+fn numbered(text: &str, from: u32, to: u32) -> Result<Place, Problem> {
+    let ended = Lines::new(text).at(text.len()) as usize;
+    let count = ended + usize::from(!text.is_empty() && !text.ends_with('\n'));
+    let (first, last) = (from as usize, to as usize);
+    if first < 1 || first > last || last > count {
+        return Err(Problem::NoSuchLines { from, to, count });
+    }
+    let mut breaks = memchr::memchr_iter(b'\n', text.as_bytes());
+    let start = if first == 1 { 0 } else { breaks.nth(first - 2).map_or(text.len(), |at| at + 1) };
+    let end = breaks.nth(last - first).unwrap_or(text.len());
+    let before_end = text.as_bytes().get(start..end).unwrap_or_default();
+    let end = if before_end.ends_with(b"\r") && end < text.len() { end - 1 } else { end };
+    Ok(lines(text, start..end))
+}
+
+/// The place of whole lines, given without the break of the last.
+fn lines(text: &str, content: Range<usize>) -> Place {
+    let below = next_line(text, content.end);
+    Place { start: content.start, below, content: Some(content), end: below }
+}

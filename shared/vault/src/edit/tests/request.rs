@@ -1,0 +1,85 @@
+//! Edits as agents write them, several at once, and their limits.
+
+use super::*;
+use schemars::schema_for;
+
+#[test]
+fn edits_are_read_from_json_and_what_is_unknown_is_refused() {
+    let all = edits(json!([
+        {"op": "append", "text": "a"},
+        {"op": "prepend", "text": "a"},
+        {"op": "replace_text", "find": "a", "replace": "b"},
+        {"op": "replace_text", "find": "a", "replace": "b", "count": 2},
+        {"op": "replace_section", "target": {"heading": ["A", "B"]}, "text": "c"},
+        {"op": "append_to_section", "target": {"block": "id"}, "text": "c"},
+        {"op": "insert_before", "target": {"lines": [1, 2]}, "text": "c"},
+        {"op": "insert_after", "target": {"lines": [1, 2]}, "text": "c"},
+        {"op": "set_property", "name": "a", "value": [1, {"b": null}]},
+        {"op": "remove_property", "name": "a"},
+        {"op": "merge_properties", "properties": {"a": 1}},
+    ]));
+    assert_eq!(all.len(), 11);
+    assert_eq!(all[5], Edit::AppendToSection { target: Target::Block("id".into()), text: "c".into() });
+    for written in [
+        json!({"op": "delete"}),
+        json!({"text": "a"}),
+        json!({"op": "append"}),
+        json!({"op": "append", "text": "a", "more": 1}),
+        json!({"op": "replace_text", "find": "a", "replace": "b", "count": 0}),
+        json!({"op": "insert_after", "target": {"line": 1}, "text": "a"}),
+        json!({"op": "insert_after", "target": {"block": "a", "lines": [1, 2]}, "text": "a"}),
+        json!({"op": "insert_after", "target": {"lines": [1]}, "text": "a"}),
+        json!({"op": "set_property", "name": "a"}),
+    ] {
+        assert!(serde_json::from_value::<Edit>(written.clone()).is_err(), "{written}");
+    }
+}
+
+#[test]
+fn the_schema_describes_every_edit_and_allows_no_other_fields() {
+    let schema = schema_for!(Edit).to_value();
+    let ops = schema["oneOf"].as_array().unwrap();
+    assert_eq!(ops.len(), 10);
+    for op in ops {
+        assert!(op["description"].as_str().is_some_and(|text| text.len() > 20), "{op}");
+        assert_eq!(op["additionalProperties"], json!(false), "{op}");
+    }
+}
+
+#[test]
+fn each_edit_is_made_on_what_the_one_before_left() {
+    let outcome = apply(
+        "# A\n",
+        &edits(json!([
+            {"op": "append", "text": "## B"},
+            {"op": "append_to_section", "target": {"heading": ["A", "B"]}, "text": "text"},
+            {"op": "replace_text", "find": "text", "replace": "more text"},
+            {"op": "set_property", "name": "done", "value": true},
+        ])),
+        ROOM,
+    );
+    assert_eq!(outcome.unwrap(), "---\ndone: true\n---\n# A\n## B\nmore text\n");
+}
+
+#[test]
+fn if_one_edit_cannot_be_made_none_is_and_the_error_says_which() {
+    let both = edits(json!([{"op": "append", "text": "b"}, {"op": "remove_property", "name": "c"}]));
+    let error = apply("a\n", &both, ROOM).unwrap_err();
+    assert_eq!(error.to_string(), "edit 2: there is no property c; the note has none");
+}
+
+#[test]
+fn there_is_a_limit_on_the_edits_and_on_what_comes_out() {
+    let append = |count: usize| vec![Edit::Append { text: "a".into() }; count];
+    assert_eq!(apply("", &append(MAX_EDITS), ROOM).unwrap().lines().count(), MAX_EDITS);
+    assert_eq!(apply("", &append(MAX_EDITS + 1), ROOM), Err(EditError::TooMany { count: 101 }));
+
+    assert_eq!(apply("1234\n", &append(1), 7).unwrap(), "1234\na\n");
+    let error = apply("1234\n", &append(1), 6).unwrap_err();
+    assert_eq!(error.to_string(), "edit 1: the note would have 7 bytes; at most 6 are allowed");
+
+    let huge = Edit::ReplaceText { find: "a".into(), replace: "b".repeat(1 << 20), count: (1 << 20).try_into().ok() };
+    let problem = Problem::TooLong { bytes: 1 << 40, max_bytes: ROOM };
+    let refused = EditError::Refused { edit: 1, problem: Box::new(problem) };
+    assert_eq!(apply(&"a".repeat(1 << 20), &[huge], ROOM), Err(refused));
+}
