@@ -12,8 +12,12 @@ use serde_json::{Value, json};
 use crate::deployment::{Client, Deployment, Reply, encoded};
 
 async fn put(client: &Client, path: &str, headers: &[(&str, &str)], body: Value) -> Reply {
+    send(client, Method::PUT, path, headers, body).await
+}
+
+async fn send(client: &Client, method: Method, path: &str, headers: &[(&str, &str)], body: Value) -> Reply {
     let mut request = Request::builder()
-        .method(Method::PUT)
+        .method(method)
         .uri(format!("/notes/{}", encoded(path)))
         .header("content-type", "application/json");
     for (name, value) in headers {
@@ -217,6 +221,79 @@ async fn a_deleted_note_is_nowhere_but_in_the_trash_and_in_history() {
     create(&client, "vault/gone.md", "third").await;
     assert!(delete(&client, "vault/gone.md?hard=true", &[]).await.ok().get("trash").is_none());
     assert_eq!(delete(&client, "vault/gone.md?hard=perhaps", &[]).await.error(400).1, "validation_error");
+}
+
+#[tokio::test]
+async fn an_edit_changes_what_it_names_and_nothing_else() {
+    let text = "---\r\ntitle: \"One\"   # a remark\r\ntags: [a,  b]\r\n---\r\n# Log  \r\n\r\nfirst\r\n\r\n## Later\r\n\r\nlast ^end";
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("log.md", text)).await;
+    let client = deployment.client();
+    let edits = json!({ "edits": [
+        { "op": "append_to_section", "target": { "heading": ["Log"] }, "text": "second" },
+        { "op": "set_property", "name": "status", "value": "done" },
+        { "op": "replace_text", "find": "first", "replace": "1st" },
+        { "op": "append", "text": "more" },
+    ], "message": "as was asked" });
+    let edited = send(&client, Method::PATCH, "log.md", &[], edits).await;
+    assert_eq!(edited.ok()["generation"], 2);
+    let expected = "---\r\ntitle: \"One\"   # a remark\r\ntags: [a,  b]\r\nstatus: done\r\n---\r\n# Log  \r\n\r\n1st\r\n\r\n## Later\r\n\r\nlast ^end\r\nsecond\r\nmore";
+    assert_eq!(read(&client, "log.md").await, expected);
+    assert_eq!(edited.header("etag"), client.get("/notes/log.md").await.header("etag"));
+
+    for (edits, reason) in [
+        (
+            json!([{ "op": "append", "text": "x" }, { "op": "replace_text", "find": "nowhere", "replace": "y" }]),
+            "target_not_found",
+        ),
+        (json!([{ "op": "insert_after", "target": { "heading": ["Lager"] }, "text": "x" }]), "target_not_found"),
+        (json!([{ "op": "replace_text", "find": "t", "replace": "y" }]), "target_ambiguous"),
+        (json!([]), "validation_error"),
+        (json!([{ "op": "burn" }]), "validation_error"),
+    ] {
+        let refused = send(&client, Method::PATCH, "log.md", &[], json!({ "edits": edits })).await;
+        assert_eq!(refused.error(400).1, reason, "{edits}");
+        if reason.starts_with("target") {
+            assert!(
+                !refused.json()["error"]["details"]["candidates"].as_array().unwrap().is_empty()
+                    || reason == "target_not_found"
+            );
+        }
+    }
+    assert_eq!(read(&client, "log.md").await, expected);
+    let edit = json!({ "edits": [{ "op": "append", "text": "x" }] });
+    assert_eq!(send(&client, Method::PATCH, "none.md", &[], edit.clone()).await.error(404).1, "note_not_found");
+    assert_eq!(
+        send(&client, Method::PATCH, "log.md", &[("if-match", "\"00\"")], edit).await.error(412).1,
+        "note_changed"
+    );
+}
+
+#[tokio::test]
+async fn an_upsert_creates_a_note_or_adds_to_it() {
+    let deployment = Deployment::of_demo().await;
+    let client = deployment.client();
+    let body =
+        json!({ "content": "[impl] 2026-11-21 made it", "frontmatter": { "type": "devlog", "tags": ["a", "b c"] } });
+    let created = send(&client, Method::POST, "vault/devlog/new.md", &[], body.clone()).await;
+    assert_eq!((created.status.as_u16(), created.json()["created"].as_bool()), (201, Some(true)));
+    let note = client.get("/notes/vault/devlog/new.md").await.ok();
+    assert_eq!(note["frontmatter"], json!({ "type": "devlog", "tags": ["a", "b c"] }));
+    let first = note["content"].as_str().unwrap().to_owned();
+    assert!(first.ends_with("[impl] 2026-11-21 made it"), "{first}");
+    let added = send(&client, Method::POST, "vault/devlog/new.md", &[], body).await;
+    assert_eq!(
+        (added.ok()["created"].as_bool(), read(&client, "vault/devlog/new.md").await),
+        (Some(false), format!("{first}\n[impl] 2026-11-21 made it"))
+    );
+    // Two at once are both kept, whoever comes first.
+    let (one, other) = (deployment.client(), deployment.client());
+    futures::join!(
+        send(&one, Method::POST, "vault/devlog/new.md", &[], json!({ "content": "by one" })),
+        send(&other, Method::POST, "vault/devlog/new.md", &[], json!({ "content": "by other" }))
+    );
+    let text = read(&client, "vault/devlog/new.md").await;
+    assert!(text.contains("\nby one") && text.contains("\nby other"), "{text}");
+    assert_eq!(send(&client, Method::POST, "x.txt", &[], json!({ "content": "x" })).await.error(400).1, "path_invalid");
 }
 
 #[tokio::test]

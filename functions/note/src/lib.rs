@@ -4,11 +4,13 @@
 mod representation;
 
 use atlas_ops::delete_note::DeleteNote;
+use atlas_ops::edit_note::EditNote;
 use atlas_ops::list_notes::ListNotes;
 use atlas_ops::note_history::NoteHistory;
 use atlas_ops::read_note::ReadNote;
+use atlas_ops::upsert_note::UpsertNote;
 use atlas_ops::write_note::WriteNote;
-use atlas_ops::{Entry, Error};
+use atlas_ops::{Entry, Error, Operation};
 use atlas_web::openapi::{Place, Route, RouteParameter};
 use atlas_web::routes::call;
 use atlas_web::{App, Routes, request, response};
@@ -57,6 +59,19 @@ const WRITE: Route = Route::put("/notes/{path}", Entry::of::<WriteNote>()).with(
     RouteParameter { name: "If-None-Match", place: Place::Header, description: "`*`: only if there is no note." },
 ]);
 
+const EDIT: Route = Route::patch("/notes/{path}", Entry::of::<EditNote>()).with(&[
+    RouteParameter {
+        name: "path",
+        place: Place::Path,
+        description: "The note's path; its slashes may stand as they are.",
+    },
+    RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to edit." },
+]);
+const UPSERT: Route = Route::post("/notes/{path}", Entry::of::<UpsertNote>()).with(&[RouteParameter {
+    name: "path",
+    place: Place::Path,
+    description: "The note's path; its slashes may stand as they are.",
+}]);
 const DELETE: Route = Route::delete("/notes/{path}", Entry::of::<DeleteNote>()).with(&[
     RouteParameter {
         name: "path",
@@ -82,10 +97,26 @@ const HISTORY: Route = Route::get("/history/{path}", Entry::of::<NoteHistory>())
 pub fn routes() -> Routes {
     Routes::default()
         .describe(LIST)
-        .add("/notes", get(list_or_read).put(write_at_parameter).delete(delete_at_parameter))
+        .add(
+            "/notes",
+            get(list_or_read)
+                .put(write_at_parameter::<WriteNote>)
+                .patch(write_at_parameter::<EditNote>)
+                .post(write_at_parameter::<UpsertNote>)
+                .delete(delete_at_parameter),
+        )
         .describe(READ)
         .describe(WRITE)
-        .add("/notes/{*path}", get(read_at_path).put(write_at_path).delete(delete_at_path))
+        .add(
+            "/notes/{*path}",
+            get(read_at_path)
+                .put(write_at_path::<WriteNote>)
+                .patch(write_at_path::<EditNote>)
+                .post(write_at_path::<UpsertNote>)
+                .delete(delete_at_path),
+        )
+        .describe(EDIT)
+        .describe(UPSERT)
         .describe(DELETE)
         .describe(HISTORY)
         .add("/history", get(history_at_parameter))
@@ -117,15 +148,31 @@ async fn read(app: &App, headers: &HeaderMap, mut arguments: Map<String, Value>)
     called.respond(|answer| representation::of(headers, answer))
 }
 
-async fn write_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
-    write(&app, &headers, arguments_at_path(&uri, "/notes/"), body).await
+async fn write_at_path<O: Operation + 'static>(
+    State(app): State<App>,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Body,
+) -> Response {
+    write(&app, Entry::of::<O>(), &headers, arguments_at_path(&uri, "/notes/"), body).await
 }
 
-async fn write_at_parameter(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
-    write(&app, &headers, request::parameters(&uri), body).await
+async fn write_at_parameter<O: Operation + 'static>(
+    State(app): State<App>,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Body,
+) -> Response {
+    write(&app, Entry::of::<O>(), &headers, request::parameters(&uri), body).await
 }
 
-async fn write(app: &App, headers: &HeaderMap, parameters: Result<Map<String, Value>, Error>, body: Body) -> Response {
+async fn write(
+    app: &App,
+    operation: &'static Entry,
+    headers: &HeaderMap,
+    parameters: Result<Map<String, Value>, Error>,
+    body: Body,
+) -> Response {
     let arguments = async {
         let mut arguments = parameters?;
         add_preconditions(&mut arguments, headers)?;
@@ -140,7 +187,7 @@ async fn write(app: &App, headers: &HeaderMap, parameters: Result<Map<String, Va
         Ok(arguments) => arguments,
         Err(error) => return response::error(&error),
     };
-    let called = call(app, headers, Entry::of::<WriteNote>(), arguments).await;
+    let called = call(app, headers, operation, arguments).await;
     called.respond(|answer| {
         let mut response = response::ok(answer);
         if answer.value.get("created") == Some(&Value::from(true)) {

@@ -10,7 +10,8 @@
 //!   segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
-//!   [`read_note`], [`list_notes`], [`note_history`], [`search`](mod@search); [`write_note`], [`delete_note`], by
+//!   [`read_note`], [`list_notes`], [`note_history`], [`search`](mod@search); [`write_note`], [`edit_note`], [`upsert_note`],
+//!   [`delete_note`], by
 //!   `writing` (one note in one commit) and `precondition` (which version the caller has seen)
 
 pub mod arguments;
@@ -19,6 +20,7 @@ mod bridge_paths;
 pub mod context_current;
 mod cursor;
 pub mod delete_note;
+pub mod edit_note;
 pub mod error;
 mod excerpt;
 pub mod find;
@@ -35,6 +37,7 @@ pub mod query;
 pub mod read_note;
 pub mod registry;
 pub mod search;
+pub mod upsert_note;
 pub mod write_note;
 mod writing;
 

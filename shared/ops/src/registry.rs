@@ -10,6 +10,7 @@ use crate::arguments;
 use crate::atlas::Atlas;
 use crate::context_current::ContextCurrent;
 use crate::delete_note::DeleteNote;
+use crate::edit_note::EditNote;
 use crate::error::Error;
 use crate::find::Find;
 use crate::health::Health;
@@ -19,6 +20,7 @@ use crate::operation::{Answer, Context, Info, Operation};
 use crate::query::Query;
 use crate::read_note::ReadNote;
 use crate::search::Search;
+use crate::upsert_note::UpsertNote;
 use crate::write_note::WriteNote;
 
 /// A call, as a door understood it.
@@ -82,6 +84,8 @@ pub const fn operations() -> &'static [&'static Entry] {
             Entry::of::<Query>(),
             Entry::of::<ReadNote>(),
             Entry::of::<WriteNote>(),
+            Entry::of::<EditNote>(),
+            Entry::of::<UpsertNote>(),
             Entry::of::<DeleteNote>(),
             Entry::of::<NoteHistory>(),
             Entry::of::<ListNotes>(),

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::arguments::{self, Text};
 use crate::error::Error;
@@ -20,8 +21,12 @@ pub struct WriteNote;
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
-    /// Its whole text, properties included.
+    /// Its whole text, properties included unless they are given apart.
     content: String,
+    /// Its properties, written above the text.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Map<String, Value>")]
+    frontmatter: Option<Map<String, Value>>,
     /// Replace the note only if its SHA-256 is this one, or one of these, parted by commas; `*` for whatever is there.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
@@ -67,9 +72,10 @@ impl Operation for WriteNote {
         let path = writing::path("path", &arguments.path)?;
         let condition = Condition::of(arguments.if_match.as_ref(), arguments.if_none_match.as_ref())?;
         let message = arguments.message.as_ref().map(Text::as_str);
+        let text = writing::with_properties(arguments.frontmatter.as_ref(), &arguments.content)?;
         let decide = |found: Option<&Found>| {
             condition.check(path.as_str(), found)?;
-            Ok(Become::Text(arguments.content.clone().into_bytes()))
+            Ok(Become::Text(text.clone().into_bytes()))
         };
         let answer = writing::write(context, &Self::INFO, &path, message, false, decide).await?;
         let written = answer.value;

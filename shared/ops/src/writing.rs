@@ -8,7 +8,9 @@ use atlas_mirror::manifest::Changes;
 use atlas_mirror::{ChangeSet, CommitInfo, Committed, Derived, Hash, NewSegment, Snapshot, merge};
 use atlas_segment::{Body, Builder, Document, Kind};
 use atlas_vault::VaultPath;
+use atlas_vault::edit::with_frontmatter;
 use jiff::Timestamp;
+use serde_json::{Map, Value};
 
 use crate::arguments;
 use crate::error::{Code, Error};
@@ -16,7 +18,7 @@ use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info};
 
 /// Most bytes of a note that an operation writes.
-const MAX_NOTE_BYTES: usize = 64 << 20;
+pub(crate) const MAX_NOTE_BYTES: usize = 64 << 20;
 /// How long a write tries to win against others.
 const COMMIT_TIME: Duration = Duration::from_secs(20);
 /// Where deleted notes are kept, each at its path.
@@ -57,6 +59,14 @@ pub(crate) fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
         return invalid("notes are not written where a name begins with a dot");
     }
     Ok(path)
+}
+
+/// A new note's text: `content` below its properties, if it has any.
+pub(crate) fn with_properties(properties: Option<&Map<String, Value>>, content: &str) -> Result<String, Error> {
+    let Some(properties) = properties else { return Ok(content.to_owned()) };
+    with_frontmatter(properties, content).map_err(|problem| {
+        Error::bad_request("validation_error", format!("frontmatter: {problem}")).with("field", "frontmatter")
+    })
 }
 
 /// Writes the note at `path`: it becomes what `decide` makes of the version that is there, whose text it sees if it is

@@ -49,7 +49,7 @@ impl RouteParameter {
 }
 
 impl Route {
-    /// A route that takes arguments as a JSON body.
+    /// A route that takes arguments as a JSON body, but for those that are parameters.
     pub const fn post(path: &'static str, operation: &'static Entry) -> Self {
         Self { path, method: HttpMethod::Post, operation, parameters: &[] }
     }
@@ -62,6 +62,11 @@ impl Route {
     /// A route that takes parameters only.
     pub const fn get(path: &'static str, operation: &'static Entry) -> Self {
         Self { path, method: HttpMethod::Get, operation, parameters: &[] }
+    }
+
+    /// The same for one that changes a part of what is there.
+    pub const fn patch(path: &'static str, operation: &'static Entry) -> Self {
+        Self { path, method: HttpMethod::Patch, operation, parameters: &[] }
     }
 
     /// A route that deletes, and takes parameters only.
@@ -96,7 +101,7 @@ pub fn document(routes: &[Route]) -> Value {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     let mut schemas: Map<String, Value> = requests.take_definitions(true);
     schemas.extend(responses.take_definitions(true));
-    for route in routes.iter().filter(|route| route.method == HttpMethod::Put) {
+    for route in routes.iter().filter(|route| has_body(route) && !route.parameters.is_empty()) {
         schemas.insert(body_name(route), body_schema(route));
     }
     schemas.insert("Error".to_owned(), error_schema());
@@ -125,16 +130,20 @@ fn path_item(route: &Route, requests: &mut SchemaGenerator, responses: &mut Sche
             ResponseBuilder::new().description("An error.").content("application/json", reference("Error")).build(),
         );
     let arguments = arguments(requests);
-    let body = match route.method {
-        HttpMethod::Post => Some(content(&arguments)),
-        HttpMethod::Put => Some(reference(&body_name(route))),
-        _ => None,
+    let body = match has_body(route) {
+        true if route.parameters.is_empty() => Some(content(&arguments)),
+        true => Some(reference(&body_name(route))),
+        false => None,
     };
     if let Some(body) = body {
         let body = RequestBodyBuilder::new().required(Some(Required::True)).content("application/json", body).build();
         operation = operation.request_body(Some(body));
     }
     PathItem::new(route.method.clone(), operation.build())
+}
+
+fn has_body(route: &Route) -> bool {
+    matches!(route.method, HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch)
 }
 
 /// The name of the schema of a body that has all arguments but those that are parameters.

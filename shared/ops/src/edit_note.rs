@@ -1,0 +1,116 @@
+//! `edit_note`: changes parts of a note, all or nothing, and leaves every other byte as it is.
+
+use atlas_vault::edit::{Candidate, Edit, EditError, Problem, apply};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::arguments::{self, Text};
+use crate::error::{Code, Error};
+use crate::notes::Found;
+use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::precondition::Condition;
+use crate::writing::{self, Become, MAX_NOTE_BYTES};
+
+/// The operation.
+pub struct EditNote;
+
+/// What to change.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "EditNoteRequest")]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// The edits, in order, each on what the one before left; all are made or none.
+    edits: Vec<Edit>,
+    /// Edit the note only if its SHA-256 is this one, or one of these, parted by commas.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    if_match: Option<Text<4096>>,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// What the note is now.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "EditNoteResponse")]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// SHA-256 of its bytes, in hex: what the next `if_match` names.
+    sha256: String,
+    /// Its size in bytes.
+    bytes: u64,
+    /// The generation that wrote this version.
+    generation: u64,
+}
+
+impl Operation for EditNote {
+    const INFO: Info = Info {
+        name: "edit_note",
+        title: "Edit a note",
+        description: "Changes parts of a note and leaves every other byte as it is: append, prepend, replace_text, replace_section, append_to_section, insert_before, insert_after, set_property, remove_property, merge_properties. All edits are made or none. A target that is missing or ambiguous changes nothing; the error lists what it could be.",
+        scopes: &[Scope::WriteVault],
+        destructive: true,
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writing::path("path", &arguments.path)?;
+        let condition = Condition::of(arguments.if_match.as_ref(), None)?;
+        if arguments.edits.is_empty() {
+            return Err(Error::bad_request("validation_error", "edits: name one at least").with("field", "edits"));
+        }
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let decide = |found: Option<&Found>| {
+            let Some(note) = found else {
+                let message = format!("there is no note at {path}");
+                return Err(Error::not_found("note_not_found", message).with("path", path.as_str()));
+            };
+            if arguments.if_match.is_some() {
+                condition.check(path.as_str(), found)?;
+            }
+            let text = std::str::from_utf8(&note.text).map_err(|_| {
+                let message = format!("{path} is not UTF-8, so parts of it cannot be named; replace it whole");
+                Error::bad_request("note_not_utf8", message).with("path", path.as_str())
+            })?;
+            let edited = apply(text, &arguments.edits, MAX_NOTE_BYTES).map_err(|error| refused(&error))?;
+            Ok(Become::Text(edited.into_bytes()))
+        };
+        let answer = writing::write(context, &Self::INFO, &path, message, true, decide).await?;
+        let written = answer.value;
+        let output = Output {
+            path: path.as_str().to_owned(),
+            sha256: written.sha256.to_string(),
+            bytes: written.bytes,
+            generation: written.generation,
+        };
+        Ok(Answer { value: output, generation: answer.generation })
+    }
+}
+
+/// Why nothing was changed, with what could have been meant.
+fn refused(error: &EditError) -> Error {
+    let message = error.to_string();
+    let EditError::Refused { edit, problem } = error else {
+        return Error::bad_request("validation_error", message);
+    };
+    let (reason, candidates): (_, &[Candidate]) = match &**problem {
+        Problem::TooLong { .. } => return Error::new(Code::TooLarge, "note_too_large", message),
+        Problem::HeadingMissing { candidates, .. }
+        | Problem::BlockMissing { candidates, .. }
+        | Problem::TextMissing { candidates }
+        | Problem::PropertyMissing { candidates, .. } => ("target_not_found", candidates),
+        Problem::HeadingAmbiguous { candidates, .. }
+        | Problem::BlockAmbiguous { candidates, .. }
+        | Problem::TextCount { candidates, .. } => ("target_ambiguous", candidates),
+        Problem::NoSuchLines { .. } | Problem::OtherLineBreaks { .. } => ("target_not_found", &[]),
+        _ => ("edit_refused", &[]),
+    };
+    let candidates: Vec<_> = candidates.iter().map(|one| json!({ "line": one.line, "text": one.text })).collect();
+    Error::bad_request(reason, message).with("edit", *edit).with("candidates", candidates)
+}

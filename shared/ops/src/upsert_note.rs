@@ -1,0 +1,85 @@
+//! `upsert_note`: creates a note, or adds to the end of the one that is there, as obsidian-vault-mcp's `note_upsert` does.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::arguments::{self, Text};
+use crate::error::Error;
+use crate::notes::Found;
+use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::writing::{self, Become};
+
+/// The operation.
+pub struct UpsertNote;
+
+/// What to write.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "UpsertNoteRequest")]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// The text of the note, or what is added to it on a line of its own.
+    content: String,
+    /// Its properties, if it is created; nothing if it is there.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Map<String, Value>")]
+    frontmatter: Option<Map<String, Value>>,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// What was done.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "UpsertNoteResponse")]
+pub struct Output {
+    /// True if the note was created, false if the text was added to one.
+    created: bool,
+    /// The note's path.
+    path: String,
+    /// SHA-256 of its bytes, in hex.
+    sha256: String,
+    /// Its size in bytes.
+    bytes: u64,
+    /// The generation that wrote this version.
+    generation: u64,
+}
+
+impl Operation for UpsertNote {
+    const INFO: Info = Info {
+        name: "upsert_note",
+        title: "Create a note or add to it",
+        description: "Creates the note at a path with this text and these properties; if there is one already, adds the text to its end, on a line of its own, and leaves everything else as it is.",
+        scopes: &[Scope::WriteVault],
+        destructive: false,
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writing::path("path", &arguments.path)?;
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let content = arguments.content.as_str();
+        let new = writing::with_properties(arguments.frontmatter.as_ref(), content)?;
+        let decide = |found: Option<&Found>| {
+            Ok(Become::Text(match found {
+                None => new.clone().into_bytes(),
+                // The bytes that are there stay, whatever they are.
+                Some(found) => [&found.text[..], b"\n", content.as_bytes()].concat(),
+            }))
+        };
+        let answer = writing::write(context, &Self::INFO, &path, message, true, decide).await?;
+        let written = answer.value;
+        let output = Output {
+            created: written.created,
+            path: path.as_str().to_owned(),
+            sha256: written.sha256.to_string(),
+            bytes: written.bytes,
+            generation: written.generation,
+        };
+        Ok(Answer { value: output, generation: answer.generation })
+    }
+}
