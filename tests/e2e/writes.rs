@@ -109,7 +109,7 @@ async fn everyone_sees_a_write_at_once() {
         let text = format!("# The road to {word}\n\nship {round} in {word} harbour, [[Home]] #travel\n");
         let path = format!("vault/routes/{word}.md");
         create(&writer, &path, &text).await;
-        assert_eq!(reader.found(&format!("in {word} harbour")).await, [path.clone()]);
+        assert_eq!(reader.found(&format!("in {word} harbour")).await, std::slice::from_ref(&path));
         for body in [
             json!({ "query": word }),
             json!({ "query": format!("^ship . in {word}"), "mode": "regex" }),
