@@ -178,3 +178,64 @@ fn build(documents: &[Held]) -> Result<Vec<NewSegment>, MirrorError> {
     let new = segments.into_iter();
     Ok(new.map(|built| NewSegment { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new() }).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Id;
+    use crate::tombstones::{DocumentSet, Tombstones};
+    use proptest::prelude::*;
+
+    /// A live segment of so many bytes.
+    fn entry(bytes: u64) -> SegmentEntry {
+        let held = Held {
+            path: VaultPath::parse("a.md").unwrap(),
+            path_on_disk: None,
+            kind: Kind::Note,
+            sha256: [0; 32],
+            modified_ms: 0,
+            generation: 0,
+            replaces: 0,
+            content: Content::Text(Bytes::from_static(b"text")),
+        };
+        let layout = build(&[held]).unwrap().remove(0).layout;
+        let deleted = Tombstones::Inline(DocumentSet::default());
+        SegmentEntry { id: SegmentId::from(Id::random().unwrap()), generation: 1, bytes, layout, deleted }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn segments_stay_few_and_none_is_written_again_often(sizes in prop::collection::vec(200u64..6_000, 1..400)) {
+            let one = entry(0);
+            let mut segments: Vec<SegmentEntry> = Vec::new();
+            let (mut given, mut written) = (0, 0);
+            for size in sizes {
+                let due = due(&segments, SMALL);
+                let merged: u64 = due.iter().map(|index| segments[*index].bytes).sum();
+                let mut index = 0;
+                segments.retain(|_| { index += 1; !due.contains(&(index - 1)) });
+                for bytes in [merged, size] {
+                    if bytes > 0 {
+                        segments.push(SegmentEntry { bytes, ..one.clone() });
+                    }
+                }
+                given += size;
+                written += size + merged;
+                prop_assert!(segments.iter().filter(|entry| entry.bytes < SMALL).count() <= 3 * MANY + 1, "{}", segments.len());
+            }
+            prop_assert!(written <= 4 * given, "{written} bytes written for {given}");
+        }
+    }
+
+    #[test]
+    fn what_is_dead_goes_and_what_is_large_stays() {
+        let dead = SegmentEntry { deleted: Tombstones::Inline([0].into_iter().collect()), ..entry(40 << 20) };
+        let segments = [entry(40 << 20), dead, entry(1_000)];
+        assert_eq!(due(&segments, SMALL), [1]);
+        let many: Vec<SegmentEntry> = (0..9).map(|_| entry(600 << 10)).collect();
+        assert!(due(&many, SMALL).is_empty());
+        assert_eq!(due(&many, MEDIUM).len(), 9);
+    }
+}
