@@ -50,6 +50,10 @@ fn the_server_prints_command_lines_that_work_as_printed() {
     let (_running, lines) = serve(&place);
     let printed: Vec<String> = lines.filter(|line| line.contains("curl ")).take(6).collect();
     assert_eq!(printed.len(), 6);
+    // A page whose name was made to lead here is not answered.
+    let line = printed[0].replace("curl -s", "curl -sS --max-time 20 -w '%{http_code}' -H 'Host: notes.example.org'");
+    let refused = Command::new("bash").arg("-c").arg(line).output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stdout).ends_with("403"), "{refused:?}");
     for line in printed {
         let output = Command::new("bash")
             .arg("-c")

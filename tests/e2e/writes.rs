@@ -97,6 +97,10 @@ async fn what_cannot_be_written_is_refused_before_the_store_is_asked() {
     ] {
         assert_eq!(put(&client, "vault/a.md", headers, body.clone()).await.error(400).1, "validation_error", "{body}");
     }
+    // What a page on another site could make a browser send.
+    let posted =
+        Request::builder().method(Method::POST).uri("/notes?path=vault/a.md&content=x").body(Body::empty()).unwrap();
+    assert_eq!(client.send(posted).await.error(400).1, "validation_error");
     assert_eq!(client.requests.take().count(), 0);
 }
 

@@ -175,6 +175,10 @@ async fn write(
 ) -> Response {
     let arguments = async {
         let mut arguments = parameters?;
+        // A page on another site can make a browser post to any address, though not with a body of JSON.
+        if let Some(name) = arguments.keys().find(|name| *name != "path") {
+            return Err(Error::bad_request("validation_error", format!("{name}: give it in the body")));
+        }
         add_preconditions(&mut arguments, headers)?;
         if let Value::Object(body) = request::note(headers, body).await? {
             for (name, value) in body {

@@ -11,10 +11,11 @@
 //! - [`telemetry`]: one log line a request; [`caller`]: who asked, without a name; `otlp`, with the feature
 //!   of that name: spans for a collector
 //! - [`lambda`]: running routes as a Lambda function
-//! - [`server`]: as a server; its connections, and `tls` with the feature of that name
+//! - [`server`]: as a server; its connections, [`hosts`] that it answers for, and `tls` with the feature of that name
 
 pub mod caller;
 mod connections;
+pub mod hosts;
 pub mod lambda;
 pub mod openapi;
 #[cfg(feature = "otlp")]

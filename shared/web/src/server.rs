@@ -2,9 +2,11 @@
 
 use std::net::SocketAddr;
 
+use axum::middleware;
 use tokio::net::TcpListener;
 
 use crate::connections::{self, Bounds, Transport};
+use crate::hosts;
 use crate::routes::Routes;
 use crate::settings::{Auth, Settings, SettingsError};
 use crate::state::App;
@@ -54,7 +56,9 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(|source| ServerError::Listen { address, source })?;
         Ok(Self {
             listener,
-            router: routes.into_router(app.clone()),
+            router: routes
+                .into_router(app.clone())
+                .layer(middleware::from_fn_with_state(settings.hosts.clone(), hosts::check)),
             app,
             #[cfg(feature = "tls")]
             certificate: None,

@@ -6,6 +6,8 @@ use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
 
+use crate::hosts::Hosts;
+
 /// The settings of a function or server.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -23,6 +25,8 @@ pub struct Settings {
     pub cache_bytes: usize,
     /// `ATLAS_PORT`: the port of `atlas serve`.
     pub port: u16,
+    /// `ATLAS_HOSTS`: names that `atlas serve` answers for, besides localhost.
+    pub hosts: Hosts,
     /// `ATLAS_LOG`: what is logged, as `tracing` filters.
     pub log: String,
     /// `OTEL_EXPORTER_OTLP_ENDPOINT`: where spans go, in a build that exports them.
@@ -78,7 +82,7 @@ pub const DEFAULT_PORT: u16 = 3737;
 const DEFAULT_CACHE_BYTES: usize = 256 << 20;
 const DEFAULT_LOG: &str = "info";
 
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 9] = [
     "ATLAS_STORE",
     "ATLAS_VAULT",
     "ATLAS_AUTH",
@@ -86,6 +90,7 @@ const KNOWN: [&str; 8] = [
     "ATLAS_MAX_RESULTS",
     "ATLAS_CACHE_BYTES",
     "ATLAS_PORT",
+    "ATLAS_HOSTS",
     "ATLAS_LOG",
 ];
 /// Names with the prefix that belong to tests and tools, not to a service.
@@ -105,6 +110,7 @@ impl Settings {
             limits: Limits::default(),
             cache_bytes: DEFAULT_CACHE_BYTES,
             port: DEFAULT_PORT,
+            hosts: Hosts::default(),
             log: DEFAULT_LOG.to_owned(),
             otlp_endpoint: None,
         };
@@ -119,6 +125,13 @@ impl Settings {
                 "ATLAS_MAX_RESULTS" => settings.limits.max_results = number("ATLAS_MAX_RESULTS", &text, 1, 50)?,
                 "ATLAS_CACHE_BYTES" => settings.cache_bytes = number("ATLAS_CACHE_BYTES", &text, 0, 1 << 40)?,
                 "ATLAS_PORT" => settings.port = value("ATLAS_PORT", &text, "write a port from 0 to 65535")?,
+                "ATLAS_HOSTS" => {
+                    settings.hosts = Hosts::parse(&text).ok_or_else(|| SettingsError::Value {
+                        name: "ATLAS_HOSTS",
+                        value: text,
+                        remedy: "write host names without ports, parted by commas".to_owned(),
+                    })?;
+                }
                 "ATLAS_LOG" => settings.log = text,
                 "OTEL_EXPORTER_OTLP_ENDPOINT" => settings.otlp_endpoint = Some(text).filter(|text| !text.is_empty()),
                 name if name.starts_with("ATLAS_") && !IGNORED.contains(&name) => {

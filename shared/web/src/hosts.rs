@@ -1,0 +1,94 @@
+//! Which names a server on loopback answers for. A web page can have its own name resolve to this machine, and would then be of the
+//! same origin as the server; but a browser still sends that name in `Host`.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::HOST;
+use axum::middleware::Next;
+use axum::response::Response;
+use serde_json::json;
+
+use crate::response;
+
+/// Names that a server answers for, besides those of this machine's loopback.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hosts(Arc<[String]>);
+
+impl Hosts {
+    /// The names in `text`, parted by commas; [`None`] if one cannot be a name.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let names = text.split(',').map(|name| name.trim().to_ascii_lowercase());
+        let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+        let is_name = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+        names.iter().all(is_name).then(|| Self(names.into()))
+    }
+
+    /// Whether a request for `host`, with or without a port, is answered.
+    fn allow(&self, host: &str) -> bool {
+        let host = host.trim().to_ascii_lowercase();
+        if let Some((address, _)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            return address.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
+        }
+        let name = host.split_once(':').map_or(host.as_str(), |(name, _)| name);
+        name == "localhost"
+            || name.ends_with(".localhost")
+            || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+            || self.0.iter().any(|allowed| allowed == name)
+    }
+}
+
+/// Refuses requests for other names. Clients that are no browsers may name none.
+pub(crate) async fn check(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
+    let mut named = request.headers().get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
+    if named.all(|host| hosts.allow(host)) {
+        return next.run(request).await;
+    }
+    response::failure(
+        StatusCode::FORBIDDEN,
+        "FORBIDDEN",
+        "this server answers requests for localhost only; set ATLAS_HOSTS to the names that it is to answer for",
+        &json!({ "reason": "host_not_allowed" }),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_this_machine_are_allowed_and_those_that_are_set() {
+        let hosts = Hosts::parse("Notes.example.org, atlas").unwrap();
+        for host in [
+            "localhost",
+            "LOCALHOST:3737",
+            "127.0.0.1:80",
+            "127.8.8.8",
+            "[::1]:3737",
+            "a.localhost",
+            "atlas",
+            "notes.example.org:8443",
+        ] {
+            assert!(hosts.allow(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example.org",
+            "localhost.evil.org",
+            "example.org",
+            "10.0.0.1",
+            "0.0.0.0",
+            "[::2]",
+            "[::1",
+            "127.0.0.1.evil.org",
+            "notes.example.org.evil",
+        ] {
+            assert!(!hosts.allow(host), "{host}");
+        }
+        assert_eq!(Hosts::parse("a b"), None);
+        assert_eq!(Hosts::parse(""), Some(Hosts::default()));
+    }
+}
