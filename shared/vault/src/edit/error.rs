@@ -69,9 +69,7 @@ pub enum Problem {
     TextCount { found: usize, expected: u32, candidates: Vec<Candidate> },
     #[error("{0}; put it right with replace_text first")]
     Frontmatter(#[from] FrontmatterError),
-    #[error(
-        "the frontmatter is written with {0}, which cannot be changed safely; use replace_text"
-    )]
+    #[error("the frontmatter is written with {0}, which cannot be changed safely; use replace_text")]
     FrontmatterStyle(&'static str),
     #[error("there is no property {name}; {}", choice(candidates))]
     PropertyMissing { name: String, candidates: Vec<Candidate> },
