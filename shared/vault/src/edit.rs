@@ -28,8 +28,9 @@ mod yaml;
 /// Most edits in one call of [`apply`].
 pub const MAX_EDITS: usize = 100;
 
-/// One edit of a note. Text that is put in takes over the note's line breaks (`\n` or `\r\n`); apart from that it is
-/// kept as given, and no blank lines are added around it. An empty text puts in nothing.
+/// One edit of a note. Text that is put in stands on lines of its own and takes over the note's line breaks (`\n` or
+/// `\r\n`). No blank lines are added around it, except above an underlined heading: begin or end the text with an empty
+/// line where a paragraph must not run on. An empty text puts in nothing.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Edit {

@@ -9,11 +9,13 @@
 //! - [`part`]: one part of a segment; [`segment`]: a whole one, made by [`forge`] of arbitrary parts.
 //! - [`manifest`]: manifests and tombstones.
 //! - [`note`]: the note parser; [`path`]: vault paths.
+//! - [`edit`]: edits of a note.
 //! - [`published`]: arbitrary notes are published, and found again.
 //! - [`call`]: arbitrary arguments of every operation.
 //! - [`seeds`]: sound inputs to begin with; `input` takes inputs apart.
 
 pub mod call;
+pub mod edit;
 pub mod forge;
 mod input;
 pub mod manifest;

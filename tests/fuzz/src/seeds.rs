@@ -31,6 +31,7 @@ pub fn targets() -> Vec<Target> {
         target("segment", crate::segment::check, segments(&notes)),
         target("manifest", crate::manifest::check, manifests(&demo)),
         target("note", crate::note::check, demo.values().map(|text| [&[0], text.as_bytes()].concat()).collect()),
+        target("edit", crate::edit::check, notes.values().flat_map(|text| edits(text)).collect()),
         target("path", crate::path::check, demo.keys().map(|path| path.clone().into_bytes()).collect()),
         target("published", crate::published::check, notes.iter().map(publication).collect()),
         target("call", crate::call::check, calls(&demo)),
@@ -40,6 +41,26 @@ pub fn targets() -> Vec<Target> {
 fn publication((path, text): (&VaultPath, &&[u8])) -> Vec<u8> {
     let path = path.as_str().as_bytes();
     [&[path.len() as u8], path, &(text.len() as u16).to_le_bytes(), text].concat()
+}
+
+/// Edits of all kinds of a note, of its own heading and of one with properties.
+fn edits(text: &[u8]) -> Vec<Vec<u8>> {
+    let field = |bytes: &[u8]| [&(bytes.len() as u16).to_le_bytes(), bytes].concat();
+    let heading =
+        atlas_vault::parse(&String::from_utf8_lossy(text)).headings.first().map(|heading| heading.text.clone());
+    let heading = [&[0, 1], field(heading.unwrap_or_default().as_bytes()).as_slice()].concat();
+    let plain = [field(text), vec![0], field(b"- appended"), vec![1], field(b"prepended\n")].concat();
+    let sections =
+        (3..7).map(|operation| [field(text), vec![operation], heading.clone(), field(b"new\n\nlines")].concat());
+    let yaml = b"---\r\n# c\r\na: 'x' # d\r\nb:\r\n  - 1\r\nc: |\r\n  t\r\n---\r\ntext ^id\r\n";
+    let properties = [
+        field(&[yaml, text].concat()),
+        [vec![7], field(b"a"), field(b"[1, {\"x\": \"y\"}]"), vec![7], field(b"new"), field(b"text")].concat(),
+        [vec![9, 2], field(b"b"), field(b"true"), field(b"c"), field(b"0.5"), vec![8], field(b"a")].concat(),
+        [vec![3, 1], field(b"id"), field(b"a"), vec![6, 2, 1, 3], field(b"b"), vec![2, 1], field(b"# d"), field(b"")]
+            .concat(),
+    ];
+    sections.chain([plain, properties.concat()]).collect()
 }
 
 fn parts(notes: &BTreeMap<VaultPath, &[u8]>) -> Vec<Vec<u8>> {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::entries::{Entry, entries};
 use super::error::{Candidate, MAX_CANDIDATES, Problem, echo};
+use super::splice::text_start;
 use super::{splice, yaml};
 use crate::frontmatter;
 use crate::lines::{Lines, line_end};
@@ -18,7 +19,7 @@ const MAX_NAME_BYTES: usize = 160;
 const MAX_DEPTH: usize = 32;
 
 /// The text of a new note: `properties` in its frontmatter, so that [`parse`](crate::parse) reads the same values back,
-/// and `body` below it. Without properties, the body alone.
+/// and `body` below it. A byte-order mark of the body comes first. Without properties, the body alone.
 ///
 /// # Errors
 /// When the properties could not be read back: a name is empty or has more than 160 bytes, they nest deeper than 30
@@ -29,23 +30,23 @@ pub fn with_frontmatter(properties: &Map<String, Value>, body: &str) -> Result<S
         return Ok(body.to_owned());
     }
     let line_break = splice::line_break(body).unwrap_or("\n");
+    let (mark, body) = body.split_at_checked(text_start(body)).unwrap_or_default();
     let mut lines = String::new();
     yaml::entries(properties, 0, line_break, &mut lines);
-    verified(format!("---{line_break}{lines}---{line_break}{body}"), properties, || {
+    verified(format!("{mark}---{line_break}{lines}---{line_break}{body}"), properties, || {
         Problem::Unreadable("the values come out differently".to_owned())
     })
 }
 
 /// Where the text below the frontmatter begins.
 pub(super) fn body_start(text: &str) -> usize {
-    frontmatter(text).map_or(start(text), |frontmatter| frontmatter.body_start)
+    frontmatter(text).map_or(text_start(text), |frontmatter| frontmatter.body_start)
 }
 
 /// Gives each of `properties` its value.
 pub(super) fn set(text: &str, properties: &Map<String, Value>) -> Result<String, Problem> {
     let Some(frontmatter) = frontmatter(text) else {
-        let (mark, body) = text.split_at_checked(start(text)).unwrap_or_default();
-        return Ok(format!("{mark}{}", with_frontmatter(properties, body)?));
+        return with_frontmatter(properties, text);
     };
     let mut expected = frontmatter.properties?;
     let changed = properties.iter().filter(|(name, value)| expected.get(*name) != Some(value));
@@ -101,12 +102,8 @@ pub(super) fn remove(text: &str, name: &str) -> Result<String, Problem> {
     verified(edited, &expected, || Problem::Entangled { names: echo(name) })
 }
 
-fn start(text: &str) -> usize {
-    if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 }
-}
-
 fn frontmatter(text: &str) -> Option<Frontmatter> {
-    frontmatter::find(text, start(text), &Lines::new(text))
+    frontmatter::find(text, text_start(text), &Lines::new(text))
 }
 
 fn check(name: &str, value: &Value) -> Result<(), Problem> {

@@ -31,7 +31,7 @@ pub(super) fn insert(text: &str, at: usize, added: &str) -> String {
     }
     let line_break = line_break(text).or_else(|| line_break(added)).unwrap_or("\n");
     let added = fit(text, added);
-    let first = before.trim_start_matches('\u{FEFF}').is_empty();
+    let first = at <= text_start(text);
     let open = !first && !ends_in_break(before);
     let closed = ends_in_break(&added) || after.is_empty() && (first || open);
     let mut out = String::with_capacity(text.len() + added.len() + 3 * line_break.len());
@@ -60,10 +60,15 @@ pub(super) fn replace(text: &str, range: Range<usize>, new: &str) -> String {
     [before, new, after].concat()
 }
 
+/// Where the text begins: behind a byte-order mark.
+pub(super) fn text_start(text: &str) -> usize {
+    if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 }
+}
+
 /// Where the line that holds `offset` begins.
 pub(super) fn line_start(text: &str, offset: usize) -> usize {
     let before = text.as_bytes().get(..offset).unwrap_or_default();
-    memchr::memrchr2(b'\n', b'\r', before).map_or(0, |at| at + 1)
+    memchr::memrchr2(b'\n', b'\r', before).map_or(text_start(text), |at| at + 1)
 }
 
 fn ends_in_break(text: &str) -> bool {

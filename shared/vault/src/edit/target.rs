@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::error::{Candidate, MAX_CANDIDATES, Problem, echo};
-use super::splice::line_start;
+use super::splice::{line_start, text_start};
 use super::{Target, block};
 use crate::fold::fold;
 use crate::lines::{Lines, line_end, next_line};
@@ -118,7 +118,7 @@ fn marked(text: &str, note: &Note, id: &str) -> Result<Place, Problem> {
     let carriers: Vec<_> = note.block_ids.iter().filter(|block| block.name == id).collect();
     match carriers.as_slice() {
         [carrier] => {
-            let body_start = note.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
+            let body_start = note.frontmatter.as_ref().map_or(text_start(text), |frontmatter| frontmatter.body_start);
             Ok(lines(text, block::lines(text, body_start, carrier.range.start)))
         }
         [] => {
@@ -144,7 +144,7 @@ fn numbered(text: &str, from: u32, to: u32) -> Result<Place, Problem> {
         return Err(Problem::NoSuchLines { from, to, count });
     }
     let mut breaks = memchr::memchr_iter(b'\n', text.as_bytes());
-    let start = if first == 1 { 0 } else { breaks.nth(first - 2).map_or(text.len(), |at| at + 1) };
+    let start = if first == 1 { text_start(text) } else { breaks.nth(first - 2).map_or(text.len(), |at| at + 1) };
     let end = breaks.nth(last - first).unwrap_or(text.len());
     let before_end = text.as_bytes().get(start..end).unwrap_or_default();
     let end = if before_end.ends_with(b"\r") && end < text.len() { end - 1 } else { end };

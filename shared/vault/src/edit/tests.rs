@@ -2,6 +2,7 @@ use super::*;
 use serde_json::{Value, json};
 
 mod any_note;
+mod lines;
 mod properties;
 mod request;
 mod sections;

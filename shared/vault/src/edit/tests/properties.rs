@@ -218,5 +218,7 @@ fn a_new_note_gets_its_properties_above_its_body() {
     assert!(text.starts_with("---\n") && text.ends_with("---\n# A\n") && text.contains("tags:\n  - a\n  - b/c\n"));
     let crlf = with_frontmatter(json!({"a": 1}).as_object().unwrap(), "b\r\nc").unwrap();
     assert_eq!(crlf, "---\r\na: 1\r\n---\r\nb\r\nc");
+    let marked = with_frontmatter(json!({"a": 1}).as_object().unwrap(), "\u{FEFF}b").unwrap();
+    assert_eq!(marked, "\u{FEFF}---\na: 1\n---\nb");
     assert_eq!(with_frontmatter(&Map::new(), "b").unwrap(), "b");
 }

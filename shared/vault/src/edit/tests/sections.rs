@@ -177,6 +177,18 @@ fn lines_are_counted_from_one() {
 }
 
 #[test]
+fn a_byte_order_mark_stays_at_the_start() {
+    let text = "\u{FEFF}# A ^id\nb\n";
+    for target in [json!({"heading": ["A ^id"]}), json!({"block": "id"}), json!({"lines": [1, 1]})] {
+        assert_eq!(edited(text, on("insert_before", target, "new")), "\u{FEFF}new\n# A ^id\nb\n");
+    }
+    assert_eq!(edited(text, on("replace_section", json!({"lines": [1, 1]}), "")), "\u{FEFF}b\n");
+    assert_eq!(edited("\u{FEFF}A\n===\n", json!({"op": "prepend", "text": "new"})), "\u{FEFF}new\n\nA\n===\n");
+    let item = "\u{FEFF}- a ^id\n  - b\n";
+    assert_eq!(edited(item, on("insert_after", json!({"block": "id"}), "new")), format!("{item}new\n"));
+}
+
+#[test]
 fn an_empty_text_removes_lines_with_their_break() {
     let remove = |lines: [u32; 2]| on("replace_section", json!({"lines": lines}), "");
     assert_eq!(edited("a\r\nb\r\nc", remove([2, 2])), "a\r\nc");
