@@ -26,6 +26,7 @@ pub(super) fn entries(yaml: &str) -> Result<Vec<Entry>, Problem> {
     let mut entries: Vec<Entry> = Vec::new();
     // How many lists and maps are begun and not ended.
     let mut depth = 0_usize;
+    // At depth 1.
     let mut key_is_next = true;
     for next in Parser::new_from_str(yaml) {
         let (event, span) = next.map_err(|error| Problem::Unreadable(error.to_string()))?;
@@ -48,7 +49,7 @@ pub(super) fn entries(yaml: &str) -> Result<Vec<Entry>, Problem> {
                 extend(&mut entries, &span);
                 let begins = matches!(event, Event::MappingStart(..) | Event::SequenceStart(..));
                 depth += usize::from(begins);
-                key_is_next = depth == 1;
+                key_is_next = true;
             }
             _ => {}
         }

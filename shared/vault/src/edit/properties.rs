@@ -127,8 +127,7 @@ fn replacement(yaml: &str, entry: &Entry, value: &Value, line_break: &str) -> St
     let first_line = old.get(..line_end(old, 0)).unwrap_or_default();
     let rest = yaml.get(entry.value.end..entry.lines.end).unwrap_or_default();
     let (comment, end) = if first_line.len() == old.len() {
-        let (comment, end) = rest.split_at_checked(line_end(rest, 0)).unwrap_or_default();
-        (comment, if end.is_empty() { line_break } else { end })
+        rest.split_at_checked(line_end(rest, 0)).unwrap_or_default()
     } else if first_line.trim_start().starts_with('#') {
         (first_line, line_break)
     } else {

@@ -44,6 +44,7 @@ fn a_line_above_an_underlined_heading_does_not_become_part_of_it() {
     assert_eq!(prepend("Title\n===\n", "a"), "a\n\nTitle\n===\n");
     assert_eq!(prepend("A long\ntitle\n---\n", "a"), "a\n\nA long\ntitle\n---\n");
     assert_eq!(prepend("---\n", "a"), "a\n\n---\n");
+    assert_eq!(prepend("===\n", "a"), "a\n\n===\n");
     assert_eq!(prepend("Title\n===\n", "a\n\n"), "a\n\nTitle\n===\n");
     assert_eq!(prepend("# Title\n", "a"), "a\n# Title\n");
     assert_eq!(prepend("- a\n- b\n---\n", "a"), "a\n- a\n- b\n---\n");
