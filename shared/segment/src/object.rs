@@ -68,6 +68,9 @@ pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
     }
     let layout: Layout = serde_json::from_slice(layout)
         .map_err(|_| FormatError::Frame { reason: "its layout is not of this format" })?;
+    if layout.version != version {
+        return Err(FormatError::Frame { reason: "it is of another version than its layout says" });
+    }
     for section in &layout.sections {
         let range = layout.range(section.name)?;
         let bytes = usize::try_from(range.start)

@@ -26,7 +26,9 @@ pub struct Paths {
 impl Paths {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
         let bytes = frame::open(part, SectionName::Paths)?;
-        fst::Map::new(bytes)
+        // Its own checksum too: a walk trusts every byte of it.
+        let sound = fst::Map::new(bytes).and_then(|fst| fst.as_fst().verify().map(|()| fst));
+        sound
             .map(|fst| Self { fst, asked: AtomicU32::new(0), all: OnceLock::new() })
             .map_err(|_| FormatError::damaged(SectionName::Paths, "it is not an fst of a version that this code reads"))
     }

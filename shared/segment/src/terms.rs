@@ -249,6 +249,8 @@ impl Terms {
         }
         let fst = table.split_off(table.len() - rest.len());
         let fst = fst::Map::new(fst).map_err(|_| damaged())?;
+        // Its own checksum too: a walk trusts every byte of it.
+        fst.as_fst().verify().map_err(|_| damaged())?;
         if fst.len() != ordinal as usize {
             return Err(damaged());
         }
