@@ -30,7 +30,7 @@ pub struct Snapshot {
     state: Arc<State>,
     reader: Reader,
     /// Key of an object that was not there.
-    missing: OnceLock<String>,
+    missing: Arc<OnceLock<String>>,
 }
 
 /// A manifest and what is known of it.
@@ -82,7 +82,14 @@ impl ManifestError {
 
 impl Snapshot {
     pub(crate) fn new(state: Arc<State>, reader: Reader) -> Self {
-        Self { state, reader, missing: OnceLock::new() }
+        Self { state, reader, missing: Arc::default() }
+    }
+
+    /// The same generation, of which one load may take so many requests before it reads what lies between.
+    #[must_use]
+    pub fn with_max_requests(&self, max_requests: usize) -> Self {
+        let reader = Reader { max_requests, ..self.reader.clone() };
+        Self { state: self.state.clone(), reader, missing: self.missing.clone() }
     }
 
     /// The manifest.

@@ -79,6 +79,11 @@ impl Segment<Slot> {
 }
 
 impl Index {
+    /// The same, of whose texts one wave may take so many requests: for queries that read here and there, and all of it.
+    pub(crate) fn with_max_requests(self, max_requests: usize) -> Self {
+        Self { snapshot: Arc::new(self.snapshot.with_max_requests(max_requests)), ..self }
+    }
+
     /// What every query needs, if all of it is in memory.
     pub(crate) async fn in_memory(snapshot: Arc<Snapshot>) -> Result<Option<Self>, Error> {
         let mut parts = Vec::new();

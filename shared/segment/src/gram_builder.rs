@@ -5,7 +5,7 @@ use crate::gram::{Gram, MAX_BYTES, PageWriter, each_place};
 use crate::varint;
 
 /// A gram is split when it is in more than one chunk of so many, …
-const COMMON: u32 = 6;
+const COMMON: u32 = 8;
 /// … or in more than so many chunks whatever the number of all; …
 const MANY: u32 = 1000;
 /// … but not when it is in so few.

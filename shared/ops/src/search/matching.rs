@@ -21,6 +21,9 @@ use crate::search::{Explained, Found, Line, Output, TOO_LONG, TOO_MUCH};
 
 /// Bytes fetched in the first wave, and in each later one, about.
 const WAVE_BYTES: Range<u64> = 4 << 20..16 << 20;
+/// Requests of one of these waves, as far as they can be brought down to that. More requests are fewer bytes: a full answer needs every
+/// place that the index allows, and those lie far apart.
+const MAX_REQUESTS: usize = 48;
 /// Most regions in memory that are looked through together.
 const MAX_BATCH: usize = 64;
 /// Chunks of the first region of a vault, …
@@ -70,6 +73,7 @@ pub(crate) async fn page(
     }
     let probes = request.plan.probes(snapshot.segments().len());
     let index = Index::fetch(snapshot, Want { probes: &probes, ..Want::default() }).await?;
+    let index = index.with_max_requests(MAX_REQUESTS);
     let mut chunks = Vec::new();
     for segment in index.segments() {
         chunks.push(request.plan.chunks(&index, segment, &mut probes.iter().cloned())?);
