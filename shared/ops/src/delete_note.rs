@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Text};
 use crate::error::Error;
-use crate::notes::Found;
+use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope};
 use crate::precondition::Condition;
 use crate::writing::{self, Become, TRASH};
@@ -62,16 +62,13 @@ impl Operation for DeleteNote {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;
         // Without a version whatever is there goes: the trash, and history, keep it.
-        let condition = Condition::of(arguments.if_match.as_ref(), None)?;
+        let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         let message = arguments.message.as_ref().map(Text::as_str);
         let decide = |found: Option<&Found>| {
             if found.is_none() {
-                let message = format!("there is no note at {path}");
-                return Err(Error::not_found("note_not_found", message).with("path", path.as_str()));
+                return Err(notes::missing(path.as_str()));
             }
-            if arguments.if_match.is_some() {
-                condition.check(path.as_str(), found)?;
-            }
+            condition.check(path.as_str(), found)?;
             Ok(if arguments.hard { Become::Gone } else { Become::Trash })
         };
         let answer = writing::write(context, &Self::INFO, &path, message, !arguments.hard, decide).await?;

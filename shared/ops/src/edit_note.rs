@@ -2,14 +2,15 @@
 
 use atlas_vault::edit::{Candidate, Edit, EditError, Problem, apply};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::arguments::{self, Text};
 use crate::error::{Code, Error};
-use crate::notes::Found;
+use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope};
 use crate::precondition::Condition;
+use crate::write_note::Output;
 use crate::writing::{self, Become, MAX_NOTE_BYTES};
 
 /// The operation.
@@ -34,20 +35,6 @@ pub struct Arguments {
     message: Option<Text<4096>>,
 }
 
-/// What the note is now.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "EditNoteResponse")]
-pub struct Output {
-    /// The note's path.
-    path: String,
-    /// SHA-256 of its bytes, in hex: what the next `if_match` names.
-    sha256: String,
-    /// Its size in bytes.
-    bytes: u64,
-    /// The generation that wrote this version.
-    generation: u64,
-}
-
 impl Operation for EditNote {
     const INFO: Info = Info {
         name: "edit_note",
@@ -61,19 +48,16 @@ impl Operation for EditNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;
-        let condition = Condition::of(arguments.if_match.as_ref(), None)?;
+        let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         if arguments.edits.is_empty() {
             return Err(Error::bad_request("validation_error", "edits: name one at least").with("field", "edits"));
         }
         let message = arguments.message.as_ref().map(Text::as_str);
         let decide = |found: Option<&Found>| {
             let Some(note) = found else {
-                let message = format!("there is no note at {path}");
-                return Err(Error::not_found("note_not_found", message).with("path", path.as_str()));
+                return Err(notes::missing(path.as_str()));
             };
-            if arguments.if_match.is_some() {
-                condition.check(path.as_str(), found)?;
-            }
+            condition.check(path.as_str(), found)?;
             let text = std::str::from_utf8(&note.text).map_err(|_| {
                 let message = format!("{path} is not UTF-8, so parts of it cannot be named; replace it whole");
                 Error::bad_request("note_not_utf8", message).with("path", path.as_str())
@@ -82,14 +66,7 @@ impl Operation for EditNote {
             Ok(Become::Text(edited.into_bytes()))
         };
         let answer = writing::write(context, &Self::INFO, &path, message, true, decide).await?;
-        let written = answer.value;
-        let output = Output {
-            path: path.as_str().to_owned(),
-            sha256: written.sha256.to_string(),
-            bytes: written.bytes,
-            generation: written.generation,
-        };
-        Ok(Answer { value: output, generation: answer.generation })
+        Ok(Output::of(&path, answer))
     }
 }
 

@@ -21,6 +21,11 @@ pub(crate) struct Found {
     pub(crate) document: (SegmentId, u32),
 }
 
+/// The error for a note that is not there.
+pub(crate) fn missing(path: &str) -> Error {
+    Error::not_found("note_not_found", format!("there is no note at {path}")).with("path", path)
+}
+
 /// The vault as it was at `generation`.
 pub(crate) async fn at(context: &Context<'_>, generation: u64) -> Result<Arc<Snapshot>, Error> {
     let message = format!("generation: there is no generation {generation}, or none any more");

@@ -34,6 +34,11 @@ impl<'a> Condition<'a> {
         }
     }
 
+    /// What `if_match` says of a note that must be there; any version will do if it says nothing.
+    pub(crate) fn of_existing(if_match: Option<&'a Text<4096>>) -> Result<Self, Error> {
+        if if_match.is_some() { Self::of(if_match, None) } else { Ok(Self::Any) }
+    }
+
     /// Fails unless `found`, which is at `path`, is what must be there. The error names the version that is.
     pub(crate) fn check(&self, path: &str, found: Option<&Found>) -> Result<(), Error> {
         let sha256 = found.map(Found::sha256);

@@ -70,10 +70,9 @@ impl Operation for ReadNote {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = arguments::path("path", &arguments.path)?;
         let path = path.as_str();
-        let missing = || Error::not_found("note_not_found", format!("there is no note at {path}")).with("path", path);
         let find = |snapshot: Arc<Snapshot>| async move {
             let found = notes::find(&snapshot, path, |record| has_text(record.kind)).await?;
-            found.filter(|found| has_text(found.record.kind)).ok_or_else(missing)
+            found.filter(|found| has_text(found.record.kind)).ok_or_else(|| notes::missing(path))
         };
         let answer = match arguments.generation {
             None => context.read(find).await?,

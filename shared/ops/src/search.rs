@@ -2,7 +2,7 @@
 //! both from the index alone.
 //!
 //! # Layout
-//! - `matching`: pages of lines; `plan`: what the index is asked for a pattern; `regions`: the
+//! - `matching`: pages of lines, each a `page` under way; `plan`: what the index is asked for a pattern; `regions`: the
 //!   text to look at; `pattern`: what matches there
 //! - `ranking`: pages of notes; `scores`: how they rank; `expression`: what words are looked for; `snippet`: what is shown of a note
 //! - `filter`: which paths are looked at
@@ -10,6 +10,7 @@
 mod expression;
 mod filter;
 mod matching;
+mod page;
 mod pattern;
 mod plan;
 mod ranking;
@@ -21,9 +22,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Bounded, Exact, Text};
+use crate::atlas::Limits;
 use crate::cursor;
 use crate::error::Error;
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Deadline, Info, Operation, Scope};
 use crate::search::expression::Expression;
 use crate::search::filter::Filter;
 use crate::search::pattern::Pattern;
@@ -178,6 +180,28 @@ pub struct Explained {
     bytes: u64,
 }
 
+/// What a listing has, whatever is listed.
+pub(crate) struct Listing<'a> {
+    filter: Option<Filter>,
+    limit: usize,
+    explain: bool,
+    /// Of the arguments that make the listing.
+    of: u32,
+    limits: &'a Limits,
+    deadline: Deadline,
+}
+
+impl Listing<'_> {
+    /// The limit that is reached by who has looked at so many bytes, if one is.
+    fn reached(&self, bytes: u64) -> Option<&'static str> {
+        if bytes >= self.limits.max_scanned_bytes {
+            Some(TOO_MUCH)
+        } else {
+            self.deadline.has_passed().then_some(TOO_LONG)
+        }
+    }
+}
+
 const DEFAULT_LINES: usize = 50;
 
 const TOO_MUCH: &str =
@@ -197,34 +221,33 @@ impl Operation for Search {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let of = arguments.listing();
-        let filter = arguments.path_filter.as_ref().map(|filter| Filter::new(filter.as_str())).transpose()?;
+        let is_text = arguments.mode == Mode::Text;
         let limits = context.limits;
-        let deadline = context.deadline(limits.max_scan_time);
-        let limit = |default| arguments.limit.map_or(default, Bounded::get);
-        if arguments.mode == Mode::Text {
+        let default = if is_text { limits.max_results } else { DEFAULT_LINES };
+        let listing = Listing {
+            filter: arguments.path_filter.as_ref().map(|filter| Filter::new(filter.as_str())).transpose()?,
+            limit: arguments.limit.map_or(default, Bounded::get),
+            explain: arguments.explain,
+            of,
+            limits,
+            deadline: context.deadline(limits.max_scan_time),
+        };
+        let query = arguments.query.as_str();
+        if is_text {
             arguments.refuse_for_text()?;
-            let expression = Expression::parse(arguments.query.as_str())?;
-            let limit = limit(limits.max_results);
-            let request =
-                ranking::Request { expression, filter, limit, explain: arguments.explain, of, limits, deadline };
+            let request = ranking::Request { expression: Expression::parse(query)?, listing };
             let cursor = arguments.cursor_of(|cursor: &ranking::Cursor| cursor.of == of)?;
             let generation = cursor.as_ref().map(|cursor| cursor.generation);
             return cursor::read(context, generation, |snapshot| ranking::page(snapshot, &request, cursor.as_ref()))
                 .await;
         }
-        let query = arguments.query.as_str();
         let is_literal = arguments.mode == Mode::Literal;
         let pattern = Pattern::new(query, is_literal, arguments.case.unwrap_or_default())?;
         let request = matching::Request {
             plan: pattern.hir.as_ref().map_or_else(|| Plan::of_literal(query), Plan::of_regex),
             pattern,
-            filter,
             context_lines: arguments.context_lines.map_or(0, Bounded::get),
-            limit: limit(DEFAULT_LINES),
-            explain: arguments.explain,
-            of,
-            limits,
-            deadline,
+            listing,
         };
         let cursor = arguments.cursor_of(|cursor: &matching::Cursor| cursor.of == of)?;
         let generation = cursor.as_ref().map(|cursor| cursor.generation);

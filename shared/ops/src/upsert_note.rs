@@ -1,13 +1,14 @@
 //! `upsert_note`: creates a note, or adds to the end of the one that is there, as obsidian-vault-mcp's `note_upsert` does.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::arguments::{self, Text};
 use crate::error::Error;
 use crate::notes::Found;
 use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::write_note::Output;
 use crate::writing::{self, Become};
 
 /// The operation.
@@ -30,22 +31,6 @@ pub struct Arguments {
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     message: Option<Text<4096>>,
-}
-
-/// What was done.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "UpsertNoteResponse")]
-pub struct Output {
-    /// True if the note was created, false if the text was added to one.
-    created: bool,
-    /// The note's path.
-    path: String,
-    /// SHA-256 of its bytes, in hex.
-    sha256: String,
-    /// Its size in bytes.
-    bytes: u64,
-    /// The generation that wrote this version.
-    generation: u64,
 }
 
 impl Operation for UpsertNote {
@@ -72,14 +57,6 @@ impl Operation for UpsertNote {
             }))
         };
         let answer = writing::write(context, &Self::INFO, &path, message, true, decide).await?;
-        let written = answer.value;
-        let output = Output {
-            created: written.created,
-            path: path.as_str().to_owned(),
-            sha256: written.sha256.to_string(),
-            bytes: written.bytes,
-            generation: written.generation,
-        };
-        Ok(Answer { value: output, generation: answer.generation })
+        Ok(Output::of(&path, answer))
     }
 }

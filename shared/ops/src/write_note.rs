@@ -1,5 +1,6 @@
 //! `write_note`: creates a note, or replaces the version of it that the caller has seen.
 
+use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,7 +10,7 @@ use crate::error::Error;
 use crate::notes::Found;
 use crate::operation::{Answer, Context, Info, Operation, Scope};
 use crate::precondition::Condition;
-use crate::writing::{self, Become};
+use crate::writing::{self, Become, Written};
 
 /// The operation.
 pub struct WriteNote;
@@ -43,7 +44,7 @@ pub struct Arguments {
 
 /// What was written.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "WriteNoteResponse")]
+#[schemars(rename = "WrittenNote")]
 pub struct Output {
     /// The note's path.
     path: String,
@@ -55,6 +56,21 @@ pub struct Output {
     generation: u64,
     /// Whether it was not there before.
     created: bool,
+}
+
+impl Output {
+    /// What was written at `path`.
+    pub(crate) fn of(path: &VaultPath, written: Answer<Written>) -> Answer<Self> {
+        let Answer { value, generation } = written;
+        let output = Self {
+            path: path.as_str().to_owned(),
+            sha256: value.sha256.to_string(),
+            bytes: value.bytes,
+            generation: value.generation,
+            created: value.created,
+        };
+        Answer { value: output, generation }
+    }
 }
 
 impl Operation for WriteNote {
@@ -78,14 +94,6 @@ impl Operation for WriteNote {
             Ok(Become::Text(text.clone().into_bytes()))
         };
         let answer = writing::write(context, &Self::INFO, &path, message, false, decide).await?;
-        let written = answer.value;
-        let output = Output {
-            path: path.as_str().to_owned(),
-            sha256: written.sha256.to_string(),
-            bytes: written.bytes,
-            generation: written.generation,
-            created: written.created,
-        };
-        Ok(Answer { value: output, generation: answer.generation })
+        Ok(Output::of(&path, answer))
     }
 }

@@ -126,14 +126,13 @@ impl<F> NoteChange<'_, F> {
         derived: &mut Derived,
         path: &VaultPath,
         kind: Kind,
-        text: &[u8],
+        (text, sha256): (&[u8], Hash),
         old: Option<&Found>,
-    ) -> Result<Hash, Error> {
+    ) -> Result<(), Error> {
         if text.len() > MAX_NOTE_BYTES {
             let message = format!("a note has at most {MAX_NOTE_BYTES} bytes");
             return Err(Error::new(Code::TooLarge, "note_too_large", message));
         }
-        let sha256 = Hash::of(text);
         let document = Document {
             path,
             path_on_disk: None,
@@ -156,7 +155,7 @@ impl<F> NoteChange<'_, F> {
         if let Some(old) = old {
             remove(derived, old);
         }
-        Ok(sha256)
+        Ok(())
     }
 }
 
@@ -174,15 +173,22 @@ impl<F: Fn(Option<&Found>) -> Result<Become, Error> + Sync> ChangeSet for NoteCh
         })?;
         let found = notes::find(head, self.path.as_str(), |_| self.with_text).await?;
         let found = found.as_ref();
+        if self.with_text && found.is_some_and(|found| found.record.blob.is_some()) {
+            // It is kept as an attachment, and its text is not at hand: what would be written instead would lose it.
+            let message =
+                format!("{} is too large to be changed in parts or put into the trash: replace it whole", self.path);
+            return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", self.path.as_str()));
+        }
         let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
         match ((self.decide)(found)?, found) {
-            (Become::Text(text), Some(found)) if Hash::of(&text).as_bytes() == &found.record.sha256 => {
-                let sha256 = Hash::of(&text);
-                self.keep(Written { sha256, bytes: found.record.bytes, generation: found.generation, created: false });
-                return Ok(None);
-            }
             (Become::Text(text), found) => {
-                let sha256 = self.put(&mut derived, self.path, Kind::Note, &text, found)?;
+                let sha256 = Hash::of(&text);
+                if let Some(found) = found.filter(|found| found.record.sha256 == *sha256.as_bytes()) {
+                    let (bytes, generation) = (found.record.bytes, found.generation);
+                    self.keep(Written { sha256, bytes, generation, created: false });
+                    return Ok(None);
+                }
+                self.put(&mut derived, self.path, Kind::Note, (&text, sha256), found)?;
                 derived.changes =
                     Changes { added: found.is_none().into(), changed: found.is_some().into(), removed: 0 };
                 self.keep(Written { sha256, bytes: text.len() as u64, generation: 0, created: found.is_none() });
@@ -191,13 +197,13 @@ impl<F: Fn(Option<&Found>) -> Result<Become, Error> + Sync> ChangeSet for NoteCh
             (become_what, Some(found)) => {
                 remove(&mut derived, found);
                 derived.changes = Changes { removed: 1, ..Changes::default() };
+                let sha256 = Hash::from_bytes(found.record.sha256);
                 if matches!(become_what, Become::Trash) {
                     let trash = arguments::path("path", &format!("{TRASH}{}", self.path))?;
                     let old = notes::find(head, trash.as_str(), |_| false).await?;
                     // Like configuration it is kept, and never shown.
-                    self.put(&mut derived, &trash, Kind::Config, &found.text, old.as_ref())?;
+                    self.put(&mut derived, &trash, Kind::Config, (&found.text, sha256), old.as_ref())?;
                 }
-                let sha256 = Hash::from_bytes(found.record.sha256);
                 self.keep(Written { sha256, bytes: found.record.bytes, generation: 0, created: false });
             }
         }

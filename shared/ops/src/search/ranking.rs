@@ -8,16 +8,14 @@ use atlas_segment::text::decoded;
 use atlas_vault::{fold, frontmatter};
 use serde::{Deserialize, Serialize};
 
-use crate::atlas::Limits;
 use crate::cursor;
 use crate::error::Error;
 use crate::index::{DocumentRef, Index, Want};
-use crate::operation::Deadline;
 use crate::search::expression::{Expression, Token};
 use crate::search::filter::Filter;
 use crate::search::scores::Lists;
 use crate::search::snippet::{Wanted, holds};
-use crate::search::{Explained, Found, Note, Output, TOO_LONG, TOO_MUCH};
+use crate::search::{Explained, Found, Listing, Note, Output};
 
 /// Most texts fetched at a time.
 const MAX_BATCH: usize = 128;
@@ -25,13 +23,7 @@ const MAX_BATCH: usize = 128;
 /// What to look for.
 pub(crate) struct Request<'a> {
     pub(crate) expression: Expression,
-    pub(crate) filter: Option<Filter>,
-    pub(crate) limit: usize,
-    pub(crate) explain: bool,
-    /// Of the arguments that make the listing.
-    pub(crate) of: u32,
-    pub(crate) limits: &'a Limits,
-    pub(crate) deadline: Deadline,
+    pub(crate) listing: Listing<'a>,
 }
 
 /// Where a page begins: after so many of the notes that have the words, best first.
@@ -64,7 +56,7 @@ pub(crate) async fn page(
     let mut waiting = VecDeque::new();
     loop {
         // One more than the page holds, which tells that there is a next page.
-        let missing = request.limit + 1 - page.len();
+        let missing = request.listing.limit + 1 - page.len();
         while waiting.len() < missing
             && let Some((score, document, path)) = ranked.next()?
         {
@@ -73,17 +65,15 @@ pub(crate) async fn page(
                 waiting.push_back(Candidate { place: at, score, document, path });
             }
         }
-        if page.len() == request.limit || waiting.is_empty() || partial.is_some() {
+        if page.len() == request.listing.limit || waiting.is_empty() || partial.is_some() {
             break;
         }
         let batch: Vec<Candidate> = waiting.drain(..waiting.len().min(missing - 1).min(MAX_BATCH)).collect();
         let documents: Vec<DocumentRef> = batch.iter().map(|candidate| candidate.document).collect();
         let texts = index.texts(&documents).await?;
         for (candidate, text) in batch.into_iter().zip(texts) {
-            if bytes >= request.limits.max_scanned_bytes {
-                partial = Some(TOO_MUCH);
-            } else if bytes > 0 && request.deadline.has_passed() {
-                partial = Some(TOO_LONG);
+            if bytes > 0 && partial.is_none() {
+                partial = request.listing.reached(bytes);
             }
             if partial.is_some() {
                 waiting.push_back(candidate);
@@ -97,13 +87,13 @@ pub(crate) async fn page(
         }
     }
     let first_left = waiting.iter().map(|candidate| candidate.place).min();
-    let cursor = first_left.map(|place| Cursor { generation, of: request.of, after: place - 1 });
+    let cursor = first_left.map(|place| Cursor { generation, of: request.listing.of, after: place - 1 });
     Ok(Output {
         results: page,
         cursor: cursor.as_ref().and_then(cursor::encode),
         partial,
         corrections,
-        plan: request.explain.then_some(Explained { kind: "ranking", files, bytes }),
+        plan: request.listing.explain.then_some(Explained { kind: "ranking", files, bytes }),
     })
 }
 
@@ -132,7 +122,7 @@ fn stem(path: &str) -> &str {
 fn takes(request: &Request<'_>, path: &str) -> bool {
     let Expression { paths, excluded_paths, .. } = &request.expression;
     let folded = fold::fold(path);
-    Filter::takes(request.filter.as_ref(), path)
+    Filter::takes(request.listing.filter.as_ref(), path)
         && paths.iter().all(|part| folded.contains(part))
         && !excluded_paths.iter().any(|part| folded.contains(part))
 }
