@@ -298,6 +298,22 @@ async fn an_upsert_creates_a_note_or_adds_to_it() {
 }
 
 #[tokio::test]
+async fn a_note_too_large_for_its_text_to_be_at_hand_is_not_taken_for_empty() {
+    let vault = VaultBuilder::new().file("big.md", &vec![b'x'; (64 << 20) + 1]);
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = deployment.client();
+    let edit = json!({ "edits": [{ "op": "append", "text": "x" }] });
+    for reply in [
+        send(&client, Method::POST, "big.md", &[], json!({ "content": "x" })).await,
+        send(&client, Method::PATCH, "big.md", &[], edit).await,
+        delete(&client, "big.md", &[]).await,
+    ] {
+        assert_eq!(reply.error(413).1, "note_too_large");
+    }
+    assert_eq!(deployment.mirror().head().await.unwrap().generation(), 1);
+}
+
+#[tokio::test]
 async fn history_says_who_wrote_what() {
     let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "one\n").note("b.md", "other\n")).await;
     let client = deployment.client();
