@@ -92,9 +92,7 @@ pub(crate) struct Remove {
 /// What a sync commits.
 pub(crate) struct Change {
     pub(crate) folder: Arc<Folder>,
-    /// By path.
     pub(crate) writes: Arc<Vec<Write>>,
-    /// By path.
     pub(crate) removes: Vec<Remove>,
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) last: Mutex<Option<Arc<Attempt>>>,
@@ -198,7 +196,10 @@ impl Change {
                 replaces,
             })
         });
-        chosen.collect()
+        let mut chosen: Vec<Chosen> = chosen.collect();
+        // Copies of conflicts were added last; a segment is built by path.
+        chosen.sort_by_key(|chosen| self.writes.get(chosen.write).map(|write| &write.file.path));
+        chosen
     }
 
     fn fits(&self, index: usize, documents: &HeadDocuments) -> bool {

@@ -7,6 +7,7 @@ use atlas_mirror::MirrorError;
 use atlas_segment::FormatError;
 
 use crate::guard::Danger;
+use crate::report::Reason;
 
 /// Why a sync or an export stopped. Unless it says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +44,14 @@ pub enum SyncError {
     StateInside {
         /// The vault's folder.
         root: PathBuf,
+    },
+    /// The vault's folder cannot be written to.
+    #[error("the vault folder {}: {reason}; what changed in the mirror waits until it can be written to", root.display())]
+    Unwritable {
+        /// The folder.
+        root: PathBuf,
+        /// What is wrong.
+        reason: Reason,
     },
     /// The folder to write to cannot be used.
     #[error("cannot export to {}: {reason}", to.display())]

@@ -159,8 +159,17 @@ fn kept_as(class: Class, size: u64) -> Result<Kind, Reason> {
     }
 }
 
+/// SHA-256 of the file `name` in `dir`, if it is a file.
+pub(crate) fn hash_of(dir: &Dir, name: &str) -> Result<[u8; 32], Reason> {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let mut file = dir.open_with(name, &options).map_err(Reason::unreadable)?.into_std();
+    stamp_of(&file)?;
+    hash(&mut file).map(|(sha256, _)| sha256).map_err(Reason::unreadable)
+}
+
 /// The stamp of an open file, if it is a file.
-fn stamp_of(file: &File) -> Result<Stamp, Reason> {
+pub(crate) fn stamp_of(file: &File) -> Result<Stamp, Reason> {
     let metadata = file.metadata().map_err(Reason::unreadable)?;
     if !metadata.is_file() {
         return Err(Reason::NotAFile);

@@ -65,10 +65,12 @@ pub enum Danger {
     },
     /// Many notes vanished.
     #[error(
-        "{lost} of {of} notes vanished from {} or became empty {when}, more than a fifth: check that the folder is \
-         mounted and complete. If they are meant to be gone, sync with --allow-mass-delete", root.display()
+        "{lost} of {of} notes vanished from {} or became empty {when}, more than a fifth: {}. If they are meant to be gone, sync \
+         with --allow-mass-delete", side.named(root), side.advice()
     )]
     MassDeletion {
+        /// Where.
+        side: Side,
         /// The vault's folder.
         root: PathBuf,
         /// How many notes vanished.
@@ -78,6 +80,31 @@ pub enum Danger {
         /// In what time, as an adverb.
         when: &'static str,
     },
+}
+
+/// Where notes vanish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The vault's folder.
+    Folder,
+    /// The mirror.
+    Mirror,
+}
+
+impl Side {
+    fn named(self, root: &Path) -> String {
+        match self {
+            Self::Folder => root.display().to_string(),
+            Self::Mirror => "the mirror".to_owned(),
+        }
+    }
+
+    const fn advice(self) -> &'static str {
+        match self {
+            Self::Folder => "check that the folder is mounted and complete",
+            Self::Mirror => "see with `atlas log` who deleted them; `atlas restore` brings a note back",
+        }
+    }
 }
 
 /// Notes that vanished together.
@@ -105,14 +132,14 @@ impl Losses<'_> {
     ///
     /// # Errors
     /// [`Danger::MassDeletion`].
-    pub fn check(&self, root: &Path) -> Result<(), Danger> {
+    pub fn check(&self, side: Side, root: &Path) -> Result<(), Danger> {
         let Loss { notes, of, .. } = self.now;
         if notes == 0 {
             return Ok(());
         }
         let too_many = |lost: u64, of: u64, when| {
             let root = root.to_owned();
-            let danger = Danger::MassDeletion { root, lost, of, when };
+            let danger = Danger::MassDeletion { side, root, lost, of, when };
             if lost > FEW && lost.saturating_mul(SHARE) > of { Err(danger) } else { Ok(()) }
         };
         too_many(notes, of, "at once")?;
@@ -215,7 +242,7 @@ mod tests {
     }
 
     fn passes(before: &[Loss], now: Loss) -> bool {
-        Losses { before, now }.check(Path::new("/v")).is_ok()
+        Losses { before, now }.check(Side::Folder, Path::new("/v")).is_ok()
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What the mirror has at one generation, as far as a sync needs to know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use atlas_mirror::{SegmentId, Snapshot};
+use atlas_mirror::{MirrorError, SegmentId, Snapshot};
 use atlas_segment::{Kind, PartRef, Record};
 
+use crate::contents::Page;
+use crate::decide::Version;
 use crate::error::SyncError;
 
 /// Parts that one load asks for.
@@ -32,20 +34,39 @@ pub struct HeadDocument {
 /// Live documents by path. A sound generation has one for each path; of several, the newest segment's is first.
 pub type HeadDocuments = BTreeMap<String, Vec<HeadDocument>>;
 
+/// What the mirror has, as far as it is not what the last sync left.
+#[derive(Debug, Default)]
+pub struct Heads {
+    /// Whether `documents` has all; else a path that it does not name is as the last sync left it.
+    pub is_complete: bool,
+    /// Live documents by path; none where the mirror has none any more.
+    pub documents: HeadDocuments,
+}
+
+impl Heads {
+    /// The mirror's document at `path`, if it is not what the last sync left.
+    pub fn document(&self, path: &str) -> Option<&HeadDocument> {
+        self.documents.get(path)?.first()
+    }
+
+    /// What the mirror has at `path`, where the last sync left `ancestor`.
+    pub fn version(&self, path: &str, ancestor: Version) -> Version {
+        match self.documents.get(path) {
+            Some(documents) => documents.first().map(|document| document.sha256),
+            None if self.is_complete => None,
+            None => ancestor,
+        }
+    }
+}
+
 /// All live documents.
 ///
 /// # Errors
 /// Those of loading parts of segments.
 pub async fn all(snapshot: &Snapshot) -> Result<HeadDocuments, SyncError> {
-    let mut wants = Vec::new();
-    for (segment, entry) in snapshot.segments().iter().enumerate() {
-        for (part, documents) in entry.layout.record_pages()? {
-            wants.push(Want { segment, part, first: documents.start });
-        }
-    }
     let mut found = HeadDocuments::new();
-    for wants in wants.chunks(LOAD) {
-        load(snapshot, wants, |_| true, &mut found).await?;
+    for segment in 0..snapshot.segments().len() {
+        load(snapshot, &segment_pages(snapshot, segment)?, |_, _| true, &mut found).await?;
     }
     Ok(found)
 }
@@ -55,7 +76,18 @@ pub async fn all(snapshot: &Snapshot) -> Result<HeadDocuments, SyncError> {
 /// # Errors
 /// Those of loading parts of segments.
 pub async fn at(snapshot: &Snapshot, paths: &[&str]) -> Result<HeadDocuments, SyncError> {
-    let mut wants: Vec<Want> = Vec::new();
+    let asked = |_: u32, record: &Record| paths.binary_search_by(|asked| (*asked).cmp(&record.path)).is_ok();
+    let mut found = HeadDocuments::new();
+    load(snapshot, &pages_of(snapshot, paths)?, asked, &mut found).await?;
+    Ok(found)
+}
+
+/// Pages of records that may hold one of `paths`, which are in order.
+///
+/// # Errors
+/// When a segment has no records.
+pub(crate) fn pages_of(snapshot: &Snapshot, paths: &[&str]) -> Result<Vec<Page>, SyncError> {
+    let mut pages: Vec<Page> = Vec::new();
     for (segment, entry) in snapshot.segments().iter().enumerate() {
         let layout = &entry.layout;
         let start = paths.partition_point(|path| **path < *layout.first);
@@ -64,46 +96,84 @@ pub async fn at(snapshot: &Snapshot, paths: &[&str]) -> Result<HeadDocuments, Sy
             let Some((part, first)) = layout.record_page(path)? else {
                 continue;
             };
-            if wants.last().is_none_or(|last| last.segment != segment || last.part != part) {
-                wants.push(Want { segment, part, first });
+            if pages.last().is_none_or(|last| last.segment != segment || last.part != part) {
+                pages.push(Page { segment, part, documents: first..u32::MAX });
             }
         }
     }
-    let asked = |path: &str| paths.binary_search_by(|asked| (*asked).cmp(path)).is_ok();
+    Ok(pages)
+}
+
+/// The paths at which `after` has something else than `before`, an ancestor of it, had: documents that are not in `before`, and
+/// those that are gone. Also some that only moved from a segment to another.
+///
+/// # Errors
+/// Those of loading parts of segments; of `before` they may be gone.
+pub async fn changed(before: &Snapshot, after: &Snapshot) -> Result<HeadDocuments, SyncError> {
+    let is_in = |snapshot: &Snapshot, id| snapshot.manifest().segment(id).is_some();
     let mut found = HeadDocuments::new();
-    for wants in wants.chunks(LOAD) {
-        load(snapshot, wants, asked, &mut found).await?;
+    let mut gone = HeadDocuments::new();
+    for (segment, entry) in before.segments().iter().enumerate() {
+        match after.manifest().segment(entry.id) {
+            // All that was live in it; what still is will be found in another.
+            None => load(before, &segment_pages(before, segment)?, |_, _| true, &mut gone).await?,
+            Some((_, same)) if same.deleted == entry.deleted => {}
+            Some((index, _)) => {
+                let dead = after.deleted(index).await?;
+                let sorted: Vec<u32> = dead.iter().collect();
+                let has_dead = |page: &Page| {
+                    let next = sorted.partition_point(|one| *one < page.documents.start);
+                    sorted.get(next).is_some_and(|one| *one < page.documents.end)
+                };
+                let pages: Vec<Page> = segment_pages(before, segment)?.into_iter().filter(has_dead).collect();
+                load(before, &pages, |document, _| dead.contains(document), &mut gone).await?;
+            }
+        }
+    }
+    for (segment, entry) in after.segments().iter().enumerate() {
+        if !is_in(before, entry.id) {
+            load(after, &segment_pages(after, segment)?, |_, _| true, &mut found).await?;
+        }
+    }
+    for path in gone.into_keys() {
+        found.entry(path).or_default();
     }
     Ok(found)
 }
 
-/// A page of records, and the id of its first document.
-struct Want {
-    segment: usize,
-    part: PartRef,
-    first: u32,
+/// The contents of `documents`.
+pub(crate) fn contents(documents: &HeadDocuments) -> HashSet<[u8; 32]> {
+    documents.values().flatten().map(|document| document.sha256).collect()
+}
+
+fn segment_pages(snapshot: &Snapshot, segment: usize) -> Result<Vec<Page>, SyncError> {
+    let Some(entry) = snapshot.segments().get(segment) else { return Ok(Vec::new()) };
+    let pages = entry.layout.record_pages()?.into_iter();
+    Ok(pages.map(|(part, documents)| Page { segment, part, documents }).collect())
 }
 
 async fn load(
     snapshot: &Snapshot,
-    wants: &[Want],
-    asked: impl Fn(&str) -> bool,
+    pages: &[Page],
+    wanted: impl Fn(u32, &Record) -> bool,
     found: &mut HeadDocuments,
 ) -> Result<(), SyncError> {
-    let parts: Vec<(usize, PartRef)> = wants.iter().map(|want| (want.segment, want.part.clone())).collect();
-    for (want, part) in wants.iter().zip(snapshot.load(&parts).await?) {
-        let page = part.record_page()?;
-        let Some(entry) = snapshot.segments().get(want.segment) else {
-            continue;
-        };
-        for (index, document) in (0..page.len()).zip(want.first..) {
-            if !snapshot.is_live(want.segment, document) {
+    for pages in pages.chunks(LOAD) {
+        let parts: Vec<(usize, PartRef)> = pages.iter().map(|page| (page.segment, page.part.clone())).collect();
+        for (Page { segment, documents, .. }, part) in pages.iter().zip(snapshot.load(&parts).await?) {
+            let page = part.record_page()?;
+            let Some(entry) = snapshot.segments().get(*segment) else {
                 continue;
-            }
-            let record = page.get(index)?;
-            if asked(&record.path) {
-                let (path, document) = document_of(record, entry.id, entry.generation, document);
-                found.entry(path).or_default().insert(0, document);
+            };
+            for (index, document) in (0..page.len()).zip(documents.start..) {
+                if !snapshot.is_live(*segment, document) {
+                    continue;
+                }
+                let record = page.get(index)?;
+                if wanted(document, &record) {
+                    let (path, document) = document_of(record, entry.id, entry.generation, document);
+                    found.entry(path).or_default().insert(0, document);
+                }
             }
         }
     }
@@ -114,4 +184,9 @@ fn document_of(record: Record, segment: SegmentId, listed: u64, document: u32) -
     let Record { path, sha256, kind, bytes, generation, blob, .. } = record;
     let generation = if generation == 0 { listed } else { generation };
     (path, HeadDocument { segment, document, sha256, kind, bytes, generation, blob })
+}
+
+/// Whether an older generation cannot be read any more.
+pub(crate) fn is_gone(error: &SyncError) -> bool {
+    matches!(error, SyncError::Mirror(MirrorError::Gone { .. }))
 }

@@ -1,21 +1,26 @@
 //! Reconciles a vault's folder with its mirror, and writes a generation of the mirror back into a folder.
 //!
 //! Whatever is not sure is left as it is: a path that cannot be read keeps what the mirror has, a folder that cannot be
-//! listed deletes nothing below it, and signs of an unmounted folder or a replaced mirror stop the sync
-//! before it changes anything. No environment and no clock: callers pass both.
+//! listed deletes nothing below it, a file that was edited a moment ago is not replaced, and signs of an unmounted folder or a
+//! replaced mirror stop the sync before it changes anything. No environment and no clock: callers pass both.
 //!
 //! # Layout
 //! - [`rules`]: which files belong to the vault; [`folder`]: the folder, out of which nothing leads; [`scan`]: its files.
 //! - [`state`]: what was last equal on both sides; [`guard`]: what stops a sync; [`head`]: what the mirror has.
-//! - [`decide`]: what is to become of a path; [`plan`]: of all paths.
-//! - [`push`]: one sync. It begins with a `session`, sees both `sides`, uploads `attachments`, commits a `change`, and
-//!   says in a [`summary`] what was done; `readahead` hides how long files take.
-//! - [`export`]: a generation into a folder, its `target`.
+//! - [`decide`]: what is to become of a path; [`plan`]: what both sides have; `decided`: all paths, for which `reading` reads files.
+//! - [`sync`]: one sync. It begins with a `session`, and a `recovery` of what a killed one left; decides every path; does a [`pull`],
+//!   which names copies as `conflict` says; then a `push`, which uploads `attachments` and commits a `change`; and says in a
+//!   [`summary`] what was done. `readahead` hides how long files take.
+//! - [`export`]: a generation into a folder.
+//! - `contents`: documents become files of a `target`.
 //! - [`report`], [`progress`], [`error`]: what is told to whom.
 
 mod attachments;
 mod change;
+mod conflict;
+mod contents;
 pub mod decide;
+mod decided;
 pub mod error;
 pub mod export;
 pub mod folder;
@@ -23,25 +28,29 @@ pub mod guard;
 pub mod head;
 pub mod plan;
 pub mod progress;
-pub mod push;
+pub mod pull;
+mod push;
 mod readahead;
+mod reading;
+mod recovery;
 pub mod report;
 pub mod rules;
 pub mod scan;
 mod session;
-mod sides;
 pub mod state;
 pub mod summary;
+pub mod sync;
 mod target;
 
 pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};
 pub use guard::Danger;
 pub use progress::{Phase, Progress};
-pub use push::{PushOptions, push};
+pub use pull::Conflicted;
 pub use report::{Reason, Skipped};
 pub use session::is_inside;
 pub use summary::Summary;
+pub use sync::{SyncOptions, sync};
 
 #[cfg(test)]
 mod tests;

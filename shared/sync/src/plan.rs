@@ -1,19 +1,24 @@
-//! Which of the folder's files are what they were, by size and time. Pure.
+//! Which of the folder's files are what they were, by size and time, and what the mirror has there. Pure.
 
 use std::cmp::Ordering;
 
 use crate::decide::Version;
+use crate::head::Heads;
 use crate::rules;
-use crate::scan::{File, Scan};
+use crate::scan::{File, Scan, Unknown};
 use crate::state::Entry;
 
-/// A path of the folder or of the last sync.
+/// A path of the folder, of the last sync, or of the mirror.
 #[derive(Debug)]
 pub struct Item {
+    /// The path.
+    pub path: String,
     /// What was last equal on both sides.
     pub entry: Option<Entry>,
     /// What the folder has.
     pub found: Found,
+    /// What the mirror has.
+    pub head: Version,
 }
 
 /// What the folder has at a path.
@@ -30,24 +35,36 @@ pub enum Found {
 }
 
 impl Item {
-    /// The path.
-    pub fn path(&self) -> &str {
-        match (&self.found, &self.entry) {
-            (Found::Same(file) | Found::Touched(file), _) => file.path.as_str(),
-            (_, Some(entry)) => &entry.path,
-            (_, None) => "",
-        }
-    }
-
     /// What was last equal on both sides.
     pub fn ancestor(&self) -> Version {
         self.entry.as_ref().map(|entry| entry.sha256)
     }
 }
 
-/// Compares what was found with what the last sync left, both by path. With `checksum` every file has to be read.
-pub fn compare(scan: Scan, entries: Vec<Entry>, checksum: bool) -> Vec<Item> {
+/// Compares what was found with what the last sync left, both by path, and with what the mirror has. With `checksum` every file
+/// has to be read. The answer is by path.
+pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, checksum: bool) -> Vec<Item> {
     let Scan { files, unknown, .. } = scan;
+    let mut items = in_folder(files, entries, &unknown, checksum);
+    for item in &mut items {
+        item.head = heads.version(&item.path, item.ancestor());
+    }
+    let is_new = |path: &str| items.binary_search_by(|item| item.path.as_str().cmp(path)).is_err();
+    let only_head = heads.documents.iter().filter(|(path, _)| rules::class_of(path).is_some() && is_new(path));
+    let only_head: Vec<Item> = only_head
+        .filter_map(|(path, documents)| {
+            let head = Some(documents.first()?.sha256);
+            let found = if unknown.holds(path) { Found::Unknown } else { Found::Nothing };
+            Some(Item { path: path.clone(), entry: None, found, head })
+        })
+        .collect();
+    items.extend(only_head);
+    items.sort_by(|a, b| a.path.cmp(&b.path));
+    items
+}
+
+/// The paths of the folder and of the last sync, in order.
+fn in_folder(files: Vec<File>, entries: Vec<Entry>, unknown: &Unknown, checksum: bool) -> Vec<Item> {
     let mut items = Vec::with_capacity(files.len().max(entries.len()));
     let (mut files, mut entries) = (files.into_iter().peekable(), entries.into_iter().peekable());
     loop {
@@ -67,6 +84,11 @@ pub fn compare(scan: Scan, entries: Vec<Entry>, checksum: bool) -> Vec<Item> {
             }
             (None, _) => Found::Nothing,
         };
-        items.push(Item { entry, found });
+        let path = match (&found, &entry) {
+            (Found::Same(file) | Found::Touched(file), _) => file.path.as_str().to_owned(),
+            (_, Some(entry)) => entry.path.clone(),
+            (_, None) => continue,
+        };
+        items.push(Item { path, entry, found, head: None });
     }
 }

@@ -54,6 +54,15 @@ pub enum Reason {
     /// Where it is to be written is something else, or nothing can be written.
     #[error("it cannot be written: {0}")]
     Unwritable(String),
+    /// It is not what it was when the sync looked at it.
+    #[error("it was changed during the sync, which left it as it is; the next one decides again")]
+    Changed,
+    /// A symbolic link that would have to be replaced.
+    #[error("it is a symbolic link, and the mirror's version is not written through it")]
+    Link,
+    /// What a killed sync had moved aside, and could not be put back.
+    #[error("a sync was interrupted here; what it had moved aside is kept as {0}")]
+    Recovered(String),
     /// The mirror does not have what it says.
     #[error("it is damaged in the mirror: restore it, or publish it again")]
     Damaged,

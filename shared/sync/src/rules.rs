@@ -27,8 +27,6 @@ pub const CONFIG_FILES: &[&str] = &[
     ".obsidian/workspaces.json",
 ];
 
-/// What the names of this program's own temporary files begin with.
-pub const TEMPORARY_PREFIX: &str = ".atlas-mirror-";
 
 /// Names of files that operating systems scatter.
 const JUNK: &[&str] = &[".DS_Store", "Thumbs.db", "desktop.ini"];
@@ -137,7 +135,7 @@ pub fn enters(folder: &str) -> bool {
 
 /// What a file of this name is, in a folder that belongs to the vault.
 pub fn class_of_name(name: &str) -> Option<Class> {
-    if JUNK.contains(&name) || name.starts_with(JUNK_PREFIX) || name.starts_with(TEMPORARY_PREFIX) {
+    if JUNK.contains(&name) || name.starts_with(JUNK_PREFIX) {
         return None;
     }
     let Some((stem, extension)) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) else {
@@ -194,7 +192,7 @@ mod tests {
             "a/Thumbs.db",
             "desktop.ini",
             "a/._b.md",
-            ".atlas-mirror-0.tmp",
+            ".atlas-mirror/new-1-0",
         ] {
             assert_eq!(class_of(path), None, "{path}");
         }

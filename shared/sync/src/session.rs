@@ -47,18 +47,21 @@ impl Session {
         Ok(Self { folder: Arc::new(folder), states, before, mount_point })
     }
 
-    /// Checks that the mirror's newest generation descends from the one that the last sync saw.
-    pub(crate) async fn check_ancestry(&self, mirror: &Mirror, head: Option<&Snapshot>) -> Result<Ancestry, SyncError> {
+    /// Checks that the mirror's newest generation descends from the one that the last sync saw, and gives that.
+    pub(crate) async fn check_ancestry(
+        &self,
+        mirror: &Mirror,
+        head: Option<&Arc<Snapshot>>,
+    ) -> Result<Option<Arc<Snapshot>>, SyncError> {
         let Some(before) = &self.before else {
-            return Ok(Ancestry::Later);
+            return Ok(None);
         };
         let other = |reason| Danger::OtherMirror { reason, state: self.states.path().to_owned() };
-        let ancestry = guard::compare(&before.seen, head.map(seen).as_ref()).map_err(other)?;
-        if let (Ancestry::Later, Some(head)) = (ancestry, head) {
-            let found = ancestor(mirror, head, before.seen.generation).await?;
-            guard::check_ancestor(&before.seen, found.map(|found| found.hash())).map_err(other)?;
-        }
-        Ok(ancestry)
+        let ancestry = guard::compare(&before.seen, head.map(|head| seen(head)).as_ref()).map_err(other)?;
+        let (Ancestry::Later, Some(head)) = (ancestry, head) else { return Ok(head.cloned()) };
+        let found = ancestor(mirror, head, before.seen.generation).await?;
+        guard::check_ancestor(&before.seen, found.as_ref().map(|found| found.hash())).map_err(other)?;
+        Ok(found)
     }
 }
 

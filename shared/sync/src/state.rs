@@ -18,7 +18,7 @@ use crate::folder::Stamp;
 use crate::guard::{Loss, Seen};
 
 const MAGIC: &[u8; 8] = b"ATLASYNC";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 16;
 /// Most bytes of a state: millions of paths.
 const MAX_BYTES: usize = 1 << 30;
@@ -44,8 +44,10 @@ pub struct State {
     pub seen: Seen,
     /// Whether the mirror then had, of what a folder can have, the `entries` and nothing else.
     pub settled: bool,
-    /// What vanished lately.
+    /// What vanished from the folder lately.
     pub losses: Vec<Loss>,
+    /// What vanished from the mirror lately.
+    pub head_losses: Vec<Loss>,
     /// By path.
     pub entries: Vec<Entry>,
 }

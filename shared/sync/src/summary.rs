@@ -1,7 +1,9 @@
 //! What a sync did.
 
+use atlas_mirror::manifest::Changes;
 use serde::Serialize;
 
+use crate::pull::Conflicted;
 use crate::report::Skipped;
 
 /// What a sync did, or without `--dry-run` would do.
@@ -13,12 +15,10 @@ pub struct Summary {
     pub notes: u64,
     /// Other files in the mirror.
     pub attachments: u64,
-    /// Files that the mirror did not have.
-    pub added: u64,
-    /// Files that the mirror had otherwise.
-    pub changed: u64,
-    /// Files that the mirror has no more.
-    pub removed: u64,
+    /// What went from the folder to the mirror.
+    pub pushed: Changes,
+    /// What went from the mirror to the folder.
+    pub pulled: Changes,
     /// Files of the folder that needed nothing.
     pub unchanged: u64,
     /// Bytes of the folder's files.
@@ -27,15 +27,15 @@ pub struct Summary {
     pub uploaded_bytes: u64,
     /// How long it took, in milliseconds; the caller's to fill in.
     pub duration_ms: u64,
-    /// Paths that changed in the mirror and are not in the folder yet.
+    /// Paths that changed in the mirror and could not be brought to the folder.
     #[serde(skip_serializing_if = "is_zero")]
     pub waiting: u64,
     /// Files and folders that were left as they are, and notes kept as attachments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// Paths that changed on both sides and were left as they are.
+    /// Paths that changed on both sides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub conflicts: Vec<String>,
+    pub conflicts: Vec<Conflicted>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

@@ -1,6 +1,11 @@
-//! A folder that files are written into: whole or not at all, never outside of it, never through a symbolic link.
+//! A folder that files are written into: whole or not at all, never outside of it, never through a symbolic link, and never over
+//! what nobody has looked at.
+//!
+//! A file is written below [`STAGING`] first and moved to its place when it is complete. What it replaces is moved aside there, looked
+//! at, and put back if it is not what was expected; so an edit that is saved meanwhile survives. What a killed sync left
+//! there is put right by the next ([`mod@crate::recovery`]).
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -8,32 +13,67 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use crate::error::SyncError;
+use crate::folder::{self, Folder, Stamp};
 use crate::report::Reason;
-use crate::rules::TEMPORARY_PREFIX;
 
-/// A folder to write into.
-#[derive(Debug)]
+/// The folder of what is not in its place yet, in the root. It hides itself, so it is no part of the vault.
+pub(crate) const STAGING: &str = ".atlas-mirror";
+/// In it, what was moved aside: each file at its path.
+pub(crate) const ASIDE: &str = ".atlas-mirror/aside";
+/// Where Obsidian keeps what was deleted, and where pulled deletions go.
+const TRASH: &str = ".trash";
+
+/// A folder to write into. Cloning is cheap.
+#[derive(Clone, Debug)]
 pub(crate) struct Target {
-    dir: Arc<Dir>,
-    /// Whether files that are there may be replaced.
-    replace: bool,
-    /// Folders that are known to be folders.
-    folders: Mutex<HashSet<String>>,
-    /// Numbers the temporary files.
-    begun: AtomicU64,
+    shared: Arc<Shared>,
 }
 
-/// A file that is being written under a temporary name; it goes when it is not finished.
+#[derive(Debug)]
+struct Shared {
+    dir: Dir,
+    /// Whether a file must be on the disk before it gets its place.
+    is_durable: bool,
+    /// Numbers the files begun.
+    begun: AtomicU64,
+    /// Folders whose entries changed and are not known to be on the disk.
+    changed: Mutex<BTreeSet<String>>,
+}
+
+/// A file that is being written; it goes when it is not finished.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
-    dir: Arc<Dir>,
+    target: Target,
     file: File,
-    path: String,
-    temporary: String,
+    staging: Dir,
+    name: String,
+}
+
+/// What a file may take the place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Instead {
+    /// Any file.
+    Anything,
+    /// Nothing.
+    Nothing,
+    /// A file with this SHA-256.
+    Version([u8; 32]),
+}
+
+/// A file that was moved aside.
+struct Aside {
+    /// Where it was.
+    parent: Dir,
+    /// Where it is.
+    folder: Dir,
+    name: String,
 }
 
 impl Target {
@@ -47,54 +87,124 @@ impl Target {
                 "it is not empty: name another folder, or write over what is there with --force".to_owned(),
             ));
         }
-        let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(io)?;
-        Ok(Self { dir: Arc::new(dir), replace: force, folders: Mutex::default(), begun: AtomicU64::new(0) })
+        Ok(Self::new(Dir::open_ambient_dir(path, ambient_authority()).map_err(io)?, false))
     }
 
-    /// Begins the file at `path`, and makes its folders.
-    pub(crate) fn begin(&self, path: &str) -> Result<Unfinished, Reason> {
-        let folder = path.rsplit_once('/').map(|(folder, _)| folder);
-        if let Some(folder) = folder {
-            self.make(folder)?;
-        }
-        match self.dir.symlink_metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(unwritable(&error)),
-            Ok(found) if found.is_dir() => {
-                return Err(Reason::Unwritable("a folder has its name".to_owned()));
+    /// The vault's folder.
+    ///
+    /// # Errors
+    /// When it cannot be opened once more.
+    pub(crate) fn of(folder: &Folder) -> Result<Self, Reason> {
+        folder.dir.try_clone().map(|dir| Self::new(dir, true)).map_err(|error| unwritable(&error))
+    }
+
+    fn new(dir: Dir, is_durable: bool) -> Self {
+        Self { shared: Arc::new(Shared { dir, is_durable, begun: AtomicU64::new(0), changed: Mutex::default() }) }
+    }
+
+    /// Begins a file.
+    pub(crate) fn begin(&self) -> Result<Unfinished, Reason> {
+        let staging = self.below(STAGING, true).map_err(|error| unwritable(&error))?;
+        let number = self.shared.begun.fetch_add(1, Ordering::Relaxed);
+        let name = format!("new-{}-{number}", std::process::id());
+        let open = || staging.open_with(&name, OpenOptions::new().write(true).create_new(true));
+        let file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // Left by another process that had this one's number.
+                staging.remove_file(&name).and_then(|()| open())
             }
-            Ok(_) if self.replace => {}
-            Ok(_) => return Err(Reason::Unwritable("another file has its name".to_owned())),
-        }
-        let name = format!("{TEMPORARY_PREFIX}{}.tmp", self.begun.fetch_add(1, Ordering::Relaxed));
-        let temporary = folder.map_or_else(|| name.clone(), |folder| format!("{folder}/{name}"));
-        if self.replace {
-            // Left by an export that was killed.
-            let _ = self.dir.remove_file(&temporary);
-        }
-        let file = self.dir.open_with(&temporary, OpenOptions::new().write(true).create_new(true));
+            file => file,
+        };
         let file = file.map_err(|error| unwritable(&error))?.into_std();
-        Ok(Unfinished { dir: self.dir.clone(), file, path: path.to_owned(), temporary })
+        Ok(Unfinished { target: self.clone(), file, staging, name })
     }
 
-    /// Makes a folder and those above it; refuses symbolic links on the way.
-    fn make(&self, folder: &str) -> Result<(), Reason> {
-        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
-        let ends = folder.match_indices('/').map(|(end, _)| end).chain([folder.len()]);
-        for part in ends.filter_map(|end| folder.get(..end)) {
-            if folders.contains(part) {
-                continue;
-            }
-            match self.dir.symlink_metadata(part) {
-                Ok(found) if found.is_dir() => {}
-                Ok(_) => {
-                    return Err(Reason::Unwritable(format!("{part} is there and is not a folder")));
-                }
-                Err(_) => self.dir.create_dir(part).map_err(|error| unwritable(&error))?,
-            }
-            folders.insert(part.to_owned());
+    /// Removes the file at `path` if its SHA-256 is `version`; with `keep` it goes to the folder's trash, unless something of its
+    /// name is there.
+    pub(crate) fn remove(&self, path: &str, version: [u8; 32], keep: bool) -> Result<(), Reason> {
+        let aside = self.set_aside(path, version)?;
+        let is_kept = keep && self.keep(&aside, path).is_ok();
+        if !is_kept {
+            aside.folder.remove_file(&aside.name).map_err(|error| unwritable(&error))?;
         }
         Ok(())
+    }
+
+    fn keep(&self, aside: &Aside, path: &str) -> Result<(), Reason> {
+        let (trash, name) = self.place_of(&format!("{TRASH}/{path}"))?;
+        move_new(&aside.folder, &aside.name, &trash, &name)
+    }
+
+    /// The folder of `path`, made if need be, and the name in it.
+    pub(crate) fn place_of(&self, path: &str) -> Result<(Dir, String), Reason> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let dir = self.below(folder, true).map_err(|error| unwritable(&error))?;
+        self.shared.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned());
+        Ok((dir, name.to_owned()))
+    }
+
+    /// Opens the folder at `path`, step by step, so that no symbolic link is followed.
+    pub(crate) fn below(&self, path: &str, make: bool) -> io::Result<Dir> {
+        let mut dir = self.shared.dir.try_clone()?;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            dir = match dir.open_dir_nofollow(name) {
+                Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
+                    match dir.create_dir(name) {
+                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                        Ok(()) | Err(_) => {}
+                    }
+                    dir.open_dir_nofollow(name)?
+                }
+                Err(error) => return Err(io::Error::new(error.kind(), format!("the folder {name} on its way: {error}"))),
+                Ok(below) => below,
+            };
+        }
+        Ok(dir)
+    }
+
+    /// Moves the file at `path` aside if its SHA-256 is `version`.
+    fn set_aside(&self, path: &str, version: [u8; 32]) -> Result<Aside, Reason> {
+        let (parent, name) = self.place_of(path)?;
+        let (folder, _) = self.place_of(&format!("{ASIDE}/{path}"))?;
+        match move_new(&parent, &name, &folder, &name) {
+            Ok(()) => {}
+            Err(_) if parent.symlink_metadata(&name).is_err() => return Err(Reason::Changed),
+            Err(reason) => return Err(reason),
+        }
+        let aside = Aside { parent, folder, name };
+        let found = folder::hash_of(&aside.folder, &aside.name);
+        if found.as_ref() == Ok(&version) { Ok(aside) } else { Err(aside.put_back(Reason::Changed)) }
+    }
+
+    /// Waits until the disk has all that was moved, as far as the file system can tell.
+    pub(crate) fn sync(&self) {
+        let changed = std::mem::take(&mut *self.shared.changed.lock().unwrap_or_else(PoisonError::into_inner));
+        for folder in changed {
+            let synced = self.below(&folder, false).and_then(|dir| dir.into_std_file().sync_all());
+            if let Err(error) = synced {
+                tracing::debug!(folder, %error, "a folder was not synced");
+            }
+        }
+    }
+
+    /// Removes the staging folder, if nothing is left in it.
+    pub(crate) fn clear(&self) {
+        if let Ok(aside) = self.below(ASIDE, false) {
+            remove_empty(&aside);
+        }
+        // What is not empty stays.
+        let _ = self.shared.dir.remove_dir(ASIDE);
+        let _ = self.shared.dir.remove_dir(STAGING);
+    }
+}
+
+impl Aside {
+    /// Puts it back where it was; if something is there by now, it stays where it is, and the next sync puts that right.
+    fn put_back(self, reason: Reason) -> Reason {
+        if let Err(error) = move_new(&self.folder, &self.name, &self.parent, &self.name) {
+            tracing::warn!(name = self.name, %error, "a file that was moved aside could not be put back yet");
+        }
+        reason
     }
 }
 
@@ -107,22 +217,100 @@ impl Unfinished {
         }
     }
 
-    /// Gives the file its time and its name.
-    pub(crate) fn finish(self, modified_ms: i64) -> Result<(), Reason> {
-        let timed = self.file.set_modified(time(modified_ms));
-        let named = timed.and_then(|()| self.dir.rename(&self.temporary, &self.dir, &self.path));
-        named.map_err(|error| unwritable(&error))
+    /// Its size and time.
+    pub(crate) fn stamp(&self) -> Result<Stamp, Reason> {
+        folder::stamp_of(&self.file)
+    }
+
+    /// Gives the file its time, and its place at `path` instead of what may be there.
+    pub(crate) fn finish(&self, path: &str, modified_ms: i64, instead: Instead) -> Result<Stamp, Reason> {
+        self.file.set_modified(time(modified_ms)).map_err(|error| unwritable(&error))?;
+        if self.target.shared.is_durable {
+            self.file.sync_all().map_err(|error| unwritable(&error))?;
+        }
+        let stamp = self.stamp()?;
+        match instead {
+            Instead::Anything => {
+                let (parent, name) = self.target.place_of(path)?;
+                if parent.symlink_metadata(&name).is_ok_and(|found| found.is_dir()) {
+                    return Err(Reason::Unwritable("a folder has its name".to_owned()));
+                }
+                self.staging.rename(&self.name, &parent, &name).map_err(|error| unwritable(&error))?;
+            }
+            Instead::Nothing => {
+                let (parent, name) = self.target.place_of(path)?;
+                move_new(&self.staging, &self.name, &parent, &name)?;
+            }
+            Instead::Version(version) => {
+                let aside = self.target.set_aside(path, version)?;
+                if let Err(reason) = move_new(&self.staging, &self.name, &aside.parent, &aside.name) {
+                    return Err(aside.put_back(reason));
+                }
+                // If this fails, the next sync finds it.
+                let _ = aside.folder.remove_file(&aside.name);
+            }
+        }
+        Ok(stamp)
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
         // A finished file does not have this name any more.
-        let _ = self.dir.remove_file(&self.temporary);
+        let _ = self.staging.remove_file(&self.name);
     }
 }
 
-fn unwritable(error: &io::Error) -> Reason {
+/// Moves a file to a place where nothing is, or an empty folder.
+pub(crate) fn move_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Result<(), Reason> {
+    match rename_new(from, name, to, new_name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let found = to.symlink_metadata(new_name).map_err(|error| unwritable(&error))?;
+            if !found.is_dir() {
+                return Err(Reason::Unwritable("another file has its name".to_owned()));
+            }
+            // Only an empty one can be removed.
+            to.remove_dir(new_name)
+                .map_err(|_| Reason::Unwritable("a folder that is not empty has its name".to_owned()))?;
+            rename_new(from, name, to, new_name).map_err(|error| unwritable(&error))
+        }
+        moved => moved.map_err(|error| unwritable(&error)),
+    }
+}
+
+/// Renames without replacing. Where the file system can neither do that at once nor link, it is looked whether something is there just
+/// before.
+fn rename_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()> {
+    match renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+        done => return Ok(done?),
+    }
+    match from.hard_link(name, to, new_name) {
+        Ok(()) => return from.remove_file(name),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+        Err(_) => {}
+    }
+    match to.symlink_metadata(new_name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => from.rename(name, to, new_name),
+        Err(error) => Err(error),
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+    }
+}
+
+/// Removes the folders in `dir` that have no files in them.
+fn remove_empty(dir: &Dir) {
+    let Ok(entries) = dir.entries() else { return };
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|file_type| file_type.is_dir())
+            && let Ok(below) = dir.open_dir_nofollow(entry.file_name())
+        {
+            remove_empty(&below);
+            let _ = dir.remove_dir(entry.file_name());
+        }
+    }
+}
+
+pub(crate) fn unwritable(error: &io::Error) -> Reason {
     Reason::Unwritable(error.to_string())
 }
 

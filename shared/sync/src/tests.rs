@@ -19,7 +19,7 @@ use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use tempfile::TempDir;
 
-use crate::{ExportOptions, Exported, Phase, Progress, PushOptions, Summary, SyncError, export, push};
+use crate::{ExportOptions, Exported, Phase, Progress, SyncOptions, Summary, SyncError, export, sync};
 
 /// Files by path, as the folder spells it.
 type Files = BTreeMap<String, Vec<u8>>;
@@ -58,13 +58,14 @@ impl Host {
     }
 
     /// Begun so late that all times of files can be trusted.
-    fn options(&self) -> PushOptions {
-        PushOptions {
+    fn options(&self) -> SyncOptions {
+        SyncOptions {
             root: self.vault.root().to_owned(),
             state: self.state(),
             author: "tests".to_owned(),
             message: None,
             began: Timestamp::now() + Duration::from_secs(3600),
+            time_zone: jiff::tz::TimeZone::UTC,
             checksum: false,
             dry_run: false,
             allow_mass_delete: false,
@@ -75,15 +76,15 @@ impl Host {
         self.sync_as(|_| {}).await
     }
 
-    async fn sync_as(&self, set: impl FnOnce(&mut PushOptions)) -> Result<Summary, SyncError> {
+    async fn sync_as(&self, set: impl FnOnce(&mut SyncOptions)) -> Result<Summary, SyncError> {
         let mut options = self.options();
         set(&mut options);
-        push(&self.mirror(), &options, Arc::new(())).await
+        sync(&self.mirror(), &options, Arc::new(())).await
     }
 
     /// A sync during which something happens.
     async fn sync_while(&self, progress: Arc<dyn Progress>) -> Result<Summary, SyncError> {
-        push(&self.mirror(), &self.options(), progress).await
+        sync(&self.mirror(), &self.options(), progress).await
     }
 
     /// Why a sync stops.
@@ -156,9 +157,18 @@ impl<F: Fn() + Send + Sync> Progress for When<F> {
     }
 }
 
-/// What was done, as (added, changed, removed).
+/// What was pushed, as (added, changed, removed).
 fn done(summary: &Summary) -> (u64, u64, u64) {
-    (summary.added, summary.changed, summary.removed)
+    of(summary.pushed)
+}
+
+/// What was pulled, the same way.
+fn pulled(summary: &Summary) -> (u64, u64, u64) {
+    of(summary.pulled)
+}
+
+fn of(changes: atlas_mirror::manifest::Changes) -> (u64, u64, u64) {
+    (changes.added, changes.changed, changes.removed)
 }
 
 /// The paths that were skipped, with why.

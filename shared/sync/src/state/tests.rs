@@ -15,9 +15,9 @@ fn any_state() -> impl Strategy<Value = State> {
         |(settled, generation, manifest, losses, mut entries)| {
             entries.sort_by(|a, b| a.path.cmp(&b.path));
             entries.dedup_by(|a, b| a.path == b.path);
-            let losses = losses.into_iter().map(|(time_ms, notes, of)| Loss { time_ms, notes, of }).collect();
+            let losses: Vec<Loss> = losses.into_iter().map(|(time_ms, notes, of)| Loss { time_ms, notes, of }).collect();
             let seen = Seen { lineage: "l".to_owned(), generation, manifest };
-            State { root: "/v".into(), vault: "main".into(), mount_point: "/".into(), seen, settled, losses, entries }
+            State { root: "/v".into(), vault: "main".into(), mount_point: "/".into(), seen, settled, head_losses: losses.clone(), losses, entries }
         },
     )
 }
@@ -51,6 +51,7 @@ fn a_state_is_saved_and_loaded() {
         seen,
         settled: true,
         losses: Vec::new(),
+        head_losses: Vec::new(),
         entries: Vec::new(),
     };
     folder.save(&state).unwrap();

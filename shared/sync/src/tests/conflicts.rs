@@ -1,9 +1,10 @@
-//! The mirror moves on while the folder changes.
+//! Both sides go on: each change comes to the other side, and where both changed a file, both versions stay.
 
 use atlas_testkit::VaultBuilder;
 use atlas_testkit::notes::{Delete, Put, by};
 
-use super::{Host, done, many};
+use super::{Files, Host, done, files, many, pulled};
+use crate::Summary;
 
 async fn agent_puts(host: &Host, path: &str, text: &str) {
     host.mirror().commit(&by("agent"), &Put::note(path, text)).await.unwrap();
@@ -13,34 +14,65 @@ async fn agent_deletes(host: &Host, path: &str) {
     host.mirror().commit(&by("agent"), &Delete(path.to_owned())).await.unwrap();
 }
 
-#[tokio::test]
-async fn what_only_the_mirror_changed_is_left_alone() {
-    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b").note("c.md", "c")).await;
-    agent_puts(&host, "a.md", "the agent's").await;
-    agent_puts(&host, "new.md", "the agent's").await;
-    agent_deletes(&host, "b.md").await;
-    host.vault.write("c.md", b"the person's");
-    for expected in [(0, 1, 0), (0, 0, 0)] {
-        let summary = host.sync().await.unwrap();
-        assert_eq!((done(&summary), summary.waiting), (expected, 3));
-    }
-    let mirrored = host.mirrored().await;
-    assert_eq!(mirrored["a.md"], b"the agent's");
-    assert_eq!(mirrored["new.md"], b"the agent's");
-    assert_eq!(mirrored["c.md"], b"the person's");
-    assert!(!mirrored.contains_key("b.md"));
+/// Where `by("agent")` has its version of a note, which is `a.md`, when both changed it.
+const COPY: &str = "a (conflict 2026-01-05 00.00 agent).md";
+
+fn conflicts(summary: &Summary) -> Vec<(&str, Option<&str>)> {
+    summary.conflicts.iter().map(|one| (one.path.as_str(), one.copy.as_deref())).collect()
+}
+
+/// Both sides are equal, and the next sync knows it.
+async fn agree(host: &Host) -> Files {
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary), summary.waiting), ((0, 0, 0), (0, 0, 0), 0));
+    let folder = files(host.vault.root());
+    assert_eq!(host.mirrored().await, folder);
+    folder
 }
 
 #[tokio::test]
-async fn what_both_changed_is_left_and_named() {
+async fn what_only_one_side_changed_goes_to_the_other() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b").note("c.md", "c")).await;
+    agent_puts(&host, "a.md", "the agent's").await;
+    agent_puts(&host, "new/deep/n.md", "the agent's").await;
+    agent_deletes(&host, "b.md").await;
+    host.vault.write("c.md", b"the person's");
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary), summary.waiting), ((0, 1, 0), (1, 1, 1), 0));
+    let folder = agree(&host).await;
+    assert_eq!(folder.keys().collect::<Vec<_>>(), ["a.md", "c.md", "new/deep/n.md"]);
+    assert_eq!((&folder["a.md"][..], &folder["c.md"][..]), (&b"the agent's"[..], &b"the person's"[..]));
+}
+
+#[tokio::test]
+async fn what_both_changed_is_there_twice_on_both_sides() {
     let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
     agent_puts(&host, "a.md", "the agent's").await;
     host.vault.write("a.md", b"the person's");
-    for _ in 0..2 {
-        let summary = host.sync().await.unwrap();
-        assert_eq!((done(&summary), summary.conflicts), ((0, 0, 0), vec!["a.md".to_owned()]));
-    }
-    assert_eq!(host.text("a.md").await.unwrap(), "the agent's");
+    let summary = host.sync().await.unwrap();
+    assert_eq!(conflicts(&summary), [("a.md", Some(COPY))]);
+    assert_eq!((done(&summary), pulled(&summary)), ((1, 1, 0), (0, 0, 0)));
+    let folder = agree(&host).await;
+    assert_eq!((&folder["a.md"][..], &folder[COPY][..]), (&b"the person's"[..], &b"the agent's"[..]));
+}
+
+#[tokio::test]
+async fn a_copy_takes_no_other_file_s_name_and_is_made_once() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
+    agent_puts(&host, "a.md", "the agent's").await;
+    host.vault.write("a.md", b"the person's");
+    host.vault.write(COPY, b"somebody's");
+    let numbered = "a (conflict 2026-01-05 00.00 agent 2).md";
+    assert_eq!(conflicts(&host.sync().await.unwrap()), [("a.md", Some(numbered))]);
+    let folder = agree(&host).await;
+    assert_eq!((&folder[COPY][..], &folder[numbered][..]), (&b"somebody's"[..], &b"the agent's"[..]));
+    // A sync that was killed after it made the copy.
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
+    agent_puts(&host, "a.md", "the agent's").await;
+    host.vault.write("a.md", b"the person's");
+    host.vault.write(COPY, b"the agent's");
+    assert_eq!(conflicts(&host.sync().await.unwrap()), [("a.md", Some(COPY))]);
+    assert_eq!(agree(&host).await.len(), 3);
 }
 
 #[tokio::test]
@@ -51,9 +83,9 @@ async fn an_edit_beats_a_delete() {
     host.vault.write("a.md", b"the person's");
     host.vault.remove("b.md");
     let summary = host.sync().await.unwrap();
-    assert_eq!((done(&summary), summary.waiting, summary.conflicts.len()), ((1, 0, 0), 1, 0));
-    assert_eq!(host.text("a.md").await.unwrap(), "the person's");
-    assert_eq!(host.text("b.md").await.unwrap(), "the agent's");
+    assert_eq!((done(&summary), pulled(&summary), summary.conflicts.len()), ((1, 0, 0), (1, 0, 0), 0));
+    let folder = agree(&host).await;
+    assert_eq!((&folder["a.md"][..], &folder["b.md"][..]), (&b"the person's"[..], &b"the agent's"[..]));
 }
 
 #[tokio::test]
@@ -63,10 +95,9 @@ async fn equal_changes_on_both_sides_are_none() {
     agent_deletes(&host, "b.md").await;
     host.vault.write("a.md", b"same");
     host.vault.remove("b.md");
-    for _ in 0..2 {
-        let summary = host.sync().await.unwrap();
-        assert_eq!((done(&summary), summary.waiting, summary.conflicts.len()), ((0, 0, 0), 0, 0));
-    }
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary), summary.conflicts.len()), ((0, 0, 0), (0, 0, 0), 0));
+    agree(&host).await;
 }
 
 #[tokio::test]
@@ -81,9 +112,10 @@ async fn lost_state_deletes_nothing_and_is_made_anew() {
         host.vault.write("b.md", b"changed");
         host.vault.write("d.md", b"new");
         let summary = host.sync().await.unwrap();
-        assert_eq!((done(&summary), summary.waiting, summary.unchanged), ((1, 0, 0), 1, 1));
-        assert_eq!(summary.conflicts, ["b.md"]);
-        assert_eq!(host.text("a.md").await.unwrap(), "a");
+        assert_eq!((done(&summary), pulled(&summary), summary.unchanged), ((2, 1, 0), (1, 0, 0), 1));
+        assert_eq!(summary.conflicts.len(), 1);
+        let folder = agree(&host).await;
+        assert_eq!((&folder["a.md"][..], &folder["b.md"][..], folder.len()), (&b"a"[..], &b"changed"[..], 5));
         // From now on changes have ancestors again.
         host.vault.write("c.md", b"changed");
         assert_eq!(done(&host.sync().await.unwrap()), (0, 1, 0));
@@ -91,16 +123,21 @@ async fn lost_state_deletes_nothing_and_is_made_anew() {
 }
 
 #[tokio::test]
-async fn a_second_host_finds_the_folder_published() {
+async fn two_hosts_come_to_the_same() {
     let one = Host::published(many(30)).await;
-    let mut other = Host::new(many(30));
+    let mut other = Host::new(VaultBuilder::new());
     other.objects = one.objects.clone();
+    // The second has nothing yet.
     let summary = other.sync().await.unwrap();
-    assert_eq!((summary.generation, done(&summary), summary.unchanged), (1, (0, 0, 0), 30));
+    assert_eq!((summary.generation, done(&summary), pulled(&summary)), (1, (0, 0, 0), (30, 0, 0)));
     other.vault.write("003.md", b"changed there");
     assert_eq!(done(&other.sync().await.unwrap()), (0, 1, 0));
+    one.vault.write("004.md", b"changed here");
     let summary = one.sync().await.unwrap();
-    assert_eq!((summary.generation, done(&summary), summary.waiting), (2, (0, 0, 0), 1));
+    assert_eq!((summary.generation, done(&summary), pulled(&summary)), (3, (0, 1, 0), (0, 1, 0)));
+    agree(&one).await;
+    assert_eq!(pulled(&other.sync().await.unwrap()), (0, 1, 0));
+    assert_eq!(agree(&other).await, files(one.vault.root()));
 }
 
 #[tokio::test]
@@ -116,10 +153,9 @@ async fn writers_that_race_lose_nothing() {
         let (summary, ()) = futures::future::join(host.sync(), agent).await;
         assert_eq!(done(&summary.unwrap()), (1, 0, 0));
     }
-    let mirrored = host.mirrored().await;
-    assert_eq!(mirrored.len(), 40 + 5 + 25);
-    let head = host.mirror().head().await.unwrap();
-    assert_eq!(head.generation(), 1 + 5 + 25);
+    host.sync().await.unwrap();
+    assert_eq!(agree(&host).await.len(), 40 + 5 + 25);
+    assert_eq!(host.mirror().head().await.unwrap().generation(), 1 + 5 + 25);
 }
 
 #[tokio::test]
@@ -128,7 +164,7 @@ async fn what_a_folder_cannot_have_stays_in_the_mirror() {
     agent_puts(&host, ".trash/old.md", "deleted by an agent").await;
     for _ in 0..2 {
         let summary = host.sync().await.unwrap();
-        assert_eq!((done(&summary), summary.waiting), ((0, 0, 0), 0));
+        assert_eq!((done(&summary), pulled(&summary), summary.waiting), ((0, 0, 0), (0, 0, 0), 0));
     }
     assert_eq!(host.text(".trash/old.md").await.unwrap(), "deleted by an agent");
 }

@@ -1,0 +1,285 @@
+//! What changed in the mirror goes to the folder; where both sides changed, the mirror's version goes beside the folder's.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use atlas_mirror::manifest::Changes;
+use atlas_mirror::{Mirror, Snapshot};
+use atlas_segment::Record;
+use atlas_vault::VaultPath;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::change::Known;
+use crate::conflict::copy_path;
+use crate::contents::{Contents, disk_path};
+use crate::decided::Decided;
+use crate::decide::Version;
+use crate::error::SyncError;
+use crate::folder::{self, Content, Folder, Stamp};
+use crate::head;
+use crate::progress::{Phase, Progress};
+use crate::push::blocking;
+use crate::report::{Reason, Skipped};
+use crate::rules;
+use crate::scan::File;
+use crate::target::{Instead, Target, Unfinished};
+
+/// Most copies of one file that are told apart by a number.
+const MAX_COPIES: u32 = 99;
+
+/// A path that both sides changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Conflicted {
+    /// The path; the folder's version is there.
+    pub path: String,
+    /// Where the mirror's version is; absent when it could not be written, or was not to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy: Option<String>,
+}
+
+/// Where a document's content is to go.
+enum Job {
+    /// To its own path: the pull of this index.
+    Own { pull: usize, head: [u8; 32], on_disk: Option<String>, instead: Instead },
+    /// Beside the folder's version.
+    Copy { head: [u8; 32], on_disk: String, author: String, time: Timestamp },
+}
+
+impl Job {
+    const fn head(&self) -> [u8; 32] {
+        match self {
+            Self::Own { head, .. } | Self::Copy { head, .. } => *head,
+        }
+    }
+}
+
+/// One pull.
+pub(crate) struct Puller<'a> {
+    pub(crate) mirror: &'a Mirror,
+    /// What is pulled.
+    pub(crate) snapshot: &'a Arc<Snapshot>,
+    pub(crate) folder: &'a Arc<Folder>,
+    /// Of the times in the names of copies.
+    pub(crate) time_zone: TimeZone,
+    pub(crate) progress: &'a Arc<dyn Progress>,
+}
+
+/// What a pull would do.
+pub(crate) fn planned(decided: &Decided) -> (Changes, Vec<Conflicted>) {
+    let mut changes = Changes::default();
+    decided.pulls.iter().for_each(|pull| *count(&mut changes, pull.instead, pull.head) += 1);
+    let conflicts = decided.conflicts.iter();
+    let conflicts = conflicts.map(|conflict| Conflicted { path: conflict.file.path.as_str().to_owned(), copy: None });
+    (changes, conflicts.collect())
+}
+
+fn count(changes: &mut Changes, instead: Instead, head: Version) -> &mut u64 {
+    match (head, instead) {
+        (None, _) => &mut changes.removed,
+        (Some(_), Instead::Nothing) => &mut changes.added,
+        (Some(_), _) => &mut changes.changed,
+    }
+}
+
+impl Puller<'_> {
+    /// Does what was decided, as far as it can be done; the rest is in `skipped`, and waits.
+    pub(crate) async fn run(&self, decided: &mut Decided) -> Result<(Changes, Vec<Conflicted>), SyncError> {
+        let mut changes = Changes::default();
+        if decided.pulls.is_empty() && decided.conflicts.is_empty() {
+            return Ok((changes, Vec::new()));
+        }
+        let target = match Target::of(self.folder) {
+            Ok(target) => target,
+            Err(reason) => return Err(SyncError::Unwritable { root: self.folder.path().to_owned(), reason }),
+        };
+        self.progress.begin(Phase::Write, None);
+        self.remove(decided, &target).await?;
+        let mut jobs = own_jobs(decided);
+        self.add_copies(decided, &mut jobs).await?;
+        let copies = self.bring(decided, &target, jobs).await?;
+        let conflicts = self.settle(decided, &copies).await?;
+        {
+            let target = target.clone();
+            blocking(move || {
+                target.sync();
+                target.clear();
+                Ok(())
+            })
+            .await?;
+        }
+        for (index, pull) in decided.pulls.iter().enumerate() {
+            match decided.pulled.contains_key(&index) {
+                true => *count(&mut changes, pull.instead, pull.head) += 1,
+                false => decided.waiting += 1,
+            }
+        }
+        Ok((changes, conflicts))
+    }
+
+    /// Removes the files that the mirror has no more.
+    async fn remove(&self, decided: &mut Decided, target: &Target) -> Result<(), SyncError> {
+        let mut jobs = Vec::new();
+        for (index, pull) in decided.pulls.iter().enumerate() {
+            if let (None, Instead::Version(version), Some(on_disk)) = (pull.head, pull.instead, &pull.on_disk) {
+                let trashed = decided.heads.document(&format!(".trash/{}", pull.path));
+                let keep = trashed.is_some_and(|document| document.sha256 == version);
+                jobs.push((index, on_disk.clone(), version, keep));
+            }
+        }
+        let target = target.clone();
+        let removed = blocking(move || {
+            let remove = |(index, path, version, keep): (usize, String, _, _)| {
+                let result = target.remove(&path, version, keep);
+                (index, path, result)
+            };
+            Ok(jobs.into_iter().map(remove).collect::<Vec<_>>())
+        });
+        for (index, path, result) in removed.await? {
+            match result {
+                Ok(()) => drop(decided.pulled.insert(index, None)),
+                Err(reason) => decided.skipped.push(Skipped { path, reason }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds, for each conflict, the copy of the mirror's version, named for who wrote that when.
+    async fn add_copies(&self, decided: &Decided, jobs: &mut BTreeMap<String, Job>) -> Result<(), SyncError> {
+        let mut writers: HashMap<u64, Option<Arc<Snapshot>>> = HashMap::new();
+        for conflict in &decided.conflicts {
+            let path = conflict.file.path.as_str();
+            let Some(document) = decided.heads.document(path) else { continue };
+            let generation = document.generation;
+            if !writers.contains_key(&generation) {
+                writers.insert(generation, self.mirror.at(generation).await?);
+            }
+            // The generation may not be kept any more.
+            let writer = writers.get(&generation).and_then(Option::as_ref).unwrap_or(self.snapshot).manifest();
+            let (author, time) = (writer.author.clone(), writer.time);
+            let on_disk = conflict.file.disk_path().to_owned();
+            jobs.insert(path.to_owned(), Job::Copy { head: conflict.head, on_disk, author, time });
+        }
+        Ok(())
+    }
+
+    /// Brings the content of every job to its place. The answer has the copies, by the path of what they are copies of.
+    async fn bring(
+        &self,
+        decided: &mut Decided,
+        target: &Target,
+        jobs: BTreeMap<String, Job>,
+    ) -> Result<BTreeMap<String, String>, SyncError> {
+        let paths: Vec<&str> = jobs.keys().map(String::as_str).collect();
+        let pages = head::pages_of(self.snapshot, &paths)?;
+        let jobs = Arc::new(jobs);
+        let copies: Arc<Mutex<BTreeMap<String, String>>> = Arc::default();
+        let place = {
+            let (jobs, copies, target, zone) = (jobs.clone(), copies.clone(), target.clone(), self.time_zone.clone());
+            move |file: &Unfinished, record: &Record| match jobs.get(&record.path) {
+                Some(Job::Own { on_disk, instead, .. }) => {
+                    let path = on_disk.clone().map_or_else(|| disk_path(record), Ok)?;
+                    file.finish(&path, record.modified_ms, *instead)
+                }
+                Some(Job::Copy { on_disk, author, time, .. }) => {
+                    let time = time.to_zoned(zone.clone());
+                    let name = |attempt| copy_path(on_disk, author, &time, attempt);
+                    let (copy, stamp) = put_copy(&target, file, record, name)?;
+                    copies.lock().unwrap_or_else(PoisonError::into_inner).insert(record.path.clone(), copy);
+                    Ok(stamp)
+                }
+                None => Err(Reason::Changed),
+            }
+        };
+        let contents = Contents {
+            mirror: self.mirror,
+            snapshot: self.snapshot.clone(),
+            target: target.clone(),
+            place: Arc::new(place),
+            progress: self.progress.clone(),
+        };
+        let wanted = |record: &Record| jobs.get(&record.path).is_some_and(|job| job.head() == record.sha256);
+        let (pulled, skipped) = (&mut decided.pulled, &mut decided.skipped);
+        for page in pages {
+            let done = &mut |record: Record, result: Result<Stamp, Reason>| match (result, jobs.get(&record.path)) {
+                (Ok(stamp), Some(Job::Own { pull, .. })) => {
+                    let known = Known { stamp, sha256: record.sha256, kind: record.kind };
+                    pulled.insert(*pull, Some(known));
+                }
+                (Ok(_), _) => {}
+                (Err(reason), _) => skipped.push(Skipped { path: record.path, reason }),
+            };
+            contents.bring(page, wanted, done).await?;
+        }
+        let copies = std::mem::take(&mut *copies.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(copies)
+    }
+
+    /// Sends both versions of every conflict of which there is a copy to the mirror.
+    async fn settle(
+        &self,
+        decided: &mut Decided,
+        copies: &BTreeMap<String, String>,
+    ) -> Result<Vec<Conflicted>, SyncError> {
+        let mut conflicted = Vec::new();
+        for conflict in std::mem::take(&mut decided.conflicts) {
+            let path = conflict.file.path.as_str().to_owned();
+            let copy = copies.get(&path).cloned();
+            if let Some(copy) = &copy {
+                let folder = self.folder.clone();
+                let on_disk = copy.clone();
+                match blocking(move || Ok(read_copy(&folder, &on_disk))).await? {
+                    Ok((file, content)) => decided.settle(conflict, file, content),
+                    // It is a file of the folder; the next sync finds it.
+                    Err(reason) => decided.skipped.push(Skipped { path: copy.clone(), reason }),
+                }
+            }
+            conflicted.push(Conflicted { path, copy });
+        }
+        Ok(conflicted)
+    }
+}
+
+fn own_jobs(decided: &Decided) -> BTreeMap<String, Job> {
+    let job = |(index, pull): (usize, &crate::decided::Pull)| {
+        let job = Job::Own { pull: index, head: pull.head?, on_disk: pull.on_disk.clone(), instead: pull.instead };
+        Some((pull.path.clone(), job))
+    };
+    decided.pulls.iter().enumerate().filter_map(job).collect()
+}
+
+/// Puts a copy where no file is; a file that is the same copy is taken for it.
+fn put_copy(
+    target: &Target,
+    file: &Unfinished,
+    record: &Record,
+    name: impl Fn(u32) -> String,
+) -> Result<(String, Stamp), Reason> {
+    let mut refused = Reason::Changed;
+    for attempt in 1..=MAX_COPIES {
+        let path = name(attempt);
+        match file.finish(&path, record.modified_ms, Instead::Nothing) {
+            Ok(stamp) => return Ok((path, stamp)),
+            Err(reason) => refused = reason,
+        }
+        let (folder, name) = target.place_of(&path)?;
+        match folder::hash_of(&folder, &name) {
+            Ok(found) if found == record.sha256 => return Ok((path, file.stamp()?)),
+            Ok(_) => {}
+            // Nothing is there, so it was not for its name.
+            Err(_) => return Err(refused),
+        }
+    }
+    Err(refused)
+}
+
+/// A copy as a scan and a read would have found it.
+fn read_copy(folder: &Folder, on_disk: &str) -> Result<(File, Content), Reason> {
+    let path = VaultPath::parse(on_disk)?;
+    let class = rules::class_of(path.as_str()).ok_or(Reason::NotAFile)?;
+    let content = folder.read(on_disk, class, false)?;
+    let on_disk = (path.as_str() != on_disk).then(|| on_disk.into());
+    let file = File { path, on_disk, class, stamp: content.stamp, is_link: false };
+    Ok((file, content))
+}

@@ -1,0 +1,66 @@
+//! Reads the files that have to be read for a decision, in their order.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use crate::change::SMALL;
+use crate::folder::{Content, Folder, MAX_NOTE_BYTES};
+use crate::plan::{Found, Item};
+use crate::progress::{Phase, Progress};
+use crate::readahead;
+use crate::report::Reason;
+use crate::rules::Class;
+use crate::scan::File;
+
+/// Bytes of text that are kept from deciding to indexing; the rest is read twice.
+const TEXT_BUDGET: usize = 32 << 20;
+
+/// Reads the files whose content decides something. Of a new note nothing else has to be known than that it is there.
+pub(crate) fn touched(
+    folder: &Folder,
+    items: &[Item],
+    progress: &dyn Progress,
+) -> BTreeMap<usize, Result<Content, Reason>> {
+    let mut jobs = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        if let Found::Touched(file) = &item.found
+            && !(is_small_note(file) && item.entry.is_none() && item.head.is_none())
+        {
+            jobs.push((index, file.clone()));
+        }
+    }
+    let mut contents = BTreeMap::new();
+    read(folder, &jobs, progress, |(index, _), content| {
+        contents.insert(*index, content);
+    });
+    contents
+}
+
+/// Whether a file is sure to be kept as a note.
+fn is_small_note(file: &File) -> bool {
+    file.class == Class::Note && file.stamp.size <= MAX_NOTE_BYTES
+}
+
+/// Reads files in their order; keeps the texts of the first ones only.
+pub(crate) fn read(
+    folder: &Folder,
+    jobs: &[(usize, File)],
+    progress: &dyn Progress,
+    mut take: impl FnMut(&(usize, File), Result<Content, Reason>),
+) {
+    if !jobs.is_empty() {
+        progress.begin(Phase::Read, Some(jobs.iter().map(|(_, file)| file.stamp.size).sum()));
+    }
+    let mut budget = TEXT_BUDGET;
+    let is_small = |(_, file): &(usize, File)| file.stamp.size <= SMALL || file.class == Class::Attachment;
+    let run = |(_, file): &(usize, File)| folder.read(file.disk_path(), file.class, file.is_link);
+    let Ok(()) = readahead::in_order(jobs, is_small, run, |job, mut content| {
+        progress.advance(job.1.stamp.size);
+        if let Ok(content) = &mut content {
+            content.text.take_if(|text| text.len() > budget);
+            budget -= content.text.as_ref().map_or(0, Vec::len);
+        }
+        take(job, content);
+        Ok::<_, Infallible>(())
+    });
+}

@@ -1,0 +1,222 @@
+//! One sync: what changed in the mirror goes to the folder, and what changed in the folder goes to the mirror.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atlas_mirror::{Mirror, Snapshot};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::decided::Decided;
+use crate::error::SyncError;
+use crate::guard::{Danger, Loss, Losses, Side};
+use crate::head::{self, Heads};
+use crate::plan;
+use crate::progress::{Phase, Progress};
+use crate::pull::{self, Puller};
+use crate::push::{blocking, push};
+use crate::recovery;
+use crate::scan;
+use crate::session::{Session, newest, seen};
+use crate::state::{Entry, State};
+use crate::summary::Summary;
+use crate::target::Target;
+
+/// A file modified no longer than this before the sync began may be modified again without its time showing it.
+const RACY: Duration = Duration::from_secs(2);
+
+/// What to sync, and how.
+#[derive(Clone, Debug)]
+pub struct SyncOptions {
+    /// The vault's folder.
+    pub root: PathBuf,
+    /// The folder for the sync state: one for each root, vault and store.
+    pub state: PathBuf,
+    /// Who commits.
+    pub author: String,
+    /// Why.
+    pub message: Option<String>,
+    /// When the sync begins.
+    pub began: Timestamp,
+    /// Of the times in the names of conflict copies.
+    pub time_zone: TimeZone,
+    /// Read all files, also those whose size and time are as they were.
+    pub checksum: bool,
+    /// Change nothing.
+    pub dry_run: bool,
+    /// Go on when many notes vanished.
+    pub allow_mass_delete: bool,
+}
+
+/// The losses that the next sync is to remember.
+#[derive(Default)]
+struct Remembered {
+    folder: Vec<Loss>,
+    mirror: Vec<Loss>,
+}
+
+/// Brings folder and mirror to agree: pulls, then pushes in one commit. Where both have changed a file, the folder's version stays in its
+/// place and the mirror's goes beside it.
+///
+/// # Errors
+/// [`SyncError`]. What it stops at is completed by the next sync.
+pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Progress>) -> Result<Summary, SyncError> {
+    let mirror = mirror.metered();
+    let session = Session::open(&options.root, &options.state, &mirror)?;
+    let mut summary = Summary { skipped: recovered(&session, options).await?, ..Summary::default() };
+    progress.begin(Phase::Scan, None);
+    let scanning = {
+        let (folder, progress) = (session.folder.clone(), progress.clone());
+        blocking(move || scan::scan(&folder, &*progress))
+    };
+    let (mut scan, head) = futures::future::try_join(scanning, newest(&mirror)).await?;
+    let last = session.check_ancestry(&mirror, head.as_ref()).await?;
+    summary.skipped.append(&mut scan.skipped);
+    summary.bytes = scan.files.iter().map(|file| file.stamp.size).sum();
+    let entries = session.before.as_ref().map_or_else(Vec::new, |before| before.entries.clone());
+    let is_empty = scan.files.is_empty() && summary.skipped.is_empty();
+    if is_empty && entries.len() > 1 && !options.allow_mass_delete {
+        return Err(Danger::Emptied { root: session.folder.path().to_owned(), of: entries.len() as u64 }.into());
+    }
+    let heads = heads(&session, last.as_deref(), head.as_deref()).await?;
+    let decided = decide(&session, scan, entries, heads, options, &progress).await?;
+    let (mut decided, losses) = check_losses(&session, options, decided, &progress).await?;
+    summary.unchanged = decided.unchanged;
+    summary.skipped.append(&mut decided.skipped);
+
+    let (after, alone) = if options.dry_run {
+        (summary.pulled, summary.conflicts) = pull::planned(&decided);
+        summary.pushed = decided.pushes();
+        (head, false)
+    } else {
+        if let Some(snapshot) = &head {
+            let (folder, time_zone) = (&session.folder, options.time_zone.clone());
+            let puller = Puller { mirror: &mirror, snapshot, folder, time_zone, progress: &progress };
+            (summary.pulled, summary.conflicts) = puller.run(&mut decided).await?;
+        }
+        summary.skipped.append(&mut decided.skipped);
+        let skipped = &mut summary.skipped;
+        let (pushed, after, alone) =
+            push(&mirror, &session.folder, options, &progress, &mut decided, head, skipped).await?;
+        summary.pushed = pushed;
+        (after, alone)
+    };
+    summary.waiting = decided.waiting;
+    if let Some(after) = &after {
+        let totals = after.manifest().totals;
+        (summary.generation, summary.notes, summary.attachments) =
+            (after.generation(), totals.notes, totals.attachments);
+        if !options.dry_run {
+            remember(&session, &mirror, options, &decided, after, alone, losses)?;
+        }
+    }
+    summary.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    summary.uploaded_bytes = mirror.counts().bytes_written;
+    Ok(summary)
+}
+
+/// Puts right what a killed sync left in the folder.
+async fn recovered(session: &Session, options: &SyncOptions) -> Result<Vec<crate::Skipped>, SyncError> {
+    if options.dry_run {
+        return Ok(Vec::new());
+    }
+    let Ok(target) = Target::of(&session.folder) else { return Ok(Vec::new()) };
+    let entries = session.before.as_ref().map_or_else(Vec::new, |before| before.entries.clone());
+    let (began, time_zone) = (options.began, options.time_zone.clone());
+    blocking(move || {
+        let ancestor = |path: &str| {
+            let at = entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok();
+            at.and_then(|at| entries.get(at)).map(|entry| entry.sha256)
+        };
+        Ok(recovery::recover(&target, ancestor, began, &time_zone))
+    })
+    .await
+}
+
+/// What the mirror has, read no further than is needed: nothing when it is what the last sync left, and what changed since where that
+/// is known.
+async fn heads(session: &Session, last: Option<&Snapshot>, head: Option<&Snapshot>) -> Result<Heads, SyncError> {
+    let Some(head) = head else { return Ok(Heads { is_complete: true, ..Heads::default() }) };
+    let is_settled = session.before.as_ref().is_some_and(|before| before.settled);
+    if let Some(last) = last.filter(|_| is_settled) {
+        if last.hash() == head.hash() {
+            return Ok(Heads::default());
+        }
+        match head::changed(last, head).await {
+            Ok(documents) => return Ok(Heads { is_complete: false, documents }),
+            Err(error) if head::is_gone(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Heads { is_complete: true, documents: head::all(head).await? })
+}
+
+async fn decide(
+    session: &Session,
+    scan: scan::Scan,
+    entries: Vec<Entry>,
+    heads: Heads,
+    options: &SyncOptions,
+    progress: &Arc<dyn Progress>,
+) -> Result<Decided, SyncError> {
+    let (folder, progress, checksum) = (session.folder.clone(), progress.clone(), options.checksum);
+    blocking(move || {
+        let items = plan::compare(scan, entries, &heads, checksum);
+        Ok(Decided::of(items, heads, &folder, &*progress))
+    })
+    .await
+}
+
+/// Stops when too many notes vanished on one side. The answer has the losses that are to be remembered.
+async fn check_losses(
+    session: &Session,
+    options: &SyncOptions,
+    mut decided: Decided,
+    progress: &Arc<dyn Progress>,
+) -> Result<(Decided, Remembered), SyncError> {
+    if options.allow_mass_delete {
+        return Ok((decided, Remembered::default()));
+    }
+    let time_ms = options.began.as_millisecond();
+    let (folder_before, mirror_before) = match &session.before {
+        Some(before) => (&before.losses[..], &before.head_losses[..]),
+        None => Default::default(),
+    };
+    let root = session.folder.path();
+    let in_mirror = Losses { before: mirror_before, now: decided.head_loss(time_ms) };
+    in_mirror.check(Side::Mirror, root)?;
+    let mut in_folder = Losses { before: folder_before, now: decided.loss(time_ms) };
+    if in_folder.check(Side::Folder, root).is_err() {
+        // A note that has only moved is not lost, but to know that takes reading what is new.
+        let (folder, progress) = (session.folder.clone(), progress.clone());
+        decided = blocking(move || Ok(decided.read_new(&folder, &*progress))).await?;
+        in_folder.now = decided.loss(time_ms);
+        in_folder.check(Side::Folder, root)?;
+    }
+    Ok((decided, Remembered { folder: in_folder.remembered(), mirror: in_mirror.remembered() }))
+}
+
+/// Leaves to the next sync what this one came to.
+fn remember(
+    session: &Session,
+    mirror: &Mirror,
+    options: &SyncOptions,
+    decided: &Decided,
+    after: &Snapshot,
+    alone: bool,
+    losses: Remembered,
+) -> Result<(), SyncError> {
+    let trusted = options.began.as_nanosecond().saturating_sub(RACY.as_nanos().cast_signed());
+    let state = State {
+        root: session.folder.path().to_string_lossy().into_owned(),
+        vault: mirror.vault().to_string(),
+        mount_point: session.mount_point.to_string_lossy().into_owned(),
+        seen: seen(after),
+        settled: alone && decided.is_settled(),
+        losses: losses.folder,
+        head_losses: losses.mirror,
+        entries: decided.entries(i64::try_from(trusted).unwrap_or(i64::MAX)),
+    };
+    if session.before.as_ref() == Some(&state) { Ok(()) } else { session.states.save(&state) }
+}
