@@ -5,6 +5,8 @@ mod bucket;
 mod commands;
 mod output;
 mod store;
+mod vault;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -12,7 +14,7 @@ use clap::Parser;
 
 use crate::commands::Command;
 
-/// Publishes a folder of notes to an object store, and reads it back.
+/// Mirrors a folder of notes in an object store, both ways, and serves it from there.
 #[derive(Debug, Parser)]
 #[command(name = "atlas", version, arg_required_else_help = true, max_term_width = 100)]
 struct Arguments {

@@ -29,9 +29,20 @@ pub(crate) fn copy_path(path: &str, author: &str, time: &Zoned, attempt: u32) ->
     folder.map_or_else(|| name.clone(), |folder| format!("{folder}/{name}"))
 }
 
+/// Whether a file has the name of such a copy.
+pub(crate) fn is_copy(path: &str) -> bool {
+    const MARK: &str = " (conflict ";
+    // 2026-11-21 14.03
+    const TIME: &[u8] = b"0000-00-00 00.00 ";
+    let Some((_, rest)) = path.rsplit_once(MARK) else { return false };
+    let is_like = |(byte, like): (u8, &u8)| if *like == b'0' { byte.is_ascii_digit() } else { byte == *like };
+    rest.len() > TIME.len() && !rest.contains('/') && rest.bytes().zip(TIME).all(is_like)
+}
+
 /// An author's name without what a file's name cannot have anywhere, or what a link in a note cannot.
 fn sanitised(author: &str) -> String {
-    let plain = |character: char| if character.is_alphanumeric() || "-_.@".contains(character) { character } else { '-' };
+    let plain =
+        |character: char| if character.is_alphanumeric() || "-_.@".contains(character) { character } else { '-' };
     let name: String = author.chars().map(plain).take(MAX_AUTHOR).collect();
     let name = name.trim_matches(['-', '.']);
     if name.is_empty() { "agent".to_owned() } else { name.to_owned() }
@@ -79,6 +90,7 @@ mod tests {
             let copy = copy(&path, &author, attempt);
             let name = copy.strip_prefix("a/").unwrap();
             prop_assert!(name.len() <= MAX_NAME && !name.contains('/') && name.ends_with(".md"));
+            prop_assert!(is_copy(&copy) && !is_copy(&path), "{copy}");
             prop_assert_ne!(copy, path);
         }
     }

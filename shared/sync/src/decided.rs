@@ -171,7 +171,12 @@ impl Decided {
             return self.leave(true);
         }
         let on_disk = Some(file.disk_path().to_owned());
-        self.pulls.push(Pull { path: file.path.as_str().to_owned(), on_disk, instead: Instead::Version(version), head });
+        self.pulls.push(Pull {
+            path: file.path.as_str().to_owned(),
+            on_disk,
+            instead: Instead::Version(version),
+            head,
+        });
         Fate::Pull(self.pulls.len() - 1)
     }
 

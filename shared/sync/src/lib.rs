@@ -13,7 +13,7 @@
 //!   [`summary`] what was done. `readahead` hides how long files take.
 //! - [`export`]: a generation into a folder.
 //! - `contents`: documents become files of a `target`.
-//! - [`report`], [`progress`], [`error`]: what is told to whom.
+//! - [`report`], [`progress`], [`error`], `runs`: what is told to whom.
 
 mod attachments;
 mod change;
@@ -35,6 +35,7 @@ mod reading;
 mod recovery;
 pub mod report;
 pub mod rules;
+mod runs;
 pub mod scan;
 mod session;
 pub mod state;
@@ -48,6 +49,7 @@ pub use guard::Danger;
 pub use progress::{Phase, Progress};
 pub use pull::Conflicted;
 pub use report::{Reason, Skipped};
+pub use runs::{Failure, Run, Runs};
 pub use session::is_inside;
 pub use summary::Summary;
 pub use sync::{SyncOptions, sync};

@@ -1,5 +1,6 @@
 //! What changed in the mirror goes to the folder; where both sides changed, the mirror's version goes beside the folder's.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,8 +15,8 @@ use serde::Serialize;
 use crate::change::Known;
 use crate::conflict::copy_path;
 use crate::contents::{Contents, disk_path};
-use crate::decided::Decided;
 use crate::decide::Version;
+use crate::decided::Decided;
 use crate::error::SyncError;
 use crate::folder::{self, Content, Folder, Stamp};
 use crate::head;
@@ -152,11 +153,12 @@ impl Puller<'_> {
             let path = conflict.file.path.as_str();
             let Some(document) = decided.heads.document(path) else { continue };
             let generation = document.generation;
-            if !writers.contains_key(&generation) {
-                writers.insert(generation, self.mirror.at(generation).await?);
-            }
+            let writer = match writers.entry(generation) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => unknown.insert(self.mirror.at(generation).await?),
+            };
             // The generation may not be kept any more.
-            let writer = writers.get(&generation).and_then(Option::as_ref).unwrap_or(self.snapshot).manifest();
+            let writer = writer.as_ref().unwrap_or(self.snapshot).manifest();
             let (author, time) = (writer.author.clone(), writer.time);
             let on_disk = conflict.file.disk_path().to_owned();
             jobs.insert(path.to_owned(), Job::Copy { head: conflict.head, on_disk, author, time });

@@ -12,7 +12,8 @@ use crate::conflict::copy_path;
 use crate::decide::Version;
 use crate::folder;
 use crate::report::{Reason, Skipped};
-use crate::target::{ASIDE, STAGING, Target, move_new};
+use crate::rules::STAGING;
+use crate::target::{ASIDE, Target, move_new};
 
 /// Unfinished files that are older were left by a sync that is not running any more.
 const STALE: Duration = Duration::from_secs(3600);
@@ -101,7 +102,8 @@ fn remove_stale(target: &Target, began: Timestamp) {
     let Ok(entries) = staging.entries() else { return };
     for entry in entries.flatten() {
         let stale = entry.metadata().is_ok_and(|metadata| {
-            let age = metadata.modified().ok().and_then(|time| SystemTime::from(began).duration_since(time.into_std()).ok());
+            let age =
+                metadata.modified().ok().and_then(|time| SystemTime::from(began).duration_since(time.into_std()).ok());
             metadata.is_file() && age.is_some_and(|age| age > STALE)
         });
         if stale {

@@ -13,6 +13,9 @@ pub enum Class {
     Config,
 }
 
+/// The folder, in the root, of files that a sync is about to put in their places.
+pub const STAGING: &str = ".atlas-mirror";
+
 /// The folder of Obsidian's configuration.
 pub const CONFIG_FOLDER: &str = ".obsidian";
 
@@ -26,7 +29,6 @@ pub const CONFIG_FILES: &[&str] = &[
     ".obsidian/types.json",
     ".obsidian/workspaces.json",
 ];
-
 
 /// Names of files that operating systems scatter.
 const JUNK: &[&str] = &[".DS_Store", "Thumbs.db", "desktop.ini"];
@@ -135,7 +137,7 @@ pub fn enters(folder: &str) -> bool {
 
 /// What a file of this name is, in a folder that belongs to the vault.
 pub fn class_of_name(name: &str) -> Option<Class> {
-    if JUNK.contains(&name) || name.starts_with(JUNK_PREFIX) {
+    if JUNK.contains(&name) || name.starts_with(JUNK_PREFIX) || name == STAGING {
         return None;
     }
     let Some((stem, extension)) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) else {
@@ -192,6 +194,7 @@ mod tests {
             "a/Thumbs.db",
             "desktop.ini",
             "a/._b.md",
+            ".atlas-mirror",
             ".atlas-mirror/new-1-0",
         ] {
             assert_eq!(class_of(path), None, "{path}");

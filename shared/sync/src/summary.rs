@@ -36,6 +36,9 @@ pub struct Summary {
     /// Paths that changed on both sides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflicted>,
+    /// Copies of conflicts that were in the folder before: somebody is to look at them, keep what is right, and delete them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<String>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

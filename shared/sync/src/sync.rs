@@ -8,6 +8,7 @@ use atlas_mirror::{Mirror, Snapshot};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::conflict;
 use crate::decided::Decided;
 use crate::error::SyncError;
 use crate::guard::{Danger, Loss, Losses, Side};
@@ -74,6 +75,8 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
     let last = session.check_ancestry(&mirror, head.as_ref()).await?;
     summary.skipped.append(&mut scan.skipped);
     summary.bytes = scan.files.iter().map(|file| file.stamp.size).sum();
+    let paths = scan.files.iter().map(|file| file.path.as_str());
+    summary.copies = paths.filter(|path| conflict::is_copy(path)).map(str::to_owned).collect();
     let entries = session.before.as_ref().map_or_else(Vec::new, |before| before.entries.clone());
     let is_empty = scan.files.is_empty() && summary.skipped.is_empty();
     if is_empty && entries.len() > 1 && !options.allow_mass_delete {

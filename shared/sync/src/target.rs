@@ -22,10 +22,9 @@ use rustix::io::Errno;
 use crate::error::SyncError;
 use crate::folder::{self, Folder, Stamp};
 use crate::report::Reason;
+use crate::rules::STAGING;
 
-/// The folder of what is not in its place yet, in the root. It hides itself, so it is no part of the vault.
-pub(crate) const STAGING: &str = ".atlas-mirror";
-/// In it, what was moved aside: each file at its path.
+/// What was moved aside: each file at its path.
 pub(crate) const ASIDE: &str = ".atlas-mirror/aside";
 /// Where Obsidian keeps what was deleted, and where pulled deletions go.
 const TRASH: &str = ".trash";
@@ -155,7 +154,9 @@ impl Target {
                     }
                     dir.open_dir_nofollow(name)?
                 }
-                Err(error) => return Err(io::Error::new(error.kind(), format!("the folder {name} on its way: {error}"))),
+                Err(error) => {
+                    return Err(io::Error::new(error.kind(), format!("the folder {name} on its way: {error}")));
+                }
                 Ok(below) => below,
             };
         }

@@ -6,6 +6,7 @@ mod exports;
 mod folders;
 mod guards;
 mod publishing;
+mod pulls;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use tempfile::TempDir;
 
-use crate::{ExportOptions, Exported, Phase, Progress, SyncOptions, Summary, SyncError, export, sync};
+use crate::{ExportOptions, Exported, Phase, Progress, Summary, SyncError, SyncOptions, export, sync};
 
 /// Files by path, as the folder spells it.
 type Files = BTreeMap<String, Vec<u8>>;

@@ -5,6 +5,7 @@ mod export;
 mod init;
 mod log;
 mod serve;
+mod status;
 mod sync;
 
 use std::error::Error;
@@ -17,8 +18,10 @@ pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 /// A command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Publish what changed in a vault folder
+    /// Bring a vault folder and its mirror to agree, both ways
     Sync(sync::Arguments),
+    /// Tell what waits to be synced, and how the last sync went
+    Status(status::Arguments),
     /// Serve all functions over HTTP from this process
     Serve(serve::Arguments),
     /// Write a published vault into a folder, byte for byte
@@ -36,6 +39,7 @@ impl Command {
     pub(crate) async fn run(self) -> Outcome {
         match self {
             Self::Sync(arguments) => sync::run(arguments).await,
+            Self::Status(arguments) => status::run(arguments).await,
             Self::Serve(arguments) => serve::run(arguments).await,
             Self::Export(arguments) => export::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,

@@ -15,9 +15,19 @@ fn any_state() -> impl Strategy<Value = State> {
         |(settled, generation, manifest, losses, mut entries)| {
             entries.sort_by(|a, b| a.path.cmp(&b.path));
             entries.dedup_by(|a, b| a.path == b.path);
-            let losses: Vec<Loss> = losses.into_iter().map(|(time_ms, notes, of)| Loss { time_ms, notes, of }).collect();
+            let losses: Vec<Loss> =
+                losses.into_iter().map(|(time_ms, notes, of)| Loss { time_ms, notes, of }).collect();
             let seen = Seen { lineage: "l".to_owned(), generation, manifest };
-            State { root: "/v".into(), vault: "main".into(), mount_point: "/".into(), seen, settled, head_losses: losses.clone(), losses, entries }
+            State {
+                root: "/v".into(),
+                vault: "main".into(),
+                mount_point: "/".into(),
+                seen,
+                settled,
+                head_losses: losses.clone(),
+                losses,
+                entries,
+            }
         },
     )
 }

@@ -1,0 +1,105 @@
+//! `atlas status`
+
+use std::sync::Arc;
+
+use atlas_mirror::manifest::Changes;
+use atlas_sync::{Conflicted, Failure, Run, Runs, Skipped, Summary, SyncError, SyncOptions, sync};
+use clap::Args;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::commands::Outcome;
+use crate::commands::sync::{changes, options};
+use crate::output;
+use crate::vault::VaultArguments;
+
+/// Arguments of `atlas status`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    vault: VaultArguments,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How folder and mirror stand to each other.
+#[derive(Debug, Serialize)]
+struct Status {
+    /// The last sync that completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_success: Option<Run>,
+    /// The last sync that did not, if it was later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_failure: Option<Failure>,
+    /// Whether a sync is running now, so that nothing more can be said.
+    running: bool,
+    #[serde(flatten)]
+    waiting: Option<Waiting>,
+}
+
+/// What the next sync would do.
+#[derive(Debug, Serialize)]
+struct Waiting {
+    /// The newest generation; 0 if there is none.
+    generation: u64,
+    /// What changed in the folder.
+    to_mirror: Changes,
+    /// What changed in the mirror.
+    to_folder: Changes,
+    /// Paths that changed on both sides.
+    conflicts: Vec<Conflicted>,
+    /// Copies of conflicts that somebody should look at.
+    copies: Vec<String>,
+    /// Files and folders that cannot be synced.
+    skipped: Vec<Skipped>,
+}
+
+/// Runs `atlas status`.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let options = SyncOptions { dry_run: true, ..options(&arguments.vault, Timestamp::now())? };
+    let runs = Runs::of(&options.state);
+    let (waiting, running) = match sync(&arguments.vault.store.open()?, &options, Arc::new(())).await {
+        Ok(summary) => (Some(Waiting::of(summary)), false),
+        Err(SyncError::Locked { .. }) => (None, true),
+        Err(error) => return Err(error.into()),
+    };
+    let status = Status { last_success: runs.last_success(), last_failure: runs.last_failure(), running, waiting };
+    if arguments.json {
+        return output::json(&status);
+    }
+    print(&status);
+    Ok(())
+}
+
+impl Waiting {
+    fn of(summary: Summary) -> Self {
+        let Summary { generation, pushed, pulled, conflicts, copies, skipped, .. } = summary;
+        Self { generation, to_mirror: pushed, to_folder: pulled, conflicts, copies, skipped }
+    }
+}
+
+fn print(status: &Status) {
+    match &status.last_success {
+        Some(Run { time, generation }) => output::line(format_args!("synced {time:.0} with generation {generation}")),
+        None => output::line("never synced from here"),
+    }
+    if let Some(Failure { time, reason }) = &status.last_failure {
+        output::line(format_args!("failed {time:.0}: {reason}"));
+    }
+    let Some(waiting) = &status.waiting else {
+        output::line("a sync is running now");
+        return;
+    };
+    output::line(format_args!(
+        "waiting with generation {}: to the mirror {}, to the folder {}, {} conflicts",
+        waiting.generation,
+        changes(&waiting.to_mirror),
+        changes(&waiting.to_folder),
+        waiting.conflicts.len()
+    ));
+    waiting.conflicts.iter().for_each(|one| output::line(format_args!("changed on both sides: {}", one.path)));
+    waiting.copies.iter().for_each(|copy| output::line(format_args!("look at the copy: {copy}")));
+    waiting.skipped.iter().for_each(|skipped| output::line(format_args!("left out: {skipped}")));
+}

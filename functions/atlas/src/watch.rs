@@ -1,0 +1,96 @@
+//! The pauses between the runs of a watching sync: so long, or until a file of the folder changed and a moment was quiet.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use atlas_sync::rules;
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// A file is taken for saved when nothing changed for so long.
+const QUIET: Duration = Duration::from_millis(500);
+/// However busy the folder is, it is synced after so long.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// What `statfs` calls file systems whose changes come from elsewhere too, unseen by this machine: NFS, SMB, CIFS, SMB2, FUSE, 9P, Coda,
+/// AFS.
+const REMOTE: &[u32] =
+    &[0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0x7375_7245, 0x5346_414f, 0x6b41_4653];
+
+/// Waits between runs.
+pub(crate) struct Watch {
+    pause: Duration,
+    changed: Arc<Notify>,
+    watcher: Option<(PathBuf, RecommendedWatcher)>,
+}
+
+impl Watch {
+    /// Pauses of `pause` at most.
+    pub(crate) fn new(pause: Duration) -> Self {
+        Self { pause, changed: Arc::default(), watcher: None }
+    }
+
+    /// Begins to look at the folder `root`, if it is there, on a local disk, and not looked at yet. What changes from now on ends the
+    /// next pause.
+    pub(crate) fn begin(&mut self, root: &Path) {
+        let Ok(root) = root.canonicalize() else {
+            // What is mounted there later is another folder.
+            self.watcher = None;
+            return;
+        };
+        if self.watcher.is_some() || !is_local(&root) {
+            return;
+        }
+        let (changed, inside) = (self.changed.clone(), root.clone());
+        let tell = move |event: notify::Result<Event>| {
+            if event.is_ok_and(|event| concerns(&event, &inside)) {
+                changed.notify_one();
+            }
+        };
+        let watcher = notify::recommended_watcher(tell).and_then(|mut watcher| {
+            watcher.watch(&root, RecursiveMode::Recursive)?;
+            Ok(watcher)
+        });
+        match watcher {
+            Ok(watcher) => self.watcher = Some((root, watcher)),
+            Err(error) => tracing::warn!(%error, "changes are not seen at once, only after each pause"),
+        }
+    }
+
+    /// Waits.
+    pub(crate) async fn wait(&self) {
+        let end = Instant::now() + self.pause;
+        if timeout_at(end, self.changed.notified()).await.is_err() {
+            return;
+        }
+        let longest = Instant::now() + LONGEST;
+        while Instant::now() < longest {
+            tokio::select! {
+                () = self.changed.notified() => {}
+                () = sleep(QUIET) => return,
+            }
+        }
+    }
+}
+
+/// Whether an event is a change of a file of the vault, or of a folder.
+fn concerns(event: &Event, root: &Path) -> bool {
+    let is_change = !matches!(event.kind, EventKind::Access(_));
+    let belongs = |path: &PathBuf| {
+        let path = path.strip_prefix(root).ok().and_then(Path::to_str);
+        path.is_none_or(|path| rules::class_of(path).is_some())
+    };
+    is_change && event.paths.iter().any(belongs)
+}
+
+/// Whether all that changes the folder happens on this machine.
+fn is_local(root: &Path) -> bool {
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a magic number of 32 bits, whatever its type"
+    )]
+    rustix::fs::statfs(root).is_ok_and(|found| !REMOTE.contains(&(found.f_type as u32)))
+}
