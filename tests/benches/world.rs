@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Snapshot, Store, StoreOptions};
 use atlas_ops::{Atlas, Call, Entry, Error, Limits, Vault, dispatch};
-use atlas_sync::{PushOptions, push};
+use atlas_sync::{SyncOptions, sync};
 use atlas_testkit::CountingStore;
 use atlas_testkit::counting::Requests;
 use jiff::Timestamp;
@@ -52,17 +52,9 @@ impl World {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let warm = mirror(store.clone());
         let state = tempfile::tempdir().unwrap();
-        let options = PushOptions {
-            root: folder.root.path().to_owned(),
-            state: state.path().to_owned(),
-            author: "benchmark".to_owned(),
-            message: None,
-            began: Timestamp::now(),
-            checksum: false,
-            dry_run: false,
-            allow_mass_delete: false,
-        };
-        let summary = runtime.block_on(push(&warm, &options, Arc::new(()))).unwrap();
+        let (root, state) = (folder.root.path().to_owned(), state.path().to_owned());
+        let options = SyncOptions::new(root, state, "benchmark".to_owned(), Timestamp::now());
+        let summary = runtime.block_on(sync(&warm, &options, Arc::new(()))).unwrap();
         assert!(summary.skipped.is_empty(), "{:?}", summary.skipped);
         let totals = runtime.block_on(warm.head()).unwrap().manifest().totals;
         Self {

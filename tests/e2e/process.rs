@@ -17,16 +17,16 @@ fn a_folder_is_published_once_and_exported_as_it_was() {
     let place = Place::new();
     let first = json_of(place.sync(&demo()).arg("--json"));
     assert_eq!(
-        (first["generation"].as_u64(), first["changed"].as_u64(), first["removed"].as_u64()),
+        (first["generation"].as_u64(), first["pushed"]["changed"].as_u64(), first["pushed"]["removed"].as_u64()),
         (Some(1), Some(0), Some(0))
     );
     assert!(first["notes"].as_u64().unwrap() > 50 && first["uploaded_bytes"].as_u64().unwrap() > 0);
     let second = json_of(place.sync(&demo()).arg("--json"));
     assert_eq!(
-        (second["generation"].as_u64(), second["uploaded_bytes"].as_u64(), second["added"].as_u64()),
+        (second["generation"].as_u64(), second["uploaded_bytes"].as_u64(), second["pushed"]["added"].as_u64()),
         (Some(1), Some(0), Some(0))
     );
-    assert_eq!(second["unchanged"], first["added"]);
+    assert_eq!(second["unchanged"], first["pushed"]["added"]);
 
     assert_eq!(place.exports(&demo()), 1);
 

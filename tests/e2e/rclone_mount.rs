@@ -173,7 +173,7 @@ fn what_changes_on_the_far_side_of_a_mount_is_published() {
     let Some(site) = Site::new() else { return };
     site.settle();
     let first = json_of(site.sync().arg("--json"));
-    assert_eq!((first["generation"].as_u64(), first["changed"].as_u64()), (Some(1), Some(0)));
+    assert_eq!((first["generation"].as_u64(), first["pushed"]["changed"].as_u64()), (Some(1), Some(0)));
     assert_eq!(site.place.exports(&site.far), 1);
 
     let now = fs::read_to_string(site.far.join("vault/planning/now.md")).unwrap();
@@ -185,9 +185,9 @@ fn what_changes_on_the_far_side_of_a_mount_is_published() {
     fs::remove_dir_all(site.far.join("vault/meetings")).unwrap();
     site.settle();
     let second = json_of(site.sync().arg("--json"));
-    assert_eq!((second["generation"].as_u64(), second["changed"].as_u64()), (Some(2), Some(2)), "{second}");
+    assert_eq!((second["generation"].as_u64(), second["pushed"]["changed"].as_u64()), (Some(2), Some(2)), "{second}");
     assert!(
-        second["added"].as_u64() < second["removed"].as_u64() && second["unchanged"].as_u64() > Some(40),
+        second["pushed"]["added"].as_u64() < second["pushed"]["removed"].as_u64() && second["unchanged"].as_u64() > Some(40),
         "{second}"
     );
     assert_eq!(site.place.exports(&site.far), 2);
@@ -200,7 +200,7 @@ fn a_mount_that_dies_takes_nothing_with_it() {
     let watch = Watch::new(&site);
     watch.says(&["generation 1:"]);
     site.put("vault/inbox/late.md", "Written while it is watched.\n");
-    watch.says(&["generation 2:", "+1 ~0 -0"]);
+    watch.says(&["generation 2:", "to the mirror +1 ~0 -0"]);
 
     site.mount.kill();
     let vault = site.mount.point.to_str().unwrap().to_owned();
@@ -215,7 +215,7 @@ fn a_mount_that_dies_takes_nothing_with_it() {
 
     site.put("vault/inbox/later.md", "Written while nothing was mounted.\n");
     site.mount.again();
-    watch.says(&["generation 3:", "+1 ~0 -0"]);
+    watch.says(&["generation 3:", "to the mirror +1 ~0 -0"]);
     assert_eq!(site.place.exports(&site.far), 3);
 }
 

@@ -50,6 +50,23 @@ pub struct SyncOptions {
     pub allow_mass_delete: bool,
 }
 
+impl SyncOptions {
+    /// A plain sync.
+    pub fn new(root: PathBuf, state: PathBuf, author: String, began: Timestamp) -> Self {
+        Self {
+            root,
+            state,
+            author,
+            message: None,
+            began,
+            time_zone: TimeZone::UTC,
+            checksum: false,
+            dry_run: false,
+            allow_mass_delete: false,
+        }
+    }
+}
+
 /// The losses that the next sync is to remember.
 #[derive(Default)]
 struct Remembered {

@@ -60,17 +60,8 @@ impl Host {
 
     /// Begun so late that all times of files can be trusted.
     fn options(&self) -> SyncOptions {
-        SyncOptions {
-            root: self.vault.root().to_owned(),
-            state: self.state(),
-            author: "tests".to_owned(),
-            message: None,
-            began: Timestamp::now() + Duration::from_secs(3600),
-            time_zone: jiff::tz::TimeZone::UTC,
-            checksum: false,
-            dry_run: false,
-            allow_mass_delete: false,
-        }
+        let began = Timestamp::now() + Duration::from_secs(3600);
+        SyncOptions::new(self.vault.root().to_owned(), self.state(), "tests".to_owned(), began)
     }
 
     async fn sync(&self) -> Result<Summary, SyncError> {

@@ -97,17 +97,8 @@ async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress
 
 /// What `vault` says of a sync that begins at `began`.
 pub(crate) fn options(vault: &VaultArguments, began: Timestamp) -> Result<SyncOptions, Box<dyn Error>> {
-    Ok(SyncOptions {
-        root: vault.root.clone(),
-        state: vault.state()?,
-        author: author(),
-        message: None,
-        began,
-        time_zone: TimeZone::system(),
-        checksum: false,
-        dry_run: false,
-        allow_mass_delete: false,
-    })
+    let options = SyncOptions::new(vault.root.clone(), vault.state()?, author(), began);
+    Ok(SyncOptions { time_zone: TimeZone::system(), ..options })
 }
 
 fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
