@@ -187,7 +187,8 @@ fn what_changes_on_the_far_side_of_a_mount_is_published() {
     let second = json_of(site.sync().arg("--json"));
     assert_eq!((second["generation"].as_u64(), second["pushed"]["changed"].as_u64()), (Some(2), Some(2)), "{second}");
     assert!(
-        second["pushed"]["added"].as_u64() < second["pushed"]["removed"].as_u64() && second["unchanged"].as_u64() > Some(40),
+        second["pushed"]["added"].as_u64() < second["pushed"]["removed"].as_u64()
+            && second["unchanged"].as_u64() > Some(40),
         "{second}"
     );
     assert_eq!(site.place.exports(&site.far), 2);

@@ -13,6 +13,8 @@ use object_store::{
     ObjectStoreExt as _, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
+use tokio::sync::Notify;
+
 use crate::request::Op;
 use crate::rules::Rules;
 
@@ -56,12 +58,13 @@ pub enum Fault {
 pub struct FaultStore {
     inner: Arc<dyn ObjectStore>,
     rules: Rules<Fault>,
+    silent: Arc<Notify>,
 }
 
 impl FaultStore {
     /// A store that passes everything on to `inner` until it is told otherwise.
     pub fn new(inner: Arc<dyn ObjectStore>) -> Arc<Self> {
-        Arc::new(Self { inner, rules: Rules::default() })
+        Arc::new(Self { inner, rules: Rules::default(), silent: Arc::default() })
     }
 
     /// The next request of kind `op` whose key holds `key` fails so.
@@ -82,6 +85,11 @@ impl FaultStore {
     /// Nothing fails any more.
     pub fn heal(&self) {
         self.rules.clear();
+    }
+
+    /// Waits until a request gets no answer: where a process that is killed then would have come to.
+    pub async fn silent(&self) {
+        self.silent.notified().await;
     }
 
     fn fault(&self, op: Op, key: &Path) -> Option<Fault> {
@@ -107,6 +115,7 @@ fn exists(key: &Path) -> Error {
 
 /// Lets `request` fail. It is owned, so that it can go on when nobody waits for it any more.
 async fn failing<T: Send + 'static>(
+    silent: &Notify,
     fault: Option<Fault>,
     key: &Path,
     request: impl Future<Output = Result<T>> + Send + 'static,
@@ -119,9 +128,13 @@ async fn failing<T: Send + 'static>(
             request.await?;
             Err(exists(key))
         }
-        Some(Fault::Silence) => pending().await,
+        Some(Fault::Silence) => {
+            silent.notify_waiters();
+            pending().await
+        }
         Some(Fault::SilenceAfter) => {
             let _ = request.await;
+            silent.notify_waiters();
             pending().await
         }
         Some(Fault::Late(delay)) => {
@@ -160,7 +173,7 @@ impl ObjectStore for FaultStore {
             options.mode = PutMode::Overwrite;
         }
         let (inner, key) = (self.inner.clone(), location.clone());
-        failing(fault, location, async move { inner.put_opts(&key, payload, options).await }).await
+        failing(&self.silent, fault, location, async move { inner.put_opts(&key, payload, options).await }).await
     }
 
     async fn put_multipart_opts(
@@ -170,13 +183,13 @@ impl ObjectStore for FaultStore {
     ) -> Result<Box<dyn MultipartUpload>> {
         let fault = self.fault(Op::Other, location);
         let (inner, key) = (self.inner.clone(), location.clone());
-        failing(fault, location, async move { inner.put_multipart_opts(&key, options).await }).await
+        failing(&self.silent, fault, location, async move { inner.put_multipart_opts(&key, options).await }).await
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let fault = self.fault(Op::of_get(&options), location);
         let (inner, key) = (self.inner.clone(), location.clone());
-        let found = failing(fault, location, async move { inner.get_opts(&key, options).await }).await?;
+        let found = failing(&self.silent, fault, location, async move { inner.get_opts(&key, options).await }).await?;
         if fault == Some(Fault::Truncated) { cut_short(found).await } else { Ok(found) }
     }
 
@@ -209,9 +222,10 @@ impl FaultStore {
     ) -> BoxStream<'static, Result<ObjectMeta>> {
         let key = prefix.cloned().unwrap_or_default();
         let fault = self.fault(Op::List, &key);
+        let silent = self.silent.clone();
         let all = async move {
             let listing = async { Ok(listing.collect::<Vec<_>>().await) };
-            match failing(fault, &key, listing).await {
+            match failing(&silent, fault, &key, listing).await {
                 Ok(mut all) => {
                     if let Some(Fault::Lag(lag)) = fault {
                         all.sort_by_key(|object| object.as_ref().map(|object| object.location.clone()).ok());

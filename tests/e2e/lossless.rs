@@ -1,0 +1,68 @@
+//! Several agents, a person with a folder, a sync between them, and everything that goes wrong: whatever any of them wrote and was told was
+//! accepted is in the end in a note, in a copy of a conflict, or in the history.
+//!
+//! A history is a list of [`Step`]s, drawn at random. One that fails is made as short as can be and printed so that it can be
+//! pasted into `a_history_that_failed_once`.
+
+mod step;
+mod world;
+
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+
+use step::Step::{self, *};
+use world::World;
+
+/// Histories of each kind.
+const CASES: u32 = 256;
+/// Most steps of one.
+const STEPS: usize = 24;
+
+/// Plays a history, and looks what is left of what was written.
+fn play(steps: &[Step]) {
+    let mut world = World::new();
+    steps.iter().for_each(|step| world.take(*step));
+    if let Err(lost) = world.end() {
+        panic!("{lost}\nto play it again: play(&{steps:?});");
+    }
+}
+
+fn histories(cases: u32, step: impl Strategy<Value = Step>) {
+    let steps = prop::collection::vec(step, 1..STEPS);
+    proptest!(Config { cases, max_shrink_iters: 3000, ..Config::default() }, |(steps in steps)| play(&steps));
+}
+
+#[test]
+fn what_agents_and_a_person_wrote_is_kept() {
+    histories(CASES, prop_oneof![3 => step::of_person(), 3 => step::of_agents(), 2 => step::of_sync()]);
+}
+
+#[test]
+fn what_agents_and_a_person_wrote_is_kept_when_syncs_are_killed() {
+    histories(
+        CASES,
+        prop_oneof![3 => step::of_person(), 3 => step::of_agents(), 1 => step::of_sync(), 2 => step::of_kills()],
+    );
+}
+
+#[test]
+fn what_agents_and_a_person_wrote_is_kept_when_the_store_fails() {
+    histories(
+        CASES,
+        prop_oneof![3 => step::of_person(), 3 => step::of_agents(), 2 => step::of_sync(), 2 => step::of_faults()],
+    );
+}
+
+#[test]
+fn what_agents_and_a_person_wrote_is_kept_when_state_and_bucket_are_lost() {
+    let everything = prop_oneof![
+        4 => step::of_person(), 4 => step::of_agents(), 3 => step::of_sync(),
+        1 => step::of_kills(), 1 => step::of_faults(), 2 => step::of_losses()
+    ];
+    histories(CASES, everything);
+}
+
+#[test]
+fn a_history_that_failed_once() {
+    play(&[AgentPuts(0, 0), PersonWrites(0), Sync, AgentAppends(1, 0), PersonAppends(0), Sync, LoseState, Sync]);
+}

@@ -1,0 +1,114 @@
+//! What can happen.
+
+use std::time::Duration;
+
+use atlas_sync::Phase;
+use atlas_testkit::{Fault, Op};
+use proptest::prelude::*;
+
+use Step::*;
+
+/// The notes that are written; copies of conflicts come to them.
+pub const NOTES: [&str; 5] = ["a.md", "b.md", "f/c.md", "f/d.md", "e.md"];
+pub const AGENTS: usize = 3;
+
+/// One thing that happens. Notes and agents are named by their index.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    PersonWrites(usize),
+    PersonAppends(usize),
+    PersonDeletes(usize),
+    PersonRenames(usize, usize),
+    AgentReads(usize, usize),
+    /// Creates it, or replaces the version that the agent saw last.
+    AgentPuts(usize, usize),
+    AgentAppends(usize, usize),
+    AgentDeletes(usize, usize),
+    /// It has no memory of the mirror any more.
+    AgentRestarts(usize),
+    Sync,
+    SyncAll,
+    /// A sync during which the person saves a note, when a phase of it begins.
+    SyncMeanwhile(Phase, usize),
+    /// A sync during which the folder `f` cannot be listed.
+    SyncHalfListed,
+    /// A sync that is killed at the so manieth request of a kind, before or after the store does it.
+    SyncKilled(Op, usize, bool),
+    /// A sync is killed between moving a file aside and putting another in its place.
+    MovedAside(usize),
+    /// The so manieth request of a kind, of whomever, fails.
+    Fails(Op, usize, Fault),
+    LoseState,
+    /// The hint is an old one, or none.
+    StaleHint,
+    Backup,
+    /// The bucket is what it was at the last backup.
+    Restore,
+}
+
+fn note() -> impl Strategy<Value = usize> {
+    0..NOTES.len()
+}
+
+fn agent() -> impl Strategy<Value = usize> {
+    0..AGENTS
+}
+
+pub fn of_person() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => note().prop_map(PersonWrites),
+        3 => note().prop_map(PersonAppends),
+        2 => note().prop_map(PersonDeletes),
+        1 => (note(), note()).prop_map(|(from, to)| PersonRenames(from, to)),
+    ]
+}
+
+pub fn of_agents() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        2 => (agent(), note()).prop_map(|(agent, note)| AgentReads(agent, note)),
+        4 => (agent(), note()).prop_map(|(agent, note)| AgentPuts(agent, note)),
+        3 => (agent(), note()).prop_map(|(agent, note)| AgentAppends(agent, note)),
+        2 => (agent(), note()).prop_map(|(agent, note)| AgentDeletes(agent, note)),
+        1 => agent().prop_map(AgentRestarts),
+    ]
+}
+
+pub fn of_sync() -> impl Strategy<Value = Step> {
+    let phase = prop::sample::select(vec![Phase::Scan, Phase::Read, Phase::Write, Phase::Index, Phase::Commit]);
+    prop_oneof![
+        5 => Just(Sync),
+        1 => Just(SyncAll),
+        2 => (phase, note()).prop_map(|(phase, note)| SyncMeanwhile(phase, note)),
+        1 => Just(SyncHalfListed),
+    ]
+}
+
+pub fn of_kills() -> impl Strategy<Value = Step> {
+    let op = prop::sample::select(vec![Op::Get, Op::Range, Op::Put, Op::Create, Op::Create]);
+    prop_oneof![
+        4 => (op, 0..5_usize, any::<bool>()).prop_map(|(op, nth, after)| SyncKilled(op, nth, after)),
+        1 => note().prop_map(MovedAside),
+    ]
+}
+
+pub fn of_faults() -> impl Strategy<Value = Step> {
+    let op = prop::sample::select(vec![Op::Get, Op::Range, Op::Head, Op::Put, Op::Create, Op::Create, Op::List]);
+    let fault = prop::sample::select(vec![
+        Fault::Error,
+        Fault::ErrorAfter,
+        Fault::OwnSuccess,
+        Fault::Silence,
+        Fault::SilenceAfter,
+        Fault::Late(Duration::from_secs(7)),
+        Fault::Refused,
+        Fault::Truncated,
+    ]);
+    prop_oneof![
+        4 => (op, 0..4_usize, fault).prop_map(|(op, nth, fault)| Fails(op, nth, fault)),
+        1 => Just(StaleHint),
+    ]
+}
+
+pub fn of_losses() -> impl Strategy<Value = Step> {
+    prop_oneof![2 => Just(LoseState), 1 => Just(StaleHint), 2 => Just(Backup), 2 => Just(Restore)]
+}
