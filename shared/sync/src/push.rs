@@ -52,7 +52,13 @@ pub(crate) async fn push(
         let path = writes.get(index).map_or("", |write| write.file.disk_path()).to_owned();
         Skipped { path, reason }
     };
-    skipped.extend(unread.into_iter().map(|(index, reason)| skip(index, reason)));
+    let unread: HashSet<usize> = unread
+        .into_iter()
+        .map(|(index, reason)| {
+            skipped.push(skip(index, reason));
+            index
+        })
+        .collect();
     let change = Change {
         folder: folder.clone(),
         writes: writes.clone(),
@@ -81,6 +87,9 @@ pub(crate) async fn push(
             Err(reason) => skipped.push(skip(index, reason.clone())),
         }
     }
+    let fit: HashSet<usize> = attempt.iter().flat_map(|attempt| attempt.written()).map(|(index, _)| index).collect();
+    let left = (0..writes.len()).filter(|index| !fit.contains(index) && !unread.contains(index));
+    skipped.extend(left.map(|index| skip(index, Reason::Overtaken)));
     decided.removed = attempt.iter().flat_map(|attempt| &attempt.removed).copied().collect();
     let large = writes.iter().filter(|write| write.is_large_note());
     skipped.extend(large.map(|write| Skipped { path: write.file.disk_path().to_owned(), reason: Reason::LargeNote }));

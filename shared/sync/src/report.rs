@@ -57,6 +57,9 @@ pub enum Reason {
     /// It is not what it was when the sync looked at it.
     #[error("it was changed during the sync, which left it as it is; the next one decides again")]
     Changed,
+    /// The mirror got another version of it while the sync ran.
+    #[error("it was changed in the mirror during the sync; the next one decides again")]
+    Overtaken,
     /// A symbolic link that would have to be replaced.
     #[error("it is a symbolic link, and the mirror's version is not written through it")]
     Link,

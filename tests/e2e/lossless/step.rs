@@ -30,6 +30,8 @@ pub enum Step {
     SyncAll,
     /// A sync during which the person saves a note, when a phase of it begins.
     SyncMeanwhile(Phase, usize),
+    /// A sync during which an agent adds to a note, when a phase of it begins.
+    SyncMeanwhileAgent(Phase, usize),
     /// A sync during which the folder `f` cannot be listed.
     SyncHalfListed,
     /// A sync that is killed at the so manieth request of a kind, before or after the store does it.
@@ -74,11 +76,14 @@ pub fn of_agents() -> impl Strategy<Value = Step> {
 }
 
 pub fn of_sync() -> impl Strategy<Value = Step> {
-    let phase = prop::sample::select(vec![Phase::Scan, Phase::Read, Phase::Write, Phase::Index, Phase::Commit]);
+    let phase = || {
+        prop::sample::select(vec![Phase::Scan, Phase::Read, Phase::Write, Phase::Index, Phase::Index, Phase::Commit])
+    };
     prop_oneof![
         5 => Just(Sync),
         1 => Just(SyncAll),
-        2 => (phase, note()).prop_map(|(phase, note)| SyncMeanwhile(phase, note)),
+        2 => (phase(), note()).prop_map(|(phase, note)| SyncMeanwhile(phase, note)),
+        2 => (phase(), note()).prop_map(|(phase, note)| SyncMeanwhileAgent(phase, note)),
         1 => Just(SyncHalfListed),
     ]
 }

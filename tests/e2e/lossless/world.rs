@@ -85,6 +85,7 @@ impl World {
             Step::Sync => drop(self.synced(&SyncPlan::default())),
             Step::SyncAll => drop(self.synced(&SyncPlan { checksum: true, ..SyncPlan::default() })),
             Step::SyncMeanwhile(phase, note) => self.sync_meanwhile(phase, note),
+            Step::SyncMeanwhileAgent(phase, note) => self.sync_meanwhile_agent(phase, note),
             Step::SyncHalfListed => self.sync_half_listed(),
             Step::SyncKilled(op, nth, after) => self.sync_killed(op, nth, after),
             Step::MovedAside(note) => self.move_aside(note),
@@ -188,13 +189,7 @@ impl World {
     }
 
     fn send(&self, agent: usize, method: Method, note: usize, headers: &[(&str, &str)], body: &Value) -> Reply {
-        let uri = format!("/notes/{}", encoded(NOTES[note]));
-        let mut request = Request::builder().method(method).uri(uri).header("content-type", "application/json");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
-        self.runtime.block_on(self.agents[agent].send(request.body(body).unwrap()))
+        self.runtime.block_on(self.agents[agent].send(request(method, note, headers, body)))
     }
 
     fn agent_reads(&mut self, agent: usize, note: usize) {
@@ -246,6 +241,26 @@ impl World {
                 self.owed.retain(|block| !was.contains(block));
             }
             self.unsynced.insert(NOTES[note].to_owned(), Blocks::from([block]));
+        }
+    }
+
+    fn sync_meanwhile_agent(&mut self, phase: Phase, note: usize) {
+        let block = self.block('a');
+        let (faults, text) = (self.faults.clone(), block.clone());
+        let accepted = Arc::new(Mutex::new(false));
+        let told = accepted.clone();
+        let act = move || {
+            // On a thread of its own, since this one runs the sync.
+            let (faults, text) = (faults.clone(), text.clone());
+            let write = move || {
+                let request = request(Method::POST, note, &[], &json!({ "content": text }));
+                runtime().block_on(Client::over(&store(&faults)).send(request)).status.is_success()
+            };
+            *told.lock().unwrap() = std::thread::spawn(write).join().unwrap();
+        };
+        self.synced(&SyncPlan { meanwhile: Some(Arc::new(When::new(phase, 0, act))), ..SyncPlan::default() });
+        if *accepted.lock().unwrap() {
+            self.owed.insert(block);
         }
     }
 
@@ -435,6 +450,16 @@ impl<F: Fn() + Send + Sync> Progress for When<F> {
     fn advance(&self, _: u64) {
         self.word();
     }
+}
+
+fn request(method: Method, note: usize, headers: &[(&str, &str)], body: &Value) -> Request<Body> {
+    let uri = format!("/notes/{}", encoded(NOTES[note]));
+    let mut request = Request::builder().method(method).uri(uri).header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
+    request.body(body).unwrap()
 }
 
 fn runtime() -> Runtime {
