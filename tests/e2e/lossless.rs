@@ -13,7 +13,7 @@ use proptest::test_runner::Config;
 use step::Step::{self, *};
 use world::World;
 
-/// Histories of each kind.
+/// Histories of each kind, unless `ATLAS_HISTORIES` says how many.
 const CASES: u32 = 256;
 /// Most steps of one.
 const STEPS: usize = 24;
@@ -27,28 +27,27 @@ fn play(steps: &[Step]) {
     }
 }
 
-fn histories(cases: u32, step: impl Strategy<Value = Step>) {
+fn histories(step: impl Strategy<Value = Step>) {
+    let cases = std::env::var("ATLAS_HISTORIES").map_or(CASES, |number| number.parse().unwrap());
     let steps = prop::collection::vec(step, 1..STEPS);
-    proptest!(Config { cases, max_shrink_iters: 3000, ..Config::default() }, |(steps in steps)| play(&steps));
+    // What fails is printed; no file is to be kept of it.
+    let config = Config { cases, max_shrink_iters: 3000, failure_persistence: None, ..Config::default() };
+    proptest!(config, |(steps in steps)| play(&steps));
 }
 
 #[test]
 fn what_agents_and_a_person_wrote_is_kept() {
-    histories(CASES, prop_oneof![3 => step::of_person(), 3 => step::of_agents(), 2 => step::of_sync()]);
+    histories(prop_oneof![3 => step::of_person(), 3 => step::of_agents(), 2 => step::of_sync()]);
 }
 
 #[test]
 fn what_agents_and_a_person_wrote_is_kept_when_syncs_are_killed() {
-    histories(
-        CASES,
-        prop_oneof![3 => step::of_person(), 3 => step::of_agents(), 1 => step::of_sync(), 2 => step::of_kills()],
-    );
+    histories(prop_oneof![3 => step::of_person(), 3 => step::of_agents(), 1 => step::of_sync(), 2 => step::of_kills()]);
 }
 
 #[test]
 fn what_agents_and_a_person_wrote_is_kept_when_the_store_fails() {
     histories(
-        CASES,
         prop_oneof![3 => step::of_person(), 3 => step::of_agents(), 2 => step::of_sync(), 2 => step::of_faults()],
     );
 }
@@ -59,7 +58,7 @@ fn what_agents_and_a_person_wrote_is_kept_when_state_and_bucket_are_lost() {
         4 => step::of_person(), 4 => step::of_agents(), 3 => step::of_sync(),
         1 => step::of_kills(), 1 => step::of_faults(), 2 => step::of_losses()
     ];
-    histories(CASES, everything);
+    histories(everything);
 }
 
 #[test]

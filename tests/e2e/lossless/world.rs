@@ -40,6 +40,8 @@ pub struct World {
     written: usize,
     /// What must be somewhere in the end.
     owed: Blocks,
+    /// What an agent wrote and nobody has seen or replaced since: it must stay in a note or in a copy, not only in the history.
+    unseen: Blocks,
     /// What the person saved and no sync has carried yet: theirs to overwrite.
     unsynced: BTreeMap<String, Blocks>,
     backup: Option<(Vec<(object_store::path::Path, Bytes)>, Blocks)>,
@@ -61,6 +63,7 @@ impl World {
             places,
             written: 0,
             owed: Blocks::new(),
+            unseen: Blocks::new(),
             unsynced: BTreeMap::new(),
             backup: None,
         };
@@ -80,7 +83,7 @@ impl World {
             Step::AgentReads(agent, note) => self.agent_reads(agent, note),
             Step::AgentPuts(agent, note) => self.agent_puts(agent, note),
             Step::AgentAppends(agent, note) => self.agent_appends(agent, note),
-            Step::AgentDeletes(agent, note) => drop(self.send(agent, Method::DELETE, note, &[], &Value::Null)),
+            Step::AgentDeletes(agent, note) => self.agent_deletes(agent, note),
             Step::AgentRestarts(agent) => self.agents[agent] = Client::over(&store(&self.faults)),
             Step::Sync => drop(self.synced(&SyncPlan::default())),
             Step::SyncAll => drop(self.synced(&SyncPlan { checksum: true, ..SyncPlan::default() })),
@@ -121,6 +124,10 @@ impl World {
         let mut kept = Blocks::new();
         for text in folder.values().chain(&history) {
             kept.append(&mut blocks(text)?);
+        }
+        let shown: Blocks = folder.values().filter_map(|text| blocks(text).ok()).flatten().collect();
+        if let Some(block) = self.unseen.iter().find(|block| !shown.contains(*block)) {
+            return Err(format!("only in the history, and nobody has seen it: {block:?}"));
         }
         let owed = self.owed.into_iter().chain(self.unsynced.into_values().flatten());
         match owed.filter(|block| !kept.contains(block)).collect::<Vec<_>>() {
@@ -204,8 +211,32 @@ impl World {
         }
     }
 
+    fn agent_deletes(&mut self, agent: usize, note: usize) {
+        self.agent_replaces(note);
+        self.send(agent, Method::DELETE, note, &[], &Value::Null);
+    }
+
+    /// What the note has may be replaced now, by one who knows.
+    fn agent_replaces(&mut self, note: usize) {
+        let text = self.head().remove(NOTES[note]).unwrap_or_default();
+        for block in blocks(&text).unwrap() {
+            self.unseen.remove(&block);
+        }
+    }
+
+    /// What the mirror has.
+    fn head(&self) -> BTreeMap<String, String> {
+        let store = Store::new(self.objects.clone(), "", StoreOptions::default()).unwrap();
+        let cache = Arc::new(PartCache::new(0));
+        let mirror = Mirror::open(store, "main".parse().unwrap(), cache, Options::default()).unwrap();
+        runtime().block_on(async { contents(&*mirror.head().await.unwrap()).await.unwrap() })
+    }
+
     fn agent_puts(&mut self, agent: usize, note: usize) {
         let block = self.block('a');
+        if self.seen[agent].contains_key(&note) {
+            self.agent_replaces(note);
+        }
         let condition = self.seen[agent].get(&note).map_or(("if-none-match", "*"), |etag| ("if-match", etag));
         let reply = self.send(agent, Method::PUT, note, &[condition], &json!({ "content": block }));
         self.agent_is_told(agent, note, &reply, block);
@@ -220,6 +251,7 @@ impl World {
     fn agent_is_told(&mut self, agent: usize, note: usize, reply: &Reply, block: String) {
         self.remember(agent, note, reply);
         if reply.status.is_success() {
+            self.unseen.insert(block.clone());
             self.owed.insert(block);
         }
     }
@@ -228,14 +260,18 @@ impl World {
         let block = self.block('p');
         let (root, number, text) = (self.root(), self.written, block.clone());
         let before = self.unsynced.clone();
-        let saved = Arc::new(Mutex::new(false));
+        let saved = Arc::new(Mutex::new(None));
         let told = saved.clone();
         let act = move || {
+            let over = fs::read_to_string(root.join(NOTES[note])).unwrap_or_default();
             save(&root, NOTES[note], &text, number);
-            *told.lock().unwrap() = true;
+            *told.lock().unwrap() = Some(over);
         };
         self.synced(&SyncPlan { meanwhile: Some(Arc::new(When::new(phase, 0, act))), ..SyncPlan::default() });
-        if *saved.lock().unwrap() {
+        if let Some(over) = &*saved.lock().unwrap() {
+            for block in blocks(over).unwrap_or_default() {
+                self.unseen.remove(&block);
+            }
             // What they saved before over that was theirs, and this sync may or may not have come to it.
             if let Some(was) = before.get(NOTES[note]) {
                 self.owed.retain(|block| !was.contains(block));
@@ -260,7 +296,10 @@ impl World {
         };
         self.synced(&SyncPlan { meanwhile: Some(Arc::new(When::new(phase, 0, act))), ..SyncPlan::default() });
         if *accepted.lock().unwrap() {
+            self.unseen.insert(block.clone());
             self.owed.insert(block);
+            // It may have come to the folder already.
+            self.person_looks();
         }
     }
 
@@ -269,7 +308,11 @@ impl World {
         let (back_from, back_to) = (to.clone(), from.clone());
         // Listed in its parent, and then it cannot be opened.
         let act = move || drop(fs::rename(&from, &to));
-        self.synced(&SyncPlan { meanwhile: Some(Arc::new(When::new(Phase::Scan, 1, act))), ..SyncPlan::default() });
+        let plan = SyncPlan { meanwhile: Some(Arc::new(When::new(Phase::Scan, 1, act))), ..SyncPlan::default() };
+        // A refusal is left to the next.
+        if let Some(Ok(summary)) = self.run(&plan, false) {
+            self.carried(&summary);
+        }
         if back_from.exists() {
             assert!(!back_to.exists(), "something was written below a folder that could not be listed");
             fs::rename(back_from, back_to).unwrap();
@@ -350,6 +393,7 @@ impl World {
             let since = blocks(&text).unwrap_or_default().into_iter().filter(|block| !owed.contains(block));
             self.unsynced.entry(path).or_default().extend(since);
         }
+        self.unseen.retain(|block| owed.contains(block));
         self.owed = owed;
     }
 
@@ -370,19 +414,34 @@ impl World {
                 }
                 Err(_) => return None,
             };
-            let skipped: BTreeSet<&str> = summary.skipped.iter().map(|skipped| skipped.path.as_str()).collect();
-            let is_skipped =
-                |path: &str| skipped.iter().any(|skipped| *skipped == path || path.starts_with(&format!("{skipped}/")));
-            for (path, blocks) in std::mem::take(&mut self.unsynced) {
-                if is_skipped(&path) {
-                    self.unsynced.insert(path, blocks);
-                } else {
-                    self.owed.extend(blocks);
-                }
-            }
+            self.carried(&summary);
             return Some(summary);
         }
         panic!("a sync is refused again and again");
+    }
+
+    /// What a sync that completed did not skip, it has carried.
+    fn carried(&mut self, summary: &Summary) {
+        let skipped: BTreeSet<&str> = summary.skipped.iter().map(|skipped| skipped.path.as_str()).collect();
+        let is_skipped =
+            |path: &str| skipped.iter().any(|skipped| *skipped == path || path.starts_with(&format!("{skipped}/")));
+        for (path, blocks) in std::mem::take(&mut self.unsynced) {
+            if is_skipped(&path) {
+                self.unsynced.insert(path, blocks);
+            } else {
+                self.owed.extend(blocks);
+            }
+        }
+        self.person_looks();
+    }
+
+    /// What is in the folder, the person has seen.
+    fn person_looks(&mut self) {
+        for text in texts_below(&self.root()).into_values() {
+            for block in blocks(&text).unwrap_or_default() {
+                self.unseen.remove(&block);
+            }
+        }
     }
 
     /// [`None`] if it was killed.
