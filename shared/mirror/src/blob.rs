@@ -32,8 +32,8 @@ const PART_WAIT: Duration = Duration::from_millis(200);
 impl Mirror {
     /// Uploads an attachment, whose content must have the hash `sha256`, for a commit on the manifest with the hash `parent`.
     ///
-    /// Its key is of the content and of `parent`: no later generation's upload meets it, and a folder that is published
-    /// twice gives the same segments.
+    /// Its key is of the content and of `parent`, so that a folder that is published twice gives the same segments; if an upload that was
+    /// never committed has that key, a fresh one, since garbage collection may be about to delete that.
     ///
     /// # Errors
     /// [`MirrorError::Conflict`] when `body` fails or is not what the hash says: the file changed while it was read.
@@ -46,32 +46,54 @@ impl Mirror {
     ) -> Result<BlobKey, MirrorError> {
         let parent = parent.map_or([0; 32], |parent| *parent.as_bytes());
         let key = BlobKey { sha256, nonce: Id::derived(&[parent, *sha256.as_bytes()]) };
-        let path = self.shared.keys.blob(&key);
         let mut parts = None;
-        match (self.send_parts(&path, sha256, body, &mut parts).await, parts) {
-            (Ok(whole), None) => self.store.put(&path, &whole).await?,
-            (Ok(rest), Some(mut upload)) => {
+        match (self.send_parts(&key, body, &mut parts).await, parts) {
+            (Ok(whole), None) => self.create_blob(key, &whole).await,
+            (Ok(rest), Some(Parts { key, path, mut upload })) => {
                 upload.put(rest);
                 self.in_time(&path, upload.finish()).await?;
+                Ok(key)
             }
-            (Err(error), None) => return Err(error),
-            (Err(error), Some(upload)) => {
+            (Err(error), None) => Err(error),
+            (Err(error), Some(Parts { path, upload, .. })) => {
                 if let Err(error) = self.in_time(&path, upload.abort()).await {
                     tracing::warn!(%error, "the parts of an upload that failed were not taken back");
                 }
-                return Err(error);
+                Err(error)
             }
         }
-        Ok(key)
+    }
+
+    /// Writes a blob under `key`, or under a fresh one if that is taken, or may be.
+    async fn create_blob(&self, key: BlobKey, bytes: &Bytes) -> Result<BlobKey, MirrorError> {
+        match self.store.create(&self.shared.keys.blob(&key), bytes).await {
+            Ok(()) => Ok(key),
+            Err(failure @ (Failure::Refused(_) | Failure::NotFound(_))) => {
+                Err(failure.into_error("write", &self.shared.keys.blob(&key)))
+            }
+            Err(_) => {
+                let key = BlobKey { nonce: Id::random()?, ..key };
+                self.store.put(&self.shared.keys.blob(&key), bytes).await?;
+                Ok(key)
+            }
+        }
+    }
+
+    /// Begins an upload in parts under `key`, or under a fresh one if that is taken.
+    async fn begin_parts(&self, key: &BlobKey) -> Result<Parts, MirrorError> {
+        let is_taken = self.store.size(&self.shared.keys.blob(key)).await?.is_some();
+        let key = if is_taken { BlobKey { nonce: Id::random()?, ..*key } } else { *key };
+        let path = self.shared.keys.blob(&key);
+        let upload = self.in_time(&path, self.store.inner().put_multipart_opts(&path, with_retries())).await?;
+        Ok(Parts { key, path, upload: WriteMultipart::new_with_chunk_size(upload, PART) })
     }
 
     /// Uploads all of `body` but its last part, which it gives back once the whole has turned out to be what its hash says.
     async fn send_parts<E: Display>(
         &self,
-        path: &Path,
-        sha256: Hash,
+        key: &BlobKey,
         body: impl Stream<Item = Result<Bytes, E>>,
-        parts: &mut Option<WriteMultipart>,
+        parts: &mut Option<Parts>,
     ) -> Result<Bytes, MirrorError> {
         let mut body = pin!(body);
         let mut hasher = sha2::Sha256::new();
@@ -82,19 +104,15 @@ impl Mirror {
             hasher.update(&chunk);
             buffer.extend_from_slice(&chunk);
             if buffer.len() >= PART {
-                let upload = match parts {
-                    Some(upload) => upload,
-                    None => {
-                        let upload =
-                            self.in_time(path, self.store.inner().put_multipart_opts(path, with_retries())).await?;
-                        parts.insert(WriteMultipart::new_with_chunk_size(upload, PART))
-                    }
+                let Parts { path, upload, .. } = match parts {
+                    Some(parts) => parts,
+                    None => parts.insert(self.begin_parts(key).await?),
                 };
                 upload.put(buffer.split().freeze());
                 self.in_time(path, upload.wait_for_capacity(PARALLEL_PARTS)).await?;
             }
         }
-        if Hash::from_bytes(hasher.finalize().into()) == sha256 {
+        if Hash::from_bytes(hasher.finalize().into()) == key.sha256 {
             Ok(buffer.freeze())
         } else {
             Err(MirrorError::conflict("an attachment changed while it was read"))
@@ -145,6 +163,13 @@ impl Mirror {
         });
         Ok(checked.boxed())
     }
+}
+
+/// An upload in parts that is under way.
+struct Parts {
+    key: BlobKey,
+    path: Path,
+    upload: WriteMultipart,
 }
 
 fn with_retries() -> PutMultipartOptions {

@@ -107,12 +107,12 @@ impl Mirror {
     }
 }
 
-/// The oldest generation that is kept, of those that were `written` when: one that is among the newest, or was superseded after `ended`.
+/// The oldest generation that is kept, of those that were `written` when: one that is among the newest, or was not superseded before `ended`.
 /// Everything after it is kept as well.
 fn oldest_kept(written: &BTreeMap<u64, Timestamp>, head: u64, generations: u64, ended: Timestamp) -> u64 {
     let newest = head.saturating_sub(generations.max(1)) + 1;
     let superseded = written.iter().zip(written.values().skip(1));
-    let recent = superseded.filter(|(_, next)| **next > ended).map(|((generation, _), _)| *generation);
+    let recent = superseded.filter(|(_, next)| **next >= ended).map(|((generation, _), _)| *generation);
     recent.chain([newest.max(1)]).min().unwrap_or(head).max(written.keys().next().copied().unwrap_or(head)).min(head)
 }
 
@@ -144,11 +144,12 @@ mod tests {
 
     #[test]
     fn an_idle_vault_keeps_its_yesterday_and_the_newest_are_kept_in_any_case() {
-        let written: BTreeMap<u64, Timestamp> = (1..=20).map(|generation| (generation, at(generation as i64))).collect();
+        let written: BTreeMap<u64, Timestamp> =
+            (1..=20).map(|generation| (generation, at(generation as i64))).collect();
         assert_eq!(oldest_kept(&written, 20, 10, at(1000)), 11);
         assert_eq!(oldest_kept(&written, 20, 1, at(1000)), 20);
         // The fifth was superseded when the sixth came.
-        assert_eq!(oldest_kept(&written, 20, 1, at(5)), 5);
+        assert_eq!(oldest_kept(&written, 20, 1, at(6)), 5);
         assert_eq!(oldest_kept(&written, 20, 10, at(0)), 1);
         let idle = BTreeMap::from([(1, at(0)), (2, at(1_000_000))]);
         assert_eq!(oldest_kept(&idle, 2, 1, at(999_999)), 1);
@@ -166,7 +167,7 @@ mod tests {
             prop_assert!(written.contains_key(&oldest));
             for gone in written.range(..oldest).map(|(generation, _)| *generation) {
                 prop_assert!(gone + generations.max(1) <= head);
-                prop_assert!(written[&(gone + 1)] <= at(ended));
+                prop_assert!(written[&(gone + 1)] < at(ended));
             }
         }
     }

@@ -31,7 +31,7 @@ const PARALLEL_SCAN: usize = 16;
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// Longest deadline: no generation is collected so soon after it was begun.
-const LONGEST_DEADLINE: Duration = Duration::from_secs(3600);
+pub(crate) const LONGEST_DEADLINE: Duration = Duration::from_secs(3600);
 /// How long the hint may take: the commit is done without it.
 const HINT_TIME: Duration = Duration::from_secs(2);
 

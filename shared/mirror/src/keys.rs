@@ -85,6 +85,16 @@ impl Keys {
         self.at(format_args!("segments/{id}"))
     }
 
+    /// The folder of segments.
+    pub fn segments(&self) -> Path {
+        self.at("segments")
+    }
+
+    /// The folder of attachments' bytes.
+    pub fn blobs(&self) -> Path {
+        self.at("blobs")
+    }
+
     /// An attachment's bytes.
     pub fn blob(&self, key: &BlobKey) -> Path {
         self.at(format_args!("blobs/{key}"))

@@ -15,12 +15,14 @@
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
 //! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
 //! - [`mod@merge`]: small segments become one.
+//! - [`collect`]: what nothing needs any more is deleted.
 //! - [`blob`]: bytes of attachments.
 //! - [`error`]: what can go wrong, by what to do about it.
 
 pub mod blob;
 pub mod cache;
 pub mod change;
+pub mod collect;
 pub mod commit;
 pub mod counters;
 pub mod error;
@@ -42,6 +44,7 @@ pub mod tombstones;
 
 pub use cache::PartCache;
 pub use change::{ChangeSet, CommitInfo, CommitKey, Derived, DroppedSegment, NewSegment};
+pub use collect::{Collected, Retention};
 pub use commit::Committed;
 pub use error::MirrorError;
 pub use id::{Hash, Id, SegmentId};

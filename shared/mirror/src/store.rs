@@ -24,6 +24,9 @@ use crate::s3_answer::Answer;
 /// Functions read beside their store; a sync job may write over a thin line.
 const SLOWEST_READ: u64 = 1 << 20;
 const SLOWEST_WRITE: u64 = 64 << 10;
+/// Most objects of one listing, and how long all of it may take.
+const MAX_LISTED: usize = 10_000_000;
+const LISTING_TIME: Duration = Duration::from_secs(3600);
 /// The wait before the second try; it doubles with each more, and is drawn at random between half of that and all.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 
@@ -53,6 +56,15 @@ pub struct Store {
     prefix: Arc<str>,
     options: StoreOptions,
     counters: Arc<Counters>,
+}
+
+/// An object as a listing shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    pub(crate) key: Path,
+    pub(crate) bytes: u64,
+    /// When it was written, by the store's clock.
+    pub(crate) written: Timestamp,
 }
 
 /// Why a request failed, by what it says of its effect.
@@ -220,6 +232,28 @@ impl Store {
         result.map_err(|failure| failure.into_error("list", folder))
     }
 
+    /// All objects below `folder`.
+    pub(crate) async fn list(&self, folder: &Path) -> Result<Vec<Listed>, MirrorError> {
+        let time = self.options.request_timeout;
+        let list = async || {
+            let mut listing = self.inner.list(Some(folder));
+            let mut all = Vec::new();
+            while let Some(object) =
+                timeout(time, listing.try_next()).await.map_err(|_| Failure::unanswered(time))??
+            {
+                if all.len() == MAX_LISTED {
+                    return Err(Failure::Refused(format!("there are more than {MAX_LISTED} objects below {folder}")));
+                }
+                let written = Timestamp::from_millisecond(object.last_modified.timestamp_millis());
+                let written = written.map_err(|error| Failure::Unclear(error.to_string()))?;
+                all.push(Listed { key: object.location, bytes: object.size, written });
+            }
+            Ok(all)
+        };
+        let result = self.retry(|| self.request(LISTING_TIME, 0, list())).await;
+        result.map_err(|failure| failure.into_error("list", folder))
+    }
+
     async fn write_once(&self, key: &Path, bytes: &Bytes, mode: PutMode) -> Result<(), Failure> {
         let size = bytes.len() as u64;
         let options = PutOptions { mode, ..PutOptions::default() };
@@ -381,6 +415,7 @@ trait Body {
 impl Body for () {}
 impl Body for ObjectMeta {}
 impl<T> Body for Option<T> {}
+impl<T> Body for Vec<T> {}
 impl Body for Bytes {
     fn size(&self) -> u64 {
         self.len() as u64

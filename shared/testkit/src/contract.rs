@@ -8,6 +8,7 @@
 //! - `faults`: a store that fails in the middle.
 //! - `damage`: objects that are not what was written.
 //! - `blobs`: attachments.
+//! - `collections`: garbage collection.
 //! - `waves`: what it costs.
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use crate::faults::FaultStore;
 use crate::notes::{by, contents};
 
 mod blobs;
+mod collections;
 mod commits;
 mod creates;
 mod damage;
@@ -58,6 +60,7 @@ pub async fn mirror_contract(place: impl Fn() -> Place, commits: usize) {
     faults::run(&place).await;
     damage::run(&place).await;
     blobs::run(&place).await;
+    collections::run(&place).await;
     waves::run(&place).await;
 }
 

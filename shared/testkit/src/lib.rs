@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`folder`]: a vault folder in a temporary directory.
 //! - [`time`]: fixed moments.
+//! - [`aging`]: a store with a clock of its own.
 //! - [`counting`]: a store that counts requests, bytes and waves.
 //! - [`faults`]: a store that fails as it is told.
 //! - [`proxy`]: an HTTP proxy that fails as it is told.
@@ -17,6 +18,7 @@
     reason = "its callers are tests"
 )]
 
+pub mod aging;
 pub mod contract;
 pub mod counting;
 pub mod faults;
@@ -29,6 +31,7 @@ mod request;
 mod rules;
 pub mod time;
 
+pub use aging::AgingStore;
 pub use counting::CountingStore;
 pub use faults::{Fault, FaultStore};
 pub use folder::VaultBuilder;
