@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use object_store::path::Path;
+use serde::Serialize;
 
 use crate::commit::LONGEST_DEADLINE;
 use crate::error::MirrorError;
@@ -36,7 +37,7 @@ impl Default for Retention {
 }
 
 /// What a collection did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Collected {
     /// Generations that are there no more.
     pub generations: u64,

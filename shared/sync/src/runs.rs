@@ -35,12 +35,17 @@ pub struct Failure {
 pub struct Runs {
     success: PathBuf,
     failure: PathBuf,
+    collection: PathBuf,
 }
 
 impl Runs {
     /// Those of the syncs with the state folder `state`.
     pub fn of(state: &Path) -> Self {
-        Self { success: state.join("success.json"), failure: state.join("failure.json") }
+        Self {
+            success: state.join("success.json"),
+            failure: state.join("failure.json"),
+            collection: state.join("collection.json"),
+        }
     }
 
     /// Keeps that a sync completed.
@@ -53,6 +58,16 @@ impl Runs {
     /// Keeps that a sync did not complete.
     pub fn failed(&self, time: Timestamp, reason: &impl Display) {
         keep(&self.failure, &Failure { time, reason: reason.to_string() });
+    }
+
+    /// Keeps that what is not needed any more was deleted.
+    pub fn collected(&self, run: &Run) {
+        keep(&self.collection, run);
+    }
+
+    /// When that was done last.
+    pub fn last_collection(&self) -> Option<Run> {
+        read(&self.collection)
     }
 
     /// The last sync that completed.

@@ -1,5 +1,6 @@
 //! What a sync did.
 
+use atlas_mirror::Collected;
 use atlas_mirror::manifest::Changes;
 use serde::Serialize;
 
@@ -36,6 +37,9 @@ pub struct Summary {
     /// Paths that changed on both sides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflicted>,
+    /// What was deleted from the store, if it was looked through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collected: Option<Collected>,
     /// Copies of conflicts that were in the folder before: somebody is to look at them, keep what is right, and delete them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<String>,

@@ -1,10 +1,11 @@
 //! One sync: what changed in the mirror goes to the folder, and what changed in the folder goes to the mirror.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_mirror::{Mirror, Snapshot};
+use atlas_mirror::{BlobKey, Mirror, Retention, Snapshot};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -48,6 +49,8 @@ pub struct SyncOptions {
     pub dry_run: bool,
     /// Go on when many notes vanished.
     pub allow_mass_delete: bool,
+    /// Delete from the store what is older and not needed any more.
+    pub collect: Option<Retention>,
 }
 
 impl SyncOptions {
@@ -63,6 +66,7 @@ impl SyncOptions {
             checksum: false,
             dry_run: false,
             allow_mass_delete: false,
+            collect: None,
         }
     }
 }
@@ -129,6 +133,13 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
             (after.generation(), totals.notes, totals.attachments);
         if !options.dry_run {
             remember(&session, &mirror, options, &decided, after, alone, losses)?;
+        }
+    }
+    if let Some(retention) = options.collect.filter(|_| !options.dry_run && summary.generation > 0) {
+        let collected: Result<_, SyncError> = mirror.collect(retention, |kept| async move { blobs(&kept).await }).await;
+        match collected {
+            Ok(collected) => summary.collected = Some(collected),
+            Err(error) => tracing::warn!(%error, "what is not needed any more was not deleted from the store"),
         }
     }
     summary.skipped.sort_by(|a, b| a.path.cmp(&b.path));
@@ -215,6 +226,13 @@ async fn check_losses(
         in_folder.check(Side::Folder, root)?;
     }
     Ok((decided, Remembered { folder: in_folder.remembered(), mirror: in_mirror.remembered() }))
+}
+
+/// The attachments' objects that a generation refers to.
+async fn blobs(snapshot: &Snapshot) -> Result<HashSet<BlobKey>, SyncError> {
+    let documents = head::all(snapshot).await?;
+    let names = documents.values().flatten().filter_map(|document| document.blob.as_ref());
+    Ok(names.filter_map(|name| name.parse().ok()).collect())
 }
 
 /// Leaves to the next sync what this one came to.

@@ -43,6 +43,8 @@ pub enum Step {
     LoseState,
     /// The hint is an old one, or none.
     StaleHint,
+    /// A month passes, and a sync deletes from the bucket what is not needed any more.
+    Collect,
     Backup,
     /// The bucket is what it was at the last backup.
     Restore,
@@ -115,5 +117,5 @@ pub fn of_faults() -> impl Strategy<Value = Step> {
 }
 
 pub fn of_losses() -> impl Strategy<Value = Step> {
-    prop_oneof![2 => Just(LoseState), 1 => Just(StaleHint), 2 => Just(Backup), 2 => Just(Restore)]
+    prop_oneof![2 => Just(LoseState), 1 => Just(StaleHint), 2 => Just(Collect), 2 => Just(Backup), 2 => Just(Restore)]
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
+use atlas_mirror::{Mirror, Options, PartCache, Retention, Store, StoreOptions};
 use atlas_sync::{Danger, Phase, Progress, Summary, SyncError, SyncOptions, sync};
 use atlas_testkit::notes::contents;
-use atlas_testkit::{Fault, FaultStore, Op};
+use atlas_testkit::{AgingStore, Fault, FaultStore, Op};
 use axum::body::Body;
 use axum::http::{Method, Request};
 use bytes::Bytes;
@@ -30,7 +30,7 @@ type Blocks = BTreeSet<String>;
 pub struct World {
     /// Of the agents; each sync has its own, which ends with it.
     runtime: Runtime,
-    objects: Arc<InMemory>,
+    objects: Arc<AgingStore>,
     faults: Arc<FaultStore>,
     agents: Vec<Client>,
     /// The versions that each agent saw last.
@@ -49,7 +49,7 @@ pub struct World {
 
 impl World {
     pub fn new() -> Self {
-        let objects = Arc::new(InMemory::new());
+        let objects = AgingStore::new(Arc::new(InMemory::new()));
         let faults = FaultStore::new(objects.clone());
         // Where it is in memory, the many small syncs do not wait for a disk.
         let memory = Path::new("/dev/shm");
@@ -95,6 +95,7 @@ impl World {
             Step::Fails(op, nth, fault) => self.fail(op, nth, fault),
             Step::LoseState => self.lose_state(),
             Step::StaleHint => self.age_hint(),
+            Step::Collect => self.collect(),
             Step::Backup => self.backup = Some((self.all_objects(), self.owed.clone())),
             Step::Restore => self.restore(),
         }
@@ -377,6 +378,15 @@ impl World {
         })
     }
 
+    fn collect(&mut self) {
+        // What was replaced or deleted by now may go with its month.
+        let there: Blocks = self.head().into_values().flat_map(|text| blocks(&text).unwrap()).collect();
+        self.objects.pass(Duration::from_secs(31 * 24 * 3600));
+        self.owed.retain(|block| there.contains(block));
+        self.backup = None;
+        self.synced(&SyncPlan { collect: true, ..SyncPlan::default() });
+    }
+
     fn restore(&mut self) {
         let Some((objects, owed)) = self.backup.clone() else { return };
         runtime().block_on(async {
@@ -448,7 +458,8 @@ impl World {
     fn run(&self, plan: &SyncPlan, allow_mass_delete: bool) -> Option<Result<Summary, SyncError>> {
         let state = self.places.path().join("state");
         let options = SyncOptions::new(self.root(), state, "person".to_owned(), Timestamp::now());
-        let options = SyncOptions { checksum: plan.checksum, allow_mass_delete, ..options };
+        let collect = plan.collect.then_some(Retention { generations: 1, ..Retention::default() });
+        let options = SyncOptions { checksum: plan.checksum, collect, allow_mass_delete, ..options };
         let progress: Arc<dyn Progress> = plan.meanwhile.clone().unwrap_or_else(|| Arc::new(()));
         let mirror = self.mirror();
         // Dropped at its end, which waits for what it has begun on other threads.
@@ -471,6 +482,7 @@ impl World {
 #[derive(Default)]
 struct SyncPlan {
     checksum: bool,
+    collect: bool,
     /// At the first request without an answer.
     killed: bool,
     meanwhile: Option<Arc<dyn Progress>>,

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atlas_mirror::Mirror;
 use atlas_mirror::manifest::Changes;
+use atlas_mirror::{Collected, Mirror, Retention};
 use atlas_sync::{Conflicted, Progress, Run, Runs, Summary, SyncError, SyncOptions, sync};
 use clap::Args;
 use indicatif::DecimalBytes;
@@ -17,6 +17,8 @@ use crate::commands::Outcome;
 use crate::output;
 use crate::vault::{VaultArguments, author};
 use crate::watch::Watch;
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Arguments of `atlas sync`.
 #[derive(Debug, Args)]
@@ -35,6 +37,9 @@ pub(crate) struct Arguments {
     /// Go on when many notes vanished or became empty
     #[arg(long)]
     allow_mass_delete: bool,
+    /// Delete, once a day, what was replaced or deleted in the mirror longer ago than this; the newest ten generations stay
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    keep_days: u32,
     /// Why, for the log
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
@@ -75,17 +80,26 @@ async fn watched(arguments: &Arguments, mirror: &mut Option<Mirror>) -> Result<S
 async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress>) -> Result<Summary, Box<dyn Error>> {
     let begun = Instant::now();
     let began = Timestamp::now();
+    let base = options(&arguments.vault, began)?;
+    let runs = Runs::of(&base.state);
+    let time = Duration::from_secs(u64::from(arguments.keep_days) * DAY.as_secs());
     let options = SyncOptions {
+        collect: is_due(&runs, began).then_some(Retention { time, ..Retention::default() }),
         message: arguments.message.clone(),
         checksum: arguments.checksum,
         dry_run: arguments.dry_run,
         allow_mass_delete: arguments.allow_mass_delete,
-        ..options(&arguments.vault, began)?
+        ..base
     };
     let result = sync(mirror, &options, progress).await;
-    let runs = Runs::of(&options.state);
     match &result {
-        Ok(summary) if !options.dry_run => runs.succeeded(&Run { time: began, generation: summary.generation }),
+        Ok(summary) if !options.dry_run => {
+            let run = Run { time: began, generation: summary.generation };
+            runs.succeeded(&run);
+            if summary.collected.is_some() {
+                runs.collected(&run);
+            }
+        }
         // The other one tells how it went.
         Ok(_) | Err(SyncError::Locked { .. }) => {}
         Err(error) => runs.failed(began, error),
@@ -93,6 +107,12 @@ async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress
     let mut summary = result?;
     summary.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(summary)
+}
+
+/// Whether the store is to be looked through: once a day.
+fn is_due(runs: &Runs, now: Timestamp) -> bool {
+    let age = runs.last_collection().map(|last| now.duration_since(last.time));
+    age.is_none_or(|age| age.is_negative() || age.unsigned_abs() >= DAY)
 }
 
 /// What `vault` says of a sync that begins at `began`.
@@ -124,6 +144,13 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
         changes(pulled),
         DecimalBytes(summary.uploaded_bytes)
     ));
+    if let Some(collected) = summary.collected.filter(|collected| *collected != Collected::default()) {
+        let Collected { generations, objects, bytes } = collected;
+        output::note(format_args!(
+            "{generations} old generations and {objects} objects of {} were deleted from the store",
+            DecimalBytes(bytes)
+        ));
+    }
     if *waiting > 0 {
         output::note(format_args!("{waiting} paths changed in the mirror and could not be brought to the folder"));
     }
