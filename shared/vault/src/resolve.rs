@@ -91,9 +91,18 @@ pub fn names(target: &str) -> impl Iterator<Item = String> {
     spellings(target).map(|written| last_name(&fold(&written)).to_owned())
 }
 
+/// Whether a target that means `file` has its whole name, and not one without `.md`.
+pub(crate) fn is_whole_name(target: &str, file: &VaultPath) -> bool {
+    fold(last_name(&composed(target))) == fold(file.file_name())
+}
+
+fn composed(text: &str) -> String {
+    if is_nfc(text) { text.to_owned() } else { text.nfc().collect() }
+}
+
 /// The target in NFC as it is, if its name has a dot, and with `.md`.
 fn spellings(target: &str) -> impl Iterator<Item = String> {
-    let target: String = if is_nfc(target) { target.to_owned() } else { target.nfc().collect() };
+    let target = composed(target);
     let name = last_name(&target);
     let with_extension = (!name.is_empty()).then(|| format!("{target}.md"));
     let as_it_is = name.contains('.').then_some(target);
