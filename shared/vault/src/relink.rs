@@ -6,10 +6,11 @@
 //! left out or not, markdown targets stay percent-encoded or in `<>`. What a link means is said in
 //! [`resolve`](mod@crate::resolve).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use percent_encoding::percent_encode_byte;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode_byte, utf8_percent_encode};
+use unicode_normalization::UnicodeNormalization;
 
 use crate::inline::{decode, has_scheme};
 use crate::note::{Link, LinkKind, parse};
@@ -75,6 +76,51 @@ impl Move {
 pub fn names_meant(text: &str) -> impl Iterator<Item = String> {
     parse(text).links.into_iter().filter(is_internal).flat_map(|link| names(&link.target).collect::<Vec<_>>())
 }
+
+/// The ways in which links write the name of the file at `path`: as it is, without `.md`; percent-encoded as Obsidian, as
+/// browsers and as [`relink`] do it; escaped; composed and decomposed. Any other mixture of these is not among them.
+#[must_use]
+pub fn written_names(path: &VaultPath) -> BTreeSet<String> {
+    let name = if path.is_note() { path.stem() } else { path.file_name() };
+    let mut written = BTreeSet::new();
+    for name in [name.to_owned(), name.nfd().collect()] {
+        for (is_plain, is_ascii) in [(true, false), (false, false), (false, true)] {
+            written.insert(Style { is_plain, is_ascii }.encode(&name));
+        }
+        for encoded in [&IN_URIS, &IN_COMPONENTS] {
+            written.insert(utf8_percent_encode(&name, encoded).to_string());
+        }
+        written.insert(name.replace(' ', "%20"));
+        written.insert(name.replace('(', "\\(").replace(')', "\\)"));
+        written.insert(name.replace('&', "&amp;"));
+        written.insert(name);
+    }
+    written
+}
+
+/// What JavaScript's `encodeURIComponent` encodes, and what its `encodeURI` does.
+const IN_COMPONENTS: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'!')
+    .remove(b'~')
+    .remove(b'*')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')');
+const IN_URIS: AsciiSet = IN_COMPONENTS
+    .remove(b';')
+    .remove(b',')
+    .remove(b'/')
+    .remove(b'?')
+    .remove(b':')
+    .remove(b'@')
+    .remove(b'&')
+    .remove(b'=')
+    .remove(b'+')
+    .remove(b'$')
+    .remove(b'#');
 
 /// Rewrites the links of the note that was at `path` before the move; [`None`] if they mean what they meant.
 ///

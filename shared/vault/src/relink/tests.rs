@@ -127,3 +127,18 @@ fn names_meant_are_those_to_look_for() {
     let text = "[[a/B]] [x](c%20d.PNG) [[#h]] https://example.org [y](https://example.org/z.md)";
     assert_eq!(names_meant(text).collect::<Vec<_>>(), ["b.md", "c d.png", "c d.png.md"]);
 }
+
+#[test]
+fn written_names_are_those_that_links_have() {
+    let of = |text: &str| written_names(&path(text)).into_iter().collect::<Vec<_>>();
+    assert_eq!(of("a/plan.md"), ["plan"]);
+    assert_eq!(of("a/my plan.md"), ["my plan", "my%20plan"]);
+    assert_eq!(of("pic.png"), ["pic.png"]);
+    assert_eq!(of("潮.md"), ["%E6%BD%AE", "潮"]);
+    let rare = of("R&D (é).md");
+    for name in
+        ["R&D (é)", "R&D%20(é)", "R&amp;D (é)", "R&D \\(é\\)", "R&D%20%28é%29", "R%26D%20(%C3%A9)", "R&D (e\u{301})"]
+    {
+        assert!(rare.iter().any(|known| known == name), "{name} {rare:?}");
+    }
+}

@@ -55,7 +55,7 @@ fn link(here: &VaultPath, meant: &VaultPath, style: [u8; 4]) -> String {
         2 => format!("{target}x"),
         _ => target,
     };
-    let encoded = utf8_percent_encode(&target, if style[2] % 2 == 0 { &NEEDED } else { NON_ALPHANUMERIC });
+    let encoded = utf8_percent_encode(&target, if style[2].is_multiple_of(2) { &NEEDED } else { NON_ALPHANUMERIC });
     match style[3] % 12 {
         0..=2 => format!("[[{target}]]"),
         3 => format!("see ![[ {target}#Some part | shown ]] there"),
