@@ -19,6 +19,7 @@ mod events;
 mod find;
 mod https;
 mod killed;
+mod moves;
 mod names;
 mod notes;
 mod process;

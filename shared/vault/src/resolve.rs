@@ -50,6 +50,12 @@ impl Files {
         }
     }
 
+    /// Whether there is a file with this folded name.
+    #[must_use]
+    pub fn has_name(&self, folded: &str) -> bool {
+        !self.named(folded).is_empty()
+    }
+
     fn named(&self, name: &str) -> &[(String, VaultPath)] {
         self.by_name.get(name).map(Vec::as_slice).unwrap_or_default()
     }

@@ -1,0 +1,251 @@
+//! Moving notes: one commit over the note and all that link to it, of which a reader sees all or nothing.
+
+use std::collections::BTreeMap;
+
+use atlas_mirror::{Store, StoreOptions};
+use atlas_testkit::notes::contents;
+use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
+use serde_json::{Value, json};
+
+use crate::deployment::{Client, Deployment, Reply, encoded};
+use crate::writes::{create, put, read};
+
+async fn move_note(client: &Client, path: &str, body: Value) -> Reply {
+    client.post(&format!("/move/{}", encoded(path)), body).await
+}
+
+/// All notes, as a process that begins now reads them.
+async fn notes(deployment: &Deployment) -> BTreeMap<String, String> {
+    contents(&*deployment.mirror().head().await.unwrap()).await.unwrap()
+}
+
+/// Twenty notes that link to `a/Tide table.md` in all ways, and one that does not.
+fn linked() -> VaultBuilder {
+    let links = [
+        "[[Tide table]]",
+        "![[tide TABLE#High water|the table]]",
+        "| x | [[a/Tide table\\|t]] |",
+        "[t](a/Tide%20table.md#High%20water 'title')",
+        "[t](<../a/Tide table.md>)",
+        "[t][r]\r\n\r\n[r]: Tide%20table.md",
+        "`[[Tide table]]` and [[Tide table#^id]]  ",
+        "é [[nowhere]] %%[[Tide table]]%% [[/a/Tide table]]\r\n",
+    ];
+    let vault = VaultBuilder::new()
+        .note("a/Tide table.md", "# High water\n\n[[other]] [x](./beside.md) [[#High water]]\n")
+        .note("a/beside.md", "alone, [[other]]\n")
+        .note("other.md", "Tide table, but no link\n");
+    (0..20).fold(vault, |vault, n| {
+        let text = format!("---\nup: \"[[Tide table]]\" # y\n---\nnote {n}\r\n\r\n{}\n", links[n % links.len()]);
+        vault.note(&format!("n/{n:02}.md"), &text)
+    })
+}
+
+#[tokio::test]
+async fn every_link_to_a_moved_note_leads_there_and_all_else_stays() {
+    let deployment = Deployment::of_vault(&linked()).await;
+    let client = deployment.client();
+    let before = notes(&deployment).await;
+    let totals = deployment.mirror().head().await.unwrap().manifest().totals;
+    let etag = client.get("/notes/a/Tide%20table.md").await.header("etag").unwrap().to_owned();
+    let stale = move_note(&client, "a/Tide table.md", json!({ "to": "b/Tides.md", "if_match": "00" })).await;
+    assert_eq!((stale.error(412).1.as_str(), stale.header("etag")), ("note_changed", Some(etag.as_str())));
+    let body = json!({ "to": "b/Tides.md", "if_match": etag.trim_matches('"') });
+    let moved = move_note(&client, "a/Tide table.md", body).await;
+    let answer = moved.ok();
+    assert_eq!(
+        [&answer["path"], &answer["to"], &answer["generation"], &answer["links"], &answer["notes"]],
+        [&json!("a/Tide table.md"), &json!("b/Tides.md"), &json!(2), &json!(41), &json!(21)]
+    );
+    assert_eq!(moved.header("etag").unwrap().trim_matches('"'), answer["sha256"].as_str().unwrap());
+    assert_eq!(moved.header("etag"), client.get("/notes/b/Tides.md").await.header("etag"));
+
+    let mut expected = before.clone();
+    expected.remove("a/Tide table.md");
+    expected
+        .insert("b/Tides.md".to_owned(), "# High water\n\n[[other]] [x](../a/beside.md) [[#High water]]\n".to_owned());
+    let links = [
+        "[[Tides]]",
+        "![[Tides#High water|the table]]",
+        "| x | [[b/Tides\\|t]] |",
+        "[t](b/Tides.md#High%20water 'title')",
+        "[t](<../b/Tides.md>)",
+        "[t][r]\r\n\r\n[r]: Tides.md",
+        "`[[Tide table]]` and [[Tides#^id]]  ",
+        "é [[nowhere]] %%[[Tide table]]%% [[/b/Tides]]\r\n",
+    ];
+    for n in 0..20 {
+        let text = format!("---\nup: \"[[Tides]]\" # y\n---\nnote {n}\r\n\r\n{}\n", links[n % links.len()]);
+        expected.insert(format!("n/{n:02}.md"), text);
+    }
+    assert_eq!(notes(&deployment).await, expected);
+    let head = deployment.mirror().head().await.unwrap();
+    let manifest = head.manifest();
+    let changes = (manifest.changes.added, manifest.changes.changed, manifest.changes.removed);
+    assert_eq!(
+        (changes, manifest.totals.notes, manifest.totals.documents),
+        ((1, 20, 1), totals.notes, totals.documents)
+    );
+    let bytes = |notes: &BTreeMap<String, String>| notes.values().map(String::len).sum::<usize>() as u64;
+    assert_eq!(manifest.totals.text_bytes, bytes(&expected));
+    let history = client.get("/history/b/Tides.md").await.ok();
+    assert_eq!(history["versions"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&history["versions"][0]["operation"], &history["versions"][0]["message"]),
+        (&json!("move_note"), &json!("moved from a/Tide table.md"))
+    );
+    assert_eq!(client.get("/history/n/03.md").await.ok()["versions"].as_array().unwrap().len(), 2);
+    // And back.
+    move_note(&client, "b/Tides.md", json!({ "to": "a/Tide table.md", "message": "as it was" })).await.ok();
+    let back = notes(&deployment).await;
+    assert_eq!(back["n/02.md"], before["n/02.md"]);
+    assert_eq!(back["a/Tide table.md"], "# High water\n\n[[other]] [x](../a/beside.md) [[#High water]]\n");
+    assert_eq!(deployment.mirror().head().await.unwrap().manifest().message.as_deref(), Some("as it was"));
+}
+
+#[tokio::test]
+async fn everyone_sees_a_move_at_once() {
+    let vault = VaultBuilder::new().note("a/Zanzibar.md", "cloves\n").note("n.md", "by way of [[Zanzibar]] home\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let (writer, reader) = (deployment.client(), deployment.client());
+    assert_eq!(reader.found("zanzibar").await, ["a/Zanzibar.md", "n.md"]);
+    move_note(&writer, "a/Zanzibar.md", json!({ "to": "b/Lamu.md" })).await.ok();
+    assert_eq!(reader.found("zanzibar").await, [""; 0]);
+    assert_eq!(reader.found("lamu").await, ["b/Lamu.md", "n.md"]);
+    let literal = json!({ "query": "way of [[Lamu]] home", "mode": "literal" });
+    assert_eq!(reader.post("/search", literal).await.ok()["results"][0]["path"], "n.md");
+    assert_eq!(reader.post("/search", json!({ "query": "cloves" })).await.ok()["results"][0]["path"], "b/Lamu.md");
+    assert_eq!(reader.get("/notes/a/Zanzibar.md").await.error(404).1, "note_not_found");
+    assert_eq!(read(&reader, "b/Lamu.md").await, "cloves\n");
+    assert_eq!(reader.get("/notes/a/Zanzibar.md?generation=1").await.ok()["content"], "cloves\n");
+}
+
+#[tokio::test]
+async fn a_move_happens_whole_or_not_at_all() {
+    let deployment = Deployment::of_vault(&linked()).await;
+    let before = notes(&deployment).await;
+    let store = FaultStore::new(deployment.objects.clone());
+    let client = Client::over(&Store::new(store.clone(), "", StoreOptions::default()).unwrap());
+    let body = json!({ "to": "b/Tides.md" });
+    for (op, key) in [(Op::Create, "/manifests/"), (Op::Put, "/segments/")] {
+        store.always(op, key, Fault::Refused);
+        let failed = move_note(&client, "a/Tide table.md", body.clone()).await;
+        assert!(failed.status.is_server_error(), "{failed:?}");
+        assert_eq!(
+            (notes(&deployment).await, deployment.mirror().head().await.unwrap().generation()),
+            (before.clone(), 1)
+        );
+        store.heal();
+    }
+    move_note(&client, "a/Tide table.md", body).await.ok();
+    assert_eq!(notes(&deployment).await["n/00.md"], before["n/00.md"].replace("Tide table", "Tides"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_moved_changes_nothing() {
+    let vault = linked().note("b/there.md", "x");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = deployment.client();
+    for (path, body, status, reason) in [
+        ("a/Tide table.md", json!({ "to": "b/there.md" }), 412, "note_exists"),
+        ("a/none.md", json!({ "to": "b/new.md" }), 404, "note_not_found"),
+        ("a/Tide table.md", json!({ "to": "a/Tide table.md" }), 400, "validation_error"),
+        ("a/Tide table.md", json!({ "to": "a/table.txt" }), 400, "path_invalid"),
+        ("a/Tide table.md", json!({ "to": ".trash/table.md" }), 400, "path_invalid"),
+        ("a/Tide table.md", json!({ "to": "../table.md" }), 400, "path_invalid"),
+        ("a/Tide table.md", json!({}), 400, "validation_error"),
+        ("a/Tide table.md", json!({ "to": "b/new.md", "path": "other.md" }), 400, "validation_error"),
+        ("a/Tide table.md", json!({ "to": "b/a#b.md" }), 400, "link_impossible"),
+    ] {
+        let refused = move_note(&client, path, body.clone()).await;
+        assert_eq!(refused.error(status).1, reason, "{body}");
+    }
+    assert_eq!(deployment.mirror().head().await.unwrap().generation(), 1);
+    // Without its links it can have any name.
+    let alone = json!({ "to": "b/a#b.md", "update_links": false });
+    let moved = client.post("/move?path=a/Tide%20table.md", alone).await.ok();
+    assert_eq!((&moved["links"], &moved["notes"]), (&json!(0), &json!(0)));
+    let notes = notes(&deployment).await;
+    assert!(notes["n/00.md"].contains("[[Tide table]]") && notes["b/a#b.md"].contains("(./beside.md)"));
+}
+
+#[tokio::test]
+async fn a_name_may_change_in_case_only() {
+    let vault =
+        VaultBuilder::new().note("note.md", "I am [[note]]\n").note("n.md", "[[note]] [[/note]] [x](note.md)\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let moved = move_note(&deployment.client(), "note.md", json!({ "to": "Note.md" })).await.ok();
+    assert_eq!((&moved["links"], &moved["generation"]), (&json!(0), &json!(2)), "case means nothing to a link");
+    let expected = [("Note.md", "I am [[note]]\n"), ("n.md", "[[note]] [[/note]] [x](note.md)\n")];
+    assert_eq!(notes(&deployment).await, expected.map(|(path, text)| (path.to_owned(), text.to_owned())).into());
+}
+
+#[tokio::test]
+async fn links_to_another_note_of_the_new_name_still_lead_to_that() {
+    let vault = VaultBuilder::new()
+        .note("a/Plan.md", "x\n")
+        .note("archive/old/Log.md", "y\n")
+        .note("n.md", "[[Log]] [[Plan]]\n")
+        .file("archive/old/Log.canvas", b"{}");
+    let deployment = Deployment::of_vault(&vault).await;
+    let moved = move_note(&deployment.client(), "a/Plan.md", json!({ "to": "Log.md" })).await.ok();
+    assert_eq!((&moved["links"], &moved["notes"]), (&json!(2), &json!(1)));
+    assert_eq!(notes(&deployment).await["n.md"], "[[archive/old/Log]] [[Log]]\n");
+}
+
+#[tokio::test]
+async fn a_move_and_a_write_to_a_linking_note_both_survive() {
+    let deployment = Deployment::of_vault(&linked()).await;
+    let (mover, writer) = (deployment.client(), deployment.client());
+    let mut at = "a/Tide table.md".to_owned();
+    for round in 0..8 {
+        let to = format!("b/{round}.md");
+        let etag = writer.get("/notes/n/00.md").await.header("etag").unwrap().to_owned();
+        let line = format!("line {round} to [[{}]]\n", at.trim_end_matches(".md"));
+        let content = read(&writer, "n/00.md").await + &line;
+        let (headers, body) = ([("if-match", etag.as_str())], json!({ "content": content }));
+        let (moved, written, created) = futures::join!(
+            move_note(&mover, &at, json!({ "to": to })),
+            put(&writer, "n/00.md", &headers, body),
+            create(&writer, &format!("new/{round}.md"), &line),
+        );
+        moved.ok();
+        assert_eq!(created.status, 201);
+        let text = read(&mover, "n/00.md").await;
+        if written.status == 200 {
+            // It came first, and the move rewrote its link too.
+            assert!(text.contains(&format!("line {round} to [[b/{round}]]")), "{text}");
+        } else {
+            assert_eq!(written.error(412).1, "note_changed");
+            assert!(
+                !text.contains(&format!("line {round} ")) && text.contains(&format!("up: \"[[{round}]]\"")),
+                "{text}"
+            );
+        }
+        assert!(read(&mover, "n/01.md").await.contains(&format!("![[{round}#High water")));
+        at = to;
+    }
+    assert_eq!(deployment.mirror().head().await.unwrap().manifest().totals.notes, 23 + 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_move_in_a_large_vault_reads_little_of_it() {
+    let text = |n: usize| {
+        let words: String = (0..80).map(|w| format!("w{} plan ", (n * 7919 + w * 104_729) % 5000)).collect();
+        let link = if n % 150 == 7 { "[[Plan]] [p](../a/Plan.md)" } else { "no link" };
+        format!("# Note {n}\n\n{words}\n{link}\n")
+    };
+    let vault = (0..3000).fold(VaultBuilder::new().note("a/Plan.md", "the plan\n"), |vault, n| {
+        vault.note(&format!("n{}/{n:04}.md", n / 100), &text(n))
+    });
+    let deployment = Deployment::of_vault(&vault).await;
+    let markdown = deployment.mirror().head().await.unwrap().manifest().totals.text_bytes;
+    let client = deployment.client();
+    let moved = move_note(&client, "a/Plan.md", json!({ "to": "b/Scheme.md" })).await.ok();
+    assert_eq!((&moved["links"], &moved["notes"]), (&json!(40), &json!(20)));
+    // The word is in every note; what would be a link to it is not.
+    let requests = client.requests.take().without("latest").without("probes/");
+    assert!(requests.waves() <= 8 && requests.count() <= 48, "{} waves:\n{requests}", requests.waves());
+    assert!(requests.bytes() <= markdown / 2, "{} bytes of {markdown}\n{requests}", requests.bytes());
+    assert_eq!(read(&client, "n0/0007.md").await, text(7).replace("Plan", "Scheme").replace("../a/", "../b/"));
+}
