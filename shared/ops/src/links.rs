@@ -12,30 +12,59 @@ use crate::error::{Code, Error};
 use crate::index::{DocumentRef, Index};
 use crate::passages::Passages;
 
-/// What stands before the name of a file in a link to it. A common name is rare behind these.
+/// What stands before the name of a file in a link to it: where a name is a common word, links are still rare.
 const BEFORE_NAME: [&str; 9] = ["[", "[ ", "(", "( ", "<", "/", "%2f", ": ", ":"];
+/// Bytes of these and of what follows that the index is asked for as a whole.
+const HEAD_BYTES: usize = 6;
 /// Most bytes of the notes that are looked through.
 const MAX_TEXT_BYTES: u64 = 32 << 20;
 
 /// What the index is asked for the links to a file.
 pub(crate) struct Naming {
-    /// The names as links write them, folded.
-    names: Vec<String>,
-    /// Places of a segment's index to look at, for each name and what stands before it.
-    grams: usize,
+    names: Vec<Name>,
+}
+
+/// A name of a file as links write it.
+struct Name {
+    /// Folded.
+    text: String,
+    whole: Probe,
+    /// How links to it begin, one of which must be there.
+    heads: Vec<Probe>,
+}
+
+impl Name {
+    fn new(text: String, grams: usize) -> Self {
+        let head = |before: &str| {
+            let written = format!("{before}{text}");
+            Probe::new(written.as_bytes().get(..HEAD_BYTES).unwrap_or(written.as_bytes()), 1)
+        };
+        Self { whole: Probe::new(text.as_bytes(), grams), heads: BEFORE_NAME.map(head).into(), text }
+    }
+
+    /// The chunks of `segment` that may have links with it.
+    fn chunks(&self, index: &Index, segment: usize) -> Result<BTreeSet<u32>, Error> {
+        let whole = index.candidates(segment, &self.whole)?;
+        let mut chunks = BTreeSet::new();
+        for head in &self.heads {
+            chunks.extend(index.candidates(segment, head)?);
+        }
+        Ok(whole.into_iter().filter(|chunk| chunks.contains(chunk)).collect())
+    }
 }
 
 impl Naming {
     /// Links to the file at `path`, for an index of so many segments.
     pub(crate) fn of(path: &VaultPath, segments: usize) -> Self {
+        let grams = (8 / segments.max(1)).clamp(1, 4);
         let names: BTreeSet<String> = relink::written_names(path).iter().map(|name| fold(name)).collect();
-        Self { names: names.into_iter().collect(), grams: (8 / segments.max(1)).clamp(1, 3) }
+        Self { names: names.into_iter().map(|name| Name::new(name, grams)).collect() }
     }
 
     /// The questions to ask.
-    pub(crate) fn probes(&self) -> impl Iterator<Item = Probe> + '_ {
-        let written = self.names.iter().flat_map(|name| BEFORE_NAME.map(|before| format!("{before}{name}")));
-        written.map(|written| Probe::new(written.as_bytes(), self.grams))
+    pub(crate) fn probes(&self) -> Vec<Probe> {
+        let probes = self.names.iter().flat_map(|name| name.heads.iter().chain([&name.whole]));
+        probes.cloned().collect()
     }
 
     /// The live notes that the `index`, to which the questions were put, allows. Those with hidden names are left out.
@@ -43,8 +72,8 @@ impl Naming {
         let mut chunks = Vec::new();
         for segment in index.segments() {
             let mut allowed = BTreeSet::new();
-            for probe in self.probes() {
-                allowed.extend(index.candidates(segment, &probe)?);
+            for name in &self.names {
+                allowed.append(&mut name.chunks(index, segment)?);
             }
             chunks.push(Some(allowed.into_iter().collect()));
         }
@@ -82,7 +111,8 @@ pub(crate) async fn naming(
         return Err(too_many(&what));
     }
     let texts = index.texts(&documents).await?;
-    let finders: Vec<Finder<'_>> = namings.iter().flat_map(|naming| &naming.names).map(Finder::new).collect();
+    let finders: Vec<Finder<'_>> =
+        namings.iter().flat_map(|naming| &naming.names).map(|name| Finder::new(&name.text)).collect();
     let mut folded = Vec::new();
     let mut has_name = |text: &[u8]| {
         folded.clear();

@@ -167,7 +167,7 @@ impl MoveChange<'_> {
             return Ok((self.note(head).await?, Rewritten::default()));
         }
         let naming = Naming::of(&self.from, head.segments().len());
-        let probes: Vec<_> = naming.probes().collect();
+        let probes = naming.probes();
         let index = Index::fetch(head.clone(), Want { names: true, probes: &probes, ..Want::default() });
         let (note, index) = try_join(self.note(head), index).await?;
         let rewritten = self.rewritten(head, &index, naming, &note).await?;
@@ -191,7 +191,7 @@ impl MoveChange<'_> {
         // A link to another file with the new name could mean the moved one after this.
         if old != new && files.has_name(&new) {
             let naming = Naming::of(&self.to, index.segments().len());
-            let probes: Vec<_> = naming.probes().collect();
+            let probes = naming.probes();
             let index = Index::fetch(head.clone(), Want { probes: &probes, ..Want::default() }).await?;
             allowed.extend(naming.allowed(&index)?);
             namings.push(naming);
