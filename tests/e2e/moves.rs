@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use atlas_mirror::{Store, StoreOptions};
 use atlas_testkit::notes::contents;
 use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
+use atlas_vault::VaultPath;
+use atlas_vault::resolve::{Files, resolve};
 use serde_json::{Value, json};
 
 use crate::deployment::{Client, Deployment, Reply, encoded};
@@ -286,4 +288,69 @@ async fn a_move_in_a_large_vault_reads_little_of_it() {
     assert!(requests.waves() <= 6 && requests.count() <= 24, "{} waves:\n{requests}", requests.waves());
     assert!(requests.bytes() * 10 <= markdown, "{} bytes of {markdown}\n{requests}", requests.bytes());
     assert_eq!(read(&client, "n10/1007.md").await, text(1007).replace("Plan", "Scheme").replace("../a/", "../b/"));
+}
+
+/// What every link of every note means, where it means something.
+fn meanings(notes: &BTreeMap<String, String>, files: &Files) -> Vec<(VaultPath, Option<VaultPath>)> {
+    let meanings = notes.iter().flat_map(|(path, text)| {
+        let path = VaultPath::parse(path).unwrap();
+        let links = atlas_vault::parse(text).links.into_iter().filter(|link| !link.is_external());
+        let meant = links.map(|link| resolve(&link.target, &path, files).cloned()).collect::<Vec<_>>();
+        meant.into_iter().map(move |meant| (path.clone(), meant))
+    });
+    meanings.collect()
+}
+
+/// On real vaults, every link of every note means what it meant, whichever note is moved wherever.
+#[tokio::test]
+async fn no_link_of_a_real_vault_is_lost() {
+    let Some(corpora) = std::env::var_os("ATLAS_CORPORA").map(std::path::PathBuf::from) else {
+        println!("skipped: ATLAS_CORPORA is not set");
+        return;
+    };
+    for corpus in ["help", "hub"] {
+        let deployment = Deployment::of(&corpora.join(corpus)).await;
+        let client = deployment.client();
+        let mut before = notes(&deployment).await;
+        before.retain(|path, _| path.ends_with(".md"));
+        let mut files: Files = before.keys().map(|path| VaultPath::parse(path).unwrap()).collect();
+        let mut links = meanings(&before, &files);
+        // The best linked, and some others.
+        let mut linked: BTreeMap<VaultPath, usize> = BTreeMap::new();
+        links.iter().filter_map(|(_, meant)| meant.clone()).for_each(|meant| *linked.entry(meant).or_default() += 1);
+        let mut by_links: Vec<(usize, VaultPath)> = linked.into_iter().map(|(path, links)| (links, path)).collect();
+        by_links.sort();
+        let best = by_links.iter().rev().take(4);
+        let moved: Vec<VaultPath> =
+            best.chain(by_links.iter().step_by(by_links.len() / 12)).map(|(_, path)| path.clone()).collect();
+        let mut count = 0;
+        for (round, from) in moved.into_iter().enumerate() {
+            let name =
+                if round % 2 == 0 { from.file_name().to_owned() } else { format!("Some (new) name é {round}.md") };
+            let to = VaultPath::parse(&format!("moved here/{}/{name}", round % 3)).unwrap();
+            let answer = move_note(&client, from.as_str(), json!({ "to": to.as_str() })).await;
+            if answer.status == 413 {
+                assert_eq!(answer.error(413).1, "too_many_links");
+                continue;
+            }
+            count += answer.ok()["links"].as_u64().unwrap();
+            files.remove(&from);
+            files.insert(to.clone());
+            let after = notes(&deployment).await;
+            let after: BTreeMap<String, String> = after.into_iter().filter(|(path, _)| path.ends_with(".md")).collect();
+            let new_path = |path: VaultPath| if path == from { to.clone() } else { path };
+            let mut expected: Vec<_> =
+                links.into_iter().map(|(path, meant)| (new_path(path), meant.map(new_path))).collect();
+            let mut found = meanings(&after, &files);
+            // Notes come by path, their links in order.
+            expected.sort_by(|one, other| one.0.cmp(&other.0));
+            found.sort_by(|one, other| one.0.cmp(&other.0));
+            let lost: Vec<_> =
+                expected.iter().zip(&found).filter(|(one, other)| one != other && one.1.is_some()).collect();
+            assert!(expected.len() == found.len() && lost.is_empty(), "{from} to {to}: {lost:?}");
+            links = found;
+        }
+        println!("{corpus}: {count} links rewritten");
+        assert!(count > 100);
+    }
 }
