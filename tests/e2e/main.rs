@@ -20,6 +20,7 @@ mod find;
 mod https;
 mod killed;
 mod lossless;
+mod moves;
 mod names;
 mod notes;
 mod process;

@@ -1,11 +1,12 @@
-//! `/notes`, `/notes/{path}`, `/history/{path}`: lists, reads, writes and deletes notes, and tells their history. A path can also
-//! be given as `?path=…`, since API gateways decode paths and cut them at `?`.
+//! `/notes`, `/notes/{path}`, `/move/{path}`, `/history/{path}`: lists, reads, writes, deletes and moves notes, and tells their
+//! history. A path can also be given as `?path=…`, since API gateways decode paths and cut them at `?`.
 
 mod representation;
 
 use atlas_ops::delete_note::DeleteNote;
 use atlas_ops::edit_note::EditNote;
 use atlas_ops::list_notes::ListNotes;
+use atlas_ops::move_note::MoveNote;
 use atlas_ops::note_history::NoteHistory;
 use atlas_ops::read_note::ReadNote;
 use atlas_ops::upsert_note::UpsertNote;
@@ -19,7 +20,7 @@ use axum::extract::State;
 use axum::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{get, post};
 use serde_json::{Map, Value};
 
 const LIST: Route = Route::get("/notes", Entry::of::<ListNotes>()).with(&[
@@ -82,6 +83,14 @@ const DELETE: Route = Route::delete("/notes/{path}", Entry::of::<DeleteNote>()).
     RouteParameter { name: "hard", place: Place::Query, description: "`true`: keep nothing in the trash." },
     RouteParameter { name: "message", place: Place::Query, description: "Why, for the log." },
 ]);
+const MOVE: Route = Route::post("/move/{path}", Entry::of::<MoveNote>()).with(&[
+    RouteParameter {
+        name: "path",
+        place: Place::Path,
+        description: "The note's path; its slashes may stand as they are.",
+    },
+    RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to move." },
+]);
 const HISTORY: Route = Route::get("/history/{path}", Entry::of::<NoteHistory>()).with(&[
     RouteParameter {
         name: "path",
@@ -118,6 +127,9 @@ pub fn routes() -> Routes {
         .describe(EDIT)
         .describe(UPSERT)
         .describe(DELETE)
+        .describe(MOVE)
+        .add("/move", post(write_at_parameter::<MoveNote>))
+        .add("/move/{*path}", post(move_at_path))
         .describe(HISTORY)
         .add("/history", get(history_at_parameter))
         .add("/history/{*path}", get(history_at_path))
@@ -164,6 +176,10 @@ async fn write_at_parameter<O: Operation + 'static>(
     body: Body,
 ) -> Response {
     write(&app, Entry::of::<O>(), &headers, request::parameters(&uri), body).await
+}
+
+async fn move_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
+    write(&app, Entry::of::<MoveNote>(), &headers, arguments_at_path(&uri, "/move/"), body).await
 }
 
 async fn write(

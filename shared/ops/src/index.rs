@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
+use atlas_segment::Record;
 use atlas_segment::candidates;
 use atlas_segment::chunk::Chunks;
 use atlas_segment::headings::Headings;
@@ -219,6 +220,23 @@ impl Index {
     ) -> Result<impl Iterator<Item = Result<(&RecordPage, u32), Error>>, Error> {
         let pages = self.segment(segment)?.record_pages.iter();
         Ok(pages.map(|(page, first)| Ok((page.record_page()?, *first))))
+    }
+
+    /// The records of `documents`, in one wave.
+    pub(crate) async fn records(&self, documents: &[DocumentRef]) -> Result<Vec<Record>, Error> {
+        let missing = || Error::new(crate::Code::Internal, "internal", "a record is missing");
+        let mut wave = Wave::default();
+        let mut slots = HashMap::new();
+        let mut places = Vec::with_capacity(documents.len());
+        for DocumentRef { segment, document } in documents.iter().copied() {
+            let path = self.path(DocumentRef { segment, document })?;
+            let (page, first) = self.layout(segment)?.record_page(&path)?.ok_or_else(missing)?;
+            let slot = *slots.entry((segment, page.range.start)).or_insert_with(|| wave.add(segment, page));
+            places.push((slot, document.checked_sub(first).ok_or_else(missing)?));
+        }
+        let fetched = self.load(wave).await?;
+        let record = |(slot, index): (Slot, u32)| Ok(fetched.get(slot)?.record_page()?.get(index as usize)?);
+        places.into_iter().map(record).collect()
     }
 
     /// The parts of a wave.

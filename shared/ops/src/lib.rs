@@ -12,7 +12,8 @@
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
 //!   [`read_note`], [`list_notes`], [`note_history`], [`search`](mod@search); [`write_note`], [`edit_note`], [`upsert_note`],
 //!   [`delete_note`], by
-//!   `writing` (one note in one commit) and `precondition` (which version the caller has seen)
+//!   `writing` (one note in one commit) and `precondition` (which version the caller has seen); [`move_note`] (many notes in
+//!   one commit), by `links` (which notes link to one)
 
 pub mod arguments;
 pub mod atlas;
@@ -26,8 +27,10 @@ mod excerpt;
 pub mod find;
 pub mod health;
 mod index;
+mod links;
 pub mod list_notes;
 mod merge;
+pub mod move_note;
 pub mod note_history;
 mod notes;
 pub mod operation;

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::find::Find;
 use crate::health::Health;
 use crate::list_notes::ListNotes;
+use crate::move_note::MoveNote;
 use crate::note_history::NoteHistory;
 use crate::operation::{Answer, Context, Info, Operation};
 use crate::query::Query;
@@ -87,6 +88,7 @@ pub const fn operations() -> &'static [&'static Entry] {
             Entry::of::<EditNote>(),
             Entry::of::<UpsertNote>(),
             Entry::of::<DeleteNote>(),
+            Entry::of::<MoveNote>(),
             Entry::of::<NoteHistory>(),
             Entry::of::<ListNotes>(),
             Entry::of::<Search>(),

@@ -20,11 +20,11 @@ use crate::operation::{Answer, Context, Info};
 /// Most bytes of a note that an operation writes.
 pub(crate) const MAX_NOTE_BYTES: usize = 64 << 20;
 /// How long a write tries to win against others.
-const COMMIT_TIME: Duration = Duration::from_secs(20);
+pub(crate) const COMMIT_TIME: Duration = Duration::from_secs(20);
 /// Where deleted notes are kept, each at its path.
 pub(crate) const TRASH: &str = ".trash/";
 /// Who writes, until callers have names.
-const AUTHOR: &str = "anonymous";
+pub(crate) const AUTHOR: &str = "anonymous";
 
 /// What a note becomes.
 pub(crate) enum Become {

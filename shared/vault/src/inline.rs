@@ -195,12 +195,13 @@ fn markdown_link(source: &Source<'_>, link: &MarkdownLink) -> Option<Link> {
         subpath,
         display: (!display.is_empty()).then(|| display.to_owned()),
         range: source.range(&link.range),
+        destination: source.range(&link.written),
         line: source.line(link.range.start),
     })
 }
 
 /// `text`, percent-decoded if what comes out is UTF-8.
-fn decode(text: &str) -> String {
+pub(crate) fn decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Into::into)
 }
 

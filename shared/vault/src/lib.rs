@@ -11,6 +11,7 @@
 //! - `inline`: wikilinks, tags, math and block ids in what `markdown` leaves; `wikilink`, `tag`,
 //!   `block_id` and `task` each know one of them
 //! - [`words`](mod@words): words, as full-text search knows them
+//! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps it so when a file moves
 //! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
 //! - `lines`: lines and their numbers
 
@@ -24,6 +25,8 @@ mod markdown;
 mod mask;
 pub mod note;
 pub mod path;
+pub mod relink;
+pub mod resolve;
 mod tag;
 mod task;
 mod wikilink;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::note::MAX_ITEMS;
+use crate::wikilink;
 
 /// What the inline reader and the note are made from, in the order of the text.
 #[derive(Default)]
@@ -28,6 +29,8 @@ pub(crate) struct MarkdownLink {
     pub(crate) embed: bool,
     /// The destination with escapes and entities resolved.
     pub(crate) destination: String,
+    /// The destination as written, without `<` and `>`; empty if that is not known.
+    pub(crate) written: Range<usize>,
     pub(crate) range: Range<usize>,
     /// Between the brackets.
     pub(crate) display: Range<usize>,
@@ -42,12 +45,16 @@ pub(crate) struct Skip {
 
 /// Reads the structure of `body`.
 pub(crate) fn read(body: &str) -> Blocks {
-    let mut reader = Reader { body, blocks: Blocks::default(), open: Vec::new(), containers: 0 };
-    let events = Parser::new_ext(body, Options::ENABLE_FOOTNOTES).into_offset_iter();
+    let mut reader = Reader { body, blocks: Blocks::default(), definition: None, open: Vec::new(), containers: 0 };
+    let mut events = Parser::new_ext(body, Options::ENABLE_FOOTNOTES).into_offset_iter();
     for (_, definition) in events.reference_definitions().iter() {
         reader.skip(definition.span.clone());
     }
-    for (event, range) in events {
+    while let Some((event, range)) = events.next() {
+        if let Event::Start(Tag::Link { link_type, id, .. } | Tag::Image { link_type, id, .. }) = &event {
+            let definition = events.reference_definitions().get(id).filter(|_| is_by_reference(*link_type));
+            reader.definition = definition.map(|definition| definition.span.clone());
+        }
         reader.event(event, range);
     }
     let mut blocks = reader.blocks;
@@ -69,9 +76,39 @@ pub(crate) fn heading_text(lines: &str) -> String {
     text.join(" ")
 }
 
+fn is_by_reference(link_type: LinkType) -> bool {
+    matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut)
+}
+
+/// The destination that begins behind white space at `at`, without `<` and `>`.
+fn destination_at(text: &str, at: usize) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let from = |start: usize| bytes.iter().enumerate().skip(start);
+    let start = from(at).find(|(_, byte)| !byte.is_ascii_whitespace()).map_or(bytes.len(), |(start, _)| start);
+    let is_bracketed = bytes.get(start) == Some(&b'<');
+    let start = start + usize::from(is_bracketed);
+    let (mut escaped, mut depth) = (false, 0_usize);
+    for (end, byte) in from(start) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'>' if is_bracketed => return start..end,
+            _ if is_bracketed => {}
+            b')' if depth == 0 => return start..end,
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ if byte.is_ascii_whitespace() => return start..end,
+            _ => {}
+        }
+    }
+    start..bytes.len()
+}
+
 struct Reader<'a> {
     body: &'a str,
     blocks: Blocks,
+    /// The definition of the link that begins, if it is by reference.
+    definition: Option<Range<usize>>,
     /// Links begun and not ended: the index of each, and how far what it shows has come.
     open: Vec<(Option<usize>, Range<usize>)>,
     /// Quotes, lists and footnotes begun and not ended.
@@ -128,9 +165,18 @@ impl Reader<'_> {
         if index.is_some() {
             let destination = destination.to_owned();
             let display = display..display;
-            self.blocks.links.push(MarkdownLink { embed, destination, range: range.clone(), display });
+            let written = self.definition.take().map_or(0..0, |span| self.defined(span));
+            self.blocks.links.push(MarkdownLink { embed, destination, written, range: range.clone(), display });
         }
         self.open.push((index, display..display));
+    }
+
+    /// The destination in the definition at `span`: behind its label.
+    fn defined(&self, span: Range<usize>) -> Range<usize> {
+        let definition = self.body.get(..span.end).unwrap_or_default();
+        let label = memchr::memmem::find_iter(definition.as_bytes().get(span.start..).unwrap_or_default(), "]:");
+        let end = label.map(|at| span.start + at).find(|at| !wikilink::is_escaped(definition.as_bytes(), *at));
+        end.map_or(0..0, |end| destination_at(definition, end + 2))
     }
 
     fn link_end(&mut self) {
@@ -143,6 +189,10 @@ impl Reader<'_> {
         let rest = self.body.as_bytes().get(shown.end..link.range.end).unwrap_or_default();
         let bracket = memchr::memchr(b']', rest).map_or(link.range.end, |at| shown.end + at);
         link.display = shown.start..bracket;
+        let whole = self.body.get(..link.range.end).unwrap_or_default();
+        if link.written.is_empty() && whole.as_bytes().get(bracket + 1) == Some(&b'(') {
+            link.written = destination_at(whole, bracket + 2);
+        }
         let destination = (bracket + 1).min(link.range.end)..link.range.end;
         if !destination.is_empty() {
             self.blocks.skips.push(Skip { range: destination, link: Some(index) });

@@ -122,6 +122,9 @@ pub struct Link {
     pub display: Option<String>,
     /// The whole link as written.
     pub range: Range<usize>,
+    /// Where target and subpath are written, without `<` and `>`: in the definition if the link is by reference. Empty if
+    /// that is not known.
+    pub destination: Range<usize>,
     /// The line on which it begins.
     pub line: u32,
 }

@@ -23,6 +23,8 @@ impl Found {
             Some((path, display)) => (path.strip_suffix('\\').unwrap_or(path), display.trim()),
             None => (inner, ""),
         };
+        let start = range.start + self.inner.start - self.range.start + path.len() - path.trim_start().len();
+        let path = path.trim();
         let (target, subpath) = path.split_once('#').unwrap_or((path, ""));
         let (target, subpath) = (target.trim(), subpath.trim());
         if target.is_empty() && subpath.is_empty() {
@@ -35,6 +37,7 @@ impl Found {
             subpath: some(subpath),
             display: some(display),
             range,
+            destination: start..start + path.len(),
             line,
         })
     }

@@ -122,6 +122,7 @@ proptest! {
             };
             prop_assert!(written.starts_with(open) && written.ends_with(close), "{:?}", link);
             prop_assert!(!link.target.is_empty() || link.subpath.is_some());
+            prop_assert!(text.get(link.destination.clone()).is_some(), "{:?}", link);
             prop_assert_eq!(link.line, line_of(&text, link.range.start));
         }
         for tag in &note.tags {

@@ -136,3 +136,22 @@ fn a_link_knows_where_it_is() {
     ];
     assert_eq!(found, expected);
 }
+
+#[test]
+fn a_link_knows_where_its_destination_is_written() {
+    for (text, expected) in [
+        ("[[a]] ![[ b c#d | e ]]", vec!["a", "b c#d"]),
+        ("| [[c\\|d]] |", vec!["c"]),
+        ("[[[a]]] [[#x]]", vec!["a", "#x"]),
+        ("---\nup: \"[[é/z#h|d]]\"\n---\n[[y]]", vec!["é/z#h", "y"]),
+        ("[x](a%20b.md#c) [](<d e.md#f> \"t\") ![g]( h.md )", vec!["a%20b.md#c", "d e.md#f", "h.md"]),
+        ("[x](a\\(b\\).md 't') [`]`](c(d).md)", vec!["a\\(b\\).md", "c(d).md"]),
+        ("[![alt](a.png)](b.md)", vec!["b.md", "a.png"]),
+        ("[x][r] [r][] [r]\n\n[r]:\n  <a b.md#c> 't'", vec!["a b.md#c", "a b.md#c", "a b.md#c"]),
+        ("> [A\\]: b]\n>\n> [a\\]: b]: c.md", vec!["c.md"]),
+    ] {
+        let links = parse(text).links;
+        let written: Vec<&str> = links.into_iter().map(|link| &text[link.destination]).collect();
+        assert_eq!(written, expected, "{text:?}");
+    }
+}

@@ -1,0 +1,295 @@
+//! Keeps links meaning what they meant when a file moves: [`relink`] rewrites the targets of a note that would mean
+//! something else, and no other byte.
+//!
+//! A target stays as short as it was: a bare name stays one if only the one file can be meant by it, a path from the
+//! note's folder (`./`, `../`) or from the root (`/`) stays one; all others become the path from the root. `.md` stays
+//! left out or not, markdown targets stay percent-encoded or in `<>`. What a link means is said in
+//! [`resolve`](mod@crate::resolve).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode_byte, utf8_percent_encode};
+use unicode_normalization::UnicodeNormalization;
+
+use crate::inline::{decode, has_scheme};
+use crate::note::{Link, LinkKind, parse};
+use crate::path::VaultPath;
+use crate::resolve::{Files, is_whole_name, meanings, names, resolve};
+
+/// A file's way from one path to another.
+#[derive(Clone, Debug)]
+pub struct Move {
+    from: VaultPath,
+    to: VaultPath,
+    before: Files,
+    after: Files,
+}
+
+/// A note whose links were rewritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relinked {
+    /// The note.
+    pub text: String,
+    /// How many links were.
+    pub links: usize,
+}
+
+/// Why a note's links cannot be rewritten.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the link on line {} of {note} cannot be written so that it means {meant}", line + 1)]
+pub struct Unlinkable {
+    /// The note.
+    pub note: VaultPath,
+    /// The line of the link, counted from 0.
+    pub line: u32,
+    /// What the link must mean.
+    pub meant: VaultPath,
+}
+
+impl Move {
+    /// The move of the file at `from` to `to`, where there are `files`: all that have the name of one of them, and for
+    /// [`relink`] of the moved note all that its own links can mean.
+    #[must_use]
+    pub fn new(from: VaultPath, to: VaultPath, files: Files) -> Self {
+        let mut before = files;
+        before.remove(&to);
+        let mut after = before.clone();
+        before.insert(from.clone());
+        after.remove(&from);
+        after.insert(to.clone());
+        Self { from, to, before, after }
+    }
+
+    /// Where the file at `path` is after it.
+    fn destination<'a>(&'a self, path: &'a VaultPath) -> &'a VaultPath {
+        if *path == self.from { &self.to } else { path }
+    }
+
+    /// What a link in the note that was at `path` must mean after it.
+    fn wanted<'a>(&'a self, link: &Link, path: &'a VaultPath) -> Option<&'a VaultPath> {
+        is_internal(link).then(|| resolve(&link.target, path, &self.before))?.map(|meant| self.destination(meant))
+    }
+}
+
+/// The folded names of the files that the links of a note can mean, each as often as there are links with it.
+pub fn names_meant(text: &str) -> impl Iterator<Item = String> {
+    parse(text).links.into_iter().filter(is_internal).flat_map(|link| names(&link.target).collect::<Vec<_>>())
+}
+
+/// The ways in which links write the name of the file at `path`: as it is, without `.md`; percent-encoded as Obsidian, as
+/// browsers and as [`relink`] do it; escaped; composed and decomposed. Any other mixture of these is not among them.
+#[must_use]
+pub fn written_names(path: &VaultPath) -> BTreeSet<String> {
+    let name = if path.is_note() { path.stem() } else { path.file_name() };
+    let mut written = BTreeSet::new();
+    for name in [name.to_owned(), name.nfd().collect()] {
+        for (is_plain, is_ascii) in [(true, false), (false, false), (false, true)] {
+            written.insert(Style { is_plain, is_ascii }.encode(&name));
+        }
+        for encoded in [&IN_URIS, &IN_COMPONENTS] {
+            written.insert(utf8_percent_encode(&name, encoded).to_string());
+        }
+        written.insert(name.replace(' ', "%20"));
+        written.insert(name.replace('(', "\\(").replace(')', "\\)"));
+        written.insert(name.replace('&', "&amp;"));
+        written.insert(name);
+    }
+    written
+}
+
+/// What JavaScript's `encodeURIComponent` encodes, and what its `encodeURI` does.
+const IN_COMPONENTS: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'!')
+    .remove(b'~')
+    .remove(b'*')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')');
+const IN_URIS: AsciiSet = IN_COMPONENTS
+    .remove(b';')
+    .remove(b',')
+    .remove(b'/')
+    .remove(b'?')
+    .remove(b':')
+    .remove(b'@')
+    .remove(b'&')
+    .remove(b'=')
+    .remove(b'+')
+    .remove(b'$')
+    .remove(b'#');
+
+/// Rewrites the links of the note that was at `path` before the move; [`None`] if they mean what they meant.
+///
+/// # Errors
+/// When there is no way to write one of them: wikilinks have none for a name with `#`, `|`, `[` or `]`.
+pub fn relink(text: &str, path: &VaultPath, moved: &Move) -> Result<Option<Relinked>, Unlinkable> {
+    let links = parse(text).links;
+    let here = moved.destination(path);
+    let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
+    let mut rewritten = 0;
+    for link in &links {
+        let Some(meant) = moved.wanted(link, path) else { continue };
+        if resolve(&link.target, here, &moved.after) == Some(meant) {
+            continue;
+        }
+        let before = resolve(&link.target, path, &moved.before).unwrap_or(meant);
+        let edit = targets(link, before, meant, here, &moved.after).find_map(|target| edit(text, link, &target));
+        let (range, new) = edit.ok_or_else(|| unlinkable(link, path, meant))?;
+        rewritten += 1;
+        // Links by reference share one.
+        edits.insert(range.start, (range, new));
+    }
+    if edits.is_empty() {
+        return Ok(None);
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut at = 0;
+    for (range, new) in edits.into_values() {
+        out.push_str(text.get(at..range.start).unwrap_or_default());
+        out.push_str(&new);
+        at = range.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    verify(&links, &out, path, moved)?;
+    Ok(Some(Relinked { text: out, links: rewritten }))
+}
+
+fn unlinkable(link: &Link, note: &VaultPath, meant: &VaultPath) -> Unlinkable {
+    Unlinkable { note: note.clone(), line: link.line, meant: meant.clone() }
+}
+
+/// Fails unless the links of `text` are those that were there before, and mean what they must: what is a link depends on
+/// all that stands around it.
+fn verify(before: &[Link], text: &str, path: &VaultPath, moved: &Move) -> Result<(), Unlinkable> {
+    let links = parse(text).links;
+    let here = moved.destination(path);
+    for (index, old) in before.iter().enumerate() {
+        let wanted = moved.wanted(old, path);
+        let is_as_wanted = |new: &Link| {
+            let is_meant = match wanted {
+                Some(wanted) => is_internal(new) && resolve(&new.target, here, &moved.after) == Some(wanted),
+                None => new.target == old.target,
+            };
+            is_meant && new.kind == old.kind && new.subpath == old.subpath
+        };
+        if links.len() != before.len() || !links.get(index).is_some_and(is_as_wanted) {
+            return Err(unlinkable(old, path, wanted.unwrap_or(&moved.to)));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a link means a file, and not the note itself or something outside of the vault.
+fn is_internal(link: &Link) -> bool {
+    !link.target.is_empty() && !link.is_external()
+}
+
+/// The targets that mean `meant` in the note that is `here`, the one most like that of `link`, which meant `before`, first.
+fn targets<'a>(
+    link: &'a Link,
+    before: &VaultPath,
+    meant: &'a VaultPath,
+    here: &'a VaultPath,
+    files: &'a Files,
+) -> impl Iterator<Item = String> + 'a {
+    let old = link.target.as_str();
+    let has_extension = is_whole_name(old, before);
+    let shown = move |path: &'a str| match path.len().checked_sub(".md".len()) {
+        Some(end) if meant.is_note() && !has_extension => path.get(..end).unwrap_or(path),
+        _ => path,
+    };
+    let path = shown(meant.as_str());
+    let alike = if old.starts_with("./") || old.starts_with("../") {
+        Some(relative(here.folder().unwrap_or_default(), path))
+    } else if old.starts_with('/') {
+        Some(format!("/{path}"))
+    } else {
+        let name = shown(meant.file_name());
+        let is_only = || matches!(meanings(name, here, files).as_slice(), [only] if *only == meant);
+        (!old.contains('/') && is_only()).then(|| name.to_owned())
+    };
+    let others = [path.to_owned(), meant.as_str().to_owned(), format!("/{path}"), format!("/{meant}")];
+    let targets = alike.into_iter().chain(others);
+    targets.filter(move |target| resolve(target, here, files) == Some(meant))
+}
+
+/// The way from `folder` to `path`.
+fn relative(folder: &str, path: &str) -> String {
+    let mut names = folder.split('/').filter(|name| !name.is_empty()).peekable();
+    let mut rest = path;
+    while let Some((name, below)) = rest.split_once('/')
+        && names.next_if_eq(&name).is_some()
+    {
+        rest = below;
+    }
+    match names.count() {
+        0 => format!("./{rest}"),
+        up => format!("{}{rest}", "../".repeat(up)),
+    }
+}
+
+/// The bytes of `text` to replace, and with what, so that `link` has another `target`; [`None`] if it cannot have that.
+fn edit(text: &str, link: &Link, target: &str) -> Option<(Range<usize>, String)> {
+    let start = link.destination.start;
+    let written = text.get(link.destination.clone()).filter(|written| !written.is_empty())?;
+    let old = written.split_once('#').map_or(written, |(old, _)| old).trim_end();
+    if matches!(link.kind, LinkKind::Wikilink | LinkKind::Embed) {
+        let is_possible = !target.contains(['#', '|', '[', ']']) && target.trim() == target;
+        return is_possible.then(|| (start..start + old.len(), target.to_owned()));
+    }
+    if has_scheme(target) {
+        return None;
+    }
+    let is_bracketed = text.get(..start).is_some_and(|before| before.ends_with('<'));
+    let style = Style { is_plain: is_bracketed && decode(old) == old, is_ascii: has_encoded_letters(old) };
+    let target = style.encode(target);
+    if decode(old) == link.target {
+        return Some((start..start + old.len(), target));
+    }
+    // Escapes or entities hide where the target ends.
+    let subpath = link.subpath.as_ref().map(|subpath| format!("#{}", style.encode(subpath)));
+    Some((link.destination.clone(), target + &subpath.unwrap_or_default()))
+}
+
+/// Whether letters outside ASCII are percent-encoded.
+fn has_encoded_letters(written: &str) -> bool {
+    let is_high = |pair: &[u8]| matches!(pair, [b'%', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F', ..]);
+    written.as_bytes().windows(2).any(is_high)
+}
+
+/// How a markdown target is written.
+#[derive(Clone, Copy)]
+struct Style {
+    /// In `<>`, and nothing encoded that need not be.
+    is_plain: bool,
+    /// Everything outside ASCII encoded.
+    is_ascii: bool,
+}
+
+impl Style {
+    fn encode(self, target: &str) -> String {
+        // An ampersand begins an entity only if a semicolon follows.
+        let is_literal = |c: char| match c {
+            '<' | '>' | '%' | '#' | '`' | '$' | '|' | '[' | ']' | '\\' => false,
+            ' ' | '"' | '(' | ')' | '?' | '^' | '{' | '}' => self.is_plain,
+            '&' => !target.contains(';'),
+            c => !c.is_control() && (c.is_ascii() || self.is_plain || !self.is_ascii),
+        };
+        let mut out = String::with_capacity(target.len());
+        for c in target.chars() {
+            if is_literal(c) {
+                out.push(c);
+            } else {
+                out.extend(c.encode_utf8(&mut [0; 4]).bytes().map(percent_encode_byte));
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use super::*;
+
+mod any_vault;
+
+fn path(text: &str) -> VaultPath {
+    VaultPath::parse(text).unwrap()
+}
+
+/// The move of one of `files`.
+fn moved(files: &[&str], from: &str, to: &str) -> Move {
+    Move::new(path(from), path(to), files.iter().map(|file| path(file)).collect())
+}
+
+/// What becomes of `text` in the note at `at`.
+#[track_caller]
+fn relinked(text: &str, at: &str, moved: &Move) -> String {
+    relink(text, &path(at), moved).unwrap().map_or_else(|| text.to_owned(), |relinked| relinked.text)
+}
+
+#[test]
+fn a_link_is_rewritten_as_it_was_written() {
+    let moved = moved(&["a/Old note.md", "n.md", "x/n.md"], "a/Old note.md", "b/New (1) é.md");
+    for (text, expected) in [
+        ("[[Old note]]", "[[New (1) é]]"),
+        ("[[old NOTE.md]]", "[[New (1) é.md]]"),
+        ("[[a/Old note]]", "[[b/New (1) é]]"),
+        ("[[/a/Old note]]", "[[/b/New (1) é]]"),
+        ("[[./a/Old note.md]]", "[[./b/New (1) é.md]]"),
+        ("![[ Old note#Heading#Sub | shown ]]", "![[ New (1) é#Heading#Sub | shown ]]"),
+        ("[[Old note#^id]]", "[[New (1) é#^id]]"),
+        ("| [[Old note\\|shown]] |", "| [[New (1) é\\|shown]] |"),
+        ("[[[Old note]]]", "[[[New (1) é]]]"),
+        ("[x](Old%20note.md)", "[x](New%20%281%29%20é.md)"),
+        ("[x](a/Old%20note.md#Some%20part 'title')", "[x](b/New%20%281%29%20é.md#Some%20part 'title')"),
+        ("![x](<Old note> \"t\")", "![x](<New (1) é> \"t\")"),
+        ("[x](<Old%20note.md>)", "[x](<New%20%281%29%20é.md>)"),
+        ("[x](Old&#32;note.md#a%20b)", "[x](New%20%281%29%20é.md#a%20b)"),
+        ("[x][r] [r]\n\n[r]: <Old note.md#h> 't'", "[x][r] [r]\n\n[r]: <New (1) é.md#h> 't'"),
+        (
+            "---\nup: \"[[Old note|x]]\" # y\nin: [\"[[Old note]]\"]\n---\n",
+            "---\nup: \"[[New (1) é|x]]\" # y\nin: [\"[[New (1) é]]\"]\n---\n",
+        ),
+        ("> - [[Old note]]\r\n\r\n  [[Old note]]  ", "> - [[New (1) é]]\r\n\r\n  [[New (1) é]]  "),
+        ("[![[Old note]]](Old%20note)", "[![[New (1) é]]](New%20%281%29%20é)"),
+    ] {
+        assert_eq!(relinked(text, "n.md", &moved), expected);
+    }
+    assert_eq!(relinked("[[../a/Old note]] [[../n]]", "x/n.md", &moved), "[[../b/New (1) é]] [[../n]]");
+    assert_eq!(relink("[[Old note]] [x](Old%20note)", &path("n.md"), &moved).unwrap().unwrap().links, 2);
+}
+
+#[test]
+fn what_is_no_link_to_it_stays() {
+    let moved = moved(&["Old.md", "n.md", "Other.md"], "Old.md", "New.md");
+    for text in [
+        "`[[Old]]` %%[[Old]]%%\n\n    [[Old]]\n",
+        "```\n[[Old]]\n```",
+        "[[Other]] [[Nowhere]] [[New]] [[#Old]] Old",
+        "[x](https://example.org/Old.md) [[https://Old]]",
+        "---\nup: [[Old]]\n---\n",
+        "",
+    ] {
+        assert_eq!(relink(text, &path("n.md"), &moved), Ok(None), "{text:?}");
+    }
+}
+
+#[test]
+fn a_bare_name_that_is_not_the_only_one_becomes_a_path() {
+    let to_a_name_in_use = moved(&["Old.md", "x/New.md", "n.md"], "Old.md", "a/New.md");
+    // What meant the other file must go on doing so.
+    assert_eq!(relinked("[[Old]] [[New]]", "n.md", &to_a_name_in_use), "[[a/New]] [[x/New]]");
+    assert_eq!(relinked("[[Old]] [[New]]", "x/n.md", &to_a_name_in_use), "[[a/New]] [[New]]");
+    let only_the_folder = moved(&["a/Note.md", "n.md"], "a/Note.md", "b/Note.md");
+    assert_eq!(relinked("[[Note]] [[a/Note]]", "n.md", &only_the_folder), "[[Note]] [[b/Note]]");
+    let to_the_root = moved(&["a/Old.md", "x/New.md"], "a/Old.md", "New.md");
+    assert_eq!(relinked("[[Old]] [[New]]", "n.md", &to_the_root), "[[New]] [[x/New]]");
+}
+
+#[test]
+fn the_moved_notes_own_links_mean_what_they_meant() {
+    let moved = moved(&["a/Old.md", "a/x.md", "b/x.md", "c.png", "a/b/y.md"], "a/Old.md", "b/New.md");
+    assert_eq!(
+        relinked("[[x]] [[./x]] ![](../c.png) [[Old#h]] [[#h]] [[b/y]] [[y]] [[c.png]]", "a/Old.md", &moved),
+        "[[a/x]] [[../a/x]] ![](../c.png) [[New#h]] [[#h]] [[b/y]] [[y]] [[c.png]]"
+    );
+}
+
+#[test]
+fn a_name_that_a_link_would_not_lead_to_is_reached_otherwise() {
+    let with_dot = moved(&["Old.md", "v1.2", "n.md"], "Old.md", "v1.2.md");
+    assert_eq!(relinked("[[Old]]", "n.md", &with_dot), "[[v1.2.md]]");
+    let scheme = moved(&["Old.md"], "Old.md", "ab:c.md");
+    assert_eq!(relinked("[x](Old.md) [[Old]]", "n.md", &scheme), "[x](/ab:c.md) [[ab:c]]");
+    let case = moved(&["note.md"], "note.md", "Note.md");
+    assert_eq!(relink("[[note]]", &path("n.md"), &case), Ok(None));
+    for (to, encoded) in [
+        ("a#b|c.md", "a%23b%7Cc"),
+        ("[a].md", "%5Ba%5D"),
+        ("50% &amp; `$x`.md", "50%25%20%26amp;%20%60%24x%60"),
+        ("潮 🌊.md", "潮%20🌊"),
+    ] {
+        let hard = moved(&["Old.md"], "Old.md", to);
+        assert_eq!(relinked("`$ [x](Old)", "n.md", &hard), format!("`$ [x]({encoded})"));
+    }
+    let encoded = moved(&["é.md"], "é.md", "日.md");
+    assert_eq!(relinked("[x](%C3%A9.md) [x](é.md)", "n.md", &encoded), "[x](%E6%97%A5.md) [x](日.md)");
+}
+
+#[test]
+fn a_link_that_cannot_be_written_is_named() {
+    for (text, to) in [
+        ("\n[[Old]]", "a#b.md"),
+        ("\n[[Old]]", "a|b.md"),
+        ("\n[[Old]]", "[a].md"),
+        // It would be the end of code.
+        ("`\n[[Old]]", "a`b.md"),
+        ("---\nup: '[[Old]]'\n---\n", "it's.md"),
+    ] {
+        let moved = moved(&["Old.md", "n.md"], "Old.md", to);
+        let error = relink(text, &path("n.md"), &moved).unwrap_err();
+        assert_eq!((error.line, &error.meant, &error.note), (1, &path(to), &path("n.md")), "{text:?}");
+    }
+}
+
+#[test]
+fn names_meant_are_those_to_look_for() {
+    let text = "[[a/B]] [x](c%20d.PNG) [[#h]] https://example.org [y](https://example.org/z.md)";
+    assert_eq!(names_meant(text).collect::<Vec<_>>(), ["b.md", "c d.png", "c d.png.md"]);
+}
+
+#[test]
+fn written_names_are_those_that_links_have() {
+    let of = |text: &str| written_names(&path(text)).into_iter().collect::<Vec<_>>();
+    assert_eq!(of("a/plan.md"), ["plan"]);
+    assert_eq!(of("a/my plan.md"), ["my plan", "my%20plan"]);
+    assert_eq!(of("pic.png"), ["pic.png"]);
+    assert_eq!(of("潮.md"), ["%E6%BD%AE", "潮"]);
+    let rare = of("R&D (é).md");
+    for name in
+        ["R&D (é)", "R&D%20(é)", "R&amp;D (é)", "R&D \\(é\\)", "R&D%20%28é%29", "R%26D%20(%C3%A9)", "R&D (e\u{301})"]
+    {
+        assert!(rare.iter().any(|known| known == name), "{name} {rare:?}");
+    }
+}
