@@ -86,7 +86,12 @@ impl Place {
     }
 
     pub fn sync(&self, root: &Path) -> Command {
-        let mut command = self.atlas("sync");
+        self.on_vault("sync", root)
+    }
+
+    /// A command on a vault's folder.
+    pub fn on_vault(&self, name: &str, root: &Path) -> Command {
+        let mut command = self.atlas(name);
         command.arg("--root").arg(root).arg("--state").arg(self.path("state"));
         command
     }

@@ -7,8 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use atlas_testkit::project::skip;
+use axum::body::Body;
+use axum::http::{Method, Request};
+use serde_json::{Value, json};
 
-use crate::deployment::demo;
+use crate::deployment::{Client, demo};
 use crate::programs::{Place, Running, difference, json_of, refusal_of, until};
 
 /// How long anything may take on a busy machine.
@@ -57,6 +60,10 @@ impl Site {
         self.place.sync(&self.mount.point)
     }
 
+    fn status(&self) -> Command {
+        self.place.on_vault("status", &self.mount.point)
+    }
+
     /// Puts a file on the far side, all of it at once.
     fn put(&self, path: &str, text: &str) {
         let (path, draft) = (self.far.join(path), self.place.path("draft"));
@@ -94,7 +101,7 @@ impl Mount {
         let mut mount = rclone();
         mount
             .args(["mount", ":webdav:", "--webdav-url", url, "--vfs-cache-mode", "writes", "--dir-cache-time", "100ms"])
-            .args(["--attr-timeout", "100ms", "--low-level-retries", "1", "--cache-dir"])
+            .args(["--attr-timeout", "100ms", "--vfs-write-back", "100ms", "--low-level-retries", "1", "--cache-dir"])
             .args([&point.with_extension("cache"), point]);
         mount.stderr(File::create(point.with_extension("log")).unwrap()).spawn().unwrap()
     }
@@ -193,6 +200,51 @@ fn what_changes_on_the_far_side_of_a_mount_is_published() {
     );
     assert_eq!(site.place.exports(&site.far), 2);
     assert_eq!(json_of(site.sync().arg("--json"))["uploaded_bytes"], 0);
+}
+
+#[test]
+fn an_agent_and_a_person_edit_the_same_note_through_a_mount() {
+    let Some(site) = Site::new() else { return };
+    json_of(site.sync().arg("--json"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let agent = Client::over(&site.place.open());
+    let send = |method: Method, path: &str, body: Value| {
+        let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
+        runtime.block_on(agent.send(request.body(Body::from(body.to_string())).unwrap()))
+    };
+    let append = json!({ "edits": [{ "op": "append", "text": "From the agent.\n" }] });
+    send(Method::PATCH, "/notes/vault/planning/now.md", append).ok();
+    let new = send(Method::PUT, "/notes/vault/inbox/from%20the%20agent.md", json!({ "content": "New.\n" }));
+    assert_eq!(new.status, 201);
+    send(Method::DELETE, "/notes/vault/Home.md", Value::Null).ok();
+    let now = fs::read_to_string(site.far.join("vault/planning/now.md")).unwrap();
+    site.put("vault/planning/now.md", &format!("{now}From the person.\n"));
+    site.settle();
+
+    let summary = json_of(site.sync().arg("--json"));
+    assert_eq!(summary["pulled"], json!({ "added": 1, "changed": 0, "removed": 1 }), "{summary}");
+    assert_eq!(summary["conflicts"][0]["path"], "vault/planning/now.md", "{summary}");
+    let copy = summary["conflicts"][0]["copy"].as_str().unwrap();
+    assert!(copy.starts_with("vault/planning/now (conflict 2") && copy.ends_with(" anonymous).md"), "{copy}");
+    until(LIMIT, "the far side has it", || {
+        let texts = ["vault/planning/now.md", copy, "vault/inbox/from the agent.md"];
+        let texts = texts.map(|path| fs::read_to_string(site.far.join(path)).unwrap_or_default());
+        let expected = [format!("{now}From the person.\n"), format!("{now}From the agent.\n"), "New.\n".to_owned()];
+        if texts == expected && !site.far.join("vault/Home.md").exists() { Ok(()) } else { Err(texts) }
+    });
+    until(LIMIT, "the folder rests", || {
+        let summary = json_of(site.sync().arg("--json"));
+        if summary["uploaded_bytes"] == 0 && summary["waiting"].is_null() { Ok(()) } else { Err(summary) }
+    });
+    // The far side's trash is the person's; what is published is the rest.
+    fs::remove_dir_all(site.far.join(".trash")).unwrap();
+    site.settle();
+    let exported = site.place.path("exported");
+    json_of(site.place.atlas("export").arg("--json").arg("--to").arg(&exported));
+    fs::remove_dir_all(exported.join(".trash")).unwrap();
+    assert_eq!(difference(&site.far, &exported), "");
+    let status = json_of(site.status().arg("--json"));
+    assert_eq!((&status["copies"][0], status["conflicts"].as_array().unwrap().len()), (&json!(copy), 0), "{status}");
 }
 
 #[test]
