@@ -176,6 +176,93 @@ async fn kill(place: &Place, kills: usize) -> Kills {
     came
 }
 
+/// Kills, in each of `kills` rounds, the sync of another host's folder, which brings it what the vault's sync has published.
+fn kill_pulls(place: &Place, kills: usize) -> Kills {
+    let mut random = TestRng::from_seed(RngAlgorithm::ChaCha, &[SEED; 32]);
+    let (mut vault, other) = (Vault::new(), VaultBuilder::new());
+    let pull = || {
+        let mut sync = place.atlas("sync");
+        sync.arg("--root").arg(other.root()).arg("--state").arg(place.path("other state"));
+        sync
+    };
+    let mut took = Vec::new();
+    let mut came = Kills::default();
+    for (round, kill) in [None; 3].into_iter().chain((0..kills).map(Some)).enumerate() {
+        let before = vault.files.clone();
+        vault.advance(round);
+        json_of(place.sync(vault.folder.root()).arg("--json"));
+        if let Some(kill) = kill {
+            let usual = *took.iter().rev().take(3).min().unwrap();
+            let moment = (kill as f64 + random.random_range(0.0..1.0)) / kills as f64;
+            let mut running = pull().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            std::thread::sleep(Duration::mul_f64(usual, moment));
+            running.kill().unwrap();
+            let hit = running.wait().unwrap().signal() == Some(9);
+            let (mut new, mut old) = (0, 0);
+            for (path, bytes) in files(other.root()) {
+                if path.starts_with(".atlas-mirror/") {
+                    continue;
+                }
+                let is_new = vault.files.get(&path) == Some(&bytes);
+                let is_old = before.get(&path) == Some(&bytes);
+                assert!(
+                    is_new || is_old,
+                    "seed {SEED}, round {round}, killed at {moment:.3}: {path} is neither old nor new"
+                );
+                new += usize::from(is_new && !is_old);
+                old += usize::from(is_old && !is_new);
+            }
+            came.hits += usize::from(hit);
+            came.torn += usize::from(hit && new > 0 && old > 0);
+        }
+        let begun = Instant::now();
+        let synced = json_of(pull().arg("--json"));
+        took.push(begun.elapsed());
+        let says = format!("seed {SEED}, round {round}: {synced}");
+        assert_eq!(
+            (&synced["pushed"]["added"], &synced["pushed"]["changed"], &synced["pushed"]["removed"]),
+            (&0.into(), &0.into(), &0.into()),
+            "{says}"
+        );
+        assert!(synced["conflicts"].is_null() && synced["skipped"].is_null(), "{says}");
+        // What was begun and not finished is only removed when no other host can be at it any more.
+        let there: Files =
+            files(other.root()).into_iter().filter(|(path, _)| !path.starts_with(".atlas-mirror/")).collect();
+        assert!(there == vault.files, "{says}");
+    }
+    println!("seed {SEED}, {kills} kills: {came:?}");
+    came
+}
+
+#[test]
+fn a_sync_into_a_folder_may_be_killed_at_any_moment() {
+    let came = kill_pulls(&Place::new(), 30);
+    assert!(came.hits >= 10 && came.torn >= 3, "too few of 30 kills came in time: {came:?}");
+}
+
+#[test]
+fn a_disk_without_room_has_nothing_half_written() {
+    let place = Place::new();
+    let (vault, other) = (Vault::new(), VaultBuilder::new());
+    json_of(place.sync(vault.folder.root()).arg("--json"));
+    let mut sync = place.atlas("sync");
+    sync.arg("--root").arg(other.root()).arg("--state").arg(place.path("other state")).arg("--json");
+    // No file may be larger than the notes are, which the picture is.
+    let mut limited = std::process::Command::new("bash");
+    limited
+        .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "bash"])
+        .arg(sync.get_program())
+        .args(sync.get_args());
+    vault.folder.write("images/chart.png", &[7; 200_000]);
+    json_of(place.sync(vault.folder.root()).arg("--json"));
+    let summary = json_of(&mut limited);
+    assert_eq!((&summary["waiting"], &summary["pulled"]["added"]), (&1.into(), &NOTES.into()), "{summary}");
+    assert_eq!(summary["skipped"][0]["path"], "images/chart.png", "{summary}");
+    assert_eq!(files(other.root()), vault.files);
+    json_of(&mut sync);
+    assert_eq!(files(other.root()), files(vault.folder.root()));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sync_to_a_folder_may_be_killed_at_any_moment() {
     let came = kill(&Place::new(), 50).await;

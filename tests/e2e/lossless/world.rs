@@ -410,7 +410,7 @@ impl World {
     /// Syncs as `plan` says; as its operator would, after a refusal that says what to do about it.
     fn synced(&mut self, plan: &SyncPlan) -> Option<Summary> {
         let mut allow_mass_delete = false;
-        for _ in 0..4 {
+        for _ in 0..100 {
             let summary = match self.run(plan, allow_mass_delete)? {
                 Ok(summary) => summary,
                 Err(SyncError::Danger(Danger::OtherMirror { .. })) => {
@@ -420,6 +420,11 @@ impl World {
                 // They have deleted all, and say so.
                 Err(SyncError::Danger(Danger::Emptied { .. } | Danger::MassDeletion { .. })) => {
                     allow_mass_delete = true;
+                    continue;
+                }
+                // A program that another test starts has all open files for a moment, and so the lock.
+                Err(SyncError::Locked { .. }) => {
+                    std::thread::sleep(Duration::from_millis(20));
                     continue;
                 }
                 Err(_) => return None,
