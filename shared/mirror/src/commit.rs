@@ -111,8 +111,11 @@ impl Mirror {
         attempts: &Attempts<'_, C>,
         head: Option<Arc<Snapshot>>,
     ) -> Result<Prepared, C::Error> {
+        let early: Vec<_> =
+            attempts.change.early().iter().map(|new| self.upload_object(attempts, &new.bytes)).collect();
+        let early = stream::iter(early).buffered(PARALLEL_UPLOADS).map_err(C::Error::from).try_collect::<Vec<_>>();
         let derive = async {
-            match attempts.change.derive(head.as_ref()).await? {
+            match try_join(attempts.change.derive(head.as_ref()), early).await?.0 {
                 Some(derived) => Ok(Some(self.upload(attempts, head.as_deref(), derived).await?)),
                 None => Ok(None),
             }

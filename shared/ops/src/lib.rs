@@ -25,6 +25,7 @@ pub mod error;
 mod excerpt;
 pub mod find;
 pub mod health;
+pub mod idempotency;
 mod index;
 pub mod list_notes;
 mod merge;

@@ -17,6 +17,8 @@ pub(crate) struct Found {
     pub(crate) text: Bytes,
     /// The generation that wrote this version.
     pub(crate) generation: u64,
+    /// That of the version that this one replaced; 0 if there was none.
+    pub(crate) replaces: u64,
     /// The segment that it is in, and its id there.
     pub(crate) document: (SegmentId, u32),
 }
@@ -59,22 +61,16 @@ pub(crate) async fn find(
         let Some((index, record)) = page.record_page()?.find(path)? else {
             continue;
         };
-        if !snapshot.is_live(segment, first.saturating_add(index as u32)) {
-            continue;
-        }
-        let generation = match (record.generation, snapshot.segments().get(segment)) {
-            (0, Some(entry)) => entry.generation,
-            (generation, _) => generation,
-        };
+        let id = first.saturating_add(index as u32);
+        let Some(entry) = snapshot.segments().get(segment).filter(|_| snapshot.is_live(segment, id)) else { continue };
         let text = if wanted(&record) {
             let blocks: Arc<Part> = fetched.get(blocks)?;
             text(snapshot, segment, blocks.text_blocks()?, record.text).await?
         } else {
             Bytes::new()
         };
-        let Some(entry) = snapshot.segments().get(segment) else { continue };
-        let document = (entry.id, first.saturating_add(index as u32));
-        return Ok(Some(Found { record, text, generation, document }));
+        let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
+        return Ok(Some(Found { record, text, generation, replaces, document: (entry.id, id) }));
     }
     Ok(None)
 }

@@ -14,6 +14,7 @@ use crate::edit_note::EditNote;
 use crate::error::Error;
 use crate::find::Find;
 use crate::health::Health;
+use crate::idempotency::Keyed;
 use crate::list_notes::ListNotes;
 use crate::note_history::NoteHistory;
 use crate::operation::{Answer, Context, Info, Operation};
@@ -32,6 +33,8 @@ pub struct Call {
     pub vault: Option<String>,
     /// The arguments, not yet checked.
     pub arguments: Value,
+    /// The idempotency key: a call that changes the vault and is made again with the same key changes it once. Other calls take no notice of it.
+    pub key: Option<String>,
     /// Says what time it is.
     pub clock: fn() -> Timestamp,
 }
@@ -97,6 +100,9 @@ pub const fn operations() -> &'static [&'static Entry] {
 /// Runs a call: finds the vault, checks the arguments, runs the handler.
 pub async fn dispatch(atlas: &Atlas, call: Call) -> Result<Answer<Value>, Error> {
     let vault = atlas.vault(call.vault.as_deref())?;
-    let context = Context { vault, limits: &atlas.limits, now: (call.clock)(), clock: call.clock };
+    let key = call.key.filter(|_| call.operation.info.writes());
+    let keyed = |key: String| Keyed::of(&vault.id, call.operation.info.name, &key, &call.arguments);
+    let key = key.map(keyed).transpose()?;
+    let context = Context { vault, limits: &atlas.limits, key, now: (call.clock)(), clock: call.clock };
     (call.operation.run)(&context, call.arguments).await
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use atlas_mirror::manifest::SegmentEntry;
 use atlas_mirror::{SegmentId, Snapshot};
 use atlas_segment::{Kind, PartRef, Record};
 
@@ -102,7 +103,7 @@ async fn load(
             }
             let record = page.get(index)?;
             if asked(&record.path) {
-                let (path, document) = document_of(record, entry.id, entry.generation, document);
+                let (path, document) = document_of(record, entry, document);
                 found.entry(path).or_default().insert(0, document);
             }
         }
@@ -110,8 +111,8 @@ async fn load(
     Ok(())
 }
 
-fn document_of(record: Record, segment: SegmentId, listed: u64, document: u32) -> (String, HeadDocument) {
-    let Record { path, sha256, kind, bytes, generation, blob, .. } = record;
-    let generation = if generation == 0 { listed } else { generation };
-    (path, HeadDocument { segment, document, sha256, kind, bytes, generation, blob })
+fn document_of(record: Record, entry: &SegmentEntry, document: u32) -> (String, HeadDocument) {
+    let generation = entry.written_at(&record);
+    let Record { path, sha256, kind, bytes, blob, .. } = record;
+    (path, HeadDocument { segment: entry.id, document, sha256, kind, bytes, generation, blob })
 }
