@@ -18,6 +18,7 @@ mod deployment;
 mod events;
 mod find;
 mod https;
+mod keyed;
 mod killed;
 mod names;
 mod notes;

@@ -16,7 +16,7 @@ async fn put(client: &Client, path: &str, headers: &[(&str, &str)], body: Value)
     send(client, Method::PUT, path, headers, body).await
 }
 
-async fn send(client: &Client, method: Method, path: &str, headers: &[(&str, &str)], body: Value) -> Reply {
+pub async fn send(client: &Client, method: Method, path: &str, headers: &[(&str, &str)], body: Value) -> Reply {
     let mut request = Request::builder()
         .method(method)
         .uri(format!("/notes/{}", encoded(path)))
@@ -27,11 +27,11 @@ async fn send(client: &Client, method: Method, path: &str, headers: &[(&str, &st
     client.send(request.body(Body::from(body.to_string())).unwrap()).await
 }
 
-async fn create(client: &Client, path: &str, content: &str) -> Reply {
+pub async fn create(client: &Client, path: &str, content: &str) -> Reply {
     put(client, path, &[("if-none-match", "*")], json!({ "content": content })).await
 }
 
-async fn read(client: &Client, path: &str) -> String {
+pub async fn read(client: &Client, path: &str) -> String {
     client.get(&format!("/notes/{}", encoded(path))).await.ok()["content"].as_str().unwrap().to_owned()
 }
 

@@ -45,7 +45,7 @@ pub struct Info {
 
 impl Info {
     /// Whether it can change the vault.
-    pub(crate) fn writes(&self) -> bool {
+    pub fn writes(&self) -> bool {
         self.scopes.iter().any(|scope| *scope != Scope::ReadVault)
     }
 }
