@@ -29,6 +29,7 @@ mod query;
 mod ranked;
 mod rclone_mount;
 mod requests;
+mod restore;
 mod schemas;
 mod search;
 mod store_faults;

@@ -197,7 +197,7 @@ async fn nothing_is_written_to_a_store_that_loses_writes() {
     assert_eq!(deployment.mirror().head().await.unwrap().generation(), 2);
 }
 
-async fn delete(client: &Client, path: &str, headers: &[(&str, &str)]) -> Reply {
+pub async fn delete(client: &Client, path: &str, headers: &[(&str, &str)]) -> Reply {
     let mut request = Request::builder().method(Method::DELETE).uri(format!("/notes/{path}"));
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -335,6 +335,10 @@ async fn a_note_too_large_for_its_text_to_be_at_hand_is_not_taken_for_empty() {
         assert_eq!(reply.error(413).1, "note_too_large");
     }
     assert_eq!(deployment.mirror().head().await.unwrap().generation(), 1);
+    // Nor can a function bring it back, once it was replaced.
+    put(&client, "big.md", &[("if-match", "*")], json!({ "content": "small" })).await.ok();
+    let restored = client.post("/restore/big.md", json!({ "generation": 1, "if_match": "*" })).await;
+    assert_eq!(restored.error(413).1, "note_too_large");
 }
 
 #[tokio::test]

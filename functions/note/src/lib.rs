@@ -1,4 +1,4 @@
-//! `/notes`, `/notes/{path}`, `/history/{path}`: lists, reads, writes and deletes notes, and tells their history. A path can also
+//! `/notes`, `/notes/{path}`, `/history/{path}`, `/restore/{path}`: lists, reads, writes, deletes and restores notes, and tells their history. A path can also
 //! be given as `?path=…`, since API gateways decode paths and cut them at `?`.
 
 mod representation;
@@ -8,6 +8,7 @@ use atlas_ops::edit_note::EditNote;
 use atlas_ops::list_notes::ListNotes;
 use atlas_ops::note_history::NoteHistory;
 use atlas_ops::read_note::ReadNote;
+use atlas_ops::restore_note::RestoreNote;
 use atlas_ops::upsert_note::UpsertNote;
 use atlas_ops::write_note::WriteNote;
 use atlas_ops::{Entry, Error, Operation};
@@ -19,7 +20,7 @@ use axum::extract::State;
 use axum::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{get, post};
 use serde_json::{Map, Value};
 
 const LIST: Route = Route::get("/notes", Entry::of::<ListNotes>()).with(&[
@@ -92,6 +93,19 @@ const HISTORY: Route = Route::get("/history/{path}", Entry::of::<NoteHistory>())
     RouteParameter { name: "before", place: Place::Query, description: "The `before` of the page before." },
 ]);
 
+const RESTORE: Route = Route::post("/restore/{path}", Entry::of::<RestoreNote>()).with(&[
+    RouteParameter {
+        name: "path",
+        place: Place::Path,
+        description: "The note's path; its slashes may stand as they are.",
+    },
+    RouteParameter {
+        name: "If-Match",
+        place: Place::Header,
+        description: "The ETag of the version to replace, or `*`.",
+    },
+]);
+
 /// The function's routes.
 #[must_use]
 pub fn routes() -> Routes {
@@ -121,6 +135,9 @@ pub fn routes() -> Routes {
         .describe(HISTORY)
         .add("/history", get(history_at_parameter))
         .add("/history/{*path}", get(history_at_path))
+        .describe(RESTORE)
+        .add("/restore", post(restore_at_parameter))
+        .add("/restore/{*path}", post(restore_at_path))
 }
 
 async fn list_or_read(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
@@ -240,6 +257,25 @@ async fn history(app: &App, headers: &HeaderMap, parameters: Result<Map<String, 
         }
         Err(error) => response::error(&error),
     }
+}
+
+async fn restore_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
+    restore(&app, &headers, arguments_at_path(&uri, "/restore/"), body).await
+}
+
+async fn restore_at_parameter(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
+    restore(&app, &headers, request::parameters(&uri), body).await
+}
+
+async fn restore(
+    app: &App,
+    headers: &HeaderMap,
+    parameters: Result<Map<String, Value>, Error>,
+    body: Body,
+) -> Response {
+    // Its body may be empty, unlike that of a note.
+    let parameters = request::said_to_be_json(headers).and(parameters);
+    write(app, Entry::of::<RestoreNote>(), headers, parameters, body).await
 }
 
 /// The parameters of the query, and the path that the request's path names after `prefix`.

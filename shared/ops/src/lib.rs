@@ -11,8 +11,8 @@
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
 //!   [`read_note`], [`list_notes`], [`note_history`], [`search`](mod@search); [`write_note`], [`edit_note`], [`upsert_note`],
-//!   [`delete_note`], by
-//!   `writing` (one note in one commit) and `precondition` (which version the caller has seen)
+//!   [`delete_note`], [`restore_note`], by `writing` (one note in one commit), `precondition` (which version the caller has
+//!   seen) and [`idempotency`] (calls that are made again)
 
 pub mod arguments;
 pub mod atlas;
@@ -37,6 +37,7 @@ mod precondition;
 pub mod query;
 pub mod read_note;
 pub mod registry;
+pub mod restore_note;
 pub mod search;
 pub mod upsert_note;
 pub mod write_note;

@@ -82,6 +82,8 @@ pub struct Context<'a> {
     pub vault: &'a Vault,
     /// How much it may read and return.
     pub limits: &'a Limits,
+    /// Who made it.
+    pub author: &'a str,
     /// What it is known by when it is made again, if it can change the vault and has a key.
     pub key: Option<Keyed>,
     /// When it was made.

@@ -24,8 +24,6 @@ pub(crate) const MAX_NOTE_BYTES: usize = 64 << 20;
 const COMMIT_TIME: Duration = Duration::from_secs(20);
 /// Where deleted notes are kept, each at its path.
 pub(crate) const TRASH: &str = ".trash/";
-/// Who writes, until callers have names.
-const AUTHOR: &str = "anonymous";
 
 /// What a note becomes.
 pub(crate) enum Become {
@@ -142,7 +140,7 @@ pub(crate) async fn commit(
         None => None,
     };
     let info = CommitInfo {
-        author: AUTHOR.to_owned(),
+        author: context.author.to_owned(),
         operation: operation.name.to_owned(),
         message: message.map(str::to_owned),
         key,

@@ -108,7 +108,7 @@ pub async fn call(app: &App, headers: &HeaderMap, operation: &'static Entry, arg
     let keys: Vec<&str> = headers.get_all(KEY).iter().map(|key| key.to_str().unwrap_or_default()).collect();
     let key = (!keys.is_empty()).then(|| keys.join(", "));
     let atlas = app.atlas.metered();
-    let result = dispatch(&atlas, Call { operation, vault, arguments, key, clock: app.clock }).await;
+    let result = dispatch(&atlas, Call { operation, vault, arguments, author: None, key, clock: app.clock }).await;
     Called { result, cost: Cost { operation: operation.info.name, counts: atlas.counts() } }
 }
 

@@ -4,6 +4,7 @@ mod doctor;
 mod export;
 mod init;
 mod log;
+mod restore;
 mod serve;
 mod sync;
 
@@ -23,6 +24,8 @@ pub(crate) enum Command {
     Serve(serve::Arguments),
     /// Write a published vault into a folder, byte for byte
     Export(export::Arguments),
+    /// Make a note of the mirror again what it was
+    Restore(restore::Arguments),
     /// List the generations of a vault, the newest first
     Log(log::Arguments),
     /// Make a bucket for mirrors, or check one that is there
@@ -38,6 +41,7 @@ impl Command {
             Self::Sync(arguments) => sync::run(arguments).await,
             Self::Serve(arguments) => serve::run(arguments).await,
             Self::Export(arguments) => export::run(arguments).await,
+            Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
             Self::Init(arguments) => init::run(arguments).await,
             Self::Doctor(arguments) => doctor::run(arguments).await,

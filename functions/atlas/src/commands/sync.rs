@@ -118,7 +118,7 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
 }
 
 /// Who commits: the one who runs the program.
-fn author() -> String {
+pub(crate) fn author() -> String {
     let user = env::var("USER").or_else(|_| env::var("LOGNAME"));
     user.ok().filter(|user| !user.is_empty()).unwrap_or_else(|| "host".to_owned())
 }
