@@ -30,6 +30,8 @@ const PARALLEL_SCAN: usize = 16;
 /// The wait after the first lost race or unclear answer; it doubles up to the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// The longest after a lost race: whoever waits long while others commit meets one of them again.
+const LONGEST_RACE_WAIT: Duration = Duration::from_millis(100);
 /// Longest deadline: no generation is collected so soon after it was begun.
 const LONGEST_DEADLINE: Duration = Duration::from_secs(3600);
 /// How long the hint may take: the commit is done without it.
@@ -101,7 +103,7 @@ impl Mirror {
             }
             late = MirrorError::Contended;
             sleep(jittered(wait)).await;
-            wait = (wait * 2).min(LONGEST_WAIT);
+            wait = (wait * 2).min(LONGEST_RACE_WAIT);
         }
     }
 
