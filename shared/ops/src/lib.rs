@@ -7,7 +7,7 @@
 //! - [`atlas`]: what operations run on: vaults, limits
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
 //! - `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
-//!   segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes;
+//!   segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes; `search_notes`: what `find` leaves behind;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
 //!   [`read_note`], [`list_notes`], [`note_history`], [`search`](mod@search); [`write_note`], [`edit_note`], [`upsert_note`],
@@ -39,6 +39,7 @@ pub mod read_note;
 pub mod registry;
 pub mod restore_note;
 pub mod search;
+mod search_notes;
 pub mod upsert_note;
 pub mod write_note;
 mod writing;

@@ -22,6 +22,8 @@ use crate::operation::{Answer, Context, Info};
 pub(crate) const MAX_NOTE_BYTES: usize = 64 << 20;
 /// How long a write tries to win against others.
 const COMMIT_TIME: Duration = Duration::from_secs(20);
+/// The same for what an operation that only reads leaves behind.
+const ASIDE_TIME: Duration = Duration::from_secs(2);
 /// Where deleted notes are kept, each at its path.
 pub(crate) const TRASH: &str = ".trash/";
 
@@ -145,7 +147,7 @@ pub(crate) async fn commit(
         message: message.map(str::to_owned),
         key,
         time: context.now,
-        deadline: COMMIT_TIME,
+        deadline: if operation.writes() { COMMIT_TIME } else { ASIDE_TIME },
     };
     let nothing = || Error::new(Code::Internal, "internal", "nothing was written");
     let (value, generation) = match mirror.commit(&info, change).await? {
