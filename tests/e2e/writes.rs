@@ -400,6 +400,9 @@ async fn many_small_writes_become_few_segments() {
     // The log of a note goes on through merges.
     let note = client.get("/notes/new/3.md").await.ok();
     assert_eq!(note["generation"], 1 + 124);
+    let history = client.get("/history/new/3.md").await.ok();
+    let generations = history["versions"].as_array().unwrap().iter().map(|version| version["generation"].as_u64());
+    assert_eq!(generations.collect::<Vec<_>>(), [Some(125), Some(65), Some(5)]);
 }
 
 #[tokio::test]
