@@ -239,7 +239,10 @@ impl<F: Fn(Option<&Found>) -> Result<Become, Error> + Sync> ChangeSet for NoteCh
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
         let head = published(head)?;
-        let found = notes::find(head, self.path.as_str(), |_| self.with_text).await?;
+        let found = match self.with_text {
+            true => notes::find_at_once(head, self.path.as_str()).await?,
+            false => notes::find(head, self.path.as_str(), |_| false).await?,
+        };
         let found = found.as_ref();
         if self.with_text && found.is_some_and(|found| found.record.blob.is_some()) {
             // It is kept as an attachment, and its text is not at hand: what would be written instead would lose it.
