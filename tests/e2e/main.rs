@@ -35,4 +35,5 @@ mod search;
 mod store_faults;
 mod stores;
 mod traversal;
+mod writers;
 mod writes;

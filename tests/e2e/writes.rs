@@ -1,9 +1,6 @@
 //! Writing notes: nothing that anyone wrote is lost, and everyone sees it at once.
 
-use std::collections::BTreeSet;
-
 use atlas_mirror::{Store, StoreOptions};
-use atlas_testkit::counting::Requests;
 use atlas_testkit::notes::contents;
 use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
 use axum::body::Body;
@@ -12,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::deployment::{Client, Deployment, Reply, encoded};
 
-async fn put(client: &Client, path: &str, headers: &[(&str, &str)], body: Value) -> Reply {
+pub async fn put(client: &Client, path: &str, headers: &[(&str, &str)], body: Value) -> Reply {
     send(client, Method::PUT, path, headers, body).await
 }
 
@@ -138,49 +135,6 @@ async fn everyone_sees_a_write_at_once() {
         1,
         "its name"
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_write_takes_few_waves() {
-    let vault = (0..3000)
-        .fold(VaultBuilder::new(), |vault, n| vault.note(&format!("{n:04}.md"), &format!("note {n}\n").repeat(30)));
-    let deployment = Deployment::of_vault(&vault).await;
-    let edit = json!({ "edits": [{ "op": "append", "text": "more words" }] });
-    let patch = async |client: &Client, path: &str| {
-        client.requests.take();
-        send(client, Method::PATCH, path, &[], edit.clone()).await.ok();
-        waves_of_a_write(&client.requests.take())
-    };
-
-    let client = deployment.client();
-    create(&client, "new 1.md", "words").await;
-    assert_eq!(
-        waves_of_a_write(&client.requests.take()),
-        3,
-        "the hint, then probe and records and upload, then the manifest"
-    );
-    create(&client, "new 2.md", "words").await;
-    let requests = client.requests.take().without("latest");
-    assert_eq!((waves_of_a_write(&requests), requests.count()), (2, 4), "{requests}");
-    let etag = client.get("/notes/0007.md").await.header("etag").unwrap().to_owned();
-    client.requests.take();
-    put(&client, "0007.md", &[("if-match", &etag)], json!({ "content": "other words" })).await.ok();
-    let requests = client.requests.take().without("latest");
-    assert_eq!((waves_of_a_write(&requests), requests.count()), (2, 4), "{requests}");
-    assert_eq!(patch(&client, "0400.md").await, 3, "of a note beside one that was read: text, upload, manifest");
-    client.get("/notes/2345.md").await.ok();
-    assert_eq!(patch(&client, "2345.md").await, 2, "of a note that was read");
-    assert_eq!(patch(&deployment.client(), "1234.md").await, 4, "the hint, records and text, upload, manifest");
-    let cold = deployment.client();
-    put(&cold, "0007.md", &[("if-match", "*")], json!({ "content": "yet other words" })).await.ok();
-    assert_eq!(waves_of_a_write(&cold.requests.take()), 3);
-}
-
-/// Rounds of requests until the manifest was there; without those that ask, once in a process, whether the store may be written to.
-fn waves_of_a_write(requests: &Requests) -> u64 {
-    let last = |part: &str| requests.0.iter().filter(|one| one.key.contains(part)).map(|one| one.wave).max();
-    let manifest = requests.of(Op::Create).filter(|one| one.key.contains("/manifests/")).map(|one| one.wave).max();
-    manifest.unwrap_or_else(|| panic!("nothing was committed:\n{requests}")) - last("probes/").unwrap_or(0)
 }
 
 #[tokio::test]
@@ -403,58 +357,6 @@ async fn many_small_writes_become_few_segments() {
     let history = client.get("/history/new/3.md").await.ok();
     let generations = history["versions"].as_array().unwrap().iter().map(|version| version["generation"].as_u64());
     assert_eq!(generations.collect::<Vec<_>>(), [Some(125), Some(65), Some(5)]);
-}
-
-#[tokio::test]
-async fn one_of_two_writers_of_a_version_wins() {
-    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "one\n")).await;
-    for round in 0..8 {
-        let (one, other) = (deployment.client(), deployment.client());
-        let etag = one.get("/notes/a.md").await.header("etag").unwrap().to_owned();
-        let headers = [("if-match", etag.as_str())];
-        let (first, second) = futures::join!(
-            put(&one, "a.md", &headers, json!({ "content": format!("{round} by one") })),
-            put(&other, "a.md", &headers, json!({ "content": format!("{round} by other") }))
-        );
-        let statuses: BTreeSet<u16> = [first.status.as_u16(), second.status.as_u16()].into();
-        assert_eq!(statuses, BTreeSet::from([200, 412]));
-        let winner = if first.status == 200 { "one" } else { "other" };
-        assert_eq!(read(&one, "a.md").await, format!("{round} by {winner}"));
-    }
-}
-
-#[tokio::test]
-async fn writers_of_different_notes_all_succeed() {
-    const WRITERS: usize = 16;
-    const NOTES: usize = 50;
-    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "one\n")).await;
-    let writers = (0..WRITERS).map(|writer| {
-        let client = deployment.client();
-        async move {
-            for n in 0..NOTES {
-                let (path, text) = (format!("{writer}/{n}.md"), format!("word {writer} {n}"));
-                let mut reply = create(&client, &path, &text).await;
-                for _ in 0..5 {
-                    // On a slow machine the others may win until the time is over: then nothing was written.
-                    if reply.status == 503 && reply.error(503).1 == "store_unavailable" {
-                        reply = create(&client, &path, &text).await;
-                    }
-                }
-                assert_eq!(reply.status, 201, "{reply:?}");
-            }
-        }
-    });
-    futures::future::join_all(writers).await;
-    let accepted = (WRITERS * NOTES) as u64;
-    let head = deployment.mirror().head().await.unwrap();
-    assert_eq!((contents(&head).await.unwrap().len() as u64, head.generation()), (accepted + 1, accepted + 1));
-    let client = deployment.client();
-    let found = client.post("/search", json!({ "query": "word", "mode": "literal", "limit": 1000 })).await.ok();
-    let listed = client.get("/notes?limit=1000").await.ok();
-    for (what, list, more) in [("found", &found["results"], 0), ("listed", &listed["notes"], 1)] {
-        let paths: BTreeSet<&str> = list.as_array().unwrap().iter().map(|one| one["path"].as_str().unwrap()).collect();
-        assert_eq!(paths.len() as u64, accepted + more, "{what}");
-    }
 }
 
 #[tokio::test]
