@@ -138,7 +138,8 @@ async fn answer(atlas: &Atlas, operation: &'static Entry, arguments: &Value) -> 
 
 /// A call as doors make it.
 pub(crate) async fn call(atlas: &Atlas, operation: &'static Entry, arguments: &Value) -> Result<Value, Error> {
-    let call = Call { operation, vault: None, arguments: arguments.clone(), clock: Timestamp::now };
+    let call =
+        Call { operation, vault: None, arguments: arguments.clone(), author: None, key: None, clock: Timestamp::now };
     dispatch(atlas, call).await.map(|answer| answer.value)
 }
 

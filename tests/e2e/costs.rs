@@ -1,12 +1,14 @@
-//! What a cold function asks of the store, counted. On `ATLAS_CORPORA` when it is set, on a made vault always.
+//! What functions ask of the store, counted. On `ATLAS_CORPORA` when it is set, on a made vault always.
 
 use std::path::{Path, PathBuf};
 
-use atlas_testkit::VaultBuilder;
 use atlas_testkit::counting::Requests;
+use atlas_testkit::{Op, VaultBuilder};
+use axum::http::Method;
 use serde_json::json;
 
 use crate::deployment::{Client, Deployment};
+use crate::writes::{create, put, send};
 
 const MAX_WAVES: u64 = 3;
 const MAX_REQUESTS: usize = 24;
@@ -70,6 +72,49 @@ async fn a_warm_call_asks_only_whether_there_is_a_newer_generation() {
     assert_eq!(client.requests.take().count(), 1);
     client.post("/context/current", json!({})).await.ok();
     assert_eq!(client.requests.take().count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_takes_few_waves() {
+    let vault = (0..3000)
+        .fold(VaultBuilder::new(), |vault, n| vault.note(&format!("{n:04}.md"), &format!("note {n}\n").repeat(30)));
+    let deployment = Deployment::of_vault(&vault).await;
+    let edit = json!({ "edits": [{ "op": "append", "text": "more words" }] });
+    let patch = async |client: &Client, path: &str| {
+        client.requests.take();
+        send(client, Method::PATCH, path, &[], edit.clone()).await.ok();
+        waves_of_a_write(&client.requests.take())
+    };
+
+    let client = deployment.client();
+    create(&client, "new 1.md", "words").await;
+    assert_eq!(
+        waves_of_a_write(&client.requests.take()),
+        3,
+        "the hint, then probe and records and upload, then the manifest"
+    );
+    create(&client, "new 2.md", "words").await;
+    let requests = client.requests.take().without("latest");
+    assert_eq!((waves_of_a_write(&requests), requests.count()), (2, 4), "{requests}");
+    let etag = client.get("/notes/0007.md").await.header("etag").unwrap().to_owned();
+    client.requests.take();
+    put(&client, "0007.md", &[("if-match", &etag)], json!({ "content": "other words" })).await.ok();
+    let requests = client.requests.take().without("latest");
+    assert_eq!((waves_of_a_write(&requests), requests.count()), (2, 4), "{requests}");
+    assert_eq!(patch(&client, "0400.md").await, 3, "of a note beside one that was read: text, upload, manifest");
+    client.get("/notes/2345.md").await.ok();
+    assert_eq!(patch(&client, "2345.md").await, 2, "of a note that was read");
+    assert_eq!(patch(&deployment.client(), "1234.md").await, 4, "the hint, records and text, upload, manifest");
+    let cold = deployment.client();
+    put(&cold, "0007.md", &[("if-match", "*")], json!({ "content": "yet other words" })).await.ok();
+    assert_eq!(waves_of_a_write(&cold.requests.take()), 3);
+}
+
+/// Rounds of requests until the manifest was there; without those that ask, once in a process, whether the store may be written to.
+fn waves_of_a_write(requests: &Requests) -> u64 {
+    let last = |part: &str| requests.0.iter().filter(|one| one.key.contains(part)).map(|one| one.wave).max();
+    let manifest = requests.of(Op::Create).filter(|one| one.key.contains("/manifests/")).map(|one| one.wave).max();
+    manifest.unwrap_or_else(|| panic!("nothing was committed:\n{requests}")) - last("probes/").unwrap_or(0)
 }
 
 /// A cold `find` fetches at most 5% of the markdown's bytes, even with the text of the notes that it returns: of words and

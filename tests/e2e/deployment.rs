@@ -120,9 +120,14 @@ pub fn all_functions() -> Routes {
 impl Client {
     /// A cold process of all functions over a store of another kind.
     pub fn over(place: &Store) -> Self {
+        Self::over_with(place, Limits::default())
+    }
+
+    /// The same with other limits.
+    pub fn over_with(place: &Store, limits: Limits) -> Self {
         let requests = CountingStore::new(place.inner().clone());
         let store = Store::new(requests.clone(), place.prefix(), StoreOptions::default()).unwrap();
-        let app = App::over(store, "main".parse().unwrap(), Limits::default(), 256 << 20).unwrap();
+        let app = App::over(store, "main".parse().unwrap(), limits, 256 << 20).unwrap();
         Self { router: all_functions().into_router(app), requests }
     }
 

@@ -1,10 +1,14 @@
 //! `POST /find`, as the Atlas Local Bridge specification has it, and against a plain scan of the folder.
 
-use atlas_testkit::VaultBuilder;
+use std::time::Duration;
+
+use atlas_mirror::{Store, StoreOptions};
+use atlas_ops::Limits;
+use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::deployment::{Deployment, demo};
+use crate::deployment::{Client, Deployment, demo};
 
 type Found = (String, Option<String>, Option<String>);
 
@@ -59,6 +63,56 @@ async fn it_looks_at_notes_at_the_agents_folder_and_at_data_files_of_the_root() 
         ["agent/rules.yml", "agent/spec/x.md", "docker-compose.yml", "package.json", "vault/a.md"]
     );
     assert_eq!(client.found("package").await, ["package.json"]);
+}
+
+#[tokio::test]
+async fn it_leaves_its_results_behind_where_that_is_wanted() {
+    for (folder, home) in [("vault/", "vault/harbour.md"), ("", "harbour.md")] {
+        let vault = VaultBuilder::new().note(home, "# Quay\n\nzanzibar words\n");
+        let deployment = Deployment::of_vault(&vault).await;
+        deployment.client().found("zanzibar").await;
+        assert_eq!(deployment.mirror().head().await.unwrap().generation(), 1, "only where it is wanted");
+
+        let deployment = deployment.with_limits(|limits| limits.search_notes = true);
+        let client = deployment.client();
+        let path = format!("{folder}system/search-notes.md");
+        for (term, says) in [
+            ("zanzibar", format!("1) **{home}** — nearest heading: `#quay`\n\n> \n> zanzibar words\n")),
+            ("search notes", "- No matches found.\n".to_owned()),
+            ("mombasa", "- No matches found.\n".to_owned()),
+        ] {
+            let found = client.found(term).await;
+            assert_eq!(found, [home].repeat((term == "zanzibar").into()), "it is no result itself");
+            let note = deployment.client().get(&format!("/notes/{path}")).await.ok();
+            let text = note["content"].as_str().unwrap();
+            assert!(text.starts_with("# Search Notes (Generated)\n") && text.contains(&format!(" — find: {term}\n")));
+            assert!(text.ends_with(&format!("### Results\n\n{says}")), "{text}");
+            // Nor is it on another instance, which has not written it.
+            assert_eq!(deployment.client().found("zanzibar").await, [home]);
+        }
+        let head = deployment.mirror().head().await.unwrap();
+        assert_eq!((head.manifest().operation.as_str(), head.manifest().totals.notes), ("find", 2));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_answers_also_when_it_cannot_leave_anything_behind() {
+    let deployment = Deployment::of_demo().await;
+    let results = deployment.client().find("berth").await;
+    let limits = Limits { search_notes: true, ..Limits::default() };
+    for (fault, key) in [
+        (Fault::Refused, ""),
+        (Fault::Error, ""),
+        (Fault::Silence, "/manifests/"),
+        (Fault::SilenceAfter, "/manifests/"),
+    ] {
+        let store = FaultStore::new(deployment.objects.clone());
+        store.always(Op::Create, key, fault);
+        let client = Client::over_with(&Store::new(store, "", StoreOptions::default()).unwrap(), limits);
+        let begun = tokio::time::Instant::now();
+        assert_eq!(client.find("berth").await, results, "{fault:?}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{fault:?}: {:?}", begun.elapsed());
+    }
 }
 
 #[tokio::test]

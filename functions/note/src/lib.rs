@@ -1,5 +1,5 @@
-//! `/notes`, `/notes/{path}`, `/move/{path}`, `/history/{path}`: lists, reads, writes, deletes and moves notes, and tells their
-//! history. A path can also be given as `?path=…`, since API gateways decode paths and cut them at `?`.
+//! `/notes`, `/notes/{path}`, `/move/{path}`, `/restore/{path}`, `/history/{path}`: lists, reads, writes, deletes, moves and restores notes, and
+//! tells their history. A path can also be given as `?path=…`, since API gateways decode paths and cut them at `?`.
 
 mod representation;
 
@@ -9,6 +9,7 @@ use atlas_ops::list_notes::ListNotes;
 use atlas_ops::move_note::MoveNote;
 use atlas_ops::note_history::NoteHistory;
 use atlas_ops::read_note::ReadNote;
+use atlas_ops::restore_note::RestoreNote;
 use atlas_ops::upsert_note::UpsertNote;
 use atlas_ops::write_note::WriteNote;
 use atlas_ops::{Entry, Error, Operation};
@@ -101,6 +102,19 @@ const HISTORY: Route = Route::get("/history/{path}", Entry::of::<NoteHistory>())
     RouteParameter { name: "before", place: Place::Query, description: "The `before` of the page before." },
 ]);
 
+const RESTORE: Route = Route::post("/restore/{path}", Entry::of::<RestoreNote>()).with(&[
+    RouteParameter {
+        name: "path",
+        place: Place::Path,
+        description: "The note's path; its slashes may stand as they are.",
+    },
+    RouteParameter {
+        name: "If-Match",
+        place: Place::Header,
+        description: "The ETag of the version to replace, or `*`.",
+    },
+]);
+
 /// The function's routes.
 #[must_use]
 pub fn routes() -> Routes {
@@ -133,6 +147,9 @@ pub fn routes() -> Routes {
         .describe(HISTORY)
         .add("/history", get(history_at_parameter))
         .add("/history/{*path}", get(history_at_path))
+        .describe(RESTORE)
+        .add("/restore", post(restore_at_parameter))
+        .add("/restore/{*path}", post(restore_at_path))
 }
 
 async fn list_or_read(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
@@ -256,6 +273,25 @@ async fn history(app: &App, headers: &HeaderMap, parameters: Result<Map<String, 
         }
         Err(error) => response::error(&error),
     }
+}
+
+async fn restore_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
+    restore(&app, &headers, arguments_at_path(&uri, "/restore/"), body).await
+}
+
+async fn restore_at_parameter(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
+    restore(&app, &headers, request::parameters(&uri), body).await
+}
+
+async fn restore(
+    app: &App,
+    headers: &HeaderMap,
+    parameters: Result<Map<String, Value>, Error>,
+    body: Body,
+) -> Response {
+    // Its body may be empty, unlike that of a note.
+    let parameters = request::said_to_be_json(headers).and(parameters);
+    write(app, Entry::of::<RestoreNote>(), headers, parameters, body).await
 }
 
 /// The parameters of the query, and the path that the request's path names after `prefix`.

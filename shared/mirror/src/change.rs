@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use atlas_segment::Built;
 use atlas_segment::layout::Layout;
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -26,6 +27,11 @@ pub trait ChangeSet: Sync {
     /// preconditions each time. An error ends the commit, if `head` is the newest state.
     fn derive(&self, head: Option<&Arc<Snapshot>>)
     -> impl Future<Output = Result<Option<Derived>, Self::Error>> + Send;
+
+    /// What can be uploaded while the change is being derived: segments that it is likely to come to on any state.
+    fn early(&self) -> &[NewSegment] {
+        &[]
+    }
 }
 
 /// What a change comes to on one state.
@@ -54,6 +60,14 @@ pub struct NewSegment {
     pub layout: Layout,
     /// Documents of it that are dead from the start: tombstones that came while it was merged from others.
     pub deleted: Vec<u32>,
+    /// The generation of the version that its one document replaces, if its record does not say so; 0 for none.
+    pub replaces: u64,
+}
+
+impl From<Built> for NewSegment {
+    fn from(built: Built) -> Self {
+        Self { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new(), replaces: 0 }
+    }
 }
 
 /// A segment to leave out.
@@ -170,6 +184,7 @@ pub(crate) fn next_manifest(
         generation,
         bytes: new.bytes.len() as u64,
         layout: new.layout.clone(),
+        replaces: new.replaces,
         deleted,
     });
     segments.splice(at..at, added);

@@ -30,6 +30,8 @@ const PARALLEL_SCAN: usize = 16;
 /// The wait after the first lost race or unclear answer; it doubles up to the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// The longest after a lost race: whoever waits long while others commit meets one of them again.
+const LONGEST_RACE_WAIT: Duration = Duration::from_millis(100);
 /// Longest deadline: no generation is collected so soon after it was begun.
 pub(crate) const LONGEST_DEADLINE: Duration = Duration::from_secs(3600);
 /// How long the hint may take: the commit is done without it.
@@ -101,7 +103,7 @@ impl Mirror {
             }
             late = MirrorError::Contended;
             sleep(jittered(wait)).await;
-            wait = (wait * 2).min(LONGEST_WAIT);
+            wait = (wait * 2).min(LONGEST_RACE_WAIT);
         }
     }
 
@@ -111,8 +113,11 @@ impl Mirror {
         attempts: &Attempts<'_, C>,
         head: Option<Arc<Snapshot>>,
     ) -> Result<Prepared, C::Error> {
+        let early: Vec<_> =
+            attempts.change.early().iter().map(|new| self.upload_object(attempts, &new.bytes)).collect();
+        let early = stream::iter(early).buffered(PARALLEL_UPLOADS).map_err(C::Error::from).try_collect::<Vec<_>>();
         let derive = async {
-            match attempts.change.derive(head.as_ref()).await? {
+            match try_join(attempts.change.derive(head.as_ref()), early).await?.0 {
                 Some(derived) => Ok(Some(self.upload(attempts, head.as_deref(), derived).await?)),
                 None => Ok(None),
             }

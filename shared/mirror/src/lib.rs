@@ -14,6 +14,7 @@
 //! - [`mirror`]: opening a mirror, older generations; `head` and `read`: the newest, strongly consistent.
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
 //! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
+//! - [`claim`]: keyed requests, claimed before they are executed.
 //! - [`mod@merge`]: small segments become one.
 //! - [`collect`]: what nothing needs any more is deleted.
 //! - [`blob`]: bytes of attachments.
@@ -22,6 +23,7 @@
 pub mod blob;
 pub mod cache;
 pub mod change;
+pub mod claim;
 pub mod collect;
 pub mod commit;
 pub mod counters;
@@ -44,6 +46,7 @@ pub mod tombstones;
 
 pub use cache::PartCache;
 pub use change::{ChangeSet, CommitInfo, CommitKey, Derived, DroppedSegment, NewSegment};
+pub use claim::Claim;
 pub use collect::{Collected, Retention};
 pub use commit::Committed;
 pub use error::MirrorError;

@@ -1,7 +1,7 @@
 //! The manifest: the whole state of a vault at one generation.
 
-use atlas_segment::Kind;
 use atlas_segment::layout::Layout;
+use atlas_segment::{Kind, Record};
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -140,6 +140,10 @@ pub struct SegmentEntry {
     pub bytes: u64,
     /// Its table of contents.
     pub layout: Layout,
+    /// The generation of the version that its one document replaced, if its record does not say so; 0 for none. What one writes
+    /// can so be uploaded before it is known what it replaces.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub replaces: u64,
     /// Documents of it that are replaced or deleted.
     #[serde(default = "Tombstones::none", skip_serializing_if = "Tombstones::is_empty")]
     pub deleted: Tombstones,
@@ -233,10 +237,23 @@ impl Manifest {
 }
 
 impl SegmentEntry {
+    /// The generation that wrote the version of a document that `record`, which is in this segment, is of.
+    pub fn written_at(&self, record: &Record) -> u64 {
+        if record.generation == 0 { self.generation } else { record.generation }
+    }
+
+    /// The generation of the version that this one replaced; 0 if there was none.
+    pub fn replaced_by(&self, record: &Record) -> u64 {
+        if record.replaces == 0 { self.replaces } else { record.replaces }
+    }
+
     fn validate(&self, generation: u64) -> Result<(), ManifestError> {
         let damaged = |reason: &str| Err(ManifestError::Damaged(format!("segment {}: {reason}", self.id)));
         if self.generation == 0 || self.generation > generation {
             return damaged("it is listed since a generation that is not before this one");
+        }
+        if self.replaces >= self.generation || (self.replaces != 0 && self.layout.documents != 1) {
+            return damaged("it cannot replace what it says");
         }
         if self.bytes > MAX_SEGMENT_BYTES {
             return Err(ManifestError::TooLarge { what: "a segment", limit: format!("{MAX_SEGMENT_BYTES} bytes") });
@@ -254,6 +271,10 @@ impl SegmentEntry {
         };
         if fits { Ok(()) } else { damaged("its tombstones are of documents that it does not have") }
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The JSON object `json` with its checksum in place of the closing brace.

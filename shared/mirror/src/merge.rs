@@ -63,7 +63,6 @@ pub async fn fold(head: &Snapshot, most: u64, derived: &mut Derived) -> Result<(
 /// The segments to merge, by their index: those of the highest tier that is full, of segments under `most` bytes, and all below; and
 /// those that have nothing live any more.
 fn due(segments: &[SegmentEntry], most: u64) -> Vec<usize> {
-    let is_dead = |entry: &SegmentEntry| entry.deleted.count() >= entry.layout.documents;
     let mut limit = 0;
     let mut top = LOWEST;
     while top <= most.max(LOWEST) {
@@ -76,6 +75,11 @@ fn due(segments: &[SegmentEntry], most: u64) -> Vec<usize> {
     }
     let is_due = |entry: &SegmentEntry| entry.bytes < limit || is_dead(entry);
     segments.iter().enumerate().filter(|(_, entry)| is_due(entry)).map(|(index, _)| index).collect()
+}
+
+/// Whether nothing in a segment is live any more.
+fn is_dead(entry: &SegmentEntry) -> bool {
+    entry.deleted.count() >= entry.layout.documents
 }
 
 /// The live documents of the segments `inputs` but for those `without`, in path order, and what to tell the commit that has them.
@@ -91,6 +95,9 @@ async fn read(
         let Some(entry) = snapshot.segments().get(*index) else { continue };
         let fault = |error| snapshot.fault(*index, error);
         dropped.push(DroppedSegment { segment: entry.id, deleted: entry.deleted.count() });
+        if is_dead(entry) {
+            continue;
+        }
         let pages = entry.layout.record_pages().map_err(fault)?;
         plans.push((*index, wants.len(), pages.iter().map(|(_, documents)| documents.start).collect::<Vec<u32>>()));
         wants.push((*index, entry.layout.text_blocks().map_err(fault)?));
@@ -130,14 +137,15 @@ async fn read(
         let text = table.text_blocks().map_err(fault)?.cut(record.text, blocks).map_err(fault)?;
         let path =
             VaultPath::parse(&record.path).map_err(|_| MirrorError::conflict("a segment has a path that is none"))?;
+        let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
         documents.push(Held {
             path,
             path_on_disk: record.path_on_disk,
             kind: record.kind,
             sha256: record.sha256,
             modified_ms: record.modified_ms,
-            generation: if record.generation == 0 { entry.generation } else { record.generation },
-            replaces: record.replaces,
+            generation,
+            replaces,
             content: match record.blob {
                 Some(name) => Content::Blob { name, bytes: record.bytes },
                 None => Content::Text(text),
@@ -175,8 +183,7 @@ fn build(documents: &[Held]) -> Result<Vec<NewSegment>, MirrorError> {
         builder.push(&document).map_err(refused)?;
     }
     segments.extend(builder.finish().map_err(refused)?);
-    let new = segments.into_iter();
-    Ok(new.map(|built| NewSegment { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new() }).collect())
+    Ok(segments.into_iter().map(NewSegment::from).collect())
 }
 
 #[cfg(test)]
@@ -200,7 +207,7 @@ mod tests {
         };
         let layout = build(&[held]).unwrap().remove(0).layout;
         let deleted = Tombstones::Inline(DocumentSet::default());
-        SegmentEntry { id: SegmentId::from(Id::random().unwrap()), generation: 1, bytes, layout, deleted }
+        SegmentEntry { id: SegmentId::from(Id::random().unwrap()), generation: 1, bytes, layout, replaces: 0, deleted }
     }
 
     proptest! {

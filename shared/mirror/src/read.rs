@@ -11,8 +11,9 @@ use crate::head::{Head, Presence, Probe};
 use crate::mirror::Mirror;
 use crate::snapshot::Snapshot;
 
-/// After this many generations found one by one, the rest is found by a listing.
-const STEPS: usize = 2;
+/// Of so many rounds one looks for the newest generation by a listing, the others step to the next. A listing finds many at once, but
+/// takes as long as a commit does, so that by listings alone whoever commits without a break is never caught up with.
+const LISTING_EVERY: usize = 3;
 /// Most generations that one read goes through before it answers from the newest of the last listing.
 const MAX_ROUNDS: usize = 8;
 
@@ -77,7 +78,7 @@ impl Mirror {
                     Either::Left(result) => result,
                     Either::Right(Some(newer)) => {
                         rounds += 1;
-                        head = if rounds < STEPS { newer } else { self.listed_after(newer).await? };
+                        head = if rounds % LISTING_EVERY == 2 { self.listed_after(newer).await? } else { newer };
                         continue;
                     }
                     Either::Right(None) => {

@@ -290,7 +290,10 @@ impl Store {
     }
 
     /// Repeats a request whose failure may be passing.
-    async fn retry<T, F: Future<Output = Result<T, Failure>>>(&self, request: impl Fn() -> F) -> Result<T, Failure> {
+    pub(crate) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
+        &self,
+        request: impl Fn() -> F,
+    ) -> Result<T, Failure> {
         let begun = Instant::now();
         let mut tried = 0;
         loop {

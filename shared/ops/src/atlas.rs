@@ -25,7 +25,7 @@ pub struct Vault {
     pub mirror: Mirror,
 }
 
-/// How much one call may read and return.
+/// How much one call may read and return, and what it leaves behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Most bytes of one note in an answer.
@@ -38,6 +38,8 @@ pub struct Limits {
     pub max_scanned_bytes: u64,
     /// How long one search looks through text.
     pub max_scan_time: Duration,
+    /// Whether `find` leaves its results behind, as a note of the vault.
+    pub search_notes: bool,
 }
 
 impl Default for Limits {
@@ -48,6 +50,7 @@ impl Default for Limits {
             max_response_bytes: 1_000_000,
             max_scanned_bytes: 192 << 20,
             max_scan_time: Duration::from_secs(1),
+            search_notes: false,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope};
 use crate::precondition::Condition;
-use crate::writing::{self, Become, TRASH};
+use crate::writing::{self, Become, Beforehand, TRASH};
 
 /// The operation.
 pub struct DeleteNote;
@@ -71,7 +71,8 @@ impl Operation for DeleteNote {
             condition.check(path.as_str(), found)?;
             Ok(if arguments.hard { Become::Gone } else { Become::Trash })
         };
-        let answer = writing::write(context, &Self::INFO, &path, message, !arguments.hard, decide).await?;
+        let beforehand = if arguments.hard { Beforehand::NoText } else { Beforehand::Nothing };
+        let answer = writing::write(context, &Self::INFO, &path, message, beforehand, decide).await?;
         let written = answer.value;
         let output = Output {
             path: path.as_str().to_owned(),

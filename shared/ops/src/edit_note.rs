@@ -11,7 +11,7 @@ use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope};
 use crate::precondition::Condition;
 use crate::write_note::Output;
-use crate::writing::{self, Become, MAX_NOTE_BYTES};
+use crate::writing::{self, Become, Beforehand, MAX_NOTE_BYTES};
 
 /// The operation.
 pub struct EditNote;
@@ -65,7 +65,7 @@ impl Operation for EditNote {
             let edited = apply(text, &arguments.edits, MAX_NOTE_BYTES).map_err(|error| refused(&error))?;
             Ok(Become::Text(edited.into_bytes()))
         };
-        let answer = writing::write(context, &Self::INFO, &path, message, true, decide).await?;
+        let answer = writing::write(context, &Self::INFO, &path, message, Beforehand::Nothing, decide).await?;
         Ok(Output::of(&path, answer))
     }
 }

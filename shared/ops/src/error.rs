@@ -11,6 +11,8 @@ pub enum Code {
     BadRequest,
     /// There is no such thing; look for what there is.
     NotFound,
+    /// The call contradicts an earlier one; make a new one.
+    Conflict,
     /// The thing is not what the caller said it must be; look at it again, then decide.
     PreconditionFailed,
     /// The caller must say what the thing has to be, so that nobody's change is lost.
@@ -29,6 +31,7 @@ impl Code {
         match self {
             Self::BadRequest => "BAD_REQUEST",
             Self::NotFound => "NOT_FOUND",
+            Self::Conflict => "CONFLICT",
             Self::PreconditionFailed => "PRECONDITION_FAILED",
             Self::PreconditionRequired => "PRECONDITION_REQUIRED",
             Self::TooLarge => "TOO_LARGE",
@@ -107,7 +110,7 @@ impl From<MirrorError> for Error {
                 ..Self::new(
                     Code::Unavailable,
                     "commit_unknown",
-                    "the store did not say whether the change was made: read the note to see, before you try again",
+                    "the store did not say whether the change was made: make the same call again if it had an idempotency key, else read the note to see",
                 )
                 .with("generation", *generation)
             },

@@ -18,6 +18,7 @@ use crate::index::{Blocks, DocumentRef, FetchedBlocks, Index, Want};
 use crate::merge::Merge;
 use crate::operation::{Answer, Context, Info, Operation, Scope};
 use crate::passages::Passages;
+use crate::search_notes;
 
 /// The operation.
 pub struct Find;
@@ -49,11 +50,11 @@ pub struct Output {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Found {
     /// Its path.
-    path: String,
+    pub(crate) path: String,
     /// The heading that matches or is nearest above the match, as `#anchor`; null if there is none.
-    anchor: Option<String>,
+    pub(crate) anchor: Option<String>,
     /// The line that matches and a line on either side; null if only the file name matches.
-    quote: Option<String>,
+    pub(crate) quote: Option<String>,
 }
 
 impl Operation for Find {
@@ -72,7 +73,11 @@ impl Operation for Find {
         let folded = fold::fold(arguments.term.as_str());
         let folded = folded.as_bytes();
         let answer = context.read(|snapshot| find(snapshot, folded, most)).await?;
-        let output = Output { term: arguments.term.as_str().to_owned(), results: answer.value };
+        let (paths, results) = answer.value;
+        let output = Output { term: arguments.term.as_str().to_owned(), results };
+        if context.limits.search_notes {
+            search_notes::leave(context, &Self::INFO, paths, &output.term, &output.results).await;
+        }
         Ok(Answer { value: output, generation: answer.generation })
     }
 }
@@ -88,7 +93,8 @@ const MAX_SCANNED_BYTES: u64 = 256 << 20;
 const WAVE_SHARE: u64 = 25;
 const WAVE_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
 
-async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec<Found>, Error> {
+/// The results, and how the vault spells the specification's paths.
+async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<(BridgePaths, Vec<Found>), Error> {
     let probe = Probe::new(folded, grams_per_segment(snapshot.segments().len()));
     let text_bytes = snapshot.manifest().totals.text_bytes;
     let index = Index::fetch(
@@ -153,7 +159,7 @@ async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec
             batch.push(candidate);
         }
         if batch.is_empty() || scanned >= MAX_SCANNED_BYTES {
-            return Ok(results);
+            return Ok((scope.paths, results));
         }
         if blocks.cost()? > 0 {
             most_bytes *= 2;
@@ -164,7 +170,7 @@ async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<Vec
                 results.push(found);
             }
             if results.len() == most {
-                return Ok(results);
+                return Ok((scope.paths, results));
             }
         }
     }
@@ -314,6 +320,7 @@ fn by_heading(
 
 /// Which documents the specification has `find` look at: notes under `vault/`, everything with text under `agent/`, and YAML and JSON files at the root.
 struct Scopes {
+    paths: BridgePaths,
     segments: Vec<Ranges>,
     search_notes: Option<DocumentRef>,
 }
@@ -332,7 +339,7 @@ impl Scopes {
             let fst = index.paths(segment)?;
             segments.push(Ranges { vault: fst.with_prefix(paths.folder()), agent: fst.with_prefix("agent/") });
         }
-        Ok(Self { segments, search_notes: index.find(paths.resolve(SEARCH_NOTES))? })
+        Ok(Self { paths, segments, search_notes: index.find(paths.resolve(SEARCH_NOTES))? })
     }
 
     /// Whether a live document is within scope.

@@ -7,13 +7,13 @@
 //! - [`atlas`]: what operations run on: vaults, limits
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
 //! - `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
-//!   segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes;
+//!   segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes; `search_notes`: what `find` leaves behind;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
 //!   [`read_note`], [`list_notes`], [`note_history`], [`search`](mod@search); [`write_note`], [`edit_note`], [`upsert_note`],
-//!   [`delete_note`], by
-//!   `writing` (one note in one commit) and `precondition` (which version the caller has seen); [`move_note`] (many notes in
-//!   one commit), by `links` (which notes link to one)
+//!   [`delete_note`], [`restore_note`], by `writing` (one note in one commit), `precondition` (which version the caller has
+//!   seen) and [`idempotency`] (calls that are made again); [`move_note`] (many notes in one commit), by `links` (which notes
+//!   link to one)
 
 pub mod arguments;
 pub mod atlas;
@@ -26,6 +26,7 @@ pub mod error;
 mod excerpt;
 pub mod find;
 pub mod health;
+pub mod idempotency;
 mod index;
 mod links;
 pub mod list_notes;
@@ -39,7 +40,9 @@ mod precondition;
 pub mod query;
 pub mod read_note;
 pub mod registry;
+pub mod restore_note;
 pub mod search;
+mod search_notes;
 pub mod upsert_note;
 pub mod write_note;
 mod writing;

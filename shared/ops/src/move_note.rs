@@ -1,10 +1,10 @@
 //! `move_note`: gives a note another path, and rewrites the links to it, in one commit.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use atlas_mirror::manifest::Changes;
-use atlas_mirror::{ChangeSet, CommitInfo, Committed, Derived, Hash, NewSegment, SegmentId, Snapshot, merge};
+use atlas_mirror::{ChangeSet, Derived, Hash, NewSegment, SegmentId, Snapshot, merge};
 use atlas_segment::{Body, Builder, Document, Record};
 use atlas_vault::relink::{Move, Unlinkable, names_meant, relink};
 use atlas_vault::{VaultPath, fold};
@@ -21,7 +21,7 @@ use crate::links::{self, Naming};
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope};
 use crate::precondition::Condition;
-use crate::writing::{self, AUTHOR, COMMIT_TIME, MAX_NOTE_BYTES};
+use crate::writing::{self, Done, Last, MAX_NOTE_BYTES};
 
 /// Most notes whose links are rewritten at once.
 const MAX_NOTES: usize = 1000;
@@ -90,33 +90,21 @@ impl Operation for MoveNote {
             let message = format!("to: the note is at {from} already");
             return Err(Error::bad_request("validation_error", message).with("field", "to"));
         }
-        let info = CommitInfo {
-            author: AUTHOR.to_owned(),
-            operation: Self::INFO.name.to_owned(),
-            message: Some(
-                arguments.message.map_or_else(|| format!("moved from {from}"), |why| why.as_str().to_owned()),
-            ),
-            key: None,
-            time: context.now,
-            deadline: COMMIT_TIME,
-        };
+        let message =
+            arguments.message.as_ref().map_or_else(|| format!("moved from {from}"), |why| why.as_str().to_owned());
         let change = MoveChange {
             from,
             to,
             condition: Condition::of_existing(arguments.if_match.as_ref())?,
             update_links: arguments.update_links,
             now: context.now,
-            last: Mutex::default(),
+            last: Last::default(),
         };
-        let mirror = &context.vault.mirror;
-        mirror.check_writes_once().await?;
-        let committed = mirror.commit(&info, &change).await?;
-        let MoveChange { from, to, last, .. } = change;
-        let last = last.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let (Committed::New(after), Some(Moved { sha256, links, notes })) = (committed, last) else {
+        let done = writing::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
+        let MoveChange { from, to, .. } = change;
+        let Done::Committed { value: Moved { sha256, links, notes }, generation } = done else {
             return Err(Error::new(Code::Internal, "internal", "nothing was moved"));
         };
-        let generation = after.generation();
         let (path, to) = (from.as_str().to_owned(), to.as_str().to_owned());
         let output = Output { path, to, sha256: sha256.to_string(), generation, links, notes };
         Ok(Answer { value: output, generation: Some(generation) })
@@ -129,11 +117,11 @@ struct MoveChange<'a> {
     condition: Condition<'a>,
     update_links: bool,
     now: Timestamp,
-    /// What the newest attempt comes to.
-    last: Mutex<Option<Moved>>,
+    last: Last<Moved>,
 }
 
-#[derive(Clone, Copy)]
+/// What a move came to. A keyed commit keeps it.
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Moved {
     sha256: Hash,
     links: usize,
@@ -217,7 +205,7 @@ impl MoveChange<'_> {
         let documents: Vec<DocumentRef> = others.iter().map(|(document, ..)| *document).collect();
         for ((at, path, text), was) in others.into_iter().zip(index.records(&documents).await?) {
             let Some(entry) = head.segments().get(at.segment) else { continue };
-            let replaces = if was.generation == 0 { entry.generation } else { was.generation };
+            let replaces = entry.written_at(&was);
             let new = New::of_text(path, text, replaces, self.now, was)?;
             rewritten.others.push(((entry.id, at.document), new));
         }
@@ -296,17 +284,14 @@ fn segments(documents: &[New]) -> Result<Vec<NewSegment>, Error> {
         })?;
     }
     built.extend(builder.finish()?);
-    let new = built.into_iter();
-    Ok(new.map(|built| NewSegment { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new() }).collect())
+    Ok(built.into_iter().map(NewSegment::from).collect())
 }
 
 impl ChangeSet for MoveChange<'_> {
     type Error = Error;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
-        let head = head.ok_or_else(|| {
-            Error::not_found("vault_not_published", "the vault is not published yet: run `atlas sync`")
-        })?;
+        let head = writing::published(head)?;
         let (note, rewritten) = self.found(head).await?;
         let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
         derived.changes = Changes { added: 1, changed: rewritten.others.len() as u64, removed: 1 };
@@ -318,12 +303,11 @@ impl ChangeSet for MoveChange<'_> {
         let notes = rewritten.others.len() + usize::from(rewritten.own.is_some());
         let new = self.at_new_path(note, rewritten.own)?;
         let moved = Moved { sha256: new.sha256, links: rewritten.links, notes };
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(moved);
         let mut documents: Vec<New> = rewritten.others.into_iter().map(|(_, new)| new).chain([new]).collect();
         documents.iter().for_each(|new| derived.totals.add(new.was.kind, new.bytes()));
         documents.sort_by(|one, other| one.path.cmp(&other.path));
         derived.segments = segments(&documents)?;
         merge::fold(head, merge::SMALL, &mut derived).await?;
-        Ok(Some(derived))
+        self.last.changes(moved, derived)
     }
 }

@@ -103,14 +103,14 @@ impl Operation for NoteHistory {
                 operation: manifest.operation.clone(),
                 message: manifest.message.clone(),
             });
-            if found.record.replaces == 0 {
+            if found.replaces == 0 {
                 break;
             }
             if versions.len() == limit {
                 before = Some(found.generation);
                 break;
             }
-            let Some(older) = context.vault.mirror.at(found.record.replaces).await? else { break };
+            let Some(older) = context.vault.mirror.at(found.replaces).await? else { break };
             snapshot = older;
         }
         if versions.is_empty() {

@@ -1,15 +1,20 @@
-//! Documents by paths that are known beforehand: their record pages in one wave, their texts in the next.
+//! Documents by paths that are known beforehand: their record pages in one wave, their texts in the next, or in the same.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use atlas_mirror::{SegmentId, Snapshot};
 use atlas_segment::text::TextBlocks;
-use atlas_segment::{Part, Record, TextSpan};
+use atlas_segment::{Part, PartRef, Record, TextSpan};
 use bytes::Bytes;
+use futures::future::{TryFutureExt as _, try_join};
 
 use crate::error::Error;
 use crate::index::Wave;
 use crate::operation::Context;
+
+/// Most bytes that are fetched of a segment for a text of which it is not known where it is.
+const MAX_NEAR: u64 = 512 << 10;
 
 /// A document's record and text.
 pub(crate) struct Found {
@@ -17,6 +22,8 @@ pub(crate) struct Found {
     pub(crate) text: Bytes,
     /// The generation that wrote this version.
     pub(crate) generation: u64,
+    /// That of the version that this one replaced; 0 if there was none.
+    pub(crate) replaces: u64,
     /// The segment that it is in, and its id there.
     pub(crate) document: (SegmentId, u32),
 }
@@ -46,42 +53,89 @@ pub(crate) async fn find(
     path: &str,
     wanted: impl Fn(&Record) -> bool,
 ) -> Result<Option<Found>, Error> {
+    look(snapshot, path, wanted, false).await
+}
+
+/// The same with its text, which where nothing is in memory comes in the wave of the record, with what stands beside it: for who
+/// waits for it and has more to do after.
+pub(crate) async fn find_at_once(snapshot: &Snapshot, path: &str) -> Result<Option<Found>, Error> {
+    look(snapshot, path, |_| true, true).await
+}
+
+async fn look(
+    snapshot: &Snapshot,
+    path: &str,
+    wanted: impl Fn(&Record) -> bool,
+    at_once: bool,
+) -> Result<Option<Found>, Error> {
     let mut wave = Wave::default();
     let mut pages = Vec::new();
+    let mut near: Vec<(usize, Range<u64>)> = Vec::new();
     for (segment, entry) in snapshot.segments().iter().enumerate() {
         if let Some((page, first)) = entry.layout.record_page(path)?.filter(|_| entry.layout.may_hold(path)) {
+            let range = entry.layout.text_near(path)?;
+            if at_once
+                && (1..=MAX_NEAR).contains(&(range.end - range.start))
+                && snapshot.cost(&[(segment, page.clone())])? > 0
+            {
+                near.push((segment, range));
+            }
             pages.push((segment, first, wave.add(segment, page), wave.add(segment, entry.layout.text_blocks()?)));
         }
     }
-    let fetched = wave.fetch(snapshot).await?;
+    let texts = snapshot.fetch(&near).map_err(Error::from);
+    let (fetched, texts) = try_join(wave.fetch(snapshot), texts).await?;
+    let near: Vec<Near> =
+        near.into_iter().zip(texts).map(|((segment, range), bytes)| Near { segment, range, bytes }).collect();
     for (segment, first, page, blocks) in pages {
         let page: Arc<Part> = fetched.get(page)?;
         let Some((index, record)) = page.record_page()?.find(path)? else {
             continue;
         };
-        if !snapshot.is_live(segment, first.saturating_add(index as u32)) {
-            continue;
-        }
-        let generation = match (record.generation, snapshot.segments().get(segment)) {
-            (0, Some(entry)) => entry.generation,
-            (generation, _) => generation,
-        };
+        let id = first.saturating_add(index as u32);
+        let Some(entry) = snapshot.segments().get(segment).filter(|_| snapshot.is_live(segment, id)) else { continue };
         let text = if wanted(&record) {
             let blocks: Arc<Part> = fetched.get(blocks)?;
-            text(snapshot, segment, blocks.text_blocks()?, record.text).await?
+            let near = near.iter().find(|near| near.segment == segment);
+            text(snapshot, segment, blocks.text_blocks()?, record.text, near).await?
         } else {
             Bytes::new()
         };
-        let Some(entry) = snapshot.segments().get(segment) else { continue };
-        let document = (entry.id, first.saturating_add(index as u32));
-        return Ok(Some(Found { record, text, generation, document }));
+        let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
+        return Ok(Some(Found { record, text, generation, replaces, document: (entry.id, id) }));
     }
     Ok(None)
 }
 
-async fn text(snapshot: &Snapshot, segment: usize, blocks: &TextBlocks, span: TextSpan) -> Result<Bytes, Error> {
+async fn text(
+    snapshot: &Snapshot,
+    segment: usize,
+    blocks: &TextBlocks,
+    span: TextSpan,
+    near: Option<&Near>,
+) -> Result<Bytes, Error> {
     let Some(entry) = snapshot.segments().get(segment) else { return Ok(Bytes::new()) };
-    let parts = blocks.parts(&entry.layout, span)?.into_iter().map(|part| (segment, part));
-    let parts = snapshot.load(&parts.collect::<Vec<_>>()).await?;
+    let parts = blocks.parts(&entry.layout, span)?;
+    if let Some(held) = near.and_then(|near| parts.iter().map(|part| near.cut(part)).collect::<Option<Vec<Bytes>>>()) {
+        let decoded = parts.iter().zip(&held).map(|(part, bytes)| Part::decode(part.kind, bytes));
+        let decoded: Vec<Part> = decoded.collect::<Result<_, _>>().map_err(|error| snapshot.fault(segment, error))?;
+        return Ok(blocks.cut(span, &decoded)?);
+    }
+    let parts = snapshot.load(&parts.into_iter().map(|part| (segment, part)).collect::<Vec<_>>()).await?;
     Ok(blocks.cut(span, parts.iter().map(AsRef::as_ref))?)
+}
+
+/// Bytes of a segment that may have a text, fetched before it was known where that is.
+struct Near {
+    segment: usize,
+    range: Range<u64>,
+    bytes: Bytes,
+}
+
+impl Near {
+    fn cut(&self, part: &PartRef) -> Option<Bytes> {
+        let start = usize::try_from(part.range.start.checked_sub(self.range.start)?).ok()?;
+        let end = usize::try_from(part.range.end.checked_sub(self.range.start)?).ok()?;
+        (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
+    }
 }

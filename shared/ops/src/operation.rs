@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::atlas::{Limits, Vault};
 use crate::error::Error;
+use crate::idempotency::Keyed;
 
 /// A right that a caller can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -40,6 +41,13 @@ pub struct Info {
     pub scopes: &'static [Scope],
     /// Whether it can destroy what a person wrote.
     pub destructive: bool,
+}
+
+impl Info {
+    /// Whether it can change the vault.
+    pub fn writes(&self) -> bool {
+        self.scopes.iter().any(|scope| *scope != Scope::ReadVault)
+    }
 }
 
 /// One operation: its arguments, its result, and how to come from one to the other.
@@ -74,6 +82,10 @@ pub struct Context<'a> {
     pub vault: &'a Vault,
     /// How much it may read and return.
     pub limits: &'a Limits,
+    /// Who made it.
+    pub author: &'a str,
+    /// What it is known by when it is made again, if it can change the vault and has a key.
+    pub key: Option<Keyed>,
     /// When it was made.
     pub now: Timestamp,
     /// Says what time it is.

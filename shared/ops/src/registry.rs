@@ -14,15 +14,20 @@ use crate::edit_note::EditNote;
 use crate::error::Error;
 use crate::find::Find;
 use crate::health::Health;
+use crate::idempotency::Keyed;
 use crate::list_notes::ListNotes;
 use crate::move_note::MoveNote;
 use crate::note_history::NoteHistory;
 use crate::operation::{Answer, Context, Info, Operation};
 use crate::query::Query;
 use crate::read_note::ReadNote;
+use crate::restore_note::RestoreNote;
 use crate::search::Search;
 use crate::upsert_note::UpsertNote;
 use crate::write_note::WriteNote;
+
+/// Who calls where no door knows.
+const NOBODY: &str = "anonymous";
 
 /// A call, as a door understood it.
 #[derive(Clone, Debug)]
@@ -33,6 +38,10 @@ pub struct Call {
     pub vault: Option<String>,
     /// The arguments, not yet checked.
     pub arguments: Value,
+    /// Who calls, if the door knows.
+    pub author: Option<String>,
+    /// The idempotency key: a call that changes the vault and is made again with the same key changes it once. Other calls take no notice of it.
+    pub key: Option<String>,
     /// Says what time it is.
     pub clock: fn() -> Timestamp,
 }
@@ -89,6 +98,7 @@ pub const fn operations() -> &'static [&'static Entry] {
             Entry::of::<UpsertNote>(),
             Entry::of::<DeleteNote>(),
             Entry::of::<MoveNote>(),
+            Entry::of::<RestoreNote>(),
             Entry::of::<NoteHistory>(),
             Entry::of::<ListNotes>(),
             Entry::of::<Search>(),
@@ -99,6 +109,10 @@ pub const fn operations() -> &'static [&'static Entry] {
 /// Runs a call: finds the vault, checks the arguments, runs the handler.
 pub async fn dispatch(atlas: &Atlas, call: Call) -> Result<Answer<Value>, Error> {
     let vault = atlas.vault(call.vault.as_deref())?;
-    let context = Context { vault, limits: &atlas.limits, now: (call.clock)(), clock: call.clock };
+    let key = call.key.filter(|_| call.operation.info.writes());
+    let keyed = |key: String| Keyed::of(&vault.id, call.operation.info.name, &key, &call.arguments);
+    let key = key.map(keyed).transpose()?;
+    let author = call.author.as_deref().unwrap_or(NOBODY);
+    let context = Context { vault, limits: &atlas.limits, author, key, now: (call.clock)(), clock: call.clock };
     (call.operation.run)(&context, call.arguments).await
 }

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::notes::Found;
 use crate::operation::{Answer, Context, Info, Operation, Scope};
 use crate::write_note::Output;
-use crate::writing::{self, Become};
+use crate::writing::{self, Become, Beforehand};
 
 /// The operation.
 pub struct UpsertNote;
@@ -56,7 +56,7 @@ impl Operation for UpsertNote {
                 Some(found) => [&found.text[..], b"\n", content.as_bytes()].concat(),
             }))
         };
-        let answer = writing::write(context, &Self::INFO, &path, message, true, decide).await?;
+        let answer = writing::write(context, &Self::INFO, &path, message, Beforehand::Nothing, decide).await?;
         Ok(Output::of(&path, answer))
     }
 }

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::notes::Found;
 use crate::operation::{Answer, Context, Info, Operation, Scope};
 use crate::precondition::Condition;
-use crate::writing::{self, Become, Written};
+use crate::writing::{self, Become, Beforehand, Written};
 
 /// The operation.
 pub struct WriteNote;
@@ -93,7 +93,8 @@ impl Operation for WriteNote {
             condition.check(path.as_str(), found)?;
             Ok(Become::Text(text.clone().into_bytes()))
         };
-        let answer = writing::write(context, &Self::INFO, &path, message, false, decide).await?;
+        let answer =
+            writing::write(context, &Self::INFO, &path, message, Beforehand::Written(text.as_bytes()), decide).await?;
         Ok(Output::of(&path, answer))
     }
 }

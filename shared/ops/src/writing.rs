@@ -10,6 +10,8 @@ use atlas_segment::{Body, Builder, Document, Kind};
 use atlas_vault::VaultPath;
 use atlas_vault::edit::with_frontmatter;
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::arguments;
@@ -20,11 +22,11 @@ use crate::operation::{Answer, Context, Info};
 /// Most bytes of a note that an operation writes.
 pub(crate) const MAX_NOTE_BYTES: usize = 64 << 20;
 /// How long a write tries to win against others.
-pub(crate) const COMMIT_TIME: Duration = Duration::from_secs(20);
+const COMMIT_TIME: Duration = Duration::from_secs(20);
+/// The same for what an operation that only reads leaves behind.
+const ASIDE_TIME: Duration = Duration::from_secs(2);
 /// Where deleted notes are kept, each at its path.
 pub(crate) const TRASH: &str = ".trash/";
-/// Who writes, until callers have names.
-pub(crate) const AUTHOR: &str = "anonymous";
 
 /// What a note becomes.
 pub(crate) enum Become {
@@ -36,12 +38,23 @@ pub(crate) enum Become {
     Gone,
 }
 
-/// What became of a note.
-#[derive(Clone, Copy, Debug)]
+/// What is known of a write before the state is that it extends.
+pub(crate) enum Beforehand<'a> {
+    /// Nothing: what the note becomes is made of its text, which is read first.
+    Nothing,
+    /// That its text does not matter.
+    NoText,
+    /// Nor does it, and this text is written if any is, so that it can be uploaded at once.
+    Written(&'a [u8]),
+}
+
+/// What became of a note. A keyed commit keeps it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Written {
     pub(crate) sha256: Hash,
     pub(crate) bytes: u64,
-    /// The generation that wrote it.
+    /// The generation that wrote it; a commit does not know its own.
+    #[serde(skip)]
     pub(crate) generation: u64,
     /// Whether it was not there before.
     pub(crate) created: bool,
@@ -69,37 +82,122 @@ pub(crate) fn with_properties(properties: Option<&Map<String, Value>>, content: 
     })
 }
 
-/// Writes the note at `path`: it becomes what `decide` makes of the version that is there, whose text it sees if it is
-/// `with_text`.
+/// Writes the note at `path`: it becomes what `decide` makes of the version that is there, whose text it sees unless that is known
+/// `beforehand` not to matter.
 pub(crate) async fn write(
     context: &Context<'_>,
     operation: &Info,
     path: &VaultPath,
     message: Option<&str>,
-    with_text: bool,
+    beforehand: Beforehand<'_>,
     decide: impl Fn(Option<&Found>) -> Result<Become, Error> + Sync,
 ) -> Result<Answer<Written>, Error> {
-    let change = NoteChange { path, now: context.now, with_text, decide, last: Mutex::default() };
+    let with_text = matches!(beforehand, Beforehand::Nothing);
+    let early = match beforehand {
+        Beforehand::Written(text) => Some((Hash::of(text), segment(path, Kind::Note, text, context.now)?)),
+        _ => None,
+    };
+    let change = NoteChange { path, now: context.now, with_text, decide, early, last: Last::default() };
+    commit_note(context, operation, message, &change, &change.last).await
+}
+
+/// Commits `change`, of which `last` says what became of the note.
+pub(crate) async fn commit_note(
+    context: &Context<'_>,
+    operation: &Info,
+    message: Option<&str>,
+    change: &impl ChangeSet<Error = Error>,
+    last: &Last<Written>,
+) -> Result<Answer<Written>, Error> {
+    Ok(match commit(context, operation, message, change, last).await? {
+        Done::Committed { value, generation } => {
+            Answer { value: Written { generation, ..value }, generation: Some(generation) }
+        }
+        Done::Unchanged { value, newest } => Answer { value, generation: Some(newest) },
+    })
+}
+
+/// What the newest attempt of a commit comes to: what a keyed commit keeps to answer with.
+pub(crate) struct Last<T>(Mutex<Option<T>>);
+
+impl<T> Default for Last<T> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<T: Serialize + Copy> Last<T> {
+    /// The attempt comes to `derived`, and to this answer.
+    pub(crate) fn changes(&self, written: T, mut derived: Derived) -> Result<Option<Derived>, Error> {
+        derived.result = Some(serde_json::to_value(written).map_err(|error| unreadable(&error))?);
+        self.keep(written);
+        Ok(Some(derived))
+    }
+
+    /// The attempt comes to nothing, since what was asked for is `written` already.
+    pub(crate) fn unchanged(&self, written: T) -> Result<Option<Derived>, Error> {
+        self.keep(written);
+        Ok(None)
+    }
+
+    fn keep(&self, written: T) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
+    }
+
+    fn get(&self) -> Option<T> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What became of a commit.
+pub(crate) enum Done<T> {
+    /// It happened, now or when the call was made first.
+    Committed { value: T, generation: u64 },
+    /// There was nothing to do on the newest generation.
+    Unchanged { value: T, newest: u64 },
+}
+
+/// Commits `change`, of which `last` says what it came to.
+pub(crate) async fn commit<T: Serialize + DeserializeOwned + Copy>(
+    context: &Context<'_>,
+    operation: &Info,
+    message: Option<&str>,
+    change: &impl ChangeSet<Error = Error>,
+    last: &Last<T>,
+) -> Result<Done<T>, Error> {
+    let mirror = &context.vault.mirror;
+    mirror.check_writes_once().await?;
+    let key = match context.key {
+        Some(keyed) => Some(keyed.claim(mirror).await?),
+        None => None,
+    };
     let info = CommitInfo {
-        author: AUTHOR.to_owned(),
+        author: context.author.to_owned(),
         operation: operation.name.to_owned(),
         message: message.map(str::to_owned),
-        key: None,
+        key,
         time: context.now,
-        deadline: COMMIT_TIME,
+        deadline: if operation.writes() { COMMIT_TIME } else { ASIDE_TIME },
     };
-    context.vault.mirror.check_writes_once().await?;
-    let committed = context.vault.mirror.commit(&info, &change).await?;
-    let mut written = change.last().ok_or_else(|| Error::new(Code::Internal, "internal", "nothing was written"))?;
-    let generation = match committed {
-        Committed::New(after) => {
-            written.generation = after.generation();
-            after.generation()
+    let value = || last.get().ok_or_else(|| Error::new(Code::Internal, "internal", "nothing was written"));
+    Ok(match mirror.commit(&info, change).await? {
+        Committed::New(after) => Done::Committed { value: value()?, generation: after.generation() },
+        Committed::Unchanged(head) => {
+            Done::Unchanged { value: value()?, newest: head.map_or(0, |head| head.generation()) }
         }
-        Committed::Unchanged(head) => head.map_or(0, |head| head.generation()),
-        Committed::Replayed { generation, .. } => generation,
-    };
-    Ok(Answer { value: written, generation: Some(generation) })
+        Committed::Replayed { generation, result } => {
+            Done::Committed { value: serde_json::from_value(result).map_err(|error| unreadable(&error))?, generation }
+        }
+    })
+}
+
+/// What a keyed commit kept cannot be written or read.
+fn unreadable(error: &serde_json::Error) -> Error {
+    let internal = Some(error.to_string());
+    Error {
+        internal,
+        ..Error::new(Code::Internal, "internal", "the answer that was kept with the change is not readable")
+    }
 }
 
 struct NoteChange<'a, F> {
@@ -107,71 +205,71 @@ struct NoteChange<'a, F> {
     now: Timestamp,
     with_text: bool,
     decide: F,
-    /// What the newest attempt comes to.
-    last: Mutex<Option<Written>>,
+    /// The text that is likely to be written, by its hash.
+    early: Option<(Hash, NewSegment)>,
+    last: Last<Written>,
 }
 
-impl<F> NoteChange<'_, F> {
-    fn last(&self) -> Option<Written> {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn keep(&self, written: Written) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
-    }
-
-    /// Adds to `derived` a document with this text, instead of the one that is there.
-    fn put(
-        &self,
-        derived: &mut Derived,
-        path: &VaultPath,
-        kind: Kind,
-        (text, sha256): (&[u8], Hash),
-        old: Option<&Found>,
-    ) -> Result<(), Error> {
-        if text.len() > MAX_NOTE_BYTES {
-            let message = format!("a note has at most {MAX_NOTE_BYTES} bytes");
-            return Err(Error::new(Code::TooLarge, "note_too_large", message));
-        }
-        let document = Document {
-            path,
-            path_on_disk: None,
-            kind,
-            sha256: *sha256.as_bytes(),
-            modified_ms: self.now.as_millisecond(),
-            generation: 0,
-            replaces: old.map_or(0, |old| old.generation),
-            body: Body::Text(text),
-        };
-        let mut builder = Builder::new()?;
-        builder.push(&document)?;
-        let new = builder.finish()?.map(|built| NewSegment {
-            bytes: built.bytes.into(),
-            layout: built.layout,
-            deleted: Vec::new(),
-        });
-        derived.segments.extend(new);
-        derived.totals.add(kind, text.len() as u64);
-        if let Some(old) = old {
-            remove(derived, old);
-        }
-        Ok(())
+/// Adds to `derived` the one document of `new`, which has so many bytes, instead of the one that is there.
+pub(crate) fn put(derived: &mut Derived, new: NewSegment, kind: Kind, bytes: u64, old: Option<&Found>) {
+    derived.segments.push(NewSegment { replaces: old.map_or(0, |old| old.generation), ..new });
+    derived.totals.add(kind, bytes);
+    if let Some(old) = old {
+        remove(derived, old);
     }
 }
 
-fn remove(derived: &mut Derived, old: &Found) {
+/// A segment of one document. It is the same whatever the document replaces, so that it can be uploaded before that is known.
+pub(crate) fn segment(path: &VaultPath, kind: Kind, text: &[u8], now: Timestamp) -> Result<NewSegment, Error> {
+    if text.len() > MAX_NOTE_BYTES {
+        let message = format!("a note has at most {MAX_NOTE_BYTES} bytes");
+        return Err(Error::new(Code::TooLarge, "note_too_large", message));
+    }
+    let document = Document {
+        path,
+        path_on_disk: None,
+        kind,
+        sha256: *Hash::of(text).as_bytes(),
+        modified_ms: now.as_millisecond(),
+        generation: 0,
+        replaces: 0,
+        body: Body::Text(text),
+    };
+    let mut builder = Builder::new()?;
+    builder.push(&document)?;
+    let empty = || Error::new(Code::Internal, "internal", "a segment of one document is empty");
+    builder.finish()?.map(NewSegment::from).ok_or_else(empty)
+}
+
+/// Takes out of `derived` what is there.
+pub(crate) fn remove(derived: &mut Derived, old: &Found) {
     derived.deleted.push((old.document.0, vec![old.document.1]));
     derived.totals.remove(old.record.kind, old.record.bytes);
+}
+
+/// The state that a write extends.
+pub(crate) fn published(head: Option<&Arc<Snapshot>>) -> Result<&Arc<Snapshot>, Error> {
+    head.ok_or_else(|| Error::not_found("vault_not_published", "the vault is not published yet: run `atlas sync`"))
+}
+
+/// Where the trash keeps the note at `path`.
+pub(crate) fn trash(path: &VaultPath) -> Result<VaultPath, Error> {
+    arguments::path("path", &format!("{TRASH}{path}"))
 }
 
 impl<F: Fn(Option<&Found>) -> Result<Become, Error> + Sync> ChangeSet for NoteChange<'_, F> {
     type Error = Error;
 
+    fn early(&self) -> &[NewSegment] {
+        self.early.as_ref().map_or(&[], |(_, segment)| std::slice::from_ref(segment))
+    }
+
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
-        let head = head.ok_or_else(|| {
-            Error::not_found("vault_not_published", "the vault is not published yet: run `atlas sync`")
-        })?;
-        let found = notes::find(head, self.path.as_str(), |_| self.with_text).await?;
+        let head = published(head)?;
+        let found = match self.with_text {
+            true => notes::find_at_once(head, self.path.as_str()).await?,
+            false => notes::find(head, self.path.as_str(), |_| false).await?,
+        };
         let found = found.as_ref();
         if self.with_text && found.is_some_and(|found| found.record.blob.is_some()) {
             // It is kept as an attachment, and its text is not at hand: what would be written instead would lose it.
@@ -180,34 +278,42 @@ impl<F: Fn(Option<&Found>) -> Result<Become, Error> + Sync> ChangeSet for NoteCh
             return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", self.path.as_str()));
         }
         let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
-        match ((self.decide)(found)?, found) {
+        let written = match ((self.decide)(found)?, found) {
             (Become::Text(text), found) => {
-                let sha256 = Hash::of(&text);
+                let (sha256, bytes) = (Hash::of(&text), text.len() as u64);
                 if let Some(found) = found.filter(|found| found.record.sha256 == *sha256.as_bytes()) {
-                    let (bytes, generation) = (found.record.bytes, found.generation);
-                    self.keep(Written { sha256, bytes, generation, created: false });
-                    return Ok(None);
+                    return self.last.unchanged(Written {
+                        sha256,
+                        bytes,
+                        generation: found.generation,
+                        created: false,
+                    });
                 }
-                self.put(&mut derived, self.path, Kind::Note, (&text, sha256), found)?;
+                let new = match self.early.as_ref().filter(|(early, _)| *early == sha256) {
+                    Some((_, new)) => new.clone(),
+                    None => segment(self.path, Kind::Note, &text, self.now)?,
+                };
+                put(&mut derived, new, Kind::Note, bytes, found);
                 derived.changes =
                     Changes { added: found.is_none().into(), changed: found.is_some().into(), removed: 0 };
-                self.keep(Written { sha256, bytes: text.len() as u64, generation: 0, created: found.is_none() });
+                Written { sha256, bytes, generation: 0, created: found.is_none() }
             }
             (Become::Trash | Become::Gone, None) => return Ok(None),
-            (become_what, Some(found)) => {
+            (becomes, Some(found)) => {
                 remove(&mut derived, found);
                 derived.changes = Changes { removed: 1, ..Changes::default() };
-                let sha256 = Hash::from_bytes(found.record.sha256);
-                if matches!(become_what, Become::Trash) {
-                    let trash = arguments::path("path", &format!("{TRASH}{}", self.path))?;
+                if matches!(becomes, Become::Trash) {
+                    let trash = trash(self.path)?;
                     let old = notes::find(head, trash.as_str(), |_| false).await?;
                     // Like configuration it is kept, and never shown.
-                    self.put(&mut derived, &trash, Kind::Config, (&found.text, sha256), old.as_ref())?;
+                    let new = segment(&trash, Kind::Config, &found.text, self.now)?;
+                    put(&mut derived, new, Kind::Config, found.record.bytes, old.as_ref());
                 }
-                self.keep(Written { sha256, bytes: found.record.bytes, generation: 0, created: false });
+                let sha256 = Hash::from_bytes(found.record.sha256);
+                Written { sha256, bytes: found.record.bytes, generation: 0, created: false }
             }
-        }
+        };
         merge::fold(head, merge::SMALL, &mut derived).await?;
-        Ok(Some(derived))
+        self.last.changes(written, derived)
     }
 }

@@ -83,7 +83,8 @@ pub struct Builder {
     records: Vec<u8>,
     record_page: record::PageWriter,
     record_pages: KeyDirectory,
-    page_first: Option<String>,
+    /// The first path of the open page of records, and the text block that was open before it.
+    page_first: Option<(String, u32)>,
     page_before: Option<String>,
     paths: fst::MapBuilder<Vec<u8>>,
     names: Vec<u8>,
@@ -150,6 +151,7 @@ impl Builder {
             Body::Text(text) => (text, text.len() as u64, None),
             Body::Blob { name, bytes } => (&[][..], bytes, Some(name.to_owned())),
         };
+        let block = self.text.closed() as u32;
         let span = self.text.push(text, &mut self.packer)?;
         self.paths.insert(path, u64::from(id)).map_err(|_| FormatError::OutOfOrder { path: path.to_owned() })?;
         self.names.extend_from_slice(fold::fold(document.path.file_name()).as_bytes());
@@ -184,7 +186,7 @@ impl Builder {
         if text::is_utf16(text) {
             self.utf16.insert(id, decoded.into_owned());
         }
-        self.add_record(&record)?;
+        self.add_record(&record, block)?;
         self.documents = id.checked_add(1).ok_or(FormatError::TooLarge { what: "the number of documents" })?;
         self.first.get_or_insert_with(|| path.to_owned());
         self.last = Some(record.path);
@@ -214,8 +216,8 @@ impl Builder {
             .collect();
     }
 
-    fn add_record(&mut self, record: &Record) -> Result<(), FormatError> {
-        self.page_first.get_or_insert_with(|| record.path.clone());
+    fn add_record(&mut self, record: &Record, block: u32) -> Result<(), FormatError> {
+        self.page_first.get_or_insert_with(|| (record.path.clone(), block));
         if let Some(page) = self.record_page.push(record, &mut self.packer)? {
             self.add_record_page(&page, &record.path);
         }
@@ -223,8 +225,8 @@ impl Builder {
     }
 
     fn add_record_page(&mut self, (count, bytes): &record::Page, last: &str) {
-        if let Some(first) = self.page_first.take() {
-            self.record_pages.push(self.page_before.as_deref(), &first, bytes.len() as u32, *count);
+        if let Some((first, block)) = self.page_first.take() {
+            self.record_pages.push(self.page_before.as_deref(), &first, bytes.len() as u32, *count, block);
             self.records.extend_from_slice(bytes);
             self.page_before = Some(last.to_owned());
         }
@@ -288,6 +290,7 @@ impl Builder {
         if let Some(page) = self.record_page.take(&mut self.packer)? {
             self.add_record_page(&page, &last);
         }
+        self.record_pages.place(self.text.packed_lengths());
         self.add_grams()?;
         let mut gram_pages = GramDirectory::default();
         let grams = self.grams.finish(self.chunks.count(), &mut gram_pages);

@@ -24,6 +24,10 @@ pub struct KeyDirectory {
     lengths: Vec<u32>,
     /// Number of documents in each page.
     documents: Vec<u32>,
+    /// Packed bytes of text before the block that has the first text of each page, from that of the page before.
+    texts: Vec<u32>,
+    /// Packed bytes of the longest block of text.
+    longest_text: u32,
 }
 
 /// A page of a [`KeyDirectory`].
@@ -36,12 +40,39 @@ pub struct KeyPage {
 }
 
 impl KeyDirectory {
-    pub(crate) fn push(&mut self, last_before: Option<&str>, first: &str, length: u32, documents: u32) {
+    /// Adds a page, none of whose texts begins before text block `block`.
+    pub(crate) fn push(&mut self, last_before: Option<&str>, first: &str, length: u32, documents: u32, block: u32) {
         if let Some(last) = last_before {
             self.separators.push(shortest_separator(last, first).to_owned());
         }
         self.lengths.push(length);
         self.documents.push(documents);
+        self.texts.push(block);
+    }
+
+    /// Says where in the packed text the blocks are whose numbers the pages were added with.
+    pub(crate) fn place(&mut self, blocks: impl Iterator<Item = u32>) {
+        let mut offsets = vec![0u32];
+        for length in blocks {
+            offsets.push(offsets.last().map_or(0, |last| last.saturating_add(length)));
+            self.longest_text = self.longest_text.max(length);
+        }
+        let mut before = 0;
+        for text in &mut self.texts {
+            let offset = offsets.get(*text as usize).copied().unwrap_or(before);
+            *text = offset.saturating_sub(before);
+            before = offset;
+        }
+    }
+
+    /// A range of the packed text that has the text of `path`, if the page that holds its record does: not much longer than all texts
+    /// of that page.
+    pub fn text_of(&self, path: &str) -> Range<u64> {
+        let index = self.separators.partition_point(|separator| separator.as_str() <= path);
+        let offset = |pages: usize| self.texts.iter().take(pages).map(|length| u64::from(*length)).sum::<u64>();
+        let end =
+            if index + 1 < self.texts.len() { offset(index + 2) + u64::from(self.longest_text) } else { u64::MAX };
+        offset(index + 1)..end
     }
 
     /// The page that holds `path` if any does.

@@ -185,6 +185,14 @@ impl Layout {
             .transpose()
     }
 
+    /// A range of the object that has the text blocks of `path`, if the segment has it: known before its record is.
+    pub fn text_near(&self, path: &str) -> Result<Range<u64>, FormatError> {
+        let section = self.range(SectionName::Text)?;
+        let near = self.record_pages.text_of(path);
+        let place = |at: u64| section.start.saturating_add(at).min(section.end);
+        Ok(place(near.start)..place(near.end))
+    }
+
     /// All pages of records, each with the ids of its documents.
     pub fn record_pages(&self) -> Result<Vec<(PartRef, Range<u32>)>, FormatError> {
         let section = self.range(SectionName::Records)?;

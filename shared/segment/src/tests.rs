@@ -56,6 +56,15 @@ fn record_of(built: &Built, path: &str) -> Option<(u32, Record)> {
     found.map(|(index, record)| (first + index as u32, record))
 }
 
+/// Whether the text of `path` is where it is said to be before its record is known.
+fn is_near(built: &Built, path: &str) -> bool {
+    let near = built.layout.text_near(path).unwrap();
+    let (_, record) = record_of(built, path).unwrap();
+    let blocks = fetch(built, &built.layout.text_blocks().unwrap());
+    let parts = blocks.text_blocks().unwrap().parts(&built.layout, record.text).unwrap();
+    parts.iter().all(|part| near.start <= part.range.start && part.range.end <= near.end)
+}
+
 fn candidates_of(built: &Built, term: &str, limit: usize) -> Vec<u32> {
     let probe = Probe::new(fold::fold(term).as_bytes(), limit);
     let parts: Vec<Part> = built.layout.gram_pages(&probe).unwrap().iter().map(|part| fetch(built, part)).collect();
@@ -83,6 +92,28 @@ fn notes() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
     prop::collection::btree_map("[a-c]{1,3}(/[a-cé]{1,3}){0,2}\\.md", text, 1..40)
 }
 
+#[test]
+fn a_text_is_near_what_is_said_before_its_record_is_known() {
+    let mut seed = 1u64;
+    let mut random = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 40) as usize
+    };
+    let mut note = |number: usize| {
+        let length = if number.is_multiple_of(97) { 100_000 } else { random() % 1000 };
+        (format!("{number:04}.md"), (0..length).map(|_| b'a' + (random() % 26) as u8).collect())
+    };
+    let notes: BTreeMap<String, Vec<u8>> = (0..2000).map(&mut note).collect();
+    let built = build(&notes);
+    assert!(built.layout.record_pages().unwrap().len() > 4);
+    let text = built.layout.range(SectionName::Text).unwrap();
+    for path in notes.keys() {
+        assert!(is_near(&built, path), "{path}");
+        let near = built.layout.text_near(path).unwrap();
+        assert!((near.end - near.start) * 3 < text.end - text.start, "{path}: {near:?} of {text:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -99,6 +130,7 @@ proptest! {
             prop_assert_eq!(found, id);
             prop_assert_eq!(&record.path, path);
             prop_assert_eq!(record.text.length as usize, text.len());
+            prop_assert!(is_near(&built, path));
         }
         prop_assert!(record_of(&built, "zzz.md").is_none());
         prop_assert_eq!(paths.get("zzz.md"), None);

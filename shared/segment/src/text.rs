@@ -86,6 +86,16 @@ impl TextWriter {
         Ok(())
     }
 
+    /// How many blocks are closed.
+    pub(crate) const fn closed(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Packed length of each closed block.
+    pub(crate) fn packed_lengths(&self) -> impl Iterator<Item = u32> {
+        self.lengths.iter().map(|(packed, _)| *packed)
+    }
+
     /// Reads the text of all closed blocks again.
     pub(crate) fn read(&self) -> TextReader<'_> {
         TextReader { packed: &self.packed, blocks: self.lengths.iter(), open: Vec::new(), at: 0 }

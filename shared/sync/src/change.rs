@@ -316,8 +316,7 @@ fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Pr
 }
 
 fn finished(builder: Builder) -> Result<Option<NewSegment>, SyncError> {
-    let built = builder.finish()?;
-    Ok(built.map(|built| NewSegment { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new() }))
+    Ok(builder.finish()?.map(NewSegment::from))
 }
 
 /// What a document is made from.

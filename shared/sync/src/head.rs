@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use atlas_mirror::manifest::SegmentEntry;
 use atlas_mirror::{MirrorError, SegmentId, Snapshot};
 use atlas_segment::{Kind, PartRef, Record};
 
@@ -171,7 +172,7 @@ async fn load(
                 }
                 let record = page.get(index)?;
                 if wanted(document, &record) {
-                    let (path, document) = document_of(record, entry.id, entry.generation, document);
+                    let (path, document) = document_of(record, entry, document);
                     found.entry(path).or_default().insert(0, document);
                 }
             }
@@ -180,10 +181,10 @@ async fn load(
     Ok(())
 }
 
-fn document_of(record: Record, segment: SegmentId, listed: u64, document: u32) -> (String, HeadDocument) {
-    let Record { path, sha256, kind, bytes, generation, blob, .. } = record;
-    let generation = if generation == 0 { listed } else { generation };
-    (path, HeadDocument { segment, document, sha256, kind, bytes, generation, blob })
+fn document_of(record: Record, entry: &SegmentEntry, document: u32) -> (String, HeadDocument) {
+    let generation = entry.written_at(&record);
+    let Record { path, sha256, kind, bytes, blob, .. } = record;
+    (path, HeadDocument { segment: entry.id, document, sha256, kind, bytes, generation, blob })
 }
 
 /// Whether an older generation cannot be read any more.

@@ -40,8 +40,7 @@ pub fn segment<'a>(notes: impl IntoIterator<Item = (&'a str, &'a str)>) -> NewSe
         };
         builder.push(&document).unwrap();
     }
-    let built = builder.finish().unwrap().expect("at least one note");
-    NewSegment { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new() }
+    builder.finish().unwrap().expect("at least one note").into()
 }
 
 /// Puts notes, over what is there.

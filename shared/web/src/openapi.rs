@@ -81,6 +81,13 @@ impl Route {
     }
 }
 
+/// What every route has that changes the vault.
+const IDEMPOTENCY_KEY: RouteParameter = RouteParameter {
+    name: "Idempotency-Key",
+    place: Place::Header,
+    description: "Sent again with the same key, the call is not executed again: it gets the answer that it had.",
+};
+
 const SCHEMAS: &str = "/components/schemas";
 
 /// The document that describes `routes`.
@@ -117,7 +124,7 @@ fn path_item(route: &Route, requests: &mut SchemaGenerator, responses: &mut Sche
         .operation_id(Some(info.name))
         .summary(Some(info.title))
         .description(Some(info.description))
-        .parameters(Some(route.parameters.iter().map(parameter)))
+        .parameters(Some(route.parameters.iter().chain(info.writes().then_some(&IDEMPOTENCY_KEY)).map(parameter)))
         .response(
             "200",
             ResponseBuilder::new()

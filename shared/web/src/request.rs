@@ -20,15 +20,21 @@ pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
     if bytes.is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
     }
-    // A page on another site can make a browser send anything but this without asking first.
-    if !essence(headers).is_some_and(|essence| essence == "application/json" || essence.ends_with("+json")) {
-        return Err(Error::bad_request(
-            "content_type_invalid",
-            "send the body as JSON, with the header `Content-Type: application/json`",
-        ));
-    }
+    said_to_be_json(headers)?;
     serde_json::from_slice(&bytes)
         .map_err(|error| Error::bad_request("json_invalid", format!("the body is not JSON: {error}")))
+}
+
+/// Checks that the body is said to be JSON: a page on another site can make a browser send anything but that without asking first.
+///
+/// # Errors
+/// When it is not.
+pub fn said_to_be_json(headers: &HeaderMap) -> Result<(), Error> {
+    if essence(headers).is_some_and(|essence| essence == "application/json" || essence.ends_with("+json")) {
+        return Ok(());
+    }
+    let message = "send the body as JSON, with the header `Content-Type: application/json`";
+    Err(Error::bad_request("content_type_invalid", message))
 }
 
 /// A note: the JSON object in `body`, or one whose `content` is the markdown that the body is.

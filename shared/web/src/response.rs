@@ -37,6 +37,7 @@ const fn status(code: Code) -> StatusCode {
     match code {
         Code::BadRequest => StatusCode::BAD_REQUEST,
         Code::NotFound => StatusCode::NOT_FOUND,
+        Code::Conflict => StatusCode::CONFLICT,
         Code::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
         Code::PreconditionRequired => StatusCode::PRECONDITION_REQUIRED,
         Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,

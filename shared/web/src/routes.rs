@@ -20,6 +20,9 @@ use crate::{request, response};
 /// The request header that names the vault.
 pub const VAULT: &str = "x-atlas-vault";
 
+/// The request header that names a call, so that it is not executed again when it is sent again.
+pub const KEY: &str = "idempotency-key";
+
 /// Routes and their descriptions.
 #[derive(Default)]
 pub struct Routes {
@@ -101,8 +104,11 @@ pub struct Called {
 /// Calls an operation for a request.
 pub async fn call(app: &App, headers: &HeaderMap, operation: &'static Entry, arguments: Value) -> Called {
     let vault = headers.get(VAULT).map(|vault| vault.to_str().unwrap_or_default().to_owned());
+    // Several are one list (RFC 9110, section 5.3), and so no key.
+    let keys: Vec<&str> = headers.get_all(KEY).iter().map(|key| key.to_str().unwrap_or_default()).collect();
+    let key = (!keys.is_empty()).then(|| keys.join(", "));
     let atlas = app.atlas.metered();
-    let result = dispatch(&atlas, Call { operation, vault, arguments, clock: app.clock }).await;
+    let result = dispatch(&atlas, Call { operation, vault, arguments, author: None, key, clock: app.clock }).await;
     Called { result, cost: Cost { operation: operation.info.name, counts: atlas.counts() } }
 }
 

@@ -19,7 +19,7 @@ pub struct Settings {
     pub vault: VaultId,
     /// `ATLAS_AUTH`: how callers are told apart.
     pub auth: Auth,
-    /// `ATLAS_MAX_BYTES`, `ATLAS_MAX_RESULTS`.
+    /// `ATLAS_MAX_BYTES`, `ATLAS_MAX_RESULTS`, `ATLAS_SEARCH_NOTES`.
     pub limits: Limits,
     /// `ATLAS_CACHE_BYTES`: memory for what was fetched.
     pub cache_bytes: usize,
@@ -82,12 +82,13 @@ pub const DEFAULT_PORT: u16 = 3737;
 const DEFAULT_CACHE_BYTES: usize = 256 << 20;
 const DEFAULT_LOG: &str = "info";
 
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     "ATLAS_STORE",
     "ATLAS_VAULT",
     "ATLAS_AUTH",
     "ATLAS_MAX_BYTES",
     "ATLAS_MAX_RESULTS",
+    "ATLAS_SEARCH_NOTES",
     "ATLAS_CACHE_BYTES",
     "ATLAS_PORT",
     "ATLAS_HOSTS",
@@ -123,6 +124,9 @@ impl Settings {
                 "ATLAS_AUTH" => settings.auth = auth(&text)?,
                 "ATLAS_MAX_BYTES" => settings.limits.max_bytes = number("ATLAS_MAX_BYTES", &text, 1_000, 5_000_000)?,
                 "ATLAS_MAX_RESULTS" => settings.limits.max_results = number("ATLAS_MAX_RESULTS", &text, 1, 50)?,
+                "ATLAS_SEARCH_NOTES" => {
+                    settings.limits.search_notes = value("ATLAS_SEARCH_NOTES", &text, "write true or false")?;
+                }
                 "ATLAS_CACHE_BYTES" => settings.cache_bytes = number("ATLAS_CACHE_BYTES", &text, 0, 1 << 40)?,
                 "ATLAS_PORT" => settings.port = value("ATLAS_PORT", &text, "write a port from 0 to 65535")?,
                 "ATLAS_HOSTS" => {
@@ -205,6 +209,7 @@ mod tests {
             ("ATLAS_AUTH", "None", "write none or jwt"),
             ("ATLAS_PORT", "70000", "write a port from 0 to 65535"),
             ("ATLAS_MAX_RESULTS", "0", "write a number from 1 to 50"),
+            ("ATLAS_SEARCH_NOTES", "yes", "write true or false"),
             ("ATLAS_MAX_BYTES", "many", "write a number from 1000 to 5000000"),
             ("ATLAS_VAULT", "../x", "write letters"),
             ("ATLAS_STOER", "x", "is not a setting: use one of ATLAS_STORE, "),

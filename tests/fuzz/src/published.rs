@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_mirror::{
-    ChangeSet, CommitInfo, Derived, Mirror, MirrorError, NewSegment, Options, PartCache, Snapshot, Store,
+    ChangeSet, CommitInfo, Derived, Mirror, MirrorError, Options, PartCache, Snapshot, Store,
 };
 use atlas_segment::{PartKind, candidates};
 use atlas_segment::{Body, Builder, Built, Document, Kind, Layout, Part, Probe, object};
@@ -109,7 +109,7 @@ impl ChangeSet for Change<'_> {
         let built = build(&self.notes).unwrap();
         let first = head.and_then(|head| head.segments().first());
         Ok(Some(Derived {
-            segments: vec![NewSegment { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new() }],
+            segments: vec![built.into()],
             deleted: first.map(|entry| (entry.id, self.replaced.clone())).into_iter().collect(),
             ..Derived::default()
         }))

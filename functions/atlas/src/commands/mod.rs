@@ -4,6 +4,7 @@ mod doctor;
 mod export;
 mod init;
 mod log;
+mod restore;
 mod serve;
 mod status;
 mod sync;
@@ -26,6 +27,8 @@ pub(crate) enum Command {
     Serve(serve::Arguments),
     /// Write a published vault into a folder, byte for byte
     Export(export::Arguments),
+    /// Make a note of the mirror again what it was
+    Restore(restore::Arguments),
     /// List the generations of a vault, the newest first
     Log(log::Arguments),
     /// Make a bucket for mirrors, or check one that is there
@@ -42,6 +45,7 @@ impl Command {
             Self::Status(arguments) => status::run(arguments).await,
             Self::Serve(arguments) => serve::run(arguments).await,
             Self::Export(arguments) => export::run(arguments).await,
+            Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
             Self::Init(arguments) => init::run(arguments).await,
             Self::Doctor(arguments) => doctor::run(arguments).await,

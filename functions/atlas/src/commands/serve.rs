@@ -117,7 +117,7 @@ async fn examples(app: &App, url: &str) -> Vec<String> {
 }
 
 async fn call(app: &App, operation: &'static Entry, arguments: Value) -> Option<Value> {
-    let call = Call { operation, vault: None, arguments, clock: Timestamp::now };
+    let call = Call { operation, vault: None, arguments, author: None, key: None, clock: Timestamp::now };
     dispatch(&app.atlas, call).await.ok().map(|answer| answer.value)
 }
 

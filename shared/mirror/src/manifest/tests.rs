@@ -29,6 +29,7 @@ fn entries() -> impl Strategy<Value = SegmentEntry> {
     ];
     (any::<u128>(), 1..=7u64, layouts(), deleted).prop_map(|(id, generation, layout, deleted)| {
         let documents = layout.documents;
+        let replaces = if documents == 1 { generation - 1 } else { 0 };
         let deleted = match deleted {
             Ok(ids) => Tombstones::Inline(ids.into_iter().map(|id| id % documents).collect()),
             Err((id, count, crc32)) => Tombstones::Stored(StoredTombstones {
@@ -38,7 +39,7 @@ fn entries() -> impl Strategy<Value = SegmentEntry> {
                 crc32,
             }),
         };
-        SegmentEntry { id: Id::from_u128(id), generation, bytes: layout.bytes + 100, layout, deleted }
+        SegmentEntry { id: Id::from_u128(id), generation, bytes: layout.bytes + 100, layout, replaces, deleted }
     })
 }
 
@@ -102,7 +103,7 @@ fn entry(id: u128) -> SegmentEntry {
         record_pages: Default::default(),
         gram_pages: Default::default(),
     };
-    SegmentEntry { id: Id::from_u128(id), generation: 1, bytes: 120, layout, deleted: Tombstones::none() }
+    SegmentEntry { id: Id::from_u128(id), generation: 1, bytes: 120, layout, replaces: 0, deleted: Tombstones::none() }
 }
 
 proptest! {
@@ -176,6 +177,12 @@ fn what_contradicts_itself_is_refused() {
         with(vec![dead(entry(1), 10)]),
         with(vec![SegmentEntry { generation: 2, ..entry(1) }]),
         with(vec![SegmentEntry { bytes: 1 << 40, ..entry(1) }]),
+        with(vec![SegmentEntry { replaces: 1, ..entry(1) }]),
+        Manifest {
+            generation: 2,
+            parent: Some(Hash::of(b"")),
+            ..with(vec![SegmentEntry { generation: 2, replaces: 1, ..entry(1) }])
+        },
         Manifest { author: "x".repeat(257), ..manifest() },
         Manifest { message: Some("x".repeat(4097)), ..manifest() },
     ];

@@ -1,0 +1,63 @@
+//! `atlas restore`
+
+use atlas_ops::restore_note::RestoreNote;
+use atlas_ops::{Atlas, Call, Code, Entry, Limits, Vault, dispatch};
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::commands::Outcome;
+use crate::output;
+use crate::store::StoreArguments;
+use crate::vault::author;
+
+/// Arguments of `atlas restore`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The note's path from the root of the vault
+    path: String,
+    #[command(flatten)]
+    store: StoreArguments,
+    /// The generation to restore it from [default: out of the trash]
+    #[arg(long, value_name = "GENERATION")]
+    generation: Option<u64>,
+    /// Why, for the log
+    #[arg(long, value_name = "TEXT")]
+    message: Option<String>,
+    /// Print what was restored as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `atlas restore`.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let vault = Vault { id: arguments.store.vault.to_string(), mirror: arguments.store.open()? };
+    let atlas = Atlas::new([vault], Limits::default());
+    let mut call = Map::from_iter([("path".to_owned(), Value::from(arguments.path.as_str()))]);
+    call.extend(arguments.generation.map(|generation| ("generation".to_owned(), Value::from(generation))));
+    call.extend(arguments.message.map(|message| ("message".to_owned(), Value::from(message))));
+    let restore = |arguments: &Map<String, Value>| Call {
+        operation: Entry::of::<RestoreNote>(),
+        vault: None,
+        arguments: Value::Object(arguments.clone()),
+        author: Some(author()),
+        key: None,
+        clock: Timestamp::now,
+    };
+    let answer = match dispatch(&atlas, restore(&call)).await {
+        // Whoever is at the host need not have seen what is there: it stays in the note's history.
+        Err(error) if error.code == Code::PreconditionRequired => {
+            call.insert("if_match".to_owned(), Value::from("*"));
+            dispatch(&atlas, restore(&call)).await
+        }
+        answer => answer,
+    };
+    let restored = answer.map_err(|error| error.internal.clone().unwrap_or(error.message))?.value;
+    if arguments.json {
+        return output::json(&restored);
+    }
+    let (bytes, generation) = (&restored["bytes"], &restored["generation"]);
+    output::line(format_args!("{}: {bytes} bytes, generation {generation}", arguments.path));
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Keyed calls: one that is made again with its key, after its answer was lost, gets that answer and changes nothing more. The key
+//! is claimed in the store before the commit, and travels in the commit with what the answer is made of.
+
+use atlas_mirror::{CommitKey, Hash, Mirror};
+use serde_json::{Value, json};
+
+use crate::error::{Code, Error};
+
+/// Longest key, in bytes.
+const MAX_KEY: usize = 256;
+
+/// What a call is known by when it is made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keyed {
+    /// Of the key and of whatever else binds it.
+    hash: Hash,
+    arguments: Hash,
+}
+
+impl Keyed {
+    /// The call of `operation` in `vault` with `key`.
+    pub(crate) fn of(vault: &str, operation: &str, key: &str, arguments: &Value) -> Result<Self, Error> {
+        if !(1..=MAX_KEY).contains(&key.len()) || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let message = format!("the idempotency key must be 1 to {MAX_KEY} visible ASCII characters");
+            return Err(Error::bad_request("validation_error", message).with("field", "idempotency_key"));
+        }
+        let hash = Hash::of(json!([vault, operation, key]).to_string().as_bytes());
+        Ok(Self { hash, arguments: Hash::of(canonical(arguments).as_bytes()) })
+    }
+
+    /// Claims the key for this call; fails if it was claimed for another.
+    pub(crate) async fn claim(self, mirror: &Mirror) -> Result<CommitKey, Error> {
+        let claim = mirror.claim(self.hash, self.arguments).await?;
+        if claim.arguments == self.arguments {
+            return Ok(claim.key(self.hash));
+        }
+        let message = "the idempotency key was used for another call: take a new key for each call";
+        Err(Error::new(Code::Conflict, "idempotency_key_reused", message))
+    }
+}
+
+/// Arguments in one spelling, whatever the order of their fields.
+fn canonical(arguments: &Value) -> String {
+    match arguments {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| *name);
+            let field = |(name, value): (&String, &Value)| format!("{}:{}", json!(name), canonical(value));
+            format!("{{{}}}", fields.into_iter().map(field).collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        plain => plain.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keyed(vault: &str, operation: &str, key: &str, arguments: &str) -> Keyed {
+        Keyed::of(vault, operation, key, &serde_json::from_str(arguments).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_call_is_the_same_whatever_the_order_of_its_fields() {
+        let call = keyed("main", "edit", "k", r#"{"a":[1,{"c":2,"d":3}],"b":"x"}"#);
+        assert_eq!(call, keyed("main", "edit", "k", r#"{"b":"x","a":[1,{"d":3,"c":2}]}"#));
+        let other = keyed("main", "edit", "k", r#"{"b":"x","a":[{"d":3,"c":2},1]}"#);
+        assert!(other.hash == call.hash && other.arguments != call.arguments);
+        for other in
+            [keyed("m", "ain", "edit", "{}"), keyed("main", "edit", "K", "{}"), keyed("main", "e", "ditk", "{}")]
+        {
+            assert_ne!(other.hash, call.hash);
+        }
+    }
+
+    #[test]
+    fn a_key_is_short_and_visible() {
+        let of = |key: &str| Keyed::of("main", "edit", key, &json!({}));
+        assert!(of("a").is_ok() && of(&"~".repeat(256)).is_ok());
+        for key in ["", "a b", "\t", "ä", &"x".repeat(257)] {
+            assert_eq!(of(key).unwrap_err().reason(), "validation_error", "{key:?}");
+        }
+    }
+}

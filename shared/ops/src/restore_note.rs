@@ -1,0 +1,141 @@
+//! `restore_note`: a note becomes again what it was, in a new commit.
+
+use std::sync::Arc;
+
+use atlas_mirror::manifest::Changes;
+use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot, merge};
+use atlas_segment::{Kind, Record};
+use atlas_vault::VaultPath;
+use futures::future::try_join;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::arguments::{self, Text};
+use crate::error::{Code, Error};
+use crate::notes::{self, Found};
+use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::precondition::Condition;
+use crate::write_note::Output;
+use crate::writing::{self, Become, Beforehand, Last, Written};
+
+/// The operation.
+pub struct RestoreNote;
+
+/// Which note, and from where.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "RestoreNoteRequest")]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// The generation to restore it from, one that `note_history` lists; if none is given, it is taken out of the trash.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "u64")]
+    generation: Option<u64>,
+    /// If there is a note at the path, replace it only if its SHA-256 is this one, or one of these, parted by commas; `*` for whatever is there.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    if_match: Option<Text<4096>>,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+impl Operation for RestoreNote {
+    const INFO: Info = Info {
+        name: "restore_note",
+        title: "Restore a note",
+        description: "Makes a note again what it was at a generation (see note_history), or takes it out of the trash if no generation is given. That is a new version: nothing is taken out of its history. If there is another note at the path now, pass its sha256 as if_match.",
+        scopes: &[Scope::WriteVault],
+        destructive: true,
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writing::path("path", &arguments.path)?;
+        let condition = Condition::of(arguments.if_match.as_ref(), None)?;
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let written = match arguments.generation {
+            Some(generation) => {
+                let old = version(context, &path, generation).await?;
+                let decide = |found: Option<&Found>| {
+                    check(&condition, &path, found, &old)?;
+                    Ok(Become::Text(old.text.to_vec()))
+                };
+                let beforehand = Beforehand::Written(&old.text);
+                writing::write(context, &Self::INFO, &path, message, beforehand, decide).await?
+            }
+            None => {
+                let trash = writing::trash(&path)?;
+                let change = OutOfTrash { path: &path, trash, condition, now: context.now, last: Last::default() };
+                writing::commit_note(context, &Self::INFO, message, &change, &change.last).await?
+            }
+        };
+        Ok(Output::of(&path, written))
+    }
+}
+
+/// The note at `path` as it was at `generation`.
+async fn version(context: &Context<'_>, path: &VaultPath, generation: u64) -> Result<Found, Error> {
+    let snapshot = notes::at(context, generation).await?;
+    let has_text = |record: &Record| record.blob.is_none();
+    let Some(found) = notes::find(&snapshot, path.as_str(), has_text).await? else {
+        let message =
+            format!("there was no note at {path} at generation {generation}: note_history lists when there was");
+        return Err(Error::not_found("note_not_found", message).with("path", path.as_str()));
+    };
+    if found.record.blob.is_some() {
+        // Nothing may keep its bytes but that generation, so a new one must not refer to them.
+        let message = format!(
+            "{path} was too large at generation {generation} to be restored here: run `atlas export --at {generation}`"
+        );
+        return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()));
+    }
+    Ok(found)
+}
+
+/// Fails if restoring `old` would replace what the caller has not seen.
+fn check(condition: &Condition<'_>, path: &VaultPath, found: Option<&Found>, old: &Found) -> Result<(), Error> {
+    let is_equal = found.is_some_and(|found| found.record.sha256 == old.record.sha256);
+    if is_equal && matches!(condition, Condition::None) { Ok(()) } else { condition.check(path.as_str(), found) }
+}
+
+/// A note comes out of the trash.
+struct OutOfTrash<'a> {
+    path: &'a VaultPath,
+    trash: VaultPath,
+    condition: Condition<'a>,
+    now: Timestamp,
+    last: Last<Written>,
+}
+
+impl ChangeSet for OutOfTrash<'_> {
+    type Error = Error;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+        let head = writing::published(head)?;
+        let found = notes::find(head, self.path.as_str(), |_| false);
+        let kept = notes::find(head, self.trash.as_str(), |_| true);
+        let (found, kept) = try_join(found, kept).await?;
+        let Some(kept) = kept else {
+            let message = format!("there is no {} in the trash: name a generation to restore it from", self.path);
+            return Err(Error::not_found("note_not_found", message).with("path", self.path.as_str()));
+        };
+        let found = found.as_ref();
+        check(&self.condition, self.path, found, &kept)?;
+        let (sha256, bytes) = (Hash::from_bytes(kept.record.sha256), kept.record.bytes);
+        if let Some(found) = found.filter(|found| found.record.sha256 == kept.record.sha256) {
+            return self.last.unchanged(Written { sha256, bytes, generation: found.generation, created: false });
+        }
+        let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
+        let new = writing::segment(self.path, Kind::Note, &kept.text, self.now)?;
+        writing::put(&mut derived, new, Kind::Note, bytes, found);
+        writing::remove(&mut derived, &kept);
+        derived.changes = Changes { added: found.is_none().into(), changed: found.is_some().into(), removed: 0 };
+        merge::fold(head, merge::SMALL, &mut derived).await?;
+        self.last.changes(Written { sha256, bytes, generation: 0, created: found.is_none() }, derived)
+    }
+}
