@@ -360,20 +360,35 @@ async fn many_small_writes_become_few_segments() {
 }
 
 #[tokio::test]
-async fn a_sync_of_the_folder_leaves_what_agents_wrote() {
-    let vault = VaultBuilder::new().note("a.md", "one\n").note("b.md", "two\n");
+async fn what_agents_write_comes_to_the_folder_and_a_person_s_version_stays_beside_it() {
+    let vault = VaultBuilder::new().note("a.md", "one\n").note("b.md", "two\n").note("c.md", "see [[b]]\n");
     let deployment = Deployment::empty();
     let state = tempfile::tempdir().unwrap();
-    crate::publish::publish(vault.root(), &deployment.mirror(), state.path()).await;
+    let sync = async || crate::publish::publish(vault.root(), &deployment.mirror(), state.path()).await;
+    sync().await;
     let client = deployment.client();
     create(&client, "agent.md", "by an agent").await;
     let etag = client.get("/notes/a.md").await.header("etag").unwrap().to_owned();
     put(&client, "a.md", &[("if-match", &etag)], json!({ "content": "one, by an agent" })).await.ok();
+    client.post("/move/b.md", json!({ "to": "moved/d.md" })).await.ok();
     vault.write("a.md", b"one, by a person\n");
-    vault.write("b.md", b"two, by a person\n");
-    crate::publish::publish(vault.root(), &deployment.mirror(), state.path()).await;
-    for (path, text) in [("agent.md", "by an agent"), ("a.md", "one, by an agent"), ("b.md", "two, by a person\n")] {
-        assert_eq!(read(&client, path).await, text);
+    vault.write("person.md", b"three, by a person\n");
+    let summary = sync().await;
+    let copy = summary.conflicts[0].copy.clone().unwrap();
+    let texts = [
+        ("agent.md", "by an agent"),
+        ("a.md", "one, by a person\n"),
+        (copy.as_str(), "one, by an agent"),
+        ("moved/d.md", "two\n"),
+        ("c.md", "see [[d]]\n"),
+        ("person.md", "three, by a person\n"),
+    ];
+    for (path, text) in texts {
+        assert_eq!(read(&client, path).await, text, "{path}");
+        assert_eq!(vault.read(path), text.as_bytes(), "{path}");
     }
-    assert_eq!(std::fs::read_to_string(vault.root().join("a.md")).unwrap(), "one, by a person\n");
+    assert_eq!(client.get("/notes/b.md").await.error(404).1, "note_not_found");
+    assert!(!vault.path("b.md").exists());
+    let summary = sync().await;
+    assert_eq!((summary.pushed, summary.pulled), Default::default());
 }

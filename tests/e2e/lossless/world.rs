@@ -230,7 +230,7 @@ impl World {
         let store = Store::new(self.objects.clone(), "", StoreOptions::default()).unwrap();
         let cache = Arc::new(PartCache::new(0));
         let mirror = Mirror::open(store, "main".parse().unwrap(), cache, Options::default()).unwrap();
-        runtime().block_on(async { contents(&*mirror.head().await.unwrap()).await.unwrap() })
+        runtime().block_on(async { contents(&mirror.head().await.unwrap()).await.unwrap() })
     }
 
     fn agent_puts(&mut self, agent: usize, note: usize) {
