@@ -5,7 +5,8 @@ SHELL := bash
 .DELETE_ON_ERROR:
 .PHONY: help run test check watch bench fuzz package deploy deploy-local setup setup-tools setup-fuse setup-localstack setup-minio setup-infra setup-deny setup-bench setup-fuzz
 
-VAULT ?= tests/vaults/demo
+# A copy beside its store, for what agents write is to come into it.
+VAULT ?= .atlas-store/demo
 PORT ?= 3737
 STORE ?=
 ARCH ?= x86_64
@@ -26,7 +27,11 @@ STATE = $(if $(STORE),,--state "$$(python3 localstack/store_url.py --state "$$VA
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: ## Publish a vault folder and serve it: make run [VAULT=dir] [PORT=3737] [STORE=url]
+.atlas-store/demo: # The demo vault, once
+	mkdir -p .atlas-store
+	cp -R tests/vaults/demo $@
+
+run: $(filter .atlas-store/demo,$(VAULT)) ## Publish a vault folder and serve it: make run [VAULT=dir] [PORT=3737] [STORE=url]
 	cargo build --release --locked --package atlas --bin atlas
 	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)" $(STATE)
 	$(ATLAS) serve --addr "127.0.0.1:$$PORT" --vault main --store "$(STORE_URL)"
@@ -43,7 +48,7 @@ check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and a
 	.ci/deny
 	infra/lint.sh
 
-watch: setup-tools ## Publish VAULT and serve it with the functions themselves, rebuilt on change, on port 9000
+watch: setup-tools $(filter .atlas-store/demo,$(VAULT)) ## Publish VAULT and serve it with the functions themselves, rebuilt on change, on port 9000
 	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)" $(STATE)
 	ATLAS_STORE="$(STORE_URL)" ATLAS_VAULT=main cargo lambda watch -A 127.0.0.1 -P 9000
 

@@ -93,7 +93,7 @@ fn print(status: &Status) {
         return;
     };
     output::line(format_args!(
-        "waiting with generation {}: to the mirror {}, to the folder {}, {} conflicts",
+        "waiting with generation {}: to the mirror {}, to the folder {}, conflicts {}",
         waiting.generation,
         changes(&waiting.to_mirror),
         changes(&waiting.to_folder),
