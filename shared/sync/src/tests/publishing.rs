@@ -212,7 +212,7 @@ async fn an_attachment_is_uploaded_once_whatever_it_is_called() {
     let host = Host::with_store(varied(), counting.clone());
     host.sync().await.unwrap();
     let blobs = |requests: &atlas_testkit::counting::Requests| {
-        requests.of(Op::Put).filter(|request| request.key.contains("/blobs/")).count()
+        requests.of(Op::Create).filter(|request| request.key.contains("/blobs/")).count()
     };
     assert_eq!(blobs(&counting.take()), 4, "two pictures are one");
     std::fs::rename(host.vault.path("picture.png"), host.vault.path("moved.png")).unwrap();
