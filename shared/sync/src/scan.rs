@@ -5,10 +5,10 @@ use std::ffi::OsStr;
 use std::io;
 
 use atlas_vault::VaultPath;
-use cap_std::fs::{DirEntry, Metadata, MetadataExt as _};
+use cap_std::fs::{DirEntry, Metadata};
 
 use crate::error::SyncError;
-use crate::folder::{Folder, Stamp, nanoseconds};
+use crate::folder::{Folder, Stamp};
 use crate::progress::Progress;
 use crate::report::{Reason, Skipped};
 use crate::rules::{self, CONFIG_FILES, CONFIG_FOLDER, Class};
@@ -152,9 +152,7 @@ impl Walk<'_> {
         }
         let path = VaultPath::parse(on_disk)?;
         let on_disk = (path.as_str() != on_disk).then(|| on_disk.into());
-        let mtime_ns = nanoseconds(metadata.mtime(), metadata.mtime_nsec());
-        let stamp = Stamp { size: metadata.size(), mtime_ns };
-        self.scan.files.push(File { path, on_disk, class, stamp, is_link });
+        self.scan.files.push(File { path, on_disk, class, stamp: Stamp::of(metadata), is_link });
         Ok(())
     }
 
