@@ -42,6 +42,17 @@ pub enum Danger {
         /// Where the sync state is.
         state: PathBuf,
     },
+    /// The generation that was seen last is not kept any more.
+    #[error(
+        "generation {generation}, with which this folder was synced last, is not kept any more, so what changed since cannot be told: \
+         delete the sync state in {} and sync again (nothing in the vault will be lost; what differs is kept twice)", state.display()
+    )]
+    Forgotten {
+        /// The generation.
+        generation: u64,
+        /// Where the sync state is.
+        state: PathBuf,
+    },
     /// The sync state is of another folder or vault.
     #[error("the sync state in {} is of the folder {} and the vault {vault}: name another folder with --state", state.display(), root.display())]
     OtherState {
@@ -54,25 +65,30 @@ pub enum Danger {
     },
     /// The folder is empty.
     #[error(
-        "the vault folder {} is empty, and had {of} files: check that it is mounted. If it is meant to be empty, \
-         sync with --allow-mass-delete", root.display()
+        "the vault folder {} is empty, and had {of} files: check that it is mounted. To have them again from the mirror, delete the \
+         sync state in {} and sync again; if they are meant to be gone, sync with --allow-mass-delete",
+        root.display(), state.display()
     )]
     Emptied {
         /// The vault's folder.
         root: PathBuf,
+        /// Where the sync state is.
+        state: PathBuf,
         /// How many files it had.
         of: u64,
     },
     /// Many notes vanished.
     #[error(
         "{lost} of {of} notes vanished from {} or became empty {when}, more than a fifth: {}. If they are meant to be gone, sync \
-         with --allow-mass-delete", side.named(root), side.advice()
+         with --allow-mass-delete", side.named(root), side.advice(state)
     )]
     MassDeletion {
         /// Where.
         side: Side,
         /// The vault's folder.
         root: PathBuf,
+        /// Where the sync state is.
+        state: PathBuf,
         /// How many notes vanished.
         lost: u64,
         /// How many there were.
@@ -99,10 +115,14 @@ impl Side {
         }
     }
 
-    const fn advice(self) -> &'static str {
+    fn advice(self, state: &Path) -> String {
         match self {
-            Self::Folder => "check that the folder is mounted and complete",
-            Self::Mirror => "see with `atlas log` who deleted them; `atlas restore` brings a note back",
+            Self::Folder => format!(
+                "check that the folder is mounted and complete. To have them again from the mirror, delete the sync state in {} and \
+                 sync again",
+                state.display()
+            ),
+            Self::Mirror => "see with `atlas log` who deleted them; `atlas restore` brings a note back".to_owned(),
         }
     }
 }
@@ -132,14 +152,14 @@ impl Losses<'_> {
     ///
     /// # Errors
     /// [`Danger::MassDeletion`].
-    pub fn check(&self, side: Side, root: &Path) -> Result<(), Danger> {
+    pub fn check(&self, side: Side, root: &Path, state: &Path) -> Result<(), Danger> {
         let Loss { notes, of, .. } = self.now;
         if notes == 0 {
             return Ok(());
         }
         let too_many = |lost: u64, of: u64, when| {
-            let root = root.to_owned();
-            let danger = Danger::MassDeletion { side, root, lost, of, when };
+            let (root, state) = (root.to_owned(), state.to_owned());
+            let danger = Danger::MassDeletion { side, root, state, lost, of, when };
             if lost > FEW && lost.saturating_mul(SHARE) > of { Err(danger) } else { Ok(()) }
         };
         too_many(notes, of, "at once")?;
@@ -205,12 +225,8 @@ pub fn compare(seen: &Seen, head: Option<&Seen>) -> Result<Ancestry, String> {
 ///
 /// # Errors
 /// What is different.
-pub fn check_ancestor(seen: &Seen, found: Option<Hash>) -> Result<(), String> {
-    match found {
-        Some(found) if found.as_bytes() == &seen.manifest => Ok(()),
-        Some(_) => Err(other_history(seen)),
-        None => Err(format!("generation {}, which was seen last, is not there any more", seen.generation)),
-    }
+pub fn check_ancestor(seen: &Seen, found: Hash) -> Result<(), String> {
+    if found.as_bytes() == &seen.manifest { Ok(()) } else { Err(other_history(seen)) }
 }
 
 fn other_history(seen: &Seen) -> String {
@@ -242,7 +258,7 @@ mod tests {
     }
 
     fn passes(before: &[Loss], now: Loss) -> bool {
-        Losses { before, now }.check(Side::Folder, Path::new("/v")).is_ok()
+        Losses { before, now }.check(Side::Folder, Path::new("/v"), Path::new("/s")).is_ok()
     }
 
     #[test]
@@ -291,7 +307,7 @@ mod tests {
         let last = seen("a", 5, 1);
         assert_eq!(compare(&last, Some(&seen("a", 5, 1))), Ok(Ancestry::Same));
         assert_eq!(compare(&last, Some(&seen("a", 9, 2))), Ok(Ancestry::Later));
-        assert!(check_ancestor(&last, Some(Hash::from_bytes([1; 32]))).is_ok());
+        assert!(check_ancestor(&last, Hash::from_bytes([1; 32])).is_ok());
     }
 
     #[test]
@@ -300,8 +316,7 @@ mod tests {
         for head in [None, Some(seen("b", 9, 2)), Some(seen("a", 4, 2)), Some(seen("a", 5, 2))] {
             assert!(compare(&last, head.as_ref()).is_err(), "{head:?}");
         }
-        assert!(check_ancestor(&last, Some(Hash::from_bytes([2; 32]))).is_err());
-        assert!(check_ancestor(&last, None).is_err());
+        assert!(check_ancestor(&last, Hash::from_bytes([2; 32])).is_err());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::contents::{Contents, disk_path};
 use crate::decide::Version;
 use crate::decided::Decided;
 use crate::error::SyncError;
-use crate::folder::{self, Content, Folder, Stamp};
+use crate::folder::{self, Folder, Stamp};
 use crate::head;
 use crate::progress::{Phase, Progress};
 use crate::push::blocking;
@@ -232,7 +232,7 @@ impl Puller<'_> {
                 let folder = self.folder.clone();
                 let on_disk = copy.clone();
                 match blocking(move || Ok(read_copy(&folder, &on_disk))).await? {
-                    Ok((file, content)) => decided.settle(conflict, file, content),
+                    Ok(copy) => decided.settle(conflict, copy),
                     // It is a file of the folder; the next sync finds it.
                     Err(reason) => decided.skipped.push(Skipped { path: copy.clone(), reason }),
                 }
@@ -276,12 +276,12 @@ fn put_copy(
     Err(refused)
 }
 
-/// A copy as a scan and a read would have found it.
-fn read_copy(folder: &Folder, on_disk: &str) -> Result<(File, Content), Reason> {
+/// A copy as a scan and a read would have found it; [`None`] if it does not belong to the vault, as that of a configuration file.
+fn read_copy(folder: &Folder, on_disk: &str) -> Result<Option<(File, Known)>, Reason> {
     let path = VaultPath::parse(on_disk)?;
-    let class = rules::class_of(path.as_str()).ok_or(Reason::NotAFile)?;
-    let content = folder.read(on_disk, class, false)?;
+    let Some(class) = rules::class_of(path.as_str()) else { return Ok(None) };
+    let known = folder.read(on_disk, class, false)?.known();
     let on_disk = (path.as_str() != on_disk).then(|| on_disk.into());
-    let file = File { path, on_disk, class, stamp: content.stamp, is_link: false };
-    Ok((file, content))
+    let file = File { path, on_disk, class, stamp: known.stamp, is_link: false };
+    Ok(Some((file, known)))
 }

@@ -45,6 +45,11 @@ pub enum Reason {
     /// It was listed, and then it was not there.
     #[error("it vanished while it was being read")]
     Vanished,
+    /// It was not listed, and is there.
+    #[error(
+        "it is there, though the folder's listing did not have it, so it was left as it is; the next sync looks again"
+    )]
+    Unlisted,
     /// It changed each time it was read.
     #[error("it kept changing while it was being read")]
     Unsteady,

@@ -5,6 +5,7 @@ mod crashes;
 mod exports;
 mod folders;
 mod guards;
+mod hazards;
 mod publishing;
 mod pulls;
 

@@ -1,0 +1,160 @@
+//! What file systems, other programs and other hosts do to a folder: nothing is lost of it, and the sync comes to rest.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use atlas_testkit::VaultBuilder;
+use atlas_testkit::notes::{Delete, Put, by};
+
+use super::{Host, after, done, files, many, pulled, skipped};
+use crate::Phase;
+use crate::folder::Folder;
+use crate::target::{Instead, Target};
+
+async fn agent_puts(host: &Host, path: &str, text: &str) {
+    host.mirror().commit(&by("agent"), &Put::note(path, text)).await.unwrap();
+}
+
+/// Saves a file so that its size and time do not show it.
+fn change_secretly(host: &Host, path: &str, text: &[u8]) {
+    let at = host.vault.path(path);
+    let before = fs::metadata(&at).unwrap();
+    assert_eq!(before.len(), text.len() as u64);
+    fs::write(&at, text).unwrap();
+    File::options().append(true).open(&at).unwrap().set_modified(before.modified().unwrap()).unwrap();
+}
+
+#[tokio::test]
+async fn a_change_that_size_and_time_hide_does_not_keep_the_agent_s_away_for_ever() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "one").note("z.md", "z")).await;
+    change_secretly(&host, "a.md", b"two");
+    agent_puts(&host, "a.md", "the agent's").await;
+    // It is found when the file is to be replaced.
+    let summary = host.sync().await.unwrap();
+    assert_eq!((pulled(&summary), summary.waiting), ((0, 0, 0), 1), "{summary:?}");
+    let summary = host.sync().await.unwrap();
+    assert_eq!((summary.conflicts.len(), summary.waiting), (1, 0), "{summary:?}");
+    assert_eq!(host.vault.read("a.md"), b"two");
+    assert_eq!(host.mirrored().await, files(host.vault.root()));
+}
+
+#[tokio::test]
+async fn deletions_that_wait_count_once() {
+    let host = Host::published(many(50)).await;
+    for number in 0..4 {
+        host.mirror().commit(&by("agent"), &Delete(format!("{number:03}.md"))).await.unwrap();
+    }
+    // Nothing can be moved aside.
+    fs::write(host.vault.path(".atlas-mirror"), "").unwrap();
+    for _ in 0..5 {
+        assert_eq!(host.sync().await.unwrap().waiting, 4);
+    }
+    fs::remove_file(host.vault.path(".atlas-mirror")).unwrap();
+    assert_eq!(pulled(&host.sync().await.unwrap()), (0, 0, 4));
+}
+
+#[tokio::test]
+async fn a_file_that_a_listing_misses_is_not_deleted() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b").note("z.md", "z")).await;
+    let (at, away) = (host.vault.path("a.md"), host.places.path().join("away"));
+    fs::rename(&at, &away).unwrap();
+    host.vault.remove("b.md");
+    let back = after(Phase::Scan, 1, move || fs::rename(&away, &at).unwrap());
+    let summary = host.sync_while(back).await.unwrap();
+    assert_eq!(done(&summary), (0, 0, 1), "{summary:?}");
+    assert!(skipped(&summary)[0].starts_with("a.md: it is there"), "{summary:?}");
+    assert_eq!(done(&host.sync().await.unwrap()), (0, 0, 0));
+    assert_eq!(host.mirrored().await.into_keys().collect::<Vec<_>>(), ["a.md", "z.md"]);
+}
+
+#[tokio::test]
+async fn two_hosts_with_settings_of_their_own_come_to_rest() {
+    let vault = |settings: &str| VaultBuilder::new().note("a.md", "a").file(".obsidian/app.json", settings.as_bytes());
+    let one = Host::published(vault("{\"one\":1}")).await;
+    let mut other = Host::new(vault("{\"other\":1}"));
+    other.objects = one.objects.clone();
+    let summary = other.sync().await.unwrap();
+    assert_eq!((done(&summary), summary.conflicts.len(), summary.skipped.len()), ((0, 1, 0), 1, 0), "{summary:?}");
+    let copy = summary.conflicts[0].copy.clone().unwrap();
+    assert_eq!(other.vault.read(&copy), b"{\"one\":1}");
+    assert_eq!(pulled(&one.sync().await.unwrap()), (0, 1, 0));
+    for host in [&one, &other] {
+        let summary = host.sync().await.unwrap();
+        assert_eq!((done(&summary), pulled(&summary), summary.waiting), ((0, 0, 0), (0, 0, 0), 0), "{summary:?}");
+        assert_eq!(host.vault.read(".obsidian/app.json"), b"{\"other\":1}");
+    }
+}
+
+#[tokio::test]
+async fn settings_behind_a_symbolic_link_are_not_taken_for_deleted() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").file(".obsidian/app.json", b"{}")).await;
+    let shared = host.places.path().join("shared settings");
+    fs::rename(host.vault.path(".obsidian"), &shared).unwrap();
+    symlink(&shared, host.vault.path(".obsidian")).unwrap();
+    let summary = host.sync().await.unwrap();
+    assert_eq!(done(&summary), (0, 0, 0));
+    assert!(skipped(&summary)[0].contains("symbolic link"), "{summary:?}");
+    assert_eq!(host.text(".obsidian/app.json").await.unwrap(), "{}");
+}
+
+#[tokio::test]
+async fn a_conflict_deep_below_a_long_path_has_a_copy_that_can_be_synced() {
+    let folder = ["d".repeat(200), "d".repeat(200), "d".repeat(200), "d".repeat(200)].join("/");
+    let path = format!("{folder}/{}.md", "n".repeat(210));
+    let host = Host::published(VaultBuilder::new().note(&path, "a").note("z.md", "z")).await;
+    agent_puts(&host, &path, "the agent's").await;
+    host.vault.write(&path, b"the person's");
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), summary.skipped.len()), ((1, 1, 0), 0), "{summary:?}");
+    assert_eq!(host.mirrored().await, files(host.vault.root()));
+}
+
+#[tokio::test]
+async fn a_file_that_is_replaced_stays_as_private_as_it_was() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("z.md", "z")).await;
+    let mode = || fs::metadata(host.vault.path("a.md")).unwrap().permissions().mode() & 0o777;
+    fs::set_permissions(host.vault.path("a.md"), fs::Permissions::from_mode(0o600)).unwrap();
+    agent_puts(&host, "a.md", "the agent's").await;
+    host.sync().await.unwrap();
+    assert_eq!((&host.vault.read("a.md")[..], mode()), (&b"the agent's"[..], 0o600));
+}
+
+#[tokio::test]
+async fn a_full_disk_of_the_state_stops_a_sync_before_it_changes_anything() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
+    let draft = host.state().join("state.new");
+    symlink("/dev/full", &draft).unwrap();
+    agent_puts(&host, "b.md", "the agent's").await;
+    for text in ["one", "two", "three"] {
+        host.vault.write("a.md", text.as_bytes());
+        assert!(host.refusal().await.contains("No space left"));
+    }
+    assert_eq!((host.text("a.md").await.unwrap(), host.vault.read("b.md")), ("a".to_owned(), b"b".to_vec()));
+    fs::remove_file(draft).unwrap();
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary), summary.conflicts.len()), ((0, 1, 0), (0, 1, 0), 0), "{summary:?}");
+}
+
+#[test]
+fn two_syncs_of_one_folder_do_not_take_each_other_s_files() {
+    let vault = VaultBuilder::new();
+    let target = || Target::of(&Folder::open(vault.root()).unwrap()).unwrap();
+    let (one, other) = (target(), target());
+    let begun = one.begin().unwrap().append(b"one's").unwrap();
+    let half = other.begin().unwrap().append(b"half of the oth").unwrap();
+    begun.finish("a.md", 0, Instead::Nothing).unwrap();
+    drop(half);
+    assert_eq!(vault.read("a.md"), b"one's");
+}
+
+#[test]
+fn a_file_that_is_written_to_after_it_was_looked_at_is_kept() {
+    let vault = VaultBuilder::new().note("a.md", "a");
+    let target = Target::of(&Folder::open(vault.root()).unwrap()).unwrap();
+    // As an editor that has it open does.
+    let mut open = File::options().append(true).open(vault.path("a.md")).unwrap();
+    let aside = target.set_aside("a.md", *atlas_mirror::Hash::of(b"a").as_bytes()).unwrap();
+    std::io::Write::write_all(&mut open, b" and more").unwrap();
+    aside.discard();
+    assert_eq!(files(vault.root()).into_values().collect::<Vec<_>>(), [b"a and more"]);
+}
