@@ -24,7 +24,7 @@ use crate::progress::{Phase, Progress};
 use crate::push::blocking;
 use crate::report::{Reason, Skipped};
 use crate::rules;
-use crate::scan::File;
+use crate::scan::{File, Folders};
 use crate::target::{Instead, Target, Unfinished};
 
 /// Most copies of one file that are told apart by a number.
@@ -62,6 +62,8 @@ pub(crate) struct Puller<'a> {
     /// What is pulled.
     pub(crate) snapshot: &'a Arc<Snapshot>,
     pub(crate) folder: &'a Arc<Folder>,
+    /// Those in it.
+    pub(crate) folders: &'a Arc<Folders>,
     /// Of the times in the names of copies.
     pub(crate) time_zone: TimeZone,
     pub(crate) progress: &'a Arc<dyn Progress>,
@@ -179,9 +181,13 @@ impl Puller<'_> {
         let copies: Arc<Mutex<BTreeMap<String, String>>> = Arc::default();
         let place = {
             let (jobs, copies, target, zone) = (jobs.clone(), copies.clone(), target.clone(), self.time_zone.clone());
+            let folders = self.folders.clone();
             move |file: &Unfinished, record: &Record| match jobs.get(&record.path) {
                 Some(Job::Own { on_disk, instead, .. }) => {
-                    let path = on_disk.clone().map_or_else(|| disk_path(record), Ok)?;
+                    let path = match on_disk {
+                        Some(on_disk) => on_disk.clone(),
+                        None => folders.place(&record.path, &disk_path(record)?),
+                    };
                     file.finish(&path, record.modified_ms, *instead)
                 }
                 Some(Job::Copy { on_disk, author, time, .. }) => {

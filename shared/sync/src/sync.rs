@@ -100,6 +100,7 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
     let entries = session.before.as_ref().map_or_else(Vec::new, |before| before.entries.clone());
     let is_empty = scan.files.is_empty() && summary.skipped.is_empty();
     if is_empty && entries.len() > 1 && !options.allow_mass_delete {
+    let folders = Arc::new(std::mem::take(&mut scan.folders));
         let (root, state) = (session.folder.path().to_owned(), session.states.path().to_owned());
         return Err(Danger::Emptied { root, state, of: entries.len() as u64 }.into());
     }
@@ -119,7 +120,8 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
         }
         if let Some(snapshot) = &head {
             let (folder, time_zone) = (&session.folder, options.time_zone.clone());
-            let puller = Puller { mirror: &mirror, snapshot, folder, time_zone, progress: &progress };
+            let puller =
+                Puller { mirror: &mirror, snapshot, folder, folders: &folders, time_zone, progress: &progress };
             (summary.pulled, summary.conflicts) = puller.run(&mut decided).await?;
         }
         summary.skipped.append(&mut decided.skipped);
