@@ -8,7 +8,7 @@ use atlas_segment::Kind;
 use crate::change::{Known, Remove, Write};
 use crate::decide::{Action, Version, decide};
 use crate::folder::{Content, Folder};
-use crate::guard::Loss;
+use crate::guard::{Loss, Side, What};
 use crate::head::{self, Heads};
 use crate::plan::{Found, Item};
 use crate::progress::Progress;
@@ -69,9 +69,10 @@ pub(crate) struct Conflict {
     case: usize,
 }
 
-/// Notes that one side has lost.
-#[derive(Debug, Default)]
+/// Files of a kind that one side has lost.
+#[derive(Debug)]
 pub(crate) struct Lost {
+    what: What,
     /// Their cases, by index.
     cases: Vec<usize>,
     /// Of how many.
@@ -81,7 +82,7 @@ pub(crate) struct Lost {
 impl Lost {
     /// How many there are, at a time in milliseconds since 1970 UTC.
     pub(crate) fn at(&self, time_ms: i64) -> Loss {
-        Loss { time_ms, notes: self.cases.len() as u64, of: self.of }
+        Loss { time_ms, what: self.what, files: self.cases.len() as u64, of: self.of }
     }
 }
 
@@ -246,12 +247,19 @@ impl Decided {
         self
     }
 
-    /// The notes that vanished from the folder, or became empty, and are nowhere else.
-    pub(crate) fn lost_in_folder(&self) -> Lost {
+    /// The files that vanished from one side, or became empty, and are nowhere else.
+    pub(crate) fn lost(&self, side: Side, what: What) -> Lost {
+        match side {
+            Side::Folder => self.lost_in_folder(what),
+            Side::Mirror => self.lost_in_mirror(what),
+        }
+    }
+
+    fn lost_in_folder(&self, what: What) -> Lost {
         let written = self.writes.iter().filter_map(|write| write.known);
         let elsewhere: HashSet<[u8; 32]> =
             written.filter(|known| known.stamp.size > 0).map(|known| known.sha256).collect();
-        self.lost(|case, entry| match case.fate {
+        self.lost_where(what, |case, entry| match case.fate {
             Fate::Remove(_) => !elsewhere.contains(&entry.sha256),
             Fate::Write(index) => {
                 let known = self.writes.get(index).and_then(|write| write.known);
@@ -261,10 +269,9 @@ impl Decided {
         })
     }
 
-    /// The notes that vanished from the mirror, or became empty, and are nowhere else.
-    pub(crate) fn lost_in_mirror(&self) -> Lost {
+    fn lost_in_mirror(&self, what: What) -> Lost {
         let elsewhere = head::contents(&self.heads.documents);
-        self.lost(|case, entry| match (&case.fate, case.head) {
+        self.lost_where(what, |case, entry| match (&case.fate, case.head) {
             (Fate::Pull(_), None) => !elsewhere.contains(&entry.sha256),
             (Fate::Pull(_), Some(_)) => {
                 entry.size > 0 && self.heads.document(&case.path).is_some_and(|document| document.bytes == 0)
@@ -273,10 +280,10 @@ impl Decided {
         })
     }
 
-    fn lost(&self, is_lost: impl Fn(&Case, &Entry) -> bool) -> Lost {
-        let mut lost = Lost::default();
+    fn lost_where(&self, what: What, is_lost: impl Fn(&Case, &Entry) -> bool) -> Lost {
+        let mut lost = Lost { what, cases: Vec::new(), of: 0 };
         for (index, case) in self.cases.iter().enumerate() {
-            if let Some(entry) = case.entry.as_ref().filter(|entry| entry.kind == Kind::Note) {
+            if let Some(entry) = case.entry.as_ref().filter(|entry| What::of(entry.kind) == what) {
                 lost.of += 1;
                 if is_lost(case, entry) {
                     lost.cases.push(index);
@@ -287,15 +294,15 @@ impl Decided {
     }
 
     /// What of `lost` the other side has lost too by now; what waits is counted when it is done.
-    pub(crate) fn carried_over(&self, mut lost: Lost) -> Lost {
+    pub(crate) fn carried_over(&self, lost: &Lost) -> Lost {
         let fate = |index: usize| self.cases.get(index).map(|case| &case.fate);
-        lost.cases.retain(|index| match fate(*index) {
+        let is_carried_over = |index: &usize| match fate(*index) {
             Some(Fate::Remove(index)) => self.removed.contains(index),
             Some(Fate::Write(index)) => self.written.contains_key(index),
             Some(Fate::Pull(index)) => self.pulled.contains_key(index),
             _ => false,
-        });
-        lost
+        };
+        Lost { cases: lost.cases.iter().copied().filter(is_carried_over).collect(), ..*lost }
     }
 
     /// Whether there is anything to do on either side.

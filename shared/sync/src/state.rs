@@ -18,7 +18,7 @@ use crate::folder::Stamp;
 use crate::guard::{Loss, Seen};
 
 const MAGIC: &[u8; 8] = b"ATLASYNC";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER_BYTES: usize = 16;
 /// Bytes of a state of few paths.
 const SMALL: usize = 64 << 10;

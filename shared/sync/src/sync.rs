@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use crate::conflict;
 use crate::decided::{Decided, Lost};
 use crate::error::SyncError;
-use crate::guard::{Danger, Side};
+use crate::guard::{Danger, Loss, Side, What};
 use crate::head::{self, Heads};
 use crate::plan;
 use crate::progress::{Phase, Progress};
@@ -71,11 +71,8 @@ impl SyncOptions {
     }
 }
 
-/// What each side has lost.
-struct Vanished {
-    folder: Lost,
-    mirror: Lost,
-}
+/// What each side has lost, of each kind.
+type Vanished = Vec<(Side, Lost)>;
 
 /// Brings folder and mirror to agree: pulls, then pushes in one commit. Where both have changed a file, the folder's version stays in its
 /// place and the mirror's goes beside it.
@@ -100,10 +97,10 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
     let entries = session.before.as_ref().map_or_else(Vec::new, |before| before.entries.clone());
     let is_empty = scan.files.is_empty() && summary.skipped.is_empty();
     if is_empty && entries.len() > 1 && !options.allow_mass_delete {
-    let folders = Arc::new(std::mem::take(&mut scan.folders));
         let (root, state) = (session.folder.path().to_owned(), session.states.path().to_owned());
         return Err(Danger::Emptied { root, state, of: entries.len() as u64 }.into());
     }
+    let folders = Arc::new(std::mem::take(&mut scan.folders));
     let heads = heads(&session, last.as_deref(), head.as_deref()).await?;
     let decided = decide(&session, scan, entries, heads, options, &progress).await?;
     let (mut decided, vanished) = check_losses(&session, options, decided, &progress).await?;
@@ -204,29 +201,31 @@ async fn decide(
     .await
 }
 
-/// Stops when too many notes vanished on one side. The answer has the losses that the next sync is to remember, if any.
+/// Stops when too many files vanished on one side. The answer has the losses that the next sync may have to remember.
 async fn check_losses(
     session: &Session,
     options: &SyncOptions,
     mut decided: Decided,
     progress: &Arc<dyn Progress>,
-) -> Result<(Decided, Option<Vanished>), SyncError> {
+) -> Result<(Decided, Vanished), SyncError> {
     if options.allow_mass_delete {
-        return Ok((decided, None));
+        return Ok((decided, Vanished::new()));
     }
     let (time_ms, root, state) = (options.began.as_millisecond(), session.folder.path(), session.states.path());
     let check = |side, lost: &Lost| session.losses(side, lost.at(time_ms)).check(side, root, state);
-    let mirror = decided.lost_in_mirror();
-    check(Side::Mirror, &mirror)?;
-    let mut folder = decided.lost_in_folder();
-    if check(Side::Folder, &folder).is_err() {
-        // A note that has only moved is not lost, but to know that takes reading what is new.
-        let (from, progress) = (session.folder.clone(), progress.clone());
-        decided = blocking(move || Ok(decided.read_new(&from, &*progress))).await?;
-        folder = decided.lost_in_folder();
-        check(Side::Folder, &folder)?;
+    let mut vanished = Vanished::new();
+    for (side, what) in [Side::Mirror, Side::Folder].into_iter().flat_map(|side| What::ALL.map(|what| (side, what))) {
+        let mut lost = decided.lost(side, what);
+        if side == Side::Folder && check(side, &lost).is_err() {
+            // A file that has only moved is not lost, but to know that takes reading what is new.
+            let (from, progress) = (session.folder.clone(), progress.clone());
+            decided = blocking(move || Ok(decided.read_new(&from, &*progress))).await?;
+            lost = decided.lost(side, what);
+        }
+        check(side, &lost)?;
+        vanished.push((side, lost));
     }
-    Ok((decided, Some(Vanished { folder, mirror })))
+    Ok((decided, vanished))
 }
 
 /// The attachments' objects that a generation refers to.
@@ -244,13 +243,12 @@ fn remember(
     decided: &Decided,
     after: &Snapshot,
     alone: bool,
-    vanished: Option<Vanished>,
+    vanished: Vanished,
 ) -> Result<(), SyncError> {
     let time_ms = options.began.as_millisecond();
-    let losses = |side, lost| session.losses(side, decided.carried_over(lost).at(time_ms)).remembered();
-    let (losses, head_losses) = match vanished {
-        Some(Vanished { folder, mirror }) => (losses(Side::Folder, folder), losses(Side::Mirror, mirror)),
-        None => Default::default(),
+    let losses = |wanted: Side| -> Vec<Loss> {
+        let lost = vanished.iter().filter(|(side, _)| *side == wanted).map(|(_, lost)| decided.carried_over(lost));
+        lost.flat_map(|lost| session.losses(wanted, lost.at(time_ms)).remembered()).collect()
     };
     let trusted = options.began.as_nanosecond().saturating_sub(RACY.as_nanos().cast_signed());
     let state = State {
@@ -259,8 +257,8 @@ fn remember(
         mount_point: session.mount_point.to_string_lossy().into_owned(),
         seen: seen(after),
         settled: alone && decided.is_settled(),
-        losses,
-        head_losses,
+        losses: losses(Side::Folder),
+        head_losses: losses(Side::Mirror),
         entries: decided.entries(i64::try_from(trusted).unwrap_or(i64::MAX)),
     };
     if session.before.as_ref() == Some(&state) { Ok(()) } else { session.states.save(&state) }

@@ -158,3 +158,37 @@ fn a_file_that_is_written_to_after_it_was_looked_at_is_kept() {
     aside.discard();
     assert_eq!(files(vault.root()).into_values().collect::<Vec<_>>(), [b"a and more"]);
 }
+
+#[tokio::test]
+async fn what_an_agent_adds_to_a_folder_goes_into_the_one_that_is_there_however_it_is_spelt() {
+    let decomposed = "U\u{308}bungen";
+    let one = Host::published(VaultBuilder::new().note(&format!("{decomposed}/a.md"), "a").note("z.md", "z")).await;
+    agent_puts(&one, "\u{dc}bungen/neu/b.md", "the agent's").await;
+    assert_eq!(pulled(&one.sync().await.unwrap()), (1, 0, 0));
+    assert_eq!(one.vault.read(&format!("{decomposed}/neu/b.md")), b"the agent's");
+    assert!(!one.vault.path("\u{dc}bungen").exists());
+    // On another host it is the other way round.
+    let mut other = Host::new(VaultBuilder::new().note("\u{dc}bungen/c.md", "c"));
+    other.objects = one.objects.clone();
+    assert_eq!(pulled(&other.sync().await.unwrap()), (3, 0, 0));
+    assert_eq!(other.vault.read("\u{dc}bungen/a.md"), b"a");
+    assert!(!other.vault.path(decomposed).exists());
+    for host in [&one, &other, &one, &other] {
+        let summary = host.sync().await.unwrap();
+        assert_eq!((done(&summary), summary.skipped.len()), ((0, 0, 0), 0), "{summary:?}");
+    }
+}
+
+#[tokio::test]
+async fn attachments_that_vanish_together_stop_a_sync_however_many_notes_there_are() {
+    let vault = (0..50).fold(many(50), |vault, number| vault.file(&format!("images/{number}.png"), &[number]));
+    let host = Host::published(vault).await;
+    // As where they are on a disk of their own, which is not mounted.
+    (0..11).for_each(|number| host.vault.remove(&format!("images/{number}.png")));
+    let error = host.refusal().await;
+    assert!(error.contains("11 of 50 attachments") && error.contains("--allow-mass-delete"), "{error}");
+    // Ten notes and ten attachments are few, and are not added up.
+    host.vault.write("images/10.png", &[10]);
+    (0..10).for_each(|number| host.vault.remove(&format!("{number:03}.md")));
+    assert_eq!(done(&host.sync().await.unwrap()), (0, 0, 20));
+}
