@@ -71,6 +71,9 @@ pub enum Reason {
     /// What a killed sync had moved aside, and could not be put back.
     #[error("a sync was interrupted here; what it had moved aside is kept as {0}")]
     Recovered(String),
+    /// It did not come whole from the store.
+    #[error("it could not be fetched to its end ({0}); the next sync tries again")]
+    Unfetched(String),
     /// The mirror does not have what it says.
     #[error("it is damaged in the mirror: restore it, or publish it again")]
     Damaged,

@@ -47,7 +47,7 @@ pub struct SyncOptions {
     pub checksum: bool,
     /// Change nothing.
     pub dry_run: bool,
-    /// Go on when many notes vanished.
+    /// Go on when many files vanished.
     pub allow_mass_delete: bool,
     /// Delete from the store what is older and not needed any more.
     pub collect: Option<Retention>,

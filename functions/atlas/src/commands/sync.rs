@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Read all files, also those whose size and time are as they were
     #[arg(long)]
     checksum: bool,
-    /// Go on when many notes vanished or became empty
+    /// Go on when many files vanished or became empty
     #[arg(long)]
     allow_mass_delete: bool,
     /// Delete, once a day, what was replaced or deleted in the mirror longer ago than this; the newest ten generations stay

@@ -2,9 +2,11 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::sync::Arc;
 
-use atlas_testkit::VaultBuilder;
 use atlas_testkit::notes::{Delete, Put, by};
+use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
+use object_store::memory::InMemory;
 
 use super::{Host, after, done, files, many, pulled, skipped};
 use crate::Phase;
@@ -191,4 +193,20 @@ async fn attachments_that_vanish_together_stop_a_sync_however_many_notes_there_a
     host.vault.write("images/10.png", &[10]);
     (0..10).for_each(|number| host.vault.remove(&format!("{number:03}.md")));
     assert_eq!(done(&host.sync().await.unwrap()), (0, 0, 20));
+}
+
+#[tokio::test]
+async fn an_attachment_that_breaks_off_keeps_nothing_else_waiting() {
+    let faults = FaultStore::new(Arc::new(InMemory::new()));
+    let one = Host::with_store(VaultBuilder::new().file("a/film.mp4", &[7; 1000]).note("b.md", "b"), faults.clone());
+    one.sync().await.unwrap();
+    let mut other = Host::new(VaultBuilder::new().note("c.md", "c"));
+    other.objects = one.objects.clone();
+    faults.always(Op::Get, "/blobs/", Fault::BrokenOff);
+    let summary = other.sync().await.unwrap();
+    assert_eq!((pulled(&summary), done(&summary), summary.waiting), ((1, 0, 0), (1, 0, 0), 1), "{summary:?}");
+    assert!(skipped(&summary)[0].contains("could not be fetched to its end"), "{summary:?}");
+    faults.heal();
+    assert_eq!(pulled(&other.sync().await.unwrap()), (1, 0, 0));
+    assert_eq!(other.vault.read("a/film.mp4"), [7; 1000]);
 }
