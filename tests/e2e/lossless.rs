@@ -5,6 +5,7 @@
 //! A history is a list of [`Step`]s, drawn at random. One that fails is made as short as can be and printed so that it can be
 //! pasted into `a_history_that_failed_once`.
 
+mod bucket;
 mod host;
 mod step;
 mod texts;

@@ -1,25 +1,21 @@
 //! Agents, people with their hosts, and a bucket.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
 use atlas_sync::{Danger, Phase, Summary, SyncError};
-use atlas_testkit::notes::contents;
-use atlas_testkit::{AgingStore, Fault, FaultStore, Op};
+use atlas_testkit::{Fault, Op};
 use axum::body::Body;
 use axum::http::{Method, Request};
 use bytes::Bytes;
-use futures::TryStreamExt as _;
-use object_store::memory::InMemory;
-use object_store::{ObjectStore as _, ObjectStoreExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+use super::bucket::{Bucket, client};
 use super::host::{Host, SyncPlan, runtime, save};
 use super::step::{AGENTS, HOSTS, NOTES, Step};
 use super::texts::{Blocks, block, blocks};
@@ -28,8 +24,7 @@ use crate::deployment::{Client, Reply, encoded};
 pub struct World {
     /// Of the agents; each sync has its own, which ends with it.
     runtime: Runtime,
-    objects: Arc<AgingStore>,
-    faults: Arc<FaultStore>,
+    bucket: Bucket,
     agents: Vec<Client>,
     /// The versions that each agent saw last.
     seen: Vec<BTreeMap<usize, String>>,
@@ -47,16 +42,14 @@ pub struct World {
 
 impl World {
     pub fn new() -> Self {
-        let objects = AgingStore::new(Arc::new(InMemory::new()));
-        let faults = FaultStore::new(objects.clone());
+        let bucket = Bucket::new();
         // Where it is in memory, the many small syncs do not wait for a disk.
         let memory = Path::new("/dev/shm");
         let places = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let mut world = Self {
             runtime: runtime(),
-            agents: (0..AGENTS).map(|_| Client::over(&store(&faults))).collect(),
-            objects,
-            faults,
+            agents: (0..AGENTS).map(|_| bucket.client()).collect(),
+            bucket,
             seen: vec![BTreeMap::new(); AGENTS],
             hosts: (0..HOSTS).map(|host| Host::new(places.path().join(format!("person{host}")))).collect(),
             _places: places,
@@ -84,7 +77,7 @@ impl World {
             Step::AgentAppends(agent, note) => self.agent_appends(agent, note),
             Step::AgentDeletes(agent, note) => self.agent_deletes(agent, note),
             Step::AgentMoves(agent, from, to) => self.agent_moves(agent, from, to),
-            Step::AgentRestarts(agent) => self.agents[agent] = Client::over(&store(&self.faults)),
+            Step::AgentRestarts(agent) => self.agents[agent] = self.bucket.client(),
             Step::Sync(host) => drop(self.synced(host, &SyncPlan::default())),
             Step::SyncAll(host) => drop(self.synced(host, &SyncPlan { checksum: true, ..SyncPlan::default() })),
             Step::SyncMeanwhile(host, phase, note) => self.sync_meanwhile(host, phase, note),
@@ -92,18 +85,18 @@ impl World {
             Step::SyncHalfListed(host) => self.sync_half_listed(host),
             Step::SyncKilled(host, op, nth, after) => self.sync_killed(host, op, nth, after),
             Step::MovedAside(host, note) => self.move_aside(host, note),
-            Step::Fails(op, nth, fault) => self.fail(op, nth, fault),
+            Step::Fails(op, nth, fault) => self.bucket.fail(op, nth, fault),
             Step::LoseState(host) => self.hosts[host].lose_state(),
-            Step::StaleHint => self.age_hint(),
+            Step::StaleHint => self.bucket.age_hint(),
             Step::Collect => self.collect(),
-            Step::Backup => self.backup = Some((self.all_objects(), self.owed.clone())),
+            Step::Backup => self.backup = Some((self.bucket.copy(), self.owed.clone())),
             Step::Restore => self.restore(),
         }
     }
 
     /// Lets everything come to rest. What is wrong then.
     pub fn end(mut self) -> Result<(), String> {
-        self.faults.heal();
+        self.bucket.faults.heal();
         // What is late lands now.
         self.runtime.block_on(async { tokio::time::sleep(Duration::from_secs(60)).await });
         let did_nothing = |summary: Summary| {
@@ -117,8 +110,9 @@ impl World {
         if !rests {
             return Err("folders and mirror do not come to rest".to_owned());
         }
-        let (head, history) = runtime().block_on(self.history());
-        let head: BTreeMap<_, _> = head.into_iter().filter(|(path, _)| !path.starts_with(".trash/")).collect();
+        let history = self.bucket.history();
+        let head: BTreeMap<_, _> =
+            self.bucket.head().into_iter().filter(|(path, _)| !path.starts_with(".trash/")).collect();
         for folder in self.hosts.iter().map(Host::texts) {
             if folder != head {
                 return Err(format!("a folder and the mirror differ:\n{folder:#?}\n{head:#?}"));
@@ -137,23 +131,6 @@ impl World {
             lost if lost.is_empty() => Ok(()),
             lost => Err(format!("lost: {lost:?}")),
         }
-    }
-
-    /// What the newest generation has, and the text of every version that any has.
-    async fn history(&self) -> (BTreeMap<String, String>, BTreeSet<String>) {
-        let mirror = self.mirror();
-        let head = mirror.head().await.unwrap();
-        let generations = mirror.history(head.generation(), usize::MAX).await.unwrap();
-        let mut all = BTreeSet::new();
-        for snapshot in &generations {
-            all.extend(contents(snapshot).await.unwrap().into_values());
-        }
-        (contents(&head).await.unwrap(), all)
-    }
-
-    fn mirror(&self) -> Mirror {
-        let cache = Arc::new(PartCache::new(64 << 20));
-        Mirror::open(store(&self.faults), "main".parse().unwrap(), cache, Options::default()).unwrap()
     }
 
     /// A new block, by somebody.
@@ -222,16 +199,8 @@ impl World {
 
     /// What the note has may be replaced now, by one who knows.
     fn agent_replaces(&mut self, note: usize) {
-        let text = self.head().remove(NOTES[note]).unwrap_or_default();
+        let text = self.bucket.head().remove(NOTES[note]).unwrap_or_default();
         self.replaced(blocks(&text).unwrap());
-    }
-
-    /// What the mirror has.
-    fn head(&self) -> BTreeMap<String, String> {
-        let store = Store::new(self.objects.clone(), "", StoreOptions::default()).unwrap();
-        let cache = Arc::new(PartCache::new(0));
-        let mirror = Mirror::open(store, "main".parse().unwrap(), cache, Options::default()).unwrap();
-        runtime().block_on(async { contents(&mirror.head().await.unwrap()).await.unwrap() })
     }
 
     fn agent_puts(&mut self, agent: usize, note: usize) {
@@ -280,7 +249,7 @@ impl World {
 
     fn sync_meanwhile_agent(&mut self, host: usize, phase: Phase, note: usize) {
         let block = self.block('a');
-        let (faults, text) = (self.faults.clone(), block.clone());
+        let (faults, text) = (self.bucket.faults.clone(), block.clone());
         let accepted = Arc::new(Mutex::new(false));
         let told = accepted.clone();
         let act = move || {
@@ -288,7 +257,7 @@ impl World {
             let (faults, text) = (faults.clone(), text.clone());
             let write = move || {
                 let request = request(Method::POST, "notes", note, &[], &json!({ "content": text }));
-                runtime().block_on(Client::over(&store(&faults)).send(request)).status.is_success()
+                runtime().block_on(client(&faults).send(request)).status.is_success()
             };
             *told.lock().unwrap() = std::thread::spawn(write).join().unwrap();
         };
@@ -305,7 +274,7 @@ impl World {
         let act = move || drop(fs::rename(&from, &to));
         // A refusal is left to the next.
         let plan = SyncPlan::meanwhile(Phase::Scan, 1, act);
-        if let Some(Ok(summary)) = self.hosts[host].sync(&self.mirror(), &self.faults, &plan, false) {
+        if let Some(Ok(summary)) = self.hosts[host].sync(&self.bucket.mirror(), &self.bucket.faults, &plan, false) {
             self.carried(host, &summary);
         }
         if back_from.exists() {
@@ -316,9 +285,9 @@ impl World {
 
     fn sync_killed(&mut self, host: usize, op: Op, nth: usize, after: bool) {
         let fault = if after { Fault::SilenceAfter } else { Fault::Silence };
-        self.faults.script(op, "", std::iter::repeat_n(None, nth).chain([Some(fault)]));
+        self.bucket.faults.script(op, "", std::iter::repeat_n(None, nth).chain([Some(fault)]));
         self.synced(host, &SyncPlan { killed: true, ..SyncPlan::default() });
-        self.faults.heal();
+        self.bucket.faults.heal();
     }
 
     fn move_aside(&mut self, host: usize, note: usize) {
@@ -327,47 +296,10 @@ impl World {
         self.hosts[host].move_aside(NOTES[note]);
     }
 
-    fn fail(&self, op: Op, nth: usize, fault: Fault) {
-        let fits = match fault {
-            Fault::OwnSuccess => op == Op::Create,
-            Fault::Truncated => matches!(op, Op::Get | Op::Range),
-            _ => true,
-        };
-        if fits {
-            self.faults.script(op, "", std::iter::repeat_n(None, nth).chain([Some(fault)]));
-        }
-    }
-
-    fn age_hint(&self) {
-        let mirror = self.mirror();
-        let keys = mirror.keys();
-        runtime().block_on(async {
-            match self.objects.get(&keys.manifest(1)).await {
-                Ok(first) => {
-                    let first = first.bytes().await.unwrap();
-                    drop(self.objects.put(&keys.latest(), first.into()).await.unwrap());
-                }
-                Err(_) => drop(self.objects.delete(&keys.latest()).await),
-            }
-        });
-    }
-
-    fn all_objects(&self) -> Vec<(object_store::path::Path, Bytes)> {
-        runtime().block_on(async {
-            let listed: Vec<_> = self.objects.list(None).try_collect().await.unwrap();
-            let mut all = Vec::new();
-            for object in listed {
-                let bytes = self.objects.get(&object.location).await.unwrap().bytes().await.unwrap();
-                all.push((object.location, bytes));
-            }
-            all
-        })
-    }
-
     fn collect(&mut self) {
         // What was replaced or deleted by now may go with its month.
-        let there: Blocks = self.head().into_values().flat_map(|text| blocks(&text).unwrap()).collect();
-        self.objects.pass(Duration::from_secs(31 * 24 * 3600));
+        let there: Blocks = self.bucket.head().into_values().flat_map(|text| blocks(&text).unwrap()).collect();
+        self.bucket.pass(Duration::from_secs(31 * 24 * 3600));
         self.owed.retain(|block| there.contains(block));
         self.backup = None;
         self.synced(0, &SyncPlan { collect: true, ..SyncPlan::default() });
@@ -375,15 +307,7 @@ impl World {
 
     fn restore(&mut self) {
         let Some((objects, owed)) = self.backup.clone() else { return };
-        runtime().block_on(async {
-            let listed: Vec<_> = self.objects.list(None).try_collect().await.unwrap();
-            for object in listed {
-                self.objects.delete(&object.location).await.unwrap();
-            }
-            for (key, bytes) in objects {
-                self.objects.put(&key, bytes.into()).await.unwrap();
-            }
-        });
+        self.bucket.put_back(objects);
         // What the bucket got since is only in the folders now, where it is the person's to overwrite.
         for host in &mut self.hosts {
             for (path, text) in host.texts() {
@@ -398,24 +322,25 @@ impl World {
     fn synced(&mut self, host: usize, plan: &SyncPlan) -> Option<Summary> {
         let mut allow_mass_delete = false;
         for _ in 0..100 {
-            let summary = match self.hosts[host].sync(&self.mirror(), &self.faults, plan, allow_mass_delete)? {
-                Ok(summary) => summary,
-                Err(SyncError::Danger(Danger::OtherMirror { .. } | Danger::Forgotten { .. })) => {
-                    self.hosts[host].lose_state();
-                    continue;
-                }
-                // They have deleted all, and say so.
-                Err(SyncError::Danger(Danger::Emptied { .. } | Danger::MassDeletion { .. })) => {
-                    allow_mass_delete = true;
-                    continue;
-                }
-                // A program that another test starts has all open files for a moment, and so the lock.
-                Err(SyncError::Locked { .. }) => {
-                    std::thread::sleep(Duration::from_millis(20));
-                    continue;
-                }
-                Err(_) => return None,
-            };
+            let summary =
+                match self.hosts[host].sync(&self.bucket.mirror(), &self.bucket.faults, plan, allow_mass_delete)? {
+                    Ok(summary) => summary,
+                    Err(SyncError::Danger(Danger::OtherMirror { .. } | Danger::Forgotten { .. })) => {
+                        self.hosts[host].lose_state();
+                        continue;
+                    }
+                    // They have deleted all, and say so.
+                    Err(SyncError::Danger(Danger::Emptied { .. } | Danger::MassDeletion { .. })) => {
+                        allow_mass_delete = true;
+                        continue;
+                    }
+                    // A program that another test starts has all open files for a moment, and so the lock.
+                    Err(SyncError::Locked { .. }) => {
+                        std::thread::sleep(Duration::from_millis(20));
+                        continue;
+                    }
+                    Err(_) => return None,
+                };
             self.carried(host, &summary);
             return Some(summary);
         }
@@ -436,8 +361,4 @@ fn request(method: Method, route: &str, note: usize, headers: &[(&str, &str)], b
     }
     let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
     request.body(body).unwrap()
-}
-
-fn store(faults: &Arc<FaultStore>) -> Store {
-    Store::new(faults.clone(), "", StoreOptions::default()).unwrap()
 }
