@@ -86,7 +86,8 @@ impl Folder {
     /// # Errors
     /// When the folder or one above it cannot be looked at.
     pub fn mount_point(&self) -> io::Result<PathBuf> {
-        let device = self.path.metadata()?.dev();
+        // Of what was opened: what its path leads to may have been mounted since.
+        let device = self.dir.dir_metadata()?.dev();
         let mut mount_point = self.path.as_path();
         while let Some(parent) = mount_point.parent() {
             if parent.metadata()?.dev() != device {

@@ -4,18 +4,14 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Arc;
 
-use atlas_testkit::notes::{Delete, Put, by};
+use atlas_testkit::notes::Put;
 use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
 use object_store::memory::InMemory;
 
-use super::{Host, after, done, files, many, pulled, skipped};
+use super::{Host, after, agent_deletes, agent_puts, done, files, many, pulled, skipped};
 use crate::Phase;
 use crate::folder::Folder;
 use crate::target::{Instead, Target};
-
-async fn agent_puts(host: &Host, path: &str, text: &str) {
-    host.mirror().commit(&by("agent"), &Put::note(path, text)).await.unwrap();
-}
 
 /// Saves a file so that its size and time do not show it.
 fn change_secretly(host: &Host, path: &str, text: &[u8]) {
@@ -30,7 +26,7 @@ fn change_secretly(host: &Host, path: &str, text: &[u8]) {
 async fn a_change_that_size_and_time_hide_does_not_keep_the_agent_s_away_for_ever() {
     let host = Host::published(VaultBuilder::new().note("a.md", "one").note("z.md", "z")).await;
     change_secretly(&host, "a.md", b"two");
-    agent_puts(&host, "a.md", "the agent's").await;
+    agent_puts(&host, Put::note("a.md", "the agent's")).await;
     // It is found when the file is to be replaced.
     let summary = host.sync().await.unwrap();
     assert_eq!((pulled(&summary), summary.waiting), ((0, 0, 0), 1), "{summary:?}");
@@ -44,7 +40,7 @@ async fn a_change_that_size_and_time_hide_does_not_keep_the_agent_s_away_for_eve
 async fn deletions_that_wait_count_once() {
     let host = Host::published(many(50)).await;
     for number in 0..4 {
-        host.mirror().commit(&by("agent"), &Delete(format!("{number:03}.md"))).await.unwrap();
+        agent_deletes(&host, &format!("{number:03}.md")).await;
     }
     // Nothing can be moved aside.
     fs::write(host.vault.path(".atlas-mirror"), "").unwrap();
@@ -104,7 +100,7 @@ async fn a_conflict_deep_below_a_long_path_has_a_copy_that_can_be_synced() {
     let folder = ["d".repeat(200), "d".repeat(200), "d".repeat(200), "d".repeat(200)].join("/");
     let path = format!("{folder}/{}.md", "n".repeat(210));
     let host = Host::published(VaultBuilder::new().note(&path, "a").note("z.md", "z")).await;
-    agent_puts(&host, &path, "the agent's").await;
+    agent_puts(&host, Put::note(&path, "the agent's")).await;
     host.vault.write(&path, b"the person's");
     let summary = host.sync().await.unwrap();
     assert_eq!((done(&summary), summary.skipped.len()), ((1, 1, 0), 0), "{summary:?}");
@@ -116,7 +112,7 @@ async fn a_file_that_is_replaced_stays_as_private_as_it_was() {
     let host = Host::published(VaultBuilder::new().note("a.md", "a").note("z.md", "z")).await;
     let mode = || fs::metadata(host.vault.path("a.md")).unwrap().permissions().mode() & 0o777;
     fs::set_permissions(host.vault.path("a.md"), fs::Permissions::from_mode(0o600)).unwrap();
-    agent_puts(&host, "a.md", "the agent's").await;
+    agent_puts(&host, Put::note("a.md", "the agent's")).await;
     host.sync().await.unwrap();
     assert_eq!((&host.vault.read("a.md")[..], mode()), (&b"the agent's"[..], 0o600));
 }
@@ -126,7 +122,7 @@ async fn a_full_disk_of_the_state_stops_a_sync_before_it_changes_anything() {
     let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
     let draft = host.state().join("state.new");
     symlink("/dev/full", &draft).unwrap();
-    agent_puts(&host, "b.md", "the agent's").await;
+    agent_puts(&host, Put::note("b.md", "the agent's")).await;
     for text in ["one", "two", "three"] {
         host.vault.write("a.md", text.as_bytes());
         assert!(host.refusal().await.contains("No space left"));
@@ -165,7 +161,7 @@ fn a_file_that_is_written_to_after_it_was_looked_at_is_kept() {
 async fn what_an_agent_adds_to_a_folder_goes_into_the_one_that_is_there_however_it_is_spelt() {
     let decomposed = "U\u{308}bungen";
     let one = Host::published(VaultBuilder::new().note(&format!("{decomposed}/a.md"), "a").note("z.md", "z")).await;
-    agent_puts(&one, "\u{dc}bungen/neu/b.md", "the agent's").await;
+    agent_puts(&one, Put::note("\u{dc}bungen/neu/b.md", "the agent's")).await;
     assert_eq!(pulled(&one.sync().await.unwrap()), (1, 0, 0));
     assert_eq!(one.vault.read(&format!("{decomposed}/neu/b.md")), b"the agent's");
     assert!(!one.vault.path("\u{dc}bungen").exists());
