@@ -118,10 +118,7 @@ impl Target {
     pub(crate) fn remove(&self, path: &str, version: [u8; 32], keep: bool) -> Result<(), Reason> {
         let aside = self.set_aside(path, version)?;
         let is_kept = keep && self.keep(&aside, path).is_ok();
-        if !is_kept {
-            aside.discard();
-        }
-        Ok(())
+        if is_kept { Ok(()) } else { aside.discard() }
     }
 
     fn keep(&self, aside: &Aside, path: &str) -> Result<(), Reason> {
@@ -131,7 +128,8 @@ impl Target {
 
     /// The folder of `path`, made if need be, and the name in it.
     pub(crate) fn place_of(&self, path: &str) -> Result<(Dir, String), Reason> {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let folder = folder_of(path);
+        let name = path.rsplit('/').next().unwrap_or(path);
         let dir = self.below(folder, true).map_err(|error| unwritable(&error))?;
         self.shared.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned());
         Ok((dir, name.to_owned()))
@@ -160,6 +158,10 @@ impl Target {
 
     /// Moves the file at `path` aside if its SHA-256 is `version`.
     pub(crate) fn set_aside(&self, path: &str, version: [u8; 32]) -> Result<Aside, Reason> {
+        let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+        if self.below(folder_of(path), false).is_err_and(is_gone) {
+            return Err(Reason::Changed);
+        }
         let (parent, name) = self.place_of(path)?;
         let (folder, _) = self.place_of(&format!("{ASIDE}/{path}"))?;
         match rename_away(&parent, &name, &folder) {
@@ -201,13 +203,19 @@ impl Target {
 
 impl Aside {
     /// Removes it, unless somebody has written to it since: the next sync finds it then.
-    pub(crate) fn discard(self) {
-        if folder::stamp_of(&self.found) == Ok(self.stamp)
-            && let Err(error) = self.folder.remove_file(&self.name)
-        {
-            tracing::warn!(name = self.name, %error, "a file that was replaced could not be removed yet");
+    pub(crate) fn discard(self) -> Result<(), Reason> {
+        if folder::stamp_of(&self.found) != Ok(self.stamp) {
+            return Ok(());
         }
+        // Some file systems only hide what is removed while it is open.
+        drop(self.found);
+        self.folder.remove_file(&self.name).map_err(|error| unwritable(&error))
     }
+}
+
+/// The folder that `path` is in; the root is empty.
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 fn put_back(folder: &Dir, name: &str, parent: &Dir) {
@@ -260,7 +268,8 @@ impl Unfinished {
                     put_back(&aside.folder, &aside.name, &aside.parent);
                     return Err(reason);
                 }
-                aside.discard();
+                // If this fails, the next sync finds it.
+                let _ = aside.discard();
             }
         }
         Ok(stamp)

@@ -8,7 +8,7 @@ use atlas_testkit::notes::Put;
 use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
 use object_store::memory::InMemory;
 
-use super::{Host, after, agent_deletes, agent_puts, done, files, many, pulled, skipped};
+use super::{Host, after, agent_deletes, agent_puts, at, done, files, many, pulled, skipped};
 use crate::Phase;
 use crate::folder::Folder;
 use crate::target::{Instead, Target};
@@ -153,7 +153,7 @@ fn a_file_that_is_written_to_after_it_was_looked_at_is_kept() {
     let mut open = File::options().append(true).open(vault.path("a.md")).unwrap();
     let aside = target.set_aside("a.md", *atlas_mirror::Hash::of(b"a").as_bytes()).unwrap();
     std::io::Write::write_all(&mut open, b" and more").unwrap();
-    aside.discard();
+    aside.discard().unwrap();
     assert_eq!(files(vault.root()).into_values().collect::<Vec<_>>(), [b"a and more"]);
 }
 
@@ -205,4 +205,22 @@ async fn an_attachment_that_breaks_off_keeps_nothing_else_waiting() {
     faults.heal();
     assert_eq!(pulled(&other.sync().await.unwrap()), (1, 0, 0));
     assert_eq!(other.vault.read("a/film.mp4"), [7; 1000]);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_renamed_meanwhile_is_not_made_again() {
+    let host = Host::published(VaultBuilder::new().note("a/b.md", "b").note("a/c.md", "c").note("z.md", "z")).await;
+    agent_puts(&host, Put::note("a/b.md", "the agent's")).await;
+    agent_deletes(&host, "a/c.md").await;
+    let (from, to) = (host.vault.path("a"), host.vault.path("renamed"));
+    let summary = host.sync_while(at(Phase::Write, move || fs::rename(&from, &to).unwrap())).await.unwrap();
+    assert_eq!((pulled(&summary), summary.waiting), ((0, 0, 0), 2), "{summary:?}");
+    assert!(!host.vault.path("a").exists());
+    host.sync().await.unwrap();
+    // An edit beats a delete, and a rename is a delete.
+    assert_eq!(
+        host.mirrored().await.into_keys().collect::<Vec<_>>(),
+        ["a/b.md", "renamed/b.md", "renamed/c.md", "z.md"]
+    );
+    assert_eq!(host.mirrored().await, files(host.vault.root()));
 }
