@@ -96,7 +96,8 @@ async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress
         Ok(summary) if !options.dry_run => {
             let run = Run { time: began, generation: summary.generation };
             runs.succeeded(&run);
-            if summary.collected.is_some() {
+            // Also if it failed, as where nothing may be deleted: to try costs too much to do it in every run.
+            if options.collect.is_some() {
                 runs.collected(&run);
             }
         }
