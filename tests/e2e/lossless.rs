@@ -1,10 +1,14 @@
-//! Several agents, a person with a folder, a sync between them, and everything that goes wrong: whatever any of them wrote and was told was
-//! accepted is in the end in a note, in a copy of a conflict, or in the history.
+//! Several agents, two people with a folder each, syncs between them, and everything that goes wrong: whatever any of them wrote and was
+//! told was accepted is in the end in a note or in a copy of a conflict, or in the history if somebody replaced it who had it in front
+//! of them; and both folders and the mirror are equal.
 //!
 //! A history is a list of [`Step`]s, drawn at random. One that fails is made as short as can be and printed so that it can be
 //! pasted into `a_history_that_failed_once`.
 
+mod bucket;
+mod host;
 mod step;
+mod texts;
 mod world;
 
 use proptest::prelude::*;
@@ -36,26 +40,26 @@ fn histories(step: impl Strategy<Value = Step>) {
 }
 
 #[test]
-fn what_agents_and_a_person_wrote_is_kept() {
-    histories(prop_oneof![3 => step::of_person(), 3 => step::of_agents(), 2 => step::of_sync()]);
+fn what_agents_and_people_wrote_is_kept() {
+    histories(prop_oneof![3 => step::of_people(), 3 => step::of_agents(), 2 => step::of_sync()]);
 }
 
 #[test]
-fn what_agents_and_a_person_wrote_is_kept_when_syncs_are_killed() {
-    histories(prop_oneof![3 => step::of_person(), 3 => step::of_agents(), 1 => step::of_sync(), 2 => step::of_kills()]);
+fn what_agents_and_people_wrote_is_kept_when_syncs_are_killed() {
+    histories(prop_oneof![3 => step::of_people(), 3 => step::of_agents(), 1 => step::of_sync(), 2 => step::of_kills()]);
 }
 
 #[test]
-fn what_agents_and_a_person_wrote_is_kept_when_the_store_fails() {
+fn what_agents_and_people_wrote_is_kept_when_the_store_fails() {
     histories(
-        prop_oneof![3 => step::of_person(), 3 => step::of_agents(), 2 => step::of_sync(), 2 => step::of_faults()],
+        prop_oneof![3 => step::of_people(), 3 => step::of_agents(), 2 => step::of_sync(), 2 => step::of_faults()],
     );
 }
 
 #[test]
-fn what_agents_and_a_person_wrote_is_kept_when_state_and_bucket_are_lost() {
+fn what_agents_and_people_wrote_is_kept_when_state_and_bucket_are_lost() {
     let everything = prop_oneof![
-        4 => step::of_person(), 4 => step::of_agents(), 3 => step::of_sync(),
+        4 => step::of_people(), 4 => step::of_agents(), 3 => step::of_sync(),
         1 => step::of_kills(), 1 => step::of_faults(), 2 => step::of_losses()
     ];
     histories(everything);
@@ -63,5 +67,14 @@ fn what_agents_and_a_person_wrote_is_kept_when_state_and_bucket_are_lost() {
 
 #[test]
 fn a_history_that_failed_once() {
-    play(&[AgentPuts(0, 0), PersonWrites(0), Sync, AgentAppends(1, 0), PersonAppends(0), Sync, LoseState, Sync]);
+    play(&[
+        AgentPuts(0, 0),
+        PersonWrites(0, 0),
+        Sync(0),
+        AgentAppends(1, 0),
+        PersonAppends(0, 0),
+        Sync(0),
+        LoseState(0),
+        Sync(0),
+    ]);
 }

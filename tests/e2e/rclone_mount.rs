@@ -29,6 +29,11 @@ struct Site {
 impl Site {
     /// [`None`], and it is said, where nothing can be mounted.
     fn new() -> Option<Self> {
+        Self::mounted_with(&[])
+    }
+
+    /// With more arguments for the mount.
+    fn mounted_with(more: &'static [&'static str]) -> Option<Self> {
         if !Path::new("/dev/fuse").exists() {
             skip("the rclone mount, because this machine has no /dev/fuse");
             return None;
@@ -52,7 +57,7 @@ impl Site {
             let url = said.split_once("started on [").and_then(|(_, rest)| rest.split_once(']'));
             url.map(|(url, _)| url.to_owned()).ok_or(said)
         });
-        let mount = Mount::new(&url, place.path("mount"));
+        let mount = Mount::new(&url, place.path("mount"), more);
         Some(Self { mount, server, place, far })
     }
 
@@ -86,23 +91,25 @@ struct Mount {
     rclone: Child,
     url: String,
     point: PathBuf,
+    more: &'static [&'static str],
 }
 
 impl Mount {
-    fn new(url: &str, point: PathBuf) -> Self {
-        let rclone = Self::start(url, &point);
-        let mut mount = Self { rclone, url: url.to_owned(), point };
+    fn new(url: &str, point: PathBuf, more: &'static [&'static str]) -> Self {
+        let rclone = Self::start(url, &point, more);
+        let mut mount = Self { rclone, url: url.to_owned(), point, more };
         mount.wait();
         mount
     }
 
-    fn start(url: &str, point: &Path) -> Child {
+    fn start(url: &str, point: &Path, more: &[&str]) -> Child {
         fs::create_dir_all(point).unwrap();
         let mut mount = rclone();
         mount
             .args(["mount", ":webdav:", "--webdav-url", url, "--vfs-cache-mode", "writes", "--dir-cache-time", "100ms"])
             .args(["--attr-timeout", "100ms", "--vfs-write-back", "100ms", "--low-level-retries", "1", "--cache-dir"])
-            .args([&point.with_extension("cache"), point]);
+            .args([&point.with_extension("cache"), point])
+            .args(more);
         mount.stderr(File::create(point.with_extension("log")).unwrap()).spawn().unwrap()
     }
 
@@ -118,7 +125,7 @@ impl Mount {
 
     /// Mounts what was unmounted.
     fn again(&mut self) {
-        self.rclone = Self::start(&self.url, &self.point);
+        self.rclone = Self::start(&self.url, &self.point, self.more);
         self.wait();
     }
 
@@ -245,6 +252,33 @@ fn an_agent_and_a_person_edit_the_same_note_through_a_mount() {
     assert_eq!(difference(&site.far, &exported), "");
     let status = json_of(site.status().arg("--json"));
     assert_eq!((&status["copies"][0], status["conflicts"].as_array().unwrap().len()), (&json!(copy), 0), "{status}");
+}
+
+#[test]
+fn names_that_differ_in_case_only_lose_nothing_where_they_are_one() {
+    let Some(site) = Site::mounted_with(&["--vfs-case-insensitive"]) else { return };
+    json_of(site.sync().arg("--json"));
+    // The person renames a note so, and an agent writes one that the folder cannot have beside another.
+    fs::rename(site.far.join("vault/Home.md"), site.far.join("vault/HOME.md")).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let agent = Client::over(&site.place.open());
+    let put = Request::put("/notes/vault/planning/NOW.md").header("content-type", "text/markdown");
+    assert_eq!(runtime.block_on(agent.send(put.body(Body::from("The agent's.\n")).unwrap())).status, 201);
+    site.settle();
+    let now = fs::read_to_string(site.far.join("vault/planning/now.md")).unwrap();
+
+    let summary = json_of(site.sync().arg("--json"));
+    assert_eq!(summary["pushed"], json!({ "added": 1, "changed": 0, "removed": 1 }), "{summary}");
+    for _ in 0..2 {
+        let summary = json_of(site.sync().arg("--json"));
+        assert_eq!((&summary["waiting"], &summary["uploaded_bytes"]), (&json!(1), &json!(0)), "{summary}");
+        assert_eq!(summary["skipped"][0]["path"], "vault/planning/NOW.md", "{summary}");
+    }
+    assert_eq!(fs::read_to_string(site.far.join("vault/planning/now.md")).unwrap(), now);
+    let exported = site.place.path("exported");
+    json_of(site.place.atlas("export").arg("--json").arg("--to").arg(&exported));
+    assert_eq!(fs::read_to_string(exported.join("vault/planning/NOW.md")).unwrap(), "The agent's.\n");
+    assert!(exported.join("vault/HOME.md").exists() && !exported.join("vault/Home.md").exists());
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! What the copy is called that keeps the mirror's version of a file beside the folder's. Pure.
 
+use atlas_vault::path::MAX_PATH_BYTES;
 use jiff::Zoned;
 
 /// Longest name of a file, in bytes, on nearly all file systems.
 const MAX_NAME: usize = 255;
+/// What is longer, in bytes, is no extension but a part of the name.
+const MAX_EXTENSION: usize = 32;
 /// Longest author's name in a copy's name, in characters.
 const MAX_AUTHOR: usize = 32;
 
@@ -16,14 +19,16 @@ pub(crate) fn copy_path(path: &str, author: &str, time: &Zoned, attempt: u32) ->
         None => (None, path),
     };
     // A name that only begins with a dot has no extension.
-    let (stem, extension) = match name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) {
+    let is_extension = |(stem, extension): &(&str, &str)| !stem.is_empty() && extension.len() <= MAX_EXTENSION;
+    let (stem, extension) = match name.rsplit_once('.').filter(is_extension) {
         Some((stem, extension)) => (stem, Some(extension)),
         None => (name, None),
     };
     let number = if attempt > 1 { format!(" {attempt}") } else { String::new() };
     let mark = format!(" (conflict {} {}{number})", time.strftime("%Y-%m-%d %H.%M"), sanitised(author));
     let extension = extension.map(|extension| format!(".{extension}")).unwrap_or_default();
-    let room = MAX_NAME.saturating_sub(mark.len() + extension.len());
+    let most = folder.map_or(MAX_NAME, |folder| MAX_NAME.min(MAX_PATH_BYTES.saturating_sub(folder.len() + 1)));
+    let room = most.saturating_sub(mark.len() + extension.len());
     let stem = stem.get(..floor(stem, room)).unwrap_or_default();
     let name = format!("{stem}{mark}{extension}");
     folder.map_or_else(|| name.clone(), |folder| format!("{folder}/{name}"))
@@ -81,6 +86,14 @@ mod tests {
         {
             assert_eq!(copy("n.md", author, 1), format!("n (conflict 2026-11-21 14.03 {name}).md"));
         }
+    }
+
+    #[test]
+    fn what_is_long_after_a_dot_is_shortened_with_the_name() {
+        let copy = copy(&format!("Dr. {}", "n".repeat(240)), "x", 1);
+        assert!(
+            copy.starts_with("Dr. nn") && copy.ends_with(" (conflict 2026-11-21 14.03 x)") && copy.len() == MAX_NAME
+        );
     }
 
     proptest! {

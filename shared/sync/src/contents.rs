@@ -148,7 +148,8 @@ impl Contents<'_> {
         let mut pieces = self.mirror.get_blob(&key).await?;
         let target = self.target.clone();
         let mut file = blocking(move || Ok(target.begin())).await??;
-        while let Some(piece) = pieces.try_next().await? {
+        // One that comes badly, as a large one does on a poor line, keeps nothing else waiting; a store that is away does not begin it.
+        while let Some(piece) = pieces.try_next().await.map_err(broken_off)? {
             self.progress.advance(piece.len() as u64);
             file = blocking(move || Ok(file.append(&piece))).await??;
         }
@@ -174,6 +175,13 @@ pub(crate) fn disk_path(record: &Record) -> Result<String, Reason> {
     let path = VaultPath::parse(&record.path)?;
     let on_disk = record.path_on_disk.as_ref().filter(|on_disk| VaultPath::parse(on_disk).as_ref() == Ok(&path));
     Ok(on_disk.unwrap_or(&record.path).clone())
+}
+
+fn broken_off(error: MirrorError) -> Failure {
+    match error {
+        MirrorError::Unavailable { reason } => Failure::File(Reason::Unfetched(reason)),
+        error => Failure::Mirror(error),
+    }
 }
 
 /// Why an attachment was not written.

@@ -8,7 +8,7 @@ use atlas_segment::Kind;
 use crate::change::{Known, Remove, Write};
 use crate::decide::{Action, Version, decide};
 use crate::folder::{Content, Folder};
-use crate::guard::Loss;
+use crate::guard::{Loss, Side, What};
 use crate::head::{self, Heads};
 use crate::plan::{Found, Item};
 use crate::progress::Progress;
@@ -69,6 +69,23 @@ pub(crate) struct Conflict {
     case: usize,
 }
 
+/// Files of a kind that one side has lost.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    what: What,
+    /// Their cases, by index.
+    cases: Vec<usize>,
+    /// Of how many.
+    of: u64,
+}
+
+impl Lost {
+    /// How many there are, at a time in milliseconds since 1970 UTC.
+    pub(crate) fn at(&self, time_ms: i64) -> Loss {
+        Loss { time_ms, what: self.what, files: self.cases.len() as u64, of: self.of }
+    }
+}
+
 /// All paths, decided.
 #[derive(Debug, Default)]
 pub(crate) struct Decided {
@@ -85,6 +102,8 @@ pub(crate) struct Decided {
     pub(crate) waiting: u64,
     /// What was committed of the writes, by index.
     pub(crate) written: BTreeMap<usize, Known>,
+    /// The copies of conflicts that were made, by path.
+    copies: BTreeSet<String>,
     /// Which removals were committed, by index.
     pub(crate) removed: BTreeSet<usize>,
     /// What the folder got, by the pull's index; nothing where it lost a file.
@@ -94,9 +113,14 @@ pub(crate) struct Decided {
 impl Decided {
     /// Decides every path.
     pub(crate) fn of(items: Vec<Item>, heads: Heads, folder: &Folder, progress: &dyn Progress) -> Self {
+        let unlisted = reading::unlisted(folder, &items);
         let mut contents = reading::touched(folder, &items, progress);
         let mut decided = Self { heads, ..Self::default() };
-        for (index, item) in items.into_iter().enumerate() {
+        for (index, mut item) in items.into_iter().enumerate() {
+            if unlisted.contains(&index) {
+                decided.skip(&item.path, Reason::Unlisted);
+                item.found = Found::Unknown;
+            }
             decided.add(item, contents.remove(&index));
         }
         decided
@@ -190,8 +214,8 @@ impl Decided {
     }
 
     /// Sends both versions of a conflict to the mirror, since the folder has a copy of the mirror's now: the folder's in its place,
-    /// and the copy beside it.
-    pub(crate) fn settle(&mut self, conflict: Conflict, copy: File, copied: Content) {
+    /// and beside it the `copy`, if that belongs to the vault.
+    pub(crate) fn settle(&mut self, conflict: Conflict, copy: Option<(File, Known)>) {
         let Conflict { file, content, head, case } = conflict;
         let mut write = Write::new(file, Some(head));
         write.learn(content);
@@ -199,12 +223,13 @@ impl Decided {
         if let Some(case) = self.cases.get_mut(case) {
             case.fate = fate;
         }
+        let Some((copy, known)) = copy else { return };
         let path = copy.path.as_str().to_owned();
         // One that an interrupted sync made is a file of the folder like any other.
-        if self.cases.iter().all(|case| case.path != path) {
-            let mut write = Write::new(copy, None);
-            write.learn(copied);
-            let fate = self.write(write);
+        let listed = self.cases.get(..self.cases.len() - self.copies.len()).unwrap_or_default();
+        let is_listed = listed.binary_search_by(|case| case.path.cmp(&path)).is_ok();
+        if !is_listed && self.copies.insert(path.clone()) {
+            let fate = self.write(Write { known: Some(known), ..Write::new(copy, None) });
             self.cases.push(Case { path, entry: None, head: None, fate });
         }
     }
@@ -222,12 +247,19 @@ impl Decided {
         self
     }
 
-    /// The notes that vanished from the folder, or became empty, and are nowhere else.
-    pub(crate) fn loss(&self, time_ms: i64) -> Loss {
+    /// The files that vanished from one side, or became empty, and are nowhere else.
+    pub(crate) fn lost(&self, side: Side, what: What) -> Lost {
+        match side {
+            Side::Folder => self.lost_in_folder(what),
+            Side::Mirror => self.lost_in_mirror(what),
+        }
+    }
+
+    fn lost_in_folder(&self, what: What) -> Lost {
         let written = self.writes.iter().filter_map(|write| write.known);
         let elsewhere: HashSet<[u8; 32]> =
             written.filter(|known| known.stamp.size > 0).map(|known| known.sha256).collect();
-        self.lost(time_ms, |case, entry| match case.fate {
+        self.lost_where(what, |case, entry| match case.fate {
             Fate::Remove(_) => !elsewhere.contains(&entry.sha256),
             Fate::Write(index) => {
                 let known = self.writes.get(index).and_then(|write| write.known);
@@ -237,10 +269,9 @@ impl Decided {
         })
     }
 
-    /// The notes that vanished from the mirror, or became empty, and are nowhere else.
-    pub(crate) fn head_loss(&self, time_ms: i64) -> Loss {
+    fn lost_in_mirror(&self, what: What) -> Lost {
         let elsewhere = head::contents(&self.heads.documents);
-        self.lost(time_ms, |case, entry| match (&case.fate, case.head) {
+        self.lost_where(what, |case, entry| match (&case.fate, case.head) {
             (Fate::Pull(_), None) => !elsewhere.contains(&entry.sha256),
             (Fate::Pull(_), Some(_)) => {
                 entry.size > 0 && self.heads.document(&case.path).is_some_and(|document| document.bytes == 0)
@@ -249,15 +280,34 @@ impl Decided {
         })
     }
 
-    fn lost(&self, time_ms: i64, is_lost: impl Fn(&Case, &Entry) -> bool) -> Loss {
-        let mut loss = Loss { time_ms, notes: 0, of: 0 };
-        for case in &self.cases {
-            if let Some(entry) = case.entry.as_ref().filter(|entry| entry.kind == Kind::Note) {
-                loss.of += 1;
-                loss.notes += u64::from(is_lost(case, entry));
+    fn lost_where(&self, what: What, is_lost: impl Fn(&Case, &Entry) -> bool) -> Lost {
+        let mut lost = Lost { what, cases: Vec::new(), of: 0 };
+        for (index, case) in self.cases.iter().enumerate() {
+            if let Some(entry) = case.entry.as_ref().filter(|entry| What::of(entry.kind) == what) {
+                lost.of += 1;
+                if is_lost(case, entry) {
+                    lost.cases.push(index);
+                }
             }
         }
-        loss
+        lost
+    }
+
+    /// What of `lost` the other side has lost too by now; what waits is counted when it is done.
+    pub(crate) fn carried_over(&self, lost: &Lost) -> Lost {
+        let fate = |index: usize| self.cases.get(index).map(|case| &case.fate);
+        let is_carried_over = |index: &usize| match fate(*index) {
+            Some(Fate::Remove(index)) => self.removed.contains(index),
+            Some(Fate::Write(index)) => self.written.contains_key(index),
+            Some(Fate::Pull(index)) => self.pulled.contains_key(index),
+            _ => false,
+        };
+        Lost { cases: lost.cases.iter().copied().filter(is_carried_over).collect(), ..*lost }
+    }
+
+    /// Whether there is anything to do on either side.
+    pub(crate) fn changes_anything(&self) -> bool {
+        !(self.pulls.is_empty() && self.conflicts.is_empty() && self.writes.is_empty() && self.removes.is_empty())
     }
 
     /// What a commit would change.
@@ -282,7 +332,8 @@ impl Decided {
                 },
                 Fate::Pull(index) => match self.pulled.get(&index) {
                     Some(pulled) => (*pulled)?,
-                    None => return case.entry.clone(),
+                    // The next sync reads it: perhaps its size and time hide a change.
+                    None => return case.entry.clone().map(|entry| Entry { mtime_ns: None, ..entry }),
                 },
             };
             let Known { stamp, sha256, kind } = known;

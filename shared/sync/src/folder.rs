@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use atlas_segment::Kind;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, Metadata, MetadataExt as _, OpenOptions};
 use sha2::{Digest as _, Sha256};
 use std::os::unix::fs::MetadataExt as _;
 
@@ -25,7 +25,7 @@ const TRIES: u32 = 3;
 pub(crate) const PIECE: usize = 256 << 10;
 
 /// What tells, quickly and nearly always, whether a file is still what it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// Bytes.
     pub size: u64,
@@ -34,6 +34,10 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self { size: metadata.size(), mtime_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()) }
+    }
+
     /// Modification time, milliseconds since 1970 UTC.
     pub const fn modified_ms(self) -> i64 {
         self.mtime_ns.div_euclid(1_000_000)
@@ -82,7 +86,8 @@ impl Folder {
     /// # Errors
     /// When the folder or one above it cannot be looked at.
     pub fn mount_point(&self) -> io::Result<PathBuf> {
-        let device = self.path.metadata()?.dev();
+        // Of what was opened: what its path leads to may have been mounted since.
+        let device = self.dir.dir_metadata()?.dev();
         let mut mount_point = self.path.as_path();
         while let Some(parent) = mount_point.parent() {
             if parent.metadata()?.dev() != device {
@@ -137,6 +142,12 @@ impl Folder {
         Ok(Some(Content { stamp, sha256, kind, text }))
     }
 
+    /// The stamp of the file at `path`, if one is there.
+    pub(crate) fn stamp(&self, path: &str) -> Option<Stamp> {
+        let metadata = self.dir.symlink_metadata(path).ok().filter(Metadata::is_file)?;
+        Some(Stamp::of(&metadata))
+    }
+
     /// Opens a file to be read. A symbolic link is followed only where one is expected, and never out of the folder.
     pub(crate) fn open_file(&self, path: &str, is_link: bool) -> Result<File, Reason> {
         let follow = if is_link { FollowSymlinks::Yes } else { FollowSymlinks::No };
@@ -161,11 +172,17 @@ fn kept_as(class: Class, size: u64) -> Result<Kind, Reason> {
 
 /// SHA-256 of the file `name` in `dir`, if it is a file.
 pub(crate) fn hash_of(dir: &Dir, name: &str) -> Result<[u8; 32], Reason> {
+    look(dir, name).map(|(_, _, sha256)| sha256)
+}
+
+/// The file `name` in `dir`, opened, if it is a file; its stamp, and then the SHA-256 of what is in it.
+pub(crate) fn look(dir: &Dir, name: &str) -> Result<(File, Stamp, [u8; 32]), Reason> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
     let mut file = dir.open_with(name, &options).map_err(Reason::unreadable)?.into_std();
-    stamp_of(&file)?;
-    hash(&mut file).map(|(sha256, _)| sha256).map_err(Reason::unreadable)
+    let stamp = stamp_of(&file)?;
+    let (sha256, _) = hash(&mut file).map_err(Reason::unreadable)?;
+    Ok((file, stamp, sha256))
 }
 
 /// The stamp of an open file, if it is a file.
@@ -178,7 +195,7 @@ pub(crate) fn stamp_of(file: &File) -> Result<Stamp, Reason> {
 }
 
 /// A file's time as nanoseconds since 1970; what is centuries off is as far off as can be.
-pub(crate) const fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
+const fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 

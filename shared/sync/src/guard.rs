@@ -1,15 +1,17 @@
 //! What stops a sync before it destroys notes. Pure.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use atlas_mirror::Hash;
+use atlas_segment::Kind;
 use bincode::{Decode, Encode};
 
-/// Fewer notes than this many and one more may vanish from any vault.
+/// So many files of a kind may vanish from any vault.
 const FEW: u64 = 10;
-/// One note in so many may vanish.
+/// One file in so many may vanish.
 const SHARE: u64 = 5;
-/// How long vanished notes count, in milliseconds.
+/// How long vanished files count, in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// A sign that the folder or the mirror is not what it was, so that carrying over what looks like changes could
@@ -42,6 +44,17 @@ pub enum Danger {
         /// Where the sync state is.
         state: PathBuf,
     },
+    /// The generation that was seen last is not kept any more.
+    #[error(
+        "generation {generation}, with which this folder was synced last, is not kept any more, so what changed since cannot be told: \
+         delete the sync state in {} and sync again (nothing in the vault will be lost; what differs is kept twice)", state.display()
+    )]
+    Forgotten {
+        /// The generation.
+        generation: u64,
+        /// Where the sync state is.
+        state: PathBuf,
+    },
     /// The sync state is of another folder or vault.
     #[error("the sync state in {} is of the folder {} and the vault {vault}: name another folder with --state", state.display(), root.display())]
     OtherState {
@@ -54,26 +67,33 @@ pub enum Danger {
     },
     /// The folder is empty.
     #[error(
-        "the vault folder {} is empty, and had {of} files: check that it is mounted. If it is meant to be empty, \
-         sync with --allow-mass-delete", root.display()
+        "the vault folder {} is empty, and had {of} files: check that it is mounted. To have them again from the mirror, delete the \
+         sync state in {} and sync again; if they are meant to be gone, sync with --allow-mass-delete",
+        root.display(), state.display()
     )]
     Emptied {
         /// The vault's folder.
         root: PathBuf,
+        /// Where the sync state is.
+        state: PathBuf,
         /// How many files it had.
         of: u64,
     },
-    /// Many notes vanished.
+    /// Many files vanished.
     #[error(
-        "{lost} of {of} notes vanished from {} or became empty {when}, more than a fifth: {}. If they are meant to be gone, sync \
-         with --allow-mass-delete", side.named(root), side.advice()
+        "{lost} of {of} {what} vanished from {} or became empty {when}, more than a fifth: {}. If they are meant to be gone, sync \
+         with --allow-mass-delete", side.named(root), side.advice(state)
     )]
     MassDeletion {
         /// Where.
         side: Side,
+        /// Which.
+        what: What,
         /// The vault's folder.
         root: PathBuf,
-        /// How many notes vanished.
+        /// Where the sync state is.
+        state: PathBuf,
+        /// How many of them vanished.
         lost: u64,
         /// How many there were.
         of: u64,
@@ -82,7 +102,36 @@ pub enum Danger {
     },
 }
 
-/// Where notes vanish.
+/// Files of a kind, which are counted by themselves: notes are not outweighed by many pictures, nor pictures in a folder of their own,
+/// which may be a disk of its own, by many notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum What {
+    /// Notes.
+    Notes,
+    /// All other files.
+    Attachments,
+}
+
+impl What {
+    /// Each kind.
+    pub const ALL: [Self; 2] = [Self::Notes, Self::Attachments];
+
+    /// That of a file.
+    pub fn of(kind: Kind) -> Self {
+        if kind == Kind::Note { Self::Notes } else { Self::Attachments }
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Notes => "notes",
+            Self::Attachments => "attachments",
+        })
+    }
+}
+
+/// Where files vanish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The vault's folder.
@@ -99,21 +148,27 @@ impl Side {
         }
     }
 
-    const fn advice(self) -> &'static str {
+    fn advice(self, state: &Path) -> String {
         match self {
-            Self::Folder => "check that the folder is mounted and complete",
-            Self::Mirror => "see with `atlas log` who deleted them; `atlas restore` brings a note back",
+            Self::Folder => format!(
+                "check that the folder is mounted and complete. To have them again from the mirror, delete the sync state in {} and \
+                 sync again",
+                state.display()
+            ),
+            Self::Mirror => "see with `atlas log` who deleted them; `atlas restore` brings a note back".to_owned(),
         }
     }
 }
 
-/// Notes that vanished together.
+/// Files of a kind that vanished together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Loss {
     /// When, in milliseconds since 1970 UTC.
     pub time_ms: i64,
+    /// Which.
+    pub what: What,
     /// How many.
-    pub notes: u64,
+    pub files: u64,
     /// Of how many.
     pub of: u64,
 }
@@ -132,32 +187,33 @@ impl Losses<'_> {
     ///
     /// # Errors
     /// [`Danger::MassDeletion`].
-    pub fn check(&self, side: Side, root: &Path) -> Result<(), Danger> {
-        let Loss { notes, of, .. } = self.now;
-        if notes == 0 {
+    pub fn check(&self, side: Side, root: &Path, state: &Path) -> Result<(), Danger> {
+        let Loss { what, files, of, .. } = self.now;
+        if files == 0 {
             return Ok(());
         }
         let too_many = |lost: u64, of: u64, when| {
-            let root = root.to_owned();
-            let danger = Danger::MassDeletion { side, root, lost, of, when };
+            let (root, state) = (root.to_owned(), state.to_owned());
+            let danger = Danger::MassDeletion { side, what, root, state, lost, of, when };
             if lost > FEW && lost.saturating_mul(SHARE) > of { Err(danger) } else { Ok(()) }
         };
-        too_many(notes, of, "at once")?;
+        too_many(files, of, "at once")?;
         let (lost, most) =
-            self.recent().fold((notes, of), |(lost, most), loss| (lost.saturating_add(loss.notes), most.max(loss.of)));
+            self.recent().fold((files, of), |(lost, most), loss| (lost.saturating_add(loss.files), most.max(loss.of)));
         too_many(lost, most, "within a day")
     }
 
-    /// The losses that still count for the next sync.
+    /// The losses of this kind that still count for the next sync.
     pub fn remembered(&self) -> Vec<Loss> {
-        let now = (self.now.notes > 0).then_some(self.now);
+        let now = (self.now.files > 0).then_some(self.now);
         self.recent().chain(now).collect()
     }
 
     /// Earlier losses within a day; of a clock that was set back, also those to come.
     fn recent(&self) -> impl Iterator<Item = Loss> {
-        let now = self.now.time_ms;
-        self.before.iter().copied().filter(move |loss| now.saturating_sub(loss.time_ms) < DAY_MS)
+        let Loss { time_ms, what, .. } = self.now;
+        let is_recent = move |loss: &Loss| loss.what == what && time_ms.saturating_sub(loss.time_ms) < DAY_MS;
+        self.before.iter().copied().filter(is_recent)
     }
 }
 
@@ -205,12 +261,8 @@ pub fn compare(seen: &Seen, head: Option<&Seen>) -> Result<Ancestry, String> {
 ///
 /// # Errors
 /// What is different.
-pub fn check_ancestor(seen: &Seen, found: Option<Hash>) -> Result<(), String> {
-    match found {
-        Some(found) if found.as_bytes() == &seen.manifest => Ok(()),
-        Some(_) => Err(other_history(seen)),
-        None => Err(format!("generation {}, which was seen last, is not there any more", seen.generation)),
-    }
+pub fn check_ancestor(seen: &Seen, found: Hash) -> Result<(), String> {
+    if found.as_bytes() == &seen.manifest { Ok(()) } else { Err(other_history(seen)) }
 }
 
 fn other_history(seen: &Seen) -> String {
@@ -237,12 +289,12 @@ mod tests {
 
     const NOON: i64 = 43_200_000;
 
-    fn lost(time_ms: i64, notes: u64, of: u64) -> Loss {
-        Loss { time_ms, notes, of }
+    fn lost(time_ms: i64, files: u64, of: u64) -> Loss {
+        Loss { time_ms, what: What::Notes, files, of }
     }
 
     fn passes(before: &[Loss], now: Loss) -> bool {
-        Losses { before, now }.check(Side::Folder, Path::new("/v")).is_ok()
+        Losses { before, now }.check(Side::Folder, Path::new("/v"), Path::new("/s")).is_ok()
     }
 
     #[test]
@@ -271,6 +323,13 @@ mod tests {
     }
 
     #[test]
+    fn losses_of_another_kind_do_not_add_up() {
+        let pictures = Loss { what: What::Attachments, ..lost(NOON, 15, 100) };
+        assert!(passes(&[pictures], lost(NOON, 6, 100)));
+        assert_eq!(Losses { before: &[pictures], now: lost(NOON, 0, 100) }.remembered(), []);
+    }
+
+    #[test]
     fn a_sync_that_loses_nothing_is_not_stopped_by_yesterday() {
         assert!(passes(&[lost(0, 90, 100)], lost(1000, 0, 10)));
     }
@@ -291,7 +350,7 @@ mod tests {
         let last = seen("a", 5, 1);
         assert_eq!(compare(&last, Some(&seen("a", 5, 1))), Ok(Ancestry::Same));
         assert_eq!(compare(&last, Some(&seen("a", 9, 2))), Ok(Ancestry::Later));
-        assert!(check_ancestor(&last, Some(Hash::from_bytes([1; 32]))).is_ok());
+        assert!(check_ancestor(&last, Hash::from_bytes([1; 32])).is_ok());
     }
 
     #[test]
@@ -300,8 +359,7 @@ mod tests {
         for head in [None, Some(seen("b", 9, 2)), Some(seen("a", 4, 2)), Some(seen("a", 5, 2))] {
             assert!(compare(&last, head.as_ref()).is_err(), "{head:?}");
         }
-        assert!(check_ancestor(&last, Some(Hash::from_bytes([2; 32]))).is_err());
-        assert!(check_ancestor(&last, None).is_err());
+        assert!(check_ancestor(&last, Hash::from_bytes([2; 32])).is_err());
     }
 
     #[test]

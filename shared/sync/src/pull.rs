@@ -18,13 +18,13 @@ use crate::contents::{Contents, disk_path};
 use crate::decide::Version;
 use crate::decided::Decided;
 use crate::error::SyncError;
-use crate::folder::{self, Content, Folder, Stamp};
+use crate::folder::{self, Folder, Stamp};
 use crate::head;
 use crate::progress::{Phase, Progress};
 use crate::push::blocking;
 use crate::report::{Reason, Skipped};
 use crate::rules;
-use crate::scan::File;
+use crate::scan::{File, Folders};
 use crate::target::{Instead, Target, Unfinished};
 
 /// Most copies of one file that are told apart by a number.
@@ -62,6 +62,8 @@ pub(crate) struct Puller<'a> {
     /// What is pulled.
     pub(crate) snapshot: &'a Arc<Snapshot>,
     pub(crate) folder: &'a Arc<Folder>,
+    /// Those in it.
+    pub(crate) folders: &'a Arc<Folders>,
     /// Of the times in the names of copies.
     pub(crate) time_zone: TimeZone,
     pub(crate) progress: &'a Arc<dyn Progress>,
@@ -179,9 +181,13 @@ impl Puller<'_> {
         let copies: Arc<Mutex<BTreeMap<String, String>>> = Arc::default();
         let place = {
             let (jobs, copies, target, zone) = (jobs.clone(), copies.clone(), target.clone(), self.time_zone.clone());
+            let folders = self.folders.clone();
             move |file: &Unfinished, record: &Record| match jobs.get(&record.path) {
                 Some(Job::Own { on_disk, instead, .. }) => {
-                    let path = on_disk.clone().map_or_else(|| disk_path(record), Ok)?;
+                    let path = match on_disk {
+                        Some(on_disk) => on_disk.clone(),
+                        None => folders.place(&record.path, &disk_path(record)?),
+                    };
                     file.finish(&path, record.modified_ms, *instead)
                 }
                 Some(Job::Copy { on_disk, author, time, .. }) => {
@@ -232,7 +238,7 @@ impl Puller<'_> {
                 let folder = self.folder.clone();
                 let on_disk = copy.clone();
                 match blocking(move || Ok(read_copy(&folder, &on_disk))).await? {
-                    Ok((file, content)) => decided.settle(conflict, file, content),
+                    Ok(copy) => decided.settle(conflict, copy),
                     // It is a file of the folder; the next sync finds it.
                     Err(reason) => decided.skipped.push(Skipped { path: copy.clone(), reason }),
                 }
@@ -276,12 +282,12 @@ fn put_copy(
     Err(refused)
 }
 
-/// A copy as a scan and a read would have found it.
-fn read_copy(folder: &Folder, on_disk: &str) -> Result<(File, Content), Reason> {
+/// A copy as a scan and a read would have found it; [`None`] if it does not belong to the vault, as that of a configuration file.
+fn read_copy(folder: &Folder, on_disk: &str) -> Result<Option<(File, Known)>, Reason> {
     let path = VaultPath::parse(on_disk)?;
-    let class = rules::class_of(path.as_str()).ok_or(Reason::NotAFile)?;
-    let content = folder.read(on_disk, class, false)?;
+    let Some(class) = rules::class_of(path.as_str()) else { return Ok(None) };
+    let known = folder.read(on_disk, class, false)?.known();
     let on_disk = (path.as_str() != on_disk).then(|| on_disk.into());
-    let file = File { path, on_disk, class, stamp: content.stamp, is_link: false };
-    Ok((file, content))
+    let file = File { path, on_disk, class, stamp: known.stamp, is_link: false };
+    Ok(Some((file, known)))
 }

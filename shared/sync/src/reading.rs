@@ -1,10 +1,10 @@
 //! Reads the files that have to be read for a decision, in their order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::convert::Infallible;
 
 use crate::change::SMALL;
-use crate::folder::{Content, Folder, MAX_NOTE_BYTES};
+use crate::folder::{Content, Folder, MAX_NOTE_BYTES, Stamp};
 use crate::plan::{Found, Item};
 use crate::progress::{Phase, Progress};
 use crate::readahead;
@@ -34,6 +34,22 @@ pub(crate) fn touched(
         contents.insert(*index, content);
     });
     contents
+}
+
+/// The files, by the index of their items, that are there though no listing had them: a listing that is older than the files, or
+/// during which one was saved anew, may miss some.
+///
+/// One with the size and time of a file that is new was renamed, on a file system that takes both names for the same.
+pub(crate) fn unlisted(folder: &Folder, items: &[Item]) -> BTreeSet<usize> {
+    let is_new = |item: &Item| match &item.found {
+        Found::Touched(file) if item.entry.is_none() => Some(file.stamp),
+        _ => None,
+    };
+    let new: HashSet<Stamp> = items.iter().filter_map(is_new).collect();
+    let vanished =
+        items.iter().enumerate().filter(|(_, item)| matches!(item.found, Found::Nothing) && item.entry.is_some());
+    let is_there = |item: &Item| folder.stamp(&item.path).is_some_and(|stamp| !new.contains(&stamp));
+    vanished.filter(|(_, item)| is_there(item)).map(|(index, _)| index).collect()
 }
 
 /// Whether a file is sure to be kept as a note.

@@ -45,6 +45,11 @@ pub enum Reason {
     /// It was listed, and then it was not there.
     #[error("it vanished while it was being read")]
     Vanished,
+    /// It was not listed, and is there.
+    #[error(
+        "it is there, though the folder's listing did not have it, so it was left as it is; the next sync looks again"
+    )]
+    Unlisted,
     /// It changed each time it was read.
     #[error("it kept changing while it was being read")]
     Unsteady,
@@ -66,6 +71,9 @@ pub enum Reason {
     /// What a killed sync had moved aside, and could not be put back.
     #[error("a sync was interrupted here; what it had moved aside is kept as {0}")]
     Recovered(String),
+    /// It did not come whole from the store.
+    #[error("it could not be fetched to its end ({0}); the next sync tries again")]
+    Unfetched(String),
     /// The mirror does not have what it says.
     #[error("it is damaged in the mirror: restore it, or publish it again")]
     Damaged,

@@ -60,12 +60,12 @@ impl Runs {
         keep(&self.failure, &Failure { time, reason: reason.to_string() });
     }
 
-    /// Keeps that what is not needed any more was deleted.
+    /// Keeps that what is not needed any more was deleted, or was to be.
     pub fn collected(&self, run: &Run) {
         keep(&self.collection, run);
     }
 
-    /// When that was done last.
+    /// When that was tried last.
     pub fn last_collection(&self) -> Option<Run> {
         read(&self.collection)
     }

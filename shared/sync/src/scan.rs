@@ -1,14 +1,14 @@
 //! Lists the vault's files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 
 use atlas_vault::VaultPath;
-use cap_std::fs::{DirEntry, Metadata, MetadataExt as _};
+use cap_std::fs::{DirEntry, Metadata};
 
 use crate::error::SyncError;
-use crate::folder::{Folder, Stamp, nanoseconds};
+use crate::folder::{Folder, Stamp};
 use crate::progress::Progress;
 use crate::report::{Reason, Skipped};
 use crate::rules::{self, CONFIG_FILES, CONFIG_FOLDER, Class};
@@ -47,6 +47,29 @@ pub struct Scan {
     pub skipped: Vec<Skipped>,
     /// Of what it is not known whether it is there.
     pub unknown: Unknown,
+    /// The folders.
+    pub folders: Folders,
+}
+
+/// Folders of the vault by their path, each as it is spelt on the disk.
+#[derive(Debug, Default)]
+pub struct Folders(BTreeMap<String, String>);
+
+impl Folders {
+    fn add(&mut self, on_disk: &str) {
+        if let Ok(path) = VaultPath::parse(on_disk) {
+            self.0.insert(path.as_str().to_owned(), on_disk.to_owned());
+        }
+    }
+
+    /// Where to put a new file at `path` that others spell as `on_disk`: into the folder that is there, however that is spelt.
+    pub fn place(&self, path: &str, on_disk: &str) -> String {
+        let ends = path.char_indices().rev().filter(|(_, character)| *character == '/').map(|(end, _)| end);
+        let known = ends.filter_map(|end| path.get(..end)).find_map(|folder| Some((folder, self.0.get(folder)?)));
+        let Some((folder, spelt)) = known else { return on_disk.to_owned() };
+        let below: Vec<&str> = on_disk.split('/').skip(folder.split('/').count()).collect();
+        format!("{spelt}/{}", below.join("/"))
+    }
 }
 
 /// Paths and folders of which it is not known whether, or as what, they are there: nothing follows from their absence.
@@ -133,6 +156,7 @@ impl Walk<'_> {
             if on_disk.len() > MAX_FOLDER_BYTES {
                 VaultPath::parse(on_disk)?;
             }
+            self.scan.folders.add(on_disk);
             self.below.push(on_disk.to_owned());
             return Ok(());
         }
@@ -152,9 +176,7 @@ impl Walk<'_> {
         }
         let path = VaultPath::parse(on_disk)?;
         let on_disk = (path.as_str() != on_disk).then(|| on_disk.into());
-        let mtime_ns = nanoseconds(metadata.mtime(), metadata.mtime_nsec());
-        let stamp = Stamp { size: metadata.size(), mtime_ns };
-        self.scan.files.push(File { path, on_disk, class, stamp, is_link });
+        self.scan.files.push(File { path, on_disk, class, stamp: Stamp::of(metadata), is_link });
         Ok(())
     }
 

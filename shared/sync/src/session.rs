@@ -8,7 +8,7 @@ use atlas_mirror::{Mirror, MirrorError, Snapshot};
 
 use crate::error::SyncError;
 use crate::folder::Folder;
-use crate::guard::{self, Ancestry, Danger, Seen};
+use crate::guard::{self, Ancestry, Danger, Loss, Losses, Seen, Side};
 use crate::rules;
 use crate::state::{State, StateFolder};
 
@@ -47,6 +47,15 @@ impl Session {
         Ok(Self { folder: Arc::new(folder), states, before, mount_point })
     }
 
+    /// What one side loses `now`, and what it has lost before.
+    pub(crate) fn losses(&self, side: Side, now: Loss) -> Losses<'_> {
+        let before = self.before.as_ref().map_or(&[][..], |before| match side {
+            Side::Folder => &before.losses,
+            Side::Mirror => &before.head_losses,
+        });
+        Losses { before, now }
+    }
+
     /// Checks that the mirror's newest generation descends from the one that the last sync saw, and gives that.
     pub(crate) async fn check_ancestry(
         &self,
@@ -59,9 +68,12 @@ impl Session {
         let other = |reason| Danger::OtherMirror { reason, state: self.states.path().to_owned() };
         let ancestry = guard::compare(&before.seen, head.map(|head| seen(head)).as_ref()).map_err(other)?;
         let (Ancestry::Later, Some(head)) = (ancestry, head) else { return Ok(head.cloned()) };
-        let found = ancestor(mirror, head, before.seen.generation).await?;
-        guard::check_ancestor(&before.seen, found.as_ref().map(|found| found.hash())).map_err(other)?;
-        Ok(found)
+        let generation = before.seen.generation;
+        let Some(found) = ancestor(mirror, head, generation).await? else {
+            return Err(Danger::Forgotten { generation, state: self.states.path().to_owned() }.into());
+        };
+        guard::check_ancestor(&before.seen, found.hash()).map_err(other)?;
+        Ok(Some(found))
     }
 }
 

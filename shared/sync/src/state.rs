@@ -18,8 +18,12 @@ use crate::folder::Stamp;
 use crate::guard::{Loss, Seen};
 
 const MAGIC: &[u8; 8] = b"ATLASYNC";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER_BYTES: usize = 16;
+/// Bytes of a state of few paths.
+const SMALL: usize = 64 << 10;
+/// The name of a state that is being written.
+const DRAFT: &str = "state.new";
 /// Most bytes of a state: millions of paths.
 const MAX_BYTES: usize = 1 << 30;
 
@@ -162,12 +166,26 @@ impl StateFolder {
         self.replace(&bytes).map_err(failed)
     }
 
-    fn replace(&self, bytes: &[u8]) -> io::Result<()> {
-        let temporary = self.path.join("state.new");
-        let mut file = File::create(&temporary)?;
+    /// Makes sure that a state like `before` can be written, before anything is done that it is to remember.
+    ///
+    /// # Errors
+    /// [`SyncError::State`].
+    pub fn rehearse(&self, before: Option<&State>) -> Result<(), SyncError> {
+        let failed = |error| SyncError::State { path: self.file(), action: "written", error };
+        let bytes = before.map_or_else(|| Ok(vec![0; SMALL]), State::encode).map_err(failed)?;
+        self.draft(&bytes).map(drop).map_err(failed)
+    }
+
+    fn draft(&self, bytes: &[u8]) -> io::Result<File> {
+        let mut file = File::create(self.path.join(DRAFT))?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&temporary, self.file())?;
+        Ok(file)
+    }
+
+    fn replace(&self, bytes: &[u8]) -> io::Result<()> {
+        drop(self.draft(bytes)?);
+        fs::rename(self.path.join(DRAFT), self.file())?;
         File::open(&self.path)?.sync_all()
     }
 

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::conflict;
-use crate::decided::Decided;
+use crate::decided::{Decided, Lost};
 use crate::error::SyncError;
-use crate::guard::{Danger, Loss, Losses, Side};
+use crate::guard::{Danger, Loss, Side, What};
 use crate::head::{self, Heads};
 use crate::plan;
 use crate::progress::{Phase, Progress};
@@ -47,7 +47,7 @@ pub struct SyncOptions {
     pub checksum: bool,
     /// Change nothing.
     pub dry_run: bool,
-    /// Go on when many notes vanished.
+    /// Go on when many files vanished.
     pub allow_mass_delete: bool,
     /// Delete from the store what is older and not needed any more.
     pub collect: Option<Retention>,
@@ -71,12 +71,8 @@ impl SyncOptions {
     }
 }
 
-/// The losses that the next sync is to remember.
-#[derive(Default)]
-struct Remembered {
-    folder: Vec<Loss>,
-    mirror: Vec<Loss>,
-}
+/// What each side has lost, of each kind.
+type Vanished = Vec<(Side, Lost)>;
 
 /// Brings folder and mirror to agree: pulls, then pushes in one commit. Where both have changed a file, the folder's version stays in its
 /// place and the mirror's goes beside it.
@@ -101,11 +97,13 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
     let entries = session.before.as_ref().map_or_else(Vec::new, |before| before.entries.clone());
     let is_empty = scan.files.is_empty() && summary.skipped.is_empty();
     if is_empty && entries.len() > 1 && !options.allow_mass_delete {
-        return Err(Danger::Emptied { root: session.folder.path().to_owned(), of: entries.len() as u64 }.into());
+        let (root, state) = (session.folder.path().to_owned(), session.states.path().to_owned());
+        return Err(Danger::Emptied { root, state, of: entries.len() as u64 }.into());
     }
+    let folders = Arc::new(std::mem::take(&mut scan.folders));
     let heads = heads(&session, last.as_deref(), head.as_deref()).await?;
     let decided = decide(&session, scan, entries, heads, options, &progress).await?;
-    let (mut decided, losses) = check_losses(&session, options, decided, &progress).await?;
+    let (mut decided, vanished) = check_losses(&session, options, decided, &progress).await?;
     summary.unchanged = decided.unchanged;
     summary.skipped.append(&mut decided.skipped);
 
@@ -114,9 +112,13 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
         summary.pushed = decided.pushes();
         (head, false)
     } else {
+        if decided.changes_anything() {
+            session.states.rehearse(session.before.as_ref())?;
+        }
         if let Some(snapshot) = &head {
             let (folder, time_zone) = (&session.folder, options.time_zone.clone());
-            let puller = Puller { mirror: &mirror, snapshot, folder, time_zone, progress: &progress };
+            let puller =
+                Puller { mirror: &mirror, snapshot, folder, folders: &folders, time_zone, progress: &progress };
             (summary.pulled, summary.conflicts) = puller.run(&mut decided).await?;
         }
         summary.skipped.append(&mut decided.skipped);
@@ -132,7 +134,7 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
         (summary.generation, summary.notes, summary.attachments) =
             (after.generation(), totals.notes, totals.attachments);
         if !options.dry_run {
-            remember(&session, &mirror, options, &decided, after, alone, losses)?;
+            remember(&session, &mirror, options, &decided, after, alone, vanished)?;
         }
     }
     if let Some(retention) = options.collect.filter(|_| !options.dry_run && summary.generation > 0) {
@@ -199,33 +201,31 @@ async fn decide(
     .await
 }
 
-/// Stops when too many notes vanished on one side. The answer has the losses that are to be remembered.
+/// Stops when too many files vanished on one side. The answer has the losses that the next sync may have to remember.
 async fn check_losses(
     session: &Session,
     options: &SyncOptions,
     mut decided: Decided,
     progress: &Arc<dyn Progress>,
-) -> Result<(Decided, Remembered), SyncError> {
+) -> Result<(Decided, Vanished), SyncError> {
     if options.allow_mass_delete {
-        return Ok((decided, Remembered::default()));
+        return Ok((decided, Vanished::new()));
     }
-    let time_ms = options.began.as_millisecond();
-    let (folder_before, mirror_before) = match &session.before {
-        Some(before) => (&before.losses[..], &before.head_losses[..]),
-        None => Default::default(),
-    };
-    let root = session.folder.path();
-    let in_mirror = Losses { before: mirror_before, now: decided.head_loss(time_ms) };
-    in_mirror.check(Side::Mirror, root)?;
-    let mut in_folder = Losses { before: folder_before, now: decided.loss(time_ms) };
-    if in_folder.check(Side::Folder, root).is_err() {
-        // A note that has only moved is not lost, but to know that takes reading what is new.
-        let (folder, progress) = (session.folder.clone(), progress.clone());
-        decided = blocking(move || Ok(decided.read_new(&folder, &*progress))).await?;
-        in_folder.now = decided.loss(time_ms);
-        in_folder.check(Side::Folder, root)?;
+    let (time_ms, root, state) = (options.began.as_millisecond(), session.folder.path(), session.states.path());
+    let check = |side, lost: &Lost| session.losses(side, lost.at(time_ms)).check(side, root, state);
+    let mut vanished = Vanished::new();
+    for (side, what) in [Side::Mirror, Side::Folder].into_iter().flat_map(|side| What::ALL.map(|what| (side, what))) {
+        let mut lost = decided.lost(side, what);
+        if side == Side::Folder && check(side, &lost).is_err() {
+            // A file that has only moved is not lost, but to know that takes reading what is new.
+            let (from, progress) = (session.folder.clone(), progress.clone());
+            decided = blocking(move || Ok(decided.read_new(&from, &*progress))).await?;
+            lost = decided.lost(side, what);
+        }
+        check(side, &lost)?;
+        vanished.push((side, lost));
     }
-    Ok((decided, Remembered { folder: in_folder.remembered(), mirror: in_mirror.remembered() }))
+    Ok((decided, vanished))
 }
 
 /// The attachments' objects that a generation refers to.
@@ -243,8 +243,13 @@ fn remember(
     decided: &Decided,
     after: &Snapshot,
     alone: bool,
-    losses: Remembered,
+    vanished: Vanished,
 ) -> Result<(), SyncError> {
+    let time_ms = options.began.as_millisecond();
+    let losses = |wanted: Side| -> Vec<Loss> {
+        let lost = vanished.iter().filter(|(side, _)| *side == wanted).map(|(_, lost)| decided.carried_over(lost));
+        lost.flat_map(|lost| session.losses(wanted, lost.at(time_ms)).remembered()).collect()
+    };
     let trusted = options.began.as_nanosecond().saturating_sub(RACY.as_nanos().cast_signed());
     let state = State {
         root: session.folder.path().to_string_lossy().into_owned(),
@@ -252,8 +257,8 @@ fn remember(
         mount_point: session.mount_point.to_string_lossy().into_owned(),
         seen: seen(after),
         settled: alone && decided.is_settled(),
-        losses: losses.folder,
-        head_losses: losses.mirror,
+        losses: losses(Side::Folder),
+        head_losses: losses(Side::Mirror),
         entries: decided.entries(i64::try_from(trusted).unwrap_or(i64::MAX)),
     };
     if session.before.as_ref() == Some(&state) { Ok(()) } else { session.states.save(&state) }

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use atlas_mirror::Id;
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
@@ -40,8 +40,6 @@ struct Shared {
     dir: Dir,
     /// Whether a file must be on the disk before it gets its place.
     is_durable: bool,
-    /// Numbers the files begun.
-    begun: AtomicU64,
     /// Folders whose entries changed and are not known to be on the disk.
     changed: Mutex<BTreeSet<String>>,
 }
@@ -67,12 +65,15 @@ pub(crate) enum Instead {
 }
 
 /// A file that was moved aside.
-struct Aside {
+pub(crate) struct Aside {
     /// Where it was.
     parent: Dir,
     /// Where it is.
     folder: Dir,
     name: String,
+    /// What it was when it was looked at.
+    found: File,
+    stamp: Stamp,
 }
 
 impl Target {
@@ -98,22 +99,16 @@ impl Target {
     }
 
     fn new(dir: Dir, is_durable: bool) -> Self {
-        Self { shared: Arc::new(Shared { dir, is_durable, begun: AtomicU64::new(0), changed: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { dir, is_durable, changed: Mutex::default() }) }
     }
 
     /// Begins a file.
     pub(crate) fn begin(&self) -> Result<Unfinished, Reason> {
         let staging = self.below(STAGING, true).map_err(|error| unwritable(&error))?;
-        let number = self.shared.begun.fetch_add(1, Ordering::Relaxed);
-        let name = format!("new-{}-{number}", std::process::id());
-        let open = || staging.open_with(&name, OpenOptions::new().write(true).create_new(true));
-        let file = match open() {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // Left by another process that had this one's number.
-                staging.remove_file(&name).and_then(|()| open())
-            }
-            file => file,
-        };
+        // Another host may be writing here too, in a process of the same number.
+        let id = Id::random().map_err(|error| Reason::Unwritable(error.to_string()))?;
+        let name = format!("new-{id}");
+        let file = staging.open_with(&name, OpenOptions::new().write(true).create_new(true));
         let file = file.map_err(|error| unwritable(&error))?.into_std();
         Ok(Unfinished { target: self.clone(), file, staging, name })
     }
@@ -123,10 +118,7 @@ impl Target {
     pub(crate) fn remove(&self, path: &str, version: [u8; 32], keep: bool) -> Result<(), Reason> {
         let aside = self.set_aside(path, version)?;
         let is_kept = keep && self.keep(&aside, path).is_ok();
-        if !is_kept {
-            aside.folder.remove_file(&aside.name).map_err(|error| unwritable(&error))?;
-        }
-        Ok(())
+        if is_kept { Ok(()) } else { aside.discard() }
     }
 
     fn keep(&self, aside: &Aside, path: &str) -> Result<(), Reason> {
@@ -136,7 +128,8 @@ impl Target {
 
     /// The folder of `path`, made if need be, and the name in it.
     pub(crate) fn place_of(&self, path: &str) -> Result<(Dir, String), Reason> {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let folder = folder_of(path);
+        let name = path.rsplit('/').next().unwrap_or(path);
         let dir = self.below(folder, true).map_err(|error| unwritable(&error))?;
         self.shared.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned());
         Ok((dir, name.to_owned()))
@@ -164,17 +157,26 @@ impl Target {
     }
 
     /// Moves the file at `path` aside if its SHA-256 is `version`.
-    fn set_aside(&self, path: &str, version: [u8; 32]) -> Result<Aside, Reason> {
+    pub(crate) fn set_aside(&self, path: &str, version: [u8; 32]) -> Result<Aside, Reason> {
+        let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+        if self.below(folder_of(path), false).is_err_and(is_gone) {
+            return Err(Reason::Changed);
+        }
         let (parent, name) = self.place_of(path)?;
         let (folder, _) = self.place_of(&format!("{ASIDE}/{path}"))?;
-        match move_new(&parent, &name, &folder, &name) {
+        match rename_away(&parent, &name, &folder) {
             Ok(()) => {}
             Err(_) if parent.symlink_metadata(&name).is_err() => return Err(Reason::Changed),
-            Err(reason) => return Err(reason),
+            Err(error) => return Err(unwritable(&error)),
         }
-        let aside = Aside { parent, folder, name };
-        let found = folder::hash_of(&aside.folder, &aside.name);
-        if found.as_ref() == Ok(&version) { Ok(aside) } else { Err(aside.put_back(Reason::Changed)) }
+        match folder::look(&folder, &name) {
+            Ok((found, stamp, sha256)) if sha256 == version => Ok(Aside { parent, folder, name, found, stamp }),
+            _ => {
+                // If something is there by now, it stays where it is, and the next sync puts that right.
+                put_back(&folder, &name, &parent);
+                Err(Reason::Changed)
+            }
+        }
     }
 
     /// Waits until the disk has all that was moved, as far as the file system can tell.
@@ -200,12 +202,25 @@ impl Target {
 }
 
 impl Aside {
-    /// Puts it back where it was; if something is there by now, it stays where it is, and the next sync puts that right.
-    fn put_back(self, reason: Reason) -> Reason {
-        if let Err(error) = move_new(&self.folder, &self.name, &self.parent, &self.name) {
-            tracing::warn!(name = self.name, %error, "a file that was moved aside could not be put back yet");
+    /// Removes it, unless somebody has written to it since: the next sync finds it then.
+    pub(crate) fn discard(self) -> Result<(), Reason> {
+        if folder::stamp_of(&self.found) != Ok(self.stamp) {
+            return Ok(());
         }
-        reason
+        // Some file systems only hide what is removed while it is open.
+        drop(self.found);
+        self.folder.remove_file(&self.name).map_err(|error| unwritable(&error))
+    }
+}
+
+/// The folder that `path` is in; the root is empty.
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn put_back(folder: &Dir, name: &str, parent: &Dir) {
+    if let Err(error) = move_new(folder, name, parent, name) {
+        tracing::warn!(name, %error, "a file that was moved aside could not be put back yet");
     }
 }
 
@@ -225,7 +240,10 @@ impl Unfinished {
 
     /// Gives the file its time, and its place at `path` instead of what may be there.
     pub(crate) fn finish(&self, path: &str, modified_ms: i64, instead: Instead) -> Result<Stamp, Reason> {
-        self.file.set_modified(time(modified_ms)).map_err(|error| unwritable(&error))?;
+        if let Err(error) = self.file.set_modified(time(modified_ms)) {
+            // A text is not withheld for its time, which some file systems let nobody but the owner of the disk set.
+            tracing::debug!(path, %error, "a file has another time than the commit");
+        }
         if self.target.shared.is_durable {
             self.file.sync_all().map_err(|error| unwritable(&error))?;
         }
@@ -244,11 +262,14 @@ impl Unfinished {
             }
             Instead::Version(version) => {
                 let aside = self.target.set_aside(path, version)?;
+                // Some file systems keep no permissions.
+                let _ = aside.found.metadata().and_then(|found| self.file.set_permissions(found.permissions()));
                 if let Err(reason) = move_new(&self.staging, &self.name, &aside.parent, &aside.name) {
-                    return Err(aside.put_back(reason));
+                    put_back(&aside.folder, &aside.name, &aside.parent);
+                    return Err(reason);
                 }
                 // If this fails, the next sync finds it.
-                let _ = aside.folder.remove_file(&aside.name);
+                let _ = aside.discard();
             }
         }
         Ok(stamp)
@@ -279,18 +300,35 @@ pub(crate) fn move_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Resu
     }
 }
 
-/// Renames without replacing. Where the file system can neither do that at once nor link, it is looked whether something is there just
-/// before.
+/// Renames a file of ours without replacing. Where the file system can neither do that at once nor link, it is looked whether something
+/// is there just before.
 fn rename_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()> {
-    match renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-        done => return Ok(done?),
+    if let Some(done) = rename_at_once(from, name, to, new_name) {
+        return done;
     }
     match from.hard_link(name, to, new_name) {
         Ok(()) => return from.remove_file(name),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
         Err(_) => {}
     }
+    rename_after_look(from, name, to, new_name)
+}
+
+/// Renames a file of others to a place of ours without replacing. It is never linked and then removed: what they save in between
+/// would be what is removed.
+fn rename_away(from: &Dir, name: &str, to: &Dir) -> io::Result<()> {
+    rename_at_once(from, name, to, name).unwrap_or_else(|| rename_after_look(from, name, to, name))
+}
+
+/// [`None`] where the file system cannot.
+fn rename_at_once(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Option<io::Result<()>> {
+    match renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => None,
+        done => Some(done.map_err(io::Error::from)),
+    }
+}
+
+fn rename_after_look(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()> {
     match to.symlink_metadata(new_name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => from.rename(name, to, new_name),
         Err(error) => Err(error),

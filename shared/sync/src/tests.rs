@@ -5,6 +5,7 @@ mod crashes;
 mod exports;
 mod folders;
 mod guards;
+mod hazards;
 mod publishing;
 mod pulls;
 
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
 use atlas_testkit::VaultBuilder;
+use atlas_testkit::notes::{Delete, Put, by};
 use jiff::Timestamp;
 use object_store::ObjectStore;
 use object_store::memory::InMemory;
@@ -105,6 +107,14 @@ impl Host {
     async fn text(&self, path: &str) -> Option<String> {
         self.mirrored().await.remove(path).map(|bytes| String::from_utf8(bytes).unwrap())
     }
+}
+
+async fn agent_puts(host: &Host, put: Put) {
+    host.mirror().commit(&by("agent"), &put).await.unwrap();
+}
+
+async fn agent_deletes(host: &Host, path: &str) {
+    host.mirror().commit(&by("agent"), &Delete(path.to_owned())).await.unwrap();
 }
 
 /// Does something when a phase of the work begins, or has come some way.

@@ -41,6 +41,8 @@ pub enum Fault {
     Slow(Duration),
     /// The body of the answer ends in the middle.
     Truncated,
+    /// The body of the answer breaks off in the middle, with an error.
+    BrokenOff,
     /// The answer is that there is no such object.
     Missing,
     /// The answer is that it is not allowed.
@@ -121,7 +123,9 @@ async fn failing<T: Send + 'static>(
     request: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
     match fault {
-        None | Some(Fault::Truncated | Fault::Careless | Fault::Hasty | Fault::Lag(_)) => request.await,
+        None | Some(Fault::Truncated | Fault::BrokenOff | Fault::Careless | Fault::Hasty | Fault::Lag(_)) => {
+            request.await
+        }
         Some(Fault::Error) => Err(server_error()),
         Some(Fault::ErrorAfter) => request.await.and(Err(server_error())),
         Some(Fault::OwnSuccess) => {
@@ -190,7 +194,11 @@ impl ObjectStore for FaultStore {
         let fault = self.fault(Op::of_get(&options), location);
         let (inner, key) = (self.inner.clone(), location.clone());
         let found = failing(&self.silent, fault, location, async move { inner.get_opts(&key, options).await }).await?;
-        if fault == Some(Fault::Truncated) { cut_short(found).await } else { Ok(found) }
+        match fault {
+            Some(Fault::Truncated) => cut_short(found, None).await,
+            Some(Fault::BrokenOff) => cut_short(found, Some(server_error())).await,
+            _ => Ok(found),
+        }
     }
 
     fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
@@ -241,12 +249,12 @@ impl FaultStore {
 }
 
 /// The first half of the body, under the headers of the whole.
-async fn cut_short(found: GetResult) -> Result<GetResult> {
+async fn cut_short(found: GetResult, error: Option<Error>) -> Result<GetResult> {
     let (meta, range, attributes, extensions) =
         (found.meta.clone(), found.range.clone(), found.attributes.clone(), found.extensions.clone());
     let bytes = found.bytes().await?;
     let half = bytes.slice(..bytes.len() / 2);
-    let payload = GetResultPayload::Stream(stream::iter([Ok(half)]).boxed());
+    let payload = GetResultPayload::Stream(stream::iter([Ok(half)].into_iter().chain(error.map(Err))).boxed());
     Ok(GetResult { payload, meta, range, attributes, extensions })
 }
 

@@ -11,36 +11,39 @@ use Step::*;
 /// The notes that are written; copies of conflicts come to them.
 pub const NOTES: [&str; 5] = ["a.md", "b.md", "f/c.md", "f/d.md", "e.md"];
 pub const AGENTS: usize = 3;
+/// People, each with a host and a folder of their own.
+pub const HOSTS: usize = 2;
 
-/// One thing that happens. Notes and agents are named by their index.
+/// One thing that happens. Notes and agents are named by their index, and so are people and their hosts, which come first.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    PersonWrites(usize),
-    PersonAppends(usize),
-    PersonDeletes(usize),
-    PersonRenames(usize, usize),
+    PersonWrites(usize, usize),
+    PersonAppends(usize, usize),
+    PersonDeletes(usize, usize),
+    PersonRenames(usize, usize, usize),
     AgentReads(usize, usize),
     /// Creates it, or replaces the version that the agent saw last.
     AgentPuts(usize, usize),
     AgentAppends(usize, usize),
     AgentDeletes(usize, usize),
+    AgentMoves(usize, usize, usize),
     /// It has no memory of the mirror any more.
     AgentRestarts(usize),
-    Sync,
-    SyncAll,
+    Sync(usize),
+    SyncAll(usize),
     /// A sync during which the person saves a note, when a phase of it begins.
-    SyncMeanwhile(Phase, usize),
+    SyncMeanwhile(usize, Phase, usize),
     /// A sync during which an agent adds to a note, when a phase of it begins.
-    SyncMeanwhileAgent(Phase, usize),
+    SyncMeanwhileAgent(usize, Phase, usize),
     /// A sync during which the folder `f` cannot be listed.
-    SyncHalfListed,
+    SyncHalfListed(usize),
     /// A sync that is killed at the so manieth request of a kind, before or after the store does it.
-    SyncKilled(Op, usize, bool),
+    SyncKilled(usize, Op, usize, bool),
     /// A sync is killed between moving a file aside and putting another in its place.
-    MovedAside(usize),
+    MovedAside(usize, usize),
     /// The so manieth request of a kind, of whomever, fails.
     Fails(Op, usize, Fault),
-    LoseState,
+    LoseState(usize),
     /// The hint is an old one, or none.
     StaleHint,
     /// A month passes, and a sync deletes from the bucket what is not needed any more.
@@ -58,12 +61,17 @@ fn agent() -> impl Strategy<Value = usize> {
     0..AGENTS
 }
 
-pub fn of_person() -> impl Strategy<Value = Step> {
+/// The first one mostly.
+fn host() -> impl Strategy<Value = usize> {
+    prop_oneof![3 => Just(0), 1 => 1..HOSTS]
+}
+
+pub fn of_people() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => note().prop_map(PersonWrites),
-        3 => note().prop_map(PersonAppends),
-        2 => note().prop_map(PersonDeletes),
-        1 => (note(), note()).prop_map(|(from, to)| PersonRenames(from, to)),
+        4 => (host(), note()).prop_map(|(host, note)| PersonWrites(host, note)),
+        3 => (host(), note()).prop_map(|(host, note)| PersonAppends(host, note)),
+        2 => (host(), note()).prop_map(|(host, note)| PersonDeletes(host, note)),
+        1 => (host(), note(), note()).prop_map(|(host, from, to)| PersonRenames(host, from, to)),
     ]
 }
 
@@ -73,6 +81,7 @@ pub fn of_agents() -> impl Strategy<Value = Step> {
         4 => (agent(), note()).prop_map(|(agent, note)| AgentPuts(agent, note)),
         3 => (agent(), note()).prop_map(|(agent, note)| AgentAppends(agent, note)),
         2 => (agent(), note()).prop_map(|(agent, note)| AgentDeletes(agent, note)),
+        1 => (agent(), note(), note()).prop_map(|(agent, from, to)| AgentMoves(agent, from, to)),
         1 => agent().prop_map(AgentRestarts),
     ]
 }
@@ -82,19 +91,19 @@ pub fn of_sync() -> impl Strategy<Value = Step> {
         prop::sample::select(vec![Phase::Scan, Phase::Read, Phase::Write, Phase::Index, Phase::Index, Phase::Commit])
     };
     prop_oneof![
-        5 => Just(Sync),
-        1 => Just(SyncAll),
-        2 => (phase(), note()).prop_map(|(phase, note)| SyncMeanwhile(phase, note)),
-        2 => (phase(), note()).prop_map(|(phase, note)| SyncMeanwhileAgent(phase, note)),
-        1 => Just(SyncHalfListed),
+        5 => host().prop_map(Sync),
+        1 => host().prop_map(SyncAll),
+        2 => (host(), phase(), note()).prop_map(|(host, phase, note)| SyncMeanwhile(host, phase, note)),
+        2 => (host(), phase(), note()).prop_map(|(host, phase, note)| SyncMeanwhileAgent(host, phase, note)),
+        1 => host().prop_map(SyncHalfListed),
     ]
 }
 
 pub fn of_kills() -> impl Strategy<Value = Step> {
     let op = prop::sample::select(vec![Op::Get, Op::Range, Op::Put, Op::Create, Op::Create]);
     prop_oneof![
-        4 => (op, 0..5_usize, any::<bool>()).prop_map(|(op, nth, after)| SyncKilled(op, nth, after)),
-        1 => note().prop_map(MovedAside),
+        4 => (host(), op, 0..5_usize, any::<bool>()).prop_map(|(host, op, nth, after)| SyncKilled(host, op, nth, after)),
+        1 => (host(), note()).prop_map(|(host, note)| MovedAside(host, note)),
     ]
 }
 
@@ -117,5 +126,5 @@ pub fn of_faults() -> impl Strategy<Value = Step> {
 }
 
 pub fn of_losses() -> impl Strategy<Value = Step> {
-    prop_oneof![2 => Just(LoseState), 1 => Just(StaleHint), 2 => Just(Collect), 2 => Just(Backup), 2 => Just(Restore)]
+    prop_oneof![2 => host().prop_map(LoseState), 1 => Just(StaleHint), 2 => Just(Collect), 2 => Just(Backup), 2 => Just(Restore)]
 }

@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Read all files, also those whose size and time are as they were
     #[arg(long)]
     checksum: bool,
-    /// Go on when many notes vanished or became empty
+    /// Go on when many files vanished or became empty
     #[arg(long)]
     allow_mass_delete: bool,
     /// Delete, once a day, what was replaced or deleted in the mirror longer ago than this; the newest ten generations stay
@@ -96,7 +96,8 @@ async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress
         Ok(summary) if !options.dry_run => {
             let run = Run { time: began, generation: summary.generation };
             runs.succeeded(&run);
-            if summary.collected.is_some() {
+            // Also if it failed, as where nothing may be deleted: to try costs too much to do it in every run.
+            if options.collect.is_some() {
                 runs.collected(&run);
             }
         }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::guard::What;
 
 fn any_entry() -> impl Strategy<Value = Entry> {
     let kind = prop_oneof![Just(Kind::Note), Just(Kind::Text), Just(Kind::Attachment), Just(Kind::Config)];
@@ -9,14 +10,14 @@ fn any_entry() -> impl Strategy<Value = Entry> {
 }
 
 fn any_state() -> impl Strategy<Value = State> {
-    let losses = prop::collection::vec((any::<i64>(), any::<u64>(), any::<u64>()), 0..3);
+    let losses = prop::collection::vec((any::<i64>(), 0..2_usize, any::<u64>(), any::<u64>()), 0..3);
     let entries = prop::collection::vec(any_entry(), 0..20);
     (any::<bool>(), any::<u64>(), any::<[u8; 32]>(), losses, entries).prop_map(
         |(settled, generation, manifest, losses, mut entries)| {
             entries.sort_by(|a, b| a.path.cmp(&b.path));
             entries.dedup_by(|a, b| a.path == b.path);
-            let losses: Vec<Loss> =
-                losses.into_iter().map(|(time_ms, notes, of)| Loss { time_ms, notes, of }).collect();
+            let loss = |(time_ms, what, files, of)| Loss { time_ms, what: What::ALL[what], files, of };
+            let losses: Vec<Loss> = losses.into_iter().map(loss).collect();
             let seen = Seen { lineage: "l".to_owned(), generation, manifest };
             State {
                 root: "/v".into(),

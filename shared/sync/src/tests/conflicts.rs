@@ -1,18 +1,10 @@
 //! Both sides go on: each change comes to the other side, and where both changed a file, both versions stay.
 
 use atlas_testkit::VaultBuilder;
-use atlas_testkit::notes::{Delete, Put, by};
+use atlas_testkit::notes::Put;
 
-use super::{Files, Host, done, files, many, pulled};
+use super::{Files, Host, agent_deletes, agent_puts, done, files, many, pulled};
 use crate::Summary;
-
-async fn agent_puts(host: &Host, path: &str, text: &str) {
-    host.mirror().commit(&by("agent"), &Put::note(path, text)).await.unwrap();
-}
-
-async fn agent_deletes(host: &Host, path: &str) {
-    host.mirror().commit(&by("agent"), &Delete(path.to_owned())).await.unwrap();
-}
 
 /// Where `by("agent")` has its version of a note, which is `a.md`, when both changed it.
 const COPY: &str = "a (conflict 2026-01-05 00.00 agent).md";
@@ -33,8 +25,8 @@ async fn agree(host: &Host) -> Files {
 #[tokio::test]
 async fn what_only_one_side_changed_goes_to_the_other() {
     let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b").note("c.md", "c")).await;
-    agent_puts(&host, "a.md", "the agent's").await;
-    agent_puts(&host, "new/deep/n.md", "the agent's").await;
+    agent_puts(&host, Put::note("a.md", "the agent's")).await;
+    agent_puts(&host, Put::note("new/deep/n.md", "the agent's")).await;
     agent_deletes(&host, "b.md").await;
     host.vault.write("c.md", b"the person's");
     let summary = host.sync().await.unwrap();
@@ -47,7 +39,7 @@ async fn what_only_one_side_changed_goes_to_the_other() {
 #[tokio::test]
 async fn what_both_changed_is_there_twice_on_both_sides() {
     let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
-    agent_puts(&host, "a.md", "the agent's").await;
+    agent_puts(&host, Put::note("a.md", "the agent's")).await;
     host.vault.write("a.md", b"the person's");
     let summary = host.sync().await.unwrap();
     assert_eq!(conflicts(&summary), [("a.md", Some(COPY))]);
@@ -59,7 +51,7 @@ async fn what_both_changed_is_there_twice_on_both_sides() {
 #[tokio::test]
 async fn a_copy_takes_no_other_file_s_name_and_is_made_once() {
     let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
-    agent_puts(&host, "a.md", "the agent's").await;
+    agent_puts(&host, Put::note("a.md", "the agent's")).await;
     host.vault.write("a.md", b"the person's");
     host.vault.write(COPY, b"somebody's");
     let numbered = "a (conflict 2026-01-05 00.00 agent 2).md";
@@ -68,7 +60,7 @@ async fn a_copy_takes_no_other_file_s_name_and_is_made_once() {
     assert_eq!((&folder[COPY][..], &folder[numbered][..]), (&b"somebody's"[..], &b"the agent's"[..]));
     // A sync that was killed after it made the copy.
     let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
-    agent_puts(&host, "a.md", "the agent's").await;
+    agent_puts(&host, Put::note("a.md", "the agent's")).await;
     host.vault.write("a.md", b"the person's");
     host.vault.write(COPY, b"the agent's");
     assert_eq!(conflicts(&host.sync().await.unwrap()), [("a.md", Some(COPY))]);
@@ -79,7 +71,7 @@ async fn a_copy_takes_no_other_file_s_name_and_is_made_once() {
 async fn an_edit_beats_a_delete() {
     let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
     agent_deletes(&host, "a.md").await;
-    agent_puts(&host, "b.md", "the agent's").await;
+    agent_puts(&host, Put::note("b.md", "the agent's")).await;
     host.vault.write("a.md", b"the person's");
     host.vault.remove("b.md");
     let summary = host.sync().await.unwrap();
@@ -91,7 +83,7 @@ async fn an_edit_beats_a_delete() {
 #[tokio::test]
 async fn equal_changes_on_both_sides_are_none() {
     let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
-    agent_puts(&host, "a.md", "same").await;
+    agent_puts(&host, Put::note("a.md", "same")).await;
     agent_deletes(&host, "b.md").await;
     host.vault.write("a.md", b"same");
     host.vault.remove("b.md");
@@ -147,7 +139,7 @@ async fn writers_that_race_lose_nothing() {
         host.vault.write(&format!("mine {round}.md"), b"mine");
         let agent = async {
             for number in 0..5 {
-                agent_puts(&host, &format!("agent {round} {number}.md"), "theirs").await;
+                agent_puts(&host, Put::note(&format!("agent {round} {number}.md"), "theirs")).await;
             }
         };
         let (summary, ()) = futures::future::join(host.sync(), agent).await;
@@ -161,7 +153,7 @@ async fn writers_that_race_lose_nothing() {
 #[tokio::test]
 async fn what_a_folder_cannot_have_stays_in_the_mirror() {
     let host = Host::published(VaultBuilder::new().note("a.md", "a")).await;
-    agent_puts(&host, ".trash/old.md", "deleted by an agent").await;
+    agent_puts(&host, Put::note(".trash/old.md", "deleted by an agent")).await;
     for _ in 0..2 {
         let summary = host.sync().await.unwrap();
         assert_eq!((done(&summary), pulled(&summary), summary.waiting), ((0, 0, 0), (0, 0, 0), 0));

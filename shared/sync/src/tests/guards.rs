@@ -74,6 +74,7 @@ async fn an_emptied_root_stops_however_small_it_was() {
     host.vault.remove("b.md");
     let error = host.refusal().await;
     assert!(error.contains("is empty") && error.contains("--allow-mass-delete"), "{error}");
+    assert!(error.contains("from the mirror, delete the sync state"), "{error}");
     assert!(is_untouched(&host, 2).await);
     assert_eq!(done(&host.sync_as(|options| options.allow_mass_delete = true).await.unwrap()), (0, 0, 2));
 }
@@ -138,4 +139,20 @@ async fn a_state_of_another_folder_or_inside_the_vault_stops() {
     let error = host.sync_as(|options| options.state = inside.clone()).await.unwrap_err().to_string();
     assert!(error.contains("inside the vault"), "{error}");
     assert!(!inside.exists());
+}
+
+#[tokio::test]
+async fn a_folder_that_was_away_for_too_long_is_told_what_to_do() {
+    let host = Host::published(many(3)).await;
+    for text in ["a", "b"] {
+        let put = atlas_testkit::notes::Put::note("000.md", text);
+        host.mirror().commit(&atlas_testkit::notes::by("agent"), &put).await.unwrap();
+    }
+    host.objects.delete(&host.mirror().keys().manifest(1)).await.unwrap();
+    let error = host.refusal().await;
+    assert!(error.contains("generation 1") && error.contains("not kept any more"), "{error}");
+    assert!(error.contains("delete the sync state") && !error.contains("check the store's address"), "{error}");
+    fs::remove_file(host.state().join("state")).unwrap();
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), summary.conflicts.len()), ((1, 1, 0), 1), "{summary:?}");
 }

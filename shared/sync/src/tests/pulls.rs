@@ -5,20 +5,12 @@ use std::os::unix::fs::symlink;
 use std::time::SystemTime;
 
 use atlas_testkit::VaultBuilder;
-use atlas_testkit::notes::{Delete, Put, by};
+use atlas_testkit::notes::Put;
 use atlas_testkit::time::minute;
 use jiff::Timestamp;
 
-use super::{Host, after, at, done, files, many, pulled, skipped};
+use super::{Host, after, agent_deletes, agent_puts, at, done, files, many, pulled, skipped};
 use crate::Phase;
-
-async fn agent_puts(host: &Host, put: Put) {
-    host.mirror().commit(&by("agent"), &put).await.unwrap();
-}
-
-async fn agent_deletes(host: &Host, path: &str) {
-    host.mirror().commit(&by("agent"), &Delete(path.to_owned())).await.unwrap();
-}
 
 /// Syncs until nothing is left to do: both sides are equal.
 async fn agree(host: &Host) {

@@ -1,0 +1,226 @@
+//! What file systems, other programs and other hosts do to a folder: nothing is lost of it, and the sync comes to rest.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::sync::Arc;
+
+use atlas_testkit::notes::Put;
+use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
+use object_store::memory::InMemory;
+
+use super::{Host, after, agent_deletes, agent_puts, at, done, files, many, pulled, skipped};
+use crate::Phase;
+use crate::folder::Folder;
+use crate::target::{Instead, Target};
+
+/// Saves a file so that its size and time do not show it.
+fn change_secretly(host: &Host, path: &str, text: &[u8]) {
+    let at = host.vault.path(path);
+    let before = fs::metadata(&at).unwrap();
+    assert_eq!(before.len(), text.len() as u64);
+    fs::write(&at, text).unwrap();
+    File::options().append(true).open(&at).unwrap().set_modified(before.modified().unwrap()).unwrap();
+}
+
+#[tokio::test]
+async fn a_change_that_size_and_time_hide_does_not_keep_the_agent_s_away_for_ever() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "one").note("z.md", "z")).await;
+    change_secretly(&host, "a.md", b"two");
+    agent_puts(&host, Put::note("a.md", "the agent's")).await;
+    // It is found when the file is to be replaced.
+    let summary = host.sync().await.unwrap();
+    assert_eq!((pulled(&summary), summary.waiting), ((0, 0, 0), 1), "{summary:?}");
+    let summary = host.sync().await.unwrap();
+    assert_eq!((summary.conflicts.len(), summary.waiting), (1, 0), "{summary:?}");
+    assert_eq!(host.vault.read("a.md"), b"two");
+    assert_eq!(host.mirrored().await, files(host.vault.root()));
+}
+
+#[tokio::test]
+async fn deletions_that_wait_count_once() {
+    let host = Host::published(many(50)).await;
+    for number in 0..4 {
+        agent_deletes(&host, &format!("{number:03}.md")).await;
+    }
+    // Nothing can be moved aside.
+    fs::write(host.vault.path(".atlas-mirror"), "").unwrap();
+    for _ in 0..5 {
+        assert_eq!(host.sync().await.unwrap().waiting, 4);
+    }
+    fs::remove_file(host.vault.path(".atlas-mirror")).unwrap();
+    assert_eq!(pulled(&host.sync().await.unwrap()), (0, 0, 4));
+}
+
+#[tokio::test]
+async fn a_file_that_a_listing_misses_is_not_deleted() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b").note("z.md", "z")).await;
+    let (at, away) = (host.vault.path("a.md"), host.places.path().join("away"));
+    fs::rename(&at, &away).unwrap();
+    host.vault.remove("b.md");
+    let back = after(Phase::Scan, 1, move || fs::rename(&away, &at).unwrap());
+    let summary = host.sync_while(back).await.unwrap();
+    assert_eq!(done(&summary), (0, 0, 1), "{summary:?}");
+    assert!(skipped(&summary)[0].starts_with("a.md: it is there"), "{summary:?}");
+    assert_eq!(done(&host.sync().await.unwrap()), (0, 0, 0));
+    assert_eq!(host.mirrored().await.into_keys().collect::<Vec<_>>(), ["a.md", "z.md"]);
+}
+
+#[tokio::test]
+async fn two_hosts_with_settings_of_their_own_come_to_rest() {
+    let vault = |settings: &str| VaultBuilder::new().note("a.md", "a").file(".obsidian/app.json", settings.as_bytes());
+    let one = Host::published(vault("{\"one\":1}")).await;
+    let mut other = Host::new(vault("{\"other\":1}"));
+    other.objects = one.objects.clone();
+    let summary = other.sync().await.unwrap();
+    assert_eq!((done(&summary), summary.conflicts.len(), summary.skipped.len()), ((0, 1, 0), 1, 0), "{summary:?}");
+    let copy = summary.conflicts[0].copy.clone().unwrap();
+    assert_eq!(other.vault.read(&copy), b"{\"one\":1}");
+    assert_eq!(pulled(&one.sync().await.unwrap()), (0, 1, 0));
+    for host in [&one, &other] {
+        let summary = host.sync().await.unwrap();
+        assert_eq!((done(&summary), pulled(&summary), summary.waiting), ((0, 0, 0), (0, 0, 0), 0), "{summary:?}");
+        assert_eq!(host.vault.read(".obsidian/app.json"), b"{\"other\":1}");
+    }
+}
+
+#[tokio::test]
+async fn settings_behind_a_symbolic_link_are_not_taken_for_deleted() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").file(".obsidian/app.json", b"{}")).await;
+    let shared = host.places.path().join("shared settings");
+    fs::rename(host.vault.path(".obsidian"), &shared).unwrap();
+    symlink(&shared, host.vault.path(".obsidian")).unwrap();
+    let summary = host.sync().await.unwrap();
+    assert_eq!(done(&summary), (0, 0, 0));
+    assert!(skipped(&summary)[0].contains("symbolic link"), "{summary:?}");
+    assert_eq!(host.text(".obsidian/app.json").await.unwrap(), "{}");
+}
+
+#[tokio::test]
+async fn a_conflict_deep_below_a_long_path_has_a_copy_that_can_be_synced() {
+    let folder = ["d".repeat(200), "d".repeat(200), "d".repeat(200), "d".repeat(200)].join("/");
+    let path = format!("{folder}/{}.md", "n".repeat(210));
+    let host = Host::published(VaultBuilder::new().note(&path, "a").note("z.md", "z")).await;
+    agent_puts(&host, Put::note(&path, "the agent's")).await;
+    host.vault.write(&path, b"the person's");
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), summary.skipped.len()), ((1, 1, 0), 0), "{summary:?}");
+    assert_eq!(host.mirrored().await, files(host.vault.root()));
+}
+
+#[tokio::test]
+async fn a_file_that_is_replaced_stays_as_private_as_it_was() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("z.md", "z")).await;
+    let mode = || fs::metadata(host.vault.path("a.md")).unwrap().permissions().mode() & 0o777;
+    fs::set_permissions(host.vault.path("a.md"), fs::Permissions::from_mode(0o600)).unwrap();
+    agent_puts(&host, Put::note("a.md", "the agent's")).await;
+    host.sync().await.unwrap();
+    assert_eq!((&host.vault.read("a.md")[..], mode()), (&b"the agent's"[..], 0o600));
+}
+
+#[tokio::test]
+async fn a_full_disk_of_the_state_stops_a_sync_before_it_changes_anything() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
+    let draft = host.state().join("state.new");
+    symlink("/dev/full", &draft).unwrap();
+    agent_puts(&host, Put::note("b.md", "the agent's")).await;
+    for text in ["one", "two", "three"] {
+        host.vault.write("a.md", text.as_bytes());
+        assert!(host.refusal().await.contains("No space left"));
+    }
+    assert_eq!((host.text("a.md").await.unwrap(), host.vault.read("b.md")), ("a".to_owned(), b"b".to_vec()));
+    fs::remove_file(draft).unwrap();
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary), summary.conflicts.len()), ((0, 1, 0), (0, 1, 0), 0), "{summary:?}");
+}
+
+#[test]
+fn two_syncs_of_one_folder_do_not_take_each_other_s_files() {
+    let vault = VaultBuilder::new();
+    let target = || Target::of(&Folder::open(vault.root()).unwrap()).unwrap();
+    let (one, other) = (target(), target());
+    let begun = one.begin().unwrap().append(b"one's").unwrap();
+    let half = other.begin().unwrap().append(b"half of the oth").unwrap();
+    begun.finish("a.md", 0, Instead::Nothing).unwrap();
+    drop(half);
+    assert_eq!(vault.read("a.md"), b"one's");
+}
+
+#[test]
+fn a_file_that_is_written_to_after_it_was_looked_at_is_kept() {
+    let vault = VaultBuilder::new().note("a.md", "a");
+    let target = Target::of(&Folder::open(vault.root()).unwrap()).unwrap();
+    // As an editor that has it open does.
+    let mut open = File::options().append(true).open(vault.path("a.md")).unwrap();
+    let aside = target.set_aside("a.md", *atlas_mirror::Hash::of(b"a").as_bytes()).unwrap();
+    std::io::Write::write_all(&mut open, b" and more").unwrap();
+    aside.discard().unwrap();
+    assert_eq!(files(vault.root()).into_values().collect::<Vec<_>>(), [b"a and more"]);
+}
+
+#[tokio::test]
+async fn what_an_agent_adds_to_a_folder_goes_into_the_one_that_is_there_however_it_is_spelt() {
+    let decomposed = "U\u{308}bungen";
+    let one = Host::published(VaultBuilder::new().note(&format!("{decomposed}/a.md"), "a").note("z.md", "z")).await;
+    agent_puts(&one, Put::note("\u{dc}bungen/neu/b.md", "the agent's")).await;
+    assert_eq!(pulled(&one.sync().await.unwrap()), (1, 0, 0));
+    assert_eq!(one.vault.read(&format!("{decomposed}/neu/b.md")), b"the agent's");
+    assert!(!one.vault.path("\u{dc}bungen").exists());
+    // On another host it is the other way round.
+    let mut other = Host::new(VaultBuilder::new().note("\u{dc}bungen/c.md", "c"));
+    other.objects = one.objects.clone();
+    assert_eq!(pulled(&other.sync().await.unwrap()), (3, 0, 0));
+    assert_eq!(other.vault.read("\u{dc}bungen/a.md"), b"a");
+    assert!(!other.vault.path(decomposed).exists());
+    for host in [&one, &other, &one, &other] {
+        let summary = host.sync().await.unwrap();
+        assert_eq!((done(&summary), summary.skipped.len()), ((0, 0, 0), 0), "{summary:?}");
+    }
+}
+
+#[tokio::test]
+async fn attachments_that_vanish_together_stop_a_sync_however_many_notes_there_are() {
+    let vault = (0..50).fold(many(50), |vault, number| vault.file(&format!("images/{number}.png"), &[number]));
+    let host = Host::published(vault).await;
+    // As where they are on a disk of their own, which is not mounted.
+    (0..11).for_each(|number| host.vault.remove(&format!("images/{number}.png")));
+    let error = host.refusal().await;
+    assert!(error.contains("11 of 50 attachments") && error.contains("--allow-mass-delete"), "{error}");
+    // Ten notes and ten attachments are few, and are not added up.
+    host.vault.write("images/10.png", &[10]);
+    (0..10).for_each(|number| host.vault.remove(&format!("{number:03}.md")));
+    assert_eq!(done(&host.sync().await.unwrap()), (0, 0, 20));
+}
+
+#[tokio::test]
+async fn an_attachment_that_breaks_off_keeps_nothing_else_waiting() {
+    let faults = FaultStore::new(Arc::new(InMemory::new()));
+    let one = Host::with_store(VaultBuilder::new().file("a/film.mp4", &[7; 1000]).note("b.md", "b"), faults.clone());
+    one.sync().await.unwrap();
+    let mut other = Host::new(VaultBuilder::new().note("c.md", "c"));
+    other.objects = one.objects.clone();
+    faults.always(Op::Get, "/blobs/", Fault::BrokenOff);
+    let summary = other.sync().await.unwrap();
+    assert_eq!((pulled(&summary), done(&summary), summary.waiting), ((1, 0, 0), (1, 0, 0), 1), "{summary:?}");
+    assert!(skipped(&summary)[0].contains("could not be fetched to its end"), "{summary:?}");
+    faults.heal();
+    assert_eq!(pulled(&other.sync().await.unwrap()), (1, 0, 0));
+    assert_eq!(other.vault.read("a/film.mp4"), [7; 1000]);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_renamed_meanwhile_is_not_made_again() {
+    let host = Host::published(VaultBuilder::new().note("a/b.md", "b").note("a/c.md", "c").note("z.md", "z")).await;
+    agent_puts(&host, Put::note("a/b.md", "the agent's")).await;
+    agent_deletes(&host, "a/c.md").await;
+    let (from, to) = (host.vault.path("a"), host.vault.path("renamed"));
+    let summary = host.sync_while(at(Phase::Write, move || fs::rename(&from, &to).unwrap())).await.unwrap();
+    assert_eq!((pulled(&summary), summary.waiting), ((0, 0, 0), 2), "{summary:?}");
+    assert!(!host.vault.path("a").exists());
+    host.sync().await.unwrap();
+    // An edit beats a delete, and a rename is a delete.
+    assert_eq!(
+        host.mirrored().await.into_keys().collect::<Vec<_>>(),
+        ["a/b.md", "renamed/b.md", "renamed/c.md", "z.md"]
+    );
+    assert_eq!(host.mirrored().await, files(host.vault.root()));
+}

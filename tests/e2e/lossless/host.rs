@@ -1,0 +1,201 @@
+//! A person's host: a folder, the state of its syncs, and the syncs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use atlas_mirror::{Mirror, Retention};
+use atlas_sync::{Phase, Progress, Summary, SyncError, SyncOptions, sync};
+use atlas_testkit::FaultStore;
+use jiff::Timestamp;
+use tokio::runtime::{Builder, Runtime};
+
+use super::texts::{Blocks, blocks};
+
+pub struct Host {
+    /// The folder with everything that the host has.
+    places: PathBuf,
+    /// What the person saved and no sync has carried yet: theirs to overwrite.
+    pub unsynced: BTreeMap<String, Blocks>,
+}
+
+impl Host {
+    pub fn new(places: PathBuf) -> Self {
+        let host = Self { places, unsynced: BTreeMap::new() };
+        fs::create_dir_all(host.root()).unwrap();
+        host
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.places.join("vault")
+    }
+
+    /// A place outside of the folder.
+    pub fn away(&self) -> PathBuf {
+        self.places.join("away")
+    }
+
+    /// The text at `path`; none is an empty one.
+    pub fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.root().join(path)).unwrap_or_default()
+    }
+
+    /// The blocks that the person has in front of them at `path`.
+    pub fn shown(&self, path: &str) -> Blocks {
+        blocks(&self.text(path)).unwrap_or_default()
+    }
+
+    /// The texts of all notes of the folder, by path.
+    pub fn texts(&self) -> BTreeMap<String, String> {
+        let root = self.root();
+        let mut texts = BTreeMap::new();
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+                if path.is_dir() && !name.starts_with('.') {
+                    folders.push(path);
+                } else if path.is_file() {
+                    texts.insert(name, fs::read_to_string(&path).unwrap());
+                }
+            }
+        }
+        texts
+    }
+
+    pub fn delete(&mut self, path: &str) {
+        if fs::remove_file(self.root().join(path)).is_ok() {
+            self.unsynced.remove(path);
+        }
+    }
+
+    pub fn rename(&mut self, from: &str, to: &str) {
+        let root = self.root();
+        fs::create_dir_all(root.join(to).parent().unwrap()).unwrap();
+        if from != to && fs::rename(root.join(from), root.join(to)).is_ok() {
+            let moved = self.unsynced.remove(from).unwrap_or_default();
+            self.unsynced.insert(to.to_owned(), moved);
+        }
+    }
+
+    /// As a sync that is killed between moving a file aside and putting another in its place leaves it.
+    pub fn move_aside(&self, path: &str) {
+        let aside = self.root().join(".atlas-mirror/aside").join(path);
+        fs::create_dir_all(aside.parent().unwrap()).unwrap();
+        if !aside.exists() {
+            // There may be none.
+            let _ = fs::rename(self.root().join(path), aside);
+        }
+    }
+
+    pub fn lose_state(&self) {
+        // There may be none.
+        let _ = fs::remove_dir_all(self.places.join("state"));
+    }
+
+    /// What a sync that completed did not skip, it has carried: those blocks.
+    pub fn carried(&mut self, summary: &Summary) -> Blocks {
+        let skipped: Vec<&str> = summary.skipped.iter().map(|skipped| skipped.path.as_str()).collect();
+        let is_skipped = |path: &str| skipped.iter().any(|one| *one == path || path.starts_with(&format!("{one}/")));
+        let (left, carried): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.unsynced).into_iter().partition(|(path, _)| is_skipped(path));
+        self.unsynced.extend(left);
+        carried.into_iter().flat_map(|(_, blocks)| blocks).collect()
+    }
+
+    /// [`None`] if it was killed.
+    pub fn sync(
+        &self,
+        mirror: &Mirror,
+        faults: &FaultStore,
+        plan: &SyncPlan,
+        allow_mass_delete: bool,
+    ) -> Option<Result<Summary, SyncError>> {
+        let author = self.places.file_name().unwrap().to_str().unwrap().to_owned();
+        let options = SyncOptions::new(self.root(), self.places.join("state"), author, Timestamp::now());
+        let collect = plan.collect.then_some(Retention { generations: 1, ..Retention::default() });
+        let options = SyncOptions { checksum: plan.checksum, collect, allow_mass_delete, ..options };
+        let progress: Arc<dyn Progress> = plan.meanwhile.clone().unwrap_or_else(|| Arc::new(()));
+        // Dropped at its end, which waits for what it has begun on other threads.
+        runtime().block_on(async {
+            let syncing = sync(mirror, &options, progress);
+            if plan.killed {
+                tokio::select! {
+                    biased;
+                    () = faults.silent() => None,
+                    done = syncing => Some(done),
+                }
+            } else {
+                Some(syncing.await)
+            }
+        })
+    }
+}
+
+/// How to sync.
+#[derive(Default)]
+pub struct SyncPlan {
+    pub checksum: bool,
+    pub collect: bool,
+    /// At the first request without an answer.
+    pub killed: bool,
+    pub meanwhile: Option<Arc<dyn Progress>>,
+}
+
+impl SyncPlan {
+    /// During which something happens, at the so manieth word of a phase, of which its beginning is the first.
+    pub fn meanwhile(phase: Phase, call: usize, act: impl Fn() + Send + Sync + 'static) -> Self {
+        let when = When { phase, calls: Mutex::new((false, call)), act };
+        Self { meanwhile: Some(Arc::new(when)), ..Self::default() }
+    }
+}
+
+/// Acts once.
+struct When<F> {
+    phase: Phase,
+    /// Whether the phase is on, and how many words of it are left.
+    calls: Mutex<(bool, usize)>,
+    act: F,
+}
+
+impl<F: Fn()> When<F> {
+    fn word(&self) {
+        let mut calls = self.calls.lock().unwrap();
+        let (inside, left) = *calls;
+        if inside && left < usize::MAX {
+            calls.1 = left.wrapping_sub(1);
+            if left == 0 {
+                (self.act)();
+            }
+        }
+    }
+}
+
+impl<F: Fn() + Send + Sync> Progress for When<F> {
+    fn begin(&self, phase: Phase, _: Option<u64>) {
+        self.calls.lock().unwrap().0 = phase == self.phase;
+        self.word();
+    }
+
+    fn advance(&self, _: u64) {
+        self.word();
+    }
+}
+
+/// One whose time passes when nothing else is left to do.
+pub fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
+}
+
+/// Saves a file, as editors do: whole. Each has a time of its own, as on a disk that counts finely.
+pub fn save(root: &Path, path: &str, text: &str, number: usize) {
+    let (path, draft) = (root.join(path), root.with_extension("draft"));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&draft, text).unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + number as u64);
+    fs::File::options().append(true).open(&draft).unwrap().set_modified(time).unwrap();
+    fs::rename(draft, path).unwrap();
+}
