@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use atlas_access::Caller;
 use atlas_ops::context_current::ContextCurrent;
 use atlas_ops::list_notes::ListNotes;
 use atlas_ops::query::Query;
@@ -117,7 +118,8 @@ async fn examples(app: &App, url: &str) -> Vec<String> {
 }
 
 async fn call(app: &App, operation: &'static Entry, arguments: Value) -> Option<Value> {
-    let call = Call { operation, vault: None, arguments, author: None, key: None, clock: Timestamp::now };
+    let call =
+        Call { operation, vault: None, arguments, caller: Caller::trusted("host"), key: None, clock: Timestamp::now };
     dispatch(&app.atlas, call).await.ok().map(|answer| answer.value)
 }
 
