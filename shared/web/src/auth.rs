@@ -153,7 +153,9 @@ impl Challenge {
     /// RFC 6750's error (none for a request that shows nothing), the reason for programs, and the sentence for people.
     fn told(self) -> (Option<&'static str>, &'static str, String) {
         match self {
-            Self::Missing => (None, "token_missing", "this needs a token: send `Authorization: Bearer TOKEN`".to_owned()),
+            Self::Missing => {
+                (None, "token_missing", "this needs a token: send `Authorization: Bearer TOKEN`".to_owned())
+            }
             Self::Twice => (Some("invalid_request"), "token_twice", "send one Authorization header".to_owned()),
             Self::NoBearer => {
                 (Some("invalid_request"), "token_invalid", "send the token as `Authorization: Bearer TOKEN`".to_owned())

@@ -9,6 +9,7 @@ use atlas_ops::list_notes::ListNotes;
 use atlas_ops::query::Query;
 use atlas_ops::{Call, Entry, dispatch};
 use atlas_web::server::Server;
+use atlas_web::settings::Auth;
 use atlas_web::tls::Certificate;
 use atlas_web::{App, Routes, Settings, telemetry};
 use clap::Args;
@@ -67,8 +68,13 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     }
     let url = format!("http://{address}");
     output::line(format_args!("Serving the vault {} on {url} until Ctrl-C. To try it:", settings.vault));
+    let has_tokens = settings.auth == Auth::Jwt;
+    if has_tokens {
+        output::line("  TOKEN=$(atlas token)");
+    }
     for example in examples(server.app(), &url).await {
-        output::line(format_args!("  {example}"));
+        let shown = if has_tokens { " -H \"authorization: Bearer $TOKEN\"" } else { "" };
+        output::line(format_args!("  {example}{shown}"));
     }
     server.run(told_to_stop()).await?;
     Ok(())
