@@ -30,9 +30,12 @@ aws)
     fail "no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
   sam deploy --template-file infra/template.yaml --stack-name "${STACK:-atlas}" \
     --capabilities CAPABILITY_IAM --resolve-s3 --no-fail-on-empty-changeset \
-    --parameter-overrides "Architecture=$arch"
+    --parameter-overrides "Architecture=$arch" "JwtSecret=${ATLAS_JWT_SECRET:-}" "Jwks=${ATLAS_JWKS:-}" \
+    "JwtIssuer=${ATLAS_JWT_ISSUER:-}" "JwtAudience=${ATLAS_JWT_AUDIENCE:-}" \
+    "AuthorizationServers=${ATLAS_AUTHORIZATION_SERVERS:-}"
   ;;
 local)
+  : "${ATLAS_JWT_SECRET:?a secret of 32 bytes or more, that tokens are signed with}"
   docker info >/dev/null 2>&1 || fail "Docker is not running; LocalStack needs it to run functions"
   docker compose version >/dev/null 2>&1 || fail "Docker's compose plugin is missing"
   command -v cargo-lambda >/dev/null || fail "cargo-lambda is missing; run: make setup-tools"
@@ -40,7 +43,7 @@ local)
   export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1
   for function in "$@"; do
     cargo lambda deploy --endpoint-url http://127.0.0.1:4566 --enable-function-url \
-      --env-var "ATLAS_STORE=s3://atlas,ATLAS_VAULT=main,ATLAS_AUTH=jwt,AWS_ALLOW_HTTP=true,AWS_ENDPOINT_URL=http://localhost.localstack.cloud:4566" \
+      --env-var "ATLAS_STORE=s3://atlas,ATLAS_VAULT=main,ATLAS_AUTH=jwt,ATLAS_JWT_SECRET=$ATLAS_JWT_SECRET,AWS_ALLOW_HTTP=true,AWS_ENDPOINT_URL=http://localhost.localstack.cloud:4566" \
       "$function"
   done
   ;;

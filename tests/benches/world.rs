@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use atlas_access::Caller;
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Snapshot, Store, StoreOptions};
 use atlas_ops::{Atlas, Call, Entry, Error, Limits, Vault, dispatch};
 use atlas_sync::{SyncOptions, sync};
@@ -138,8 +139,14 @@ async fn answer(atlas: &Atlas, operation: &'static Entry, arguments: &Value) -> 
 
 /// A call as doors make it.
 pub(crate) async fn call(atlas: &Atlas, operation: &'static Entry, arguments: &Value) -> Result<Value, Error> {
-    let call =
-        Call { operation, vault: None, arguments: arguments.clone(), author: None, key: None, clock: Timestamp::now };
+    let call = Call {
+        operation,
+        vault: None,
+        arguments: arguments.clone(),
+        caller: Caller::trusted("benchmark"),
+        key: None,
+        clock: Timestamp::now,
+    };
     dispatch(atlas, call).await.map(|answer| answer.value)
 }
 

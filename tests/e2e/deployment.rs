@@ -6,7 +6,8 @@ use std::sync::Arc;
 use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
 use atlas_ops::Limits;
 use atlas_testkit::{CountingStore, VaultBuilder};
-use atlas_web::{App, Routes};
+use atlas_web::auth::Gate;
+use atlas_web::{App, Routes, Settings};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
@@ -89,6 +90,15 @@ impl Deployment {
     /// What functions that answer from this share.
     pub fn app(&self) -> App {
         App::over(store(self.objects.clone()), "main".parse().unwrap(), self.limits, 256 << 20).unwrap()
+    }
+
+    /// A cold process of all functions that tells callers apart as `variables` say.
+    pub fn guarded(&self, variables: &[(&str, &str)]) -> Client {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let gate = Gate::of(&Settings::read(variables).unwrap()).unwrap();
+        let requests = CountingStore::new(self.objects.clone());
+        let app = App::over(store(requests.clone()), "main".parse().unwrap(), self.limits, 256 << 20).unwrap();
+        Client { router: all_functions().into_router(App { gate, ..app }), requests }
     }
 
     /// A cold process of some functions.

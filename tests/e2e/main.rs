@@ -10,6 +10,7 @@
     reason = "tests"
 )]
 
+mod access;
 mod buckets;
 mod context;
 mod costs;

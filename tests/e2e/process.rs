@@ -101,7 +101,7 @@ fn what_cannot_start_says_why_in_one_line() {
                 command.env("ATLAS_AUTH", "jwt");
                 command
             },
-            "ATLAS_AUTH=jwt",
+            "set ATLAS_JWT_SECRET, ATLAS_JWKS, or both",
         ),
     ] {
         let message = refusal_of(&mut command);

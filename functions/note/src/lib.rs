@@ -15,9 +15,8 @@ use atlas_ops::write_note::WriteNote;
 use atlas_ops::{Entry, Error, Operation};
 use atlas_web::openapi::{Place, Route, RouteParameter};
 use atlas_web::routes::call;
-use atlas_web::{App, Routes, request, response};
+use atlas_web::{Door, Routes, request, response};
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
@@ -152,57 +151,46 @@ pub fn routes() -> Routes {
         .add("/restore/{*path}", post(restore_at_path))
 }
 
-async fn list_or_read(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
+async fn list_or_read(door: Door, uri: Uri) -> Response {
     match request::parameters(&uri) {
-        Ok(parameters) if parameters.contains_key("path") => read(&app, &headers, parameters).await,
+        Ok(parameters) if parameters.contains_key("path") => read(&door, parameters).await,
         Ok(mut parameters) => {
             request::number(&mut parameters, "limit");
-            call(&app, &headers, Entry::of::<ListNotes>(), Value::Object(parameters)).await.respond(response::ok)
+            call(&door, Entry::of::<ListNotes>(), Value::Object(parameters)).await.respond(response::ok)
         }
         Err(error) => response::error(&error),
     }
 }
 
-async fn read_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
+async fn read_at_path(door: Door, uri: Uri) -> Response {
     match arguments_at_path(&uri, "/notes/") {
-        Ok(arguments) => read(&app, &headers, arguments).await,
+        Ok(arguments) => read(&door, arguments).await,
         Err(error) => response::error(&error),
     }
 }
 
-async fn read(app: &App, headers: &HeaderMap, mut arguments: Map<String, Value>) -> Response {
+async fn read(door: &Door, mut arguments: Map<String, Value>) -> Response {
     request::number(&mut arguments, "offset");
     request::number(&mut arguments, "generation");
-    let called = call(app, headers, Entry::of::<ReadNote>(), Value::Object(arguments)).await;
-    called.respond(|answer| representation::of(headers, answer))
+    let called = call(door, Entry::of::<ReadNote>(), Value::Object(arguments)).await;
+    called.respond(|answer| representation::of(&door.headers, answer))
 }
 
-async fn write_at_path<O: Operation + 'static>(
-    State(app): State<App>,
-    headers: HeaderMap,
-    uri: Uri,
-    body: Body,
-) -> Response {
-    write(&app, Entry::of::<O>(), &headers, arguments_at_path(&uri, "/notes/"), body).await
+async fn write_at_path<O: Operation + 'static>(door: Door, uri: Uri, body: Body) -> Response {
+    write(&door, Entry::of::<O>(), arguments_at_path(&uri, "/notes/"), body).await
 }
 
-async fn write_at_parameter<O: Operation + 'static>(
-    State(app): State<App>,
-    headers: HeaderMap,
-    uri: Uri,
-    body: Body,
-) -> Response {
-    write(&app, Entry::of::<O>(), &headers, request::parameters(&uri), body).await
+async fn write_at_parameter<O: Operation + 'static>(door: Door, uri: Uri, body: Body) -> Response {
+    write(&door, Entry::of::<O>(), request::parameters(&uri), body).await
 }
 
-async fn move_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
-    write(&app, Entry::of::<MoveNote>(), &headers, arguments_at_path(&uri, "/move/"), body).await
+async fn move_at_path(door: Door, uri: Uri, body: Body) -> Response {
+    write(&door, Entry::of::<MoveNote>(), arguments_at_path(&uri, "/move/"), body).await
 }
 
 async fn write(
-    app: &App,
+    door: &Door,
     operation: &'static Entry,
-    headers: &HeaderMap,
     parameters: Result<Map<String, Value>, Error>,
     body: Body,
 ) -> Response {
@@ -212,8 +200,8 @@ async fn write(
         if let Some(name) = arguments.keys().find(|name| *name != "path") {
             return Err(Error::bad_request("validation_error", format!("{name}: give it in the body")));
         }
-        add_preconditions(&mut arguments, headers)?;
-        if let Value::Object(body) = request::note(headers, body).await? {
+        add_preconditions(&mut arguments, &door.headers)?;
+        if let Value::Object(body) = request::note(&door.headers, body).await? {
             for (name, value) in body {
                 add(&mut arguments, &name, value)?;
             }
@@ -224,7 +212,7 @@ async fn write(
         Ok(arguments) => arguments,
         Err(error) => return response::error(&error),
     };
-    let called = call(app, headers, operation, arguments).await;
+    let called = call(door, operation, arguments).await;
     called.respond(|answer| {
         let mut response = response::ok(answer);
         if answer.value.get("created") == Some(&Value::from(true)) {
@@ -236,62 +224,57 @@ async fn write(
     })
 }
 
-async fn delete_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
-    delete(&app, &headers, arguments_at_path(&uri, "/notes/")).await
+async fn delete_at_path(door: Door, uri: Uri) -> Response {
+    delete(&door, arguments_at_path(&uri, "/notes/")).await
 }
 
-async fn delete_at_parameter(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
-    delete(&app, &headers, request::parameters(&uri)).await
+async fn delete_at_parameter(door: Door, uri: Uri) -> Response {
+    delete(&door, request::parameters(&uri)).await
 }
 
-async fn delete(app: &App, headers: &HeaderMap, parameters: Result<Map<String, Value>, Error>) -> Response {
+async fn delete(door: &Door, parameters: Result<Map<String, Value>, Error>) -> Response {
     let arguments = parameters.and_then(|mut arguments| {
         request::flag(&mut arguments, "hard");
-        add_preconditions(&mut arguments, headers)?;
+        add_preconditions(&mut arguments, &door.headers)?;
         Ok(Value::Object(arguments))
     });
     match arguments {
-        Ok(arguments) => call(app, headers, Entry::of::<DeleteNote>(), arguments).await.respond(response::ok),
+        Ok(arguments) => call(door, Entry::of::<DeleteNote>(), arguments).await.respond(response::ok),
         Err(error) => response::error(&error),
     }
 }
 
-async fn history_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
-    history(&app, &headers, arguments_at_path(&uri, "/history/")).await
+async fn history_at_path(door: Door, uri: Uri) -> Response {
+    history(&door, arguments_at_path(&uri, "/history/")).await
 }
 
-async fn history_at_parameter(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
-    history(&app, &headers, request::parameters(&uri)).await
+async fn history_at_parameter(door: Door, uri: Uri) -> Response {
+    history(&door, request::parameters(&uri)).await
 }
 
-async fn history(app: &App, headers: &HeaderMap, parameters: Result<Map<String, Value>, Error>) -> Response {
+async fn history(door: &Door, parameters: Result<Map<String, Value>, Error>) -> Response {
     match parameters {
         Ok(mut arguments) => {
             request::number(&mut arguments, "limit");
             request::number(&mut arguments, "before");
-            call(app, headers, Entry::of::<NoteHistory>(), Value::Object(arguments)).await.respond(response::ok)
+            call(door, Entry::of::<NoteHistory>(), Value::Object(arguments)).await.respond(response::ok)
         }
         Err(error) => response::error(&error),
     }
 }
 
-async fn restore_at_path(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
-    restore(&app, &headers, arguments_at_path(&uri, "/restore/"), body).await
+async fn restore_at_path(door: Door, uri: Uri, body: Body) -> Response {
+    restore(&door, arguments_at_path(&uri, "/restore/"), body).await
 }
 
-async fn restore_at_parameter(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Response {
-    restore(&app, &headers, request::parameters(&uri), body).await
+async fn restore_at_parameter(door: Door, uri: Uri, body: Body) -> Response {
+    restore(&door, request::parameters(&uri), body).await
 }
 
-async fn restore(
-    app: &App,
-    headers: &HeaderMap,
-    parameters: Result<Map<String, Value>, Error>,
-    body: Body,
-) -> Response {
+async fn restore(door: &Door, parameters: Result<Map<String, Value>, Error>, body: Body) -> Response {
     // Its body may be empty, unlike that of a note.
-    let parameters = request::said_to_be_json(headers).and(parameters);
-    write(app, Entry::of::<RestoreNote>(), headers, parameters, body).await
+    let parameters = request::said_to_be_json(&door.headers).and(parameters);
+    write(door, Entry::of::<RestoreNote>(), parameters, body).await
 }
 
 /// The parameters of the query, and the path that the request's path names after `prefix`.

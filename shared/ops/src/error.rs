@@ -9,6 +9,10 @@ use serde_json::{Map, Value};
 pub enum Code {
     /// The call is wrong as it stands; change it.
     BadRequest,
+    /// Who calls is not known; show a token.
+    Unauthorized,
+    /// Who calls may not; ask whoever decides.
+    Forbidden,
     /// There is no such thing; look for what there is.
     NotFound,
     /// The call contradicts an earlier one; make a new one.
@@ -30,6 +34,8 @@ impl Code {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::BadRequest => "BAD_REQUEST",
+            Self::Unauthorized => "UNAUTHORIZED",
+            Self::Forbidden => "FORBIDDEN",
             Self::NotFound => "NOT_FOUND",
             Self::Conflict => "CONFLICT",
             Self::PreconditionFailed => "PRECONDITION_FAILED",
@@ -65,6 +71,11 @@ impl Error {
     /// A call that is wrong as it stands.
     pub fn bad_request(reason: &str, message: impl Into<String>) -> Self {
         Self::new(Code::BadRequest, reason, message)
+    }
+
+    /// A call by nobody knows whom.
+    pub fn unauthorized(reason: &str, message: impl Into<String>) -> Self {
+        Self::new(Code::Unauthorized, reason, message)
     }
 
     /// Something that is not there.

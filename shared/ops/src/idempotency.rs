@@ -18,14 +18,19 @@ pub struct Keyed {
 }
 
 impl Keyed {
-    /// The call of `operation` in `vault` with `key`.
-    pub(crate) fn of(vault: &str, operation: &str, key: &str, arguments: &Value) -> Result<Self, Error> {
+    /// What tells arguments from others, whatever the order of their fields.
+    pub(crate) fn hash_of(arguments: &Value) -> Hash {
+        Hash::of(canonical(arguments).as_bytes())
+    }
+
+    /// The call of `operation` in `vault` by `caller` with `key`.
+    pub(crate) fn of(vault: &str, caller: &str, operation: &str, key: &str, arguments: Hash) -> Result<Self, Error> {
         if !(1..=MAX_KEY).contains(&key.len()) || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message = format!("the idempotency key must be 1 to {MAX_KEY} visible ASCII characters");
             return Err(Error::bad_request("validation_error", message).with("field", "idempotency_key"));
         }
-        let hash = Hash::of(json!([vault, operation, key]).to_string().as_bytes());
-        Ok(Self { hash, arguments: Hash::of(canonical(arguments).as_bytes()) })
+        let hash = Hash::of(json!([vault, caller, operation, key]).to_string().as_bytes());
+        Ok(Self { hash, arguments })
     }
 
     /// Claims the key for this call; fails if it was claimed for another.
@@ -58,7 +63,8 @@ mod tests {
     use super::*;
 
     fn keyed(vault: &str, operation: &str, key: &str, arguments: &str) -> Keyed {
-        Keyed::of(vault, operation, key, &serde_json::from_str(arguments).unwrap()).unwrap()
+        let arguments = Keyed::hash_of(&serde_json::from_str(arguments).unwrap());
+        Keyed::of(vault, "agent", operation, key, arguments).unwrap()
     }
 
     #[test]
@@ -76,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_key_is_short_and_visible() {
-        let of = |key: &str| Keyed::of("main", "edit", key, &json!({}));
+        let of = |key: &str| Keyed::of("main", "agent", "edit", key, Keyed::hash_of(&json!({})));
         assert!(of("a").is_ok() && of(&"~".repeat(256)).is_ok());
         for key in ["", "a b", "\t", "ä", &"x".repeat(257)] {
             assert_eq!(of(key).unwrap_err().reason(), "validation_error", "{key:?}");

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use atlas_access::Scope;
 use atlas_mirror::Snapshot;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -13,20 +14,6 @@ use serde::de::DeserializeOwned;
 use crate::atlas::{Limits, Vault};
 use crate::error::Error;
 use crate::idempotency::Keyed;
-
-/// A right that a caller can hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub enum Scope {
-    /// See what is in a vault.
-    #[serde(rename = "read:vault")]
-    ReadVault,
-    /// Change what is in a vault.
-    #[serde(rename = "write:vault")]
-    WriteVault,
-    /// Take what is in a vault out of it.
-    #[serde(rename = "delete:vault")]
-    DeleteVault,
-}
 
 /// What is known of an operation without running it.
 #[derive(Clone, Copy, Debug)]

@@ -2,16 +2,17 @@
 
 use std::pin::Pin;
 
+use atlas_access::Caller;
 use jiff::Timestamp;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use crate::arguments;
-use crate::atlas::Atlas;
+use crate::atlas::{Atlas, Vault};
 use crate::context_current::ContextCurrent;
 use crate::delete_note::DeleteNote;
 use crate::edit_note::EditNote;
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::find::Find;
 use crate::health::Health;
 use crate::idempotency::Keyed;
@@ -26,9 +27,6 @@ use crate::search::Search;
 use crate::upsert_note::UpsertNote;
 use crate::write_note::WriteNote;
 
-/// Who calls where no door knows.
-const NOBODY: &str = "anonymous";
-
 /// A call, as a door understood it.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -38,8 +36,8 @@ pub struct Call {
     pub vault: Option<String>,
     /// The arguments, not yet checked.
     pub arguments: Value,
-    /// Who calls, if the door knows.
-    pub author: Option<String>,
+    /// Who calls.
+    pub caller: Caller,
     /// The idempotency key: a call that changes the vault and is made again with the same key changes it once. Other calls take no notice of it.
     pub key: Option<String>,
     /// Says what time it is.
@@ -58,8 +56,7 @@ pub struct Entry {
     run: Run,
 }
 
-type Run =
-    for<'a> fn(&'a Context<'a>, Value) -> Pin<Box<dyn Future<Output = Result<Answer<Value>, Error>> + Send + 'a>>;
+type Run = for<'a> fn(&'a Atlas, Call) -> Pin<Box<dyn Future<Output = Result<Answer<Value>, Error>> + Send + 'a>>;
 
 impl Entry {
     /// The operation `O`. A program holds only the operations that it names so.
@@ -69,19 +66,53 @@ impl Entry {
                 info: O::INFO,
                 arguments: SchemaGenerator::subschema_for::<O::Arguments>,
                 output: SchemaGenerator::subschema_for::<O::Output>,
-                run: |context, arguments| Box::pin(run::<O>(context, arguments)),
+                run: |atlas, call| Box::pin(run::<O>(atlas, call)),
             }
         }
     }
 }
 
-async fn run<O: Operation>(context: &Context<'_>, arguments: Value) -> Result<Answer<Value>, Error> {
-    let answer = O::run(context, arguments::decode(arguments)?).await?;
+/// The gates, in their order: arguments, scopes, the vault; then the handler.
+async fn run<O: Operation>(atlas: &Atlas, call: Call) -> Result<Answer<Value>, Error> {
+    let Call { vault, arguments, caller, key, clock, .. } = call;
+    let key = key.filter(|_| O::INFO.writes()).map(|key| (Keyed::hash_of(&arguments), key));
+    let arguments = arguments::decode(arguments)?;
+    may_run(&caller, &O::INFO)?;
+    let vault = the_vault(atlas, &caller, vault.as_deref())?;
+    let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.name(), O::INFO.name, &key, arguments);
+    let key = key.map(keyed).transpose()?;
+    let context = Context { vault, limits: &atlas.limits, author: caller.name(), key, now: clock(), clock };
+    let answer = O::run(&context, arguments).await?;
     let value = serde_json::to_value(answer.value).map_err(|error| Error {
         internal: Some(error.to_string()),
-        ..Error::new(crate::Code::Internal, "internal", "the result could not be written")
+        ..Error::new(Code::Internal, "internal", "the result could not be written")
     })?;
     Ok(Answer { value, generation: answer.generation })
+}
+
+/// Whether the caller holds what the operation asks for.
+fn may_run(caller: &Caller, operation: &Info) -> Result<(), Error> {
+    let missing = caller.missing(operation.scopes);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !caller.is_authenticated() {
+        return Err(Error::unauthorized("token_missing", "this call needs a token"));
+    }
+    let names: Vec<&str> = missing.iter().map(|scope| scope.as_str()).collect();
+    let message = format!("the token does not grant {}", names.join(" and "));
+    Err(Error::new(Code::Forbidden, "scope_missing", message).with("required", names))
+}
+
+/// The vault that a call is for. What a caller may not name is refused whether or not there is such a vault.
+fn the_vault<'a>(atlas: &'a Atlas, caller: &Caller, named: Option<&str>) -> Result<&'a Vault, Error> {
+    let default = atlas.vault(None)?;
+    match named {
+        Some(id) if !caller.may_name(id, &default.id) => {
+            Err(Error::new(Code::Forbidden, "vault_forbidden", "the token is not for this vault"))
+        }
+        named => atlas.vault(named.or_else(|| caller.vault())),
+    }
 }
 
 /// All operations, for a door that offers every one of them.
@@ -106,13 +137,7 @@ pub const fn operations() -> &'static [&'static Entry] {
     }
 }
 
-/// Runs a call: finds the vault, checks the arguments, runs the handler.
+/// Runs a call through all gates.
 pub async fn dispatch(atlas: &Atlas, call: Call) -> Result<Answer<Value>, Error> {
-    let vault = atlas.vault(call.vault.as_deref())?;
-    let key = call.key.filter(|_| call.operation.info.writes());
-    let keyed = |key: String| Keyed::of(&vault.id, call.operation.info.name, &key, &call.arguments);
-    let key = key.map(keyed).transpose()?;
-    let author = call.author.as_deref().unwrap_or(NOBODY);
-    let context = Context { vault, limits: &atlas.limits, author, key, now: (call.clock)(), clock: call.clock };
-    (call.operation.run)(&context, call.arguments).await
+    (call.operation.run)(atlas, call).await
 }

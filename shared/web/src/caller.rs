@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use sha2::{Digest as _, Sha256};
 
-/// A caller: the same for all requests from one address, without naming it. It ties lines of the log together and is
+/// A caller: the same for all requests from one address, or with tokens of one name, without naming it. It ties lines of the log together and is
 /// no secret: somebody who tries all addresses finds the one that it is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller([u8; 6]);
@@ -14,7 +14,13 @@ impl Caller {
     /// The caller at an address.
     #[must_use]
     pub fn at(address: IpAddr) -> Self {
-        let hash: [u8; 32] = Sha256::digest(format!("atlas caller {}", address.to_canonical())).into();
+        Self::named(&address.to_canonical().to_string())
+    }
+
+    /// The caller whose token names them so.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        let hash: [u8; 32] = Sha256::digest(format!("atlas caller {name}")).into();
         let [a, b, c, d, e, f, ..] = hash;
         Self([a, b, c, d, e, f])
     }

@@ -6,6 +6,7 @@
 //! - [`settings`]: what a deployment sets, from the environment that a binary passes in
 //! - [`state`]: what handlers share
 //! - [`routes`]: routes of operations, and what every service has: `/health`, `/openapi.json`, errors for what is no route
+//! - [`auth`]: who calls, by their token
 //! - [`request`]: bodies and paths, within limits; [`response`]: answers and errors as HTTP
 //! - [`openapi`]: the description of the routes
 //! - [`telemetry`]: one log line a request; [`caller`]: who asked, without a name; `otlp`, with the feature
@@ -13,6 +14,7 @@
 //! - [`lambda`]: running routes as a Lambda function
 //! - [`server`]: as a server; its connections, [`hosts`] that it answers for, and `tls` with the feature of that name
 
+pub mod auth;
 pub mod caller;
 mod connections;
 pub mod hosts;
@@ -30,6 +32,6 @@ pub mod telemetry;
 #[cfg(feature = "tls")]
 pub mod tls;
 
-pub use routes::Routes;
+pub use routes::{Door, Routes};
 pub use settings::{Settings, SettingsError};
 pub use state::App;

@@ -1,17 +1,22 @@
 //! Routes of operations, and what every service has.
 
+use std::convert::Infallible;
+
+use atlas_access::Caller;
 use atlas_ops::health::Health;
 use atlas_ops::{Answer, Call, Entry, Error, dispatch};
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use serde_json::{Value, json};
 
+use crate::auth;
 use crate::openapi::{self, Route};
 use crate::state::App;
 use crate::telemetry::{self, Cost};
@@ -34,9 +39,9 @@ impl Routes {
     /// A route to which the arguments of `operation` are posted as JSON.
     #[must_use]
     pub fn post(self, path: &'static str, operation: &'static Entry) -> Self {
-        let handler = move |State(app): State<App>, headers: HeaderMap, body: Body| async move {
-            match request::json(&headers, body).await {
-                Ok(arguments) => call(&app, &headers, operation, arguments).await.respond(response::ok),
+        let handler = move |door: Door, body: Body| async move {
+            match request::json(&door.headers, body).await {
+                Ok(arguments) => call(&door, operation, arguments).await.respond(response::ok),
                 Err(error) => response::error(&error),
             }
         };
@@ -79,17 +84,26 @@ impl Routes {
 
     /// The service: these routes, `/health`, `/openapi.json`, and an error in the usual shape for everything else.
     pub fn into_router(self, app: App) -> Router {
-        let health = |State(app): State<App>, headers: HeaderMap| async move {
-            call(&app, &headers, Entry::of::<Health>(), json!({})).await.respond(response::ok)
+        let health = |door: Door| async move {
+            if door.caller.is_authenticated() {
+                call(&door, Entry::of::<Health>(), json!({})).await.respond(response::ok)
+            } else {
+                // That it is up is all that everybody may know; the store is not asked.
+                response::json_response(StatusCode::OK, &json!({ "ok": true }))
+            }
         };
         let all = self.add("/health", get(health)).describe(Route::get("/health", Entry::of::<Health>()));
         // Made when it is asked for: a function that starts has no time for it.
         let descriptions = all.descriptions;
         let openapi = || async move { response::json_response(StatusCode::OK, &openapi::document(&descriptions)) };
-        all.router
+        let metadata = |router: Router<App>, path: &&str| router.route(path, get(auth::metadata));
+        auth::METADATA
+            .iter()
+            .fold(all.router, metadata)
             .route("/openapi.json", get(openapi))
             .fallback(no_route)
             .method_not_allowed_fallback(no_method)
+            .layer(middleware::from_fn_with_state(app.clone(), auth::authenticate))
             .layer(middleware::from_fn_with_state(app.clone(), telemetry::observe))
             .with_state(app)
     }
@@ -101,14 +115,35 @@ pub struct Called {
     cost: Cost,
 }
 
+/// What a handler knows of a request: where it came in, what its headers say, and who makes it.
+pub struct Door {
+    /// The deployment.
+    pub app: App,
+    /// The request's headers.
+    pub headers: HeaderMap,
+    /// Who makes it.
+    pub caller: Caller,
+}
+
+impl FromRequestParts<App> for Door {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        let caller = parts.extensions.get::<Caller>().cloned().unwrap_or_else(Caller::nobody);
+        Ok(Self { app: app.clone(), headers: parts.headers.clone(), caller })
+    }
+}
+
 /// Calls an operation for a request.
-pub async fn call(app: &App, headers: &HeaderMap, operation: &'static Entry, arguments: Value) -> Called {
+pub async fn call(door: &Door, operation: &'static Entry, arguments: Value) -> Called {
+    let Door { app, headers, caller } = door;
     let vault = headers.get(VAULT).map(|vault| vault.to_str().unwrap_or_default().to_owned());
     // Several are one list (RFC 9110, section 5.3), and so no key.
     let keys: Vec<&str> = headers.get_all(KEY).iter().map(|key| key.to_str().unwrap_or_default()).collect();
     let key = (!keys.is_empty()).then(|| keys.join(", "));
     let atlas = app.atlas.metered();
-    let result = dispatch(&atlas, Call { operation, vault, arguments, author: None, key, clock: app.clock }).await;
+    let call = Call { operation, vault, arguments, caller: caller.clone(), key, clock: app.clock };
+    let result = dispatch(&atlas, call).await;
     Called { result, cost: Cost { operation: operation.info.name, counts: atlas.counts() } }
 }
 
@@ -124,7 +159,7 @@ impl Called {
     }
 }
 
-async fn no_route(request: Request) -> Response {
+pub(crate) async fn no_route(request: Request) -> Response {
     let message = format!("there is nothing at {}; /openapi.json lists what there is", cut(request.uri().path()));
     response::failure(StatusCode::NOT_FOUND, "NOT_FOUND", &message, &json!({ "reason": "route_not_found" }))
 }

@@ -9,7 +9,7 @@ use crate::connections::{self, Bounds, Transport};
 use crate::hosts;
 use crate::routes::Routes;
 use crate::settings::{Auth, Settings, SettingsError};
-use crate::state::App;
+use crate::state::{App, OpenError};
 
 /// A server that listens but does not answer yet.
 pub struct Server {
@@ -26,9 +26,9 @@ pub enum ServerError {
     /// A setting cannot be used.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The store cannot be opened.
+    /// The deployment cannot be opened.
     #[error(transparent)]
-    Store(#[from] atlas_mirror::MirrorError),
+    Open(#[from] OpenError),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -117,15 +117,9 @@ impl Server {
 }
 
 fn refuse_to_be_open(settings: &Settings, address: SocketAddr) -> Result<(), SettingsError> {
-    match settings.auth {
-        Auth::Jwt => Err(SettingsError::Open {
-            place: "this server".to_owned(),
-            remedy: "this version cannot check tokens yet, so it does not run with ATLAS_AUTH=jwt",
-        }),
-        Auth::None if !address.ip().is_loopback() => Err(SettingsError::Open {
-            place: address.to_string(),
-            remedy: "listen on a loopback address such as 127.0.0.1; other addresses need tokens, which this version cannot check yet",
-        }),
-        Auth::None => Ok(()),
+    if settings.auth == Auth::None && !address.ip().is_loopback() {
+        let remedy = "listen on a loopback address such as 127.0.0.1, or set ATLAS_AUTH=jwt";
+        return Err(SettingsError::Open { place: address.to_string(), remedy });
     }
+    Ok(())
 }

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use atlas_access::token::ALGORITHMS;
+use atlas_access::{KeyError, Secret};
 use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
@@ -19,6 +21,8 @@ pub struct Settings {
     pub vault: VaultId,
     /// `ATLAS_AUTH`: how callers are told apart.
     pub auth: Auth,
+    /// `ATLAS_JWT_…`, `ATLAS_JWKS`, `ATLAS_RESOURCE`, `ATLAS_AUTHORIZATION_SERVERS`: what tokens are checked against.
+    pub tokens: Tokens,
     /// `ATLAS_MAX_BYTES`, `ATLAS_MAX_RESULTS`, `ATLAS_SEARCH_NOTES`.
     pub limits: Limits,
     /// `ATLAS_CACHE_BYTES`: memory for what was fetched.
@@ -40,6 +44,25 @@ pub enum Auth {
     None,
     /// By a signed token.
     Jwt,
+}
+
+/// What tokens are checked against, and where callers get them.
+#[derive(Clone, Debug, Default)]
+pub struct Tokens {
+    /// `ATLAS_JWT_SECRET`: checks HS256, and nothing else.
+    pub secret: Option<Secret>,
+    /// `ATLAS_JWKS`: public keys, a JWKS or the path of a file that has one.
+    pub jwks: Option<String>,
+    /// `ATLAS_JWT_ISSUER`: what `iss` may be; anything if empty.
+    pub issuers: Vec<String>,
+    /// `ATLAS_JWT_AUDIENCE`: what `aud` must have one of; anything if empty.
+    pub audiences: Vec<String>,
+    /// `ATLAS_JWT_ALGORITHMS`: what `alg` may be.
+    pub algorithms: Vec<String>,
+    /// `ATLAS_RESOURCE`: the address of this deployment, as its callers write it.
+    pub resource: Option<String>,
+    /// `ATLAS_AUTHORIZATION_SERVERS`: the addresses of those who give tokens.
+    pub authorization_servers: Vec<String>,
 }
 
 /// A setting that cannot be used; says what to write.
@@ -82,10 +105,17 @@ pub const DEFAULT_PORT: u16 = 3737;
 const DEFAULT_CACHE_BYTES: usize = 256 << 20;
 const DEFAULT_LOG: &str = "info";
 
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 17] = [
     "ATLAS_STORE",
     "ATLAS_VAULT",
     "ATLAS_AUTH",
+    "ATLAS_JWT_SECRET",
+    "ATLAS_JWKS",
+    "ATLAS_JWT_ISSUER",
+    "ATLAS_JWT_AUDIENCE",
+    "ATLAS_JWT_ALGORITHMS",
+    "ATLAS_RESOURCE",
+    "ATLAS_AUTHORIZATION_SERVERS",
     "ATLAS_MAX_BYTES",
     "ATLAS_MAX_RESULTS",
     "ATLAS_SEARCH_NOTES",
@@ -108,6 +138,7 @@ impl Settings {
             variables: Variables::default(),
             vault: value("ATLAS_VAULT", DEFAULT_VAULT, "write letters, digits, `.`, `_`, `-`, at most 64")?,
             auth: Auth::None,
+            tokens: Tokens::default(),
             limits: Limits::default(),
             cache_bytes: DEFAULT_CACHE_BYTES,
             port: DEFAULT_PORT,
@@ -122,6 +153,18 @@ impl Settings {
                     settings.vault = value("ATLAS_VAULT", &text, "write letters, digits, `.`, `_`, `-`, at most 64")?
                 }
                 "ATLAS_AUTH" => settings.auth = auth(&text)?,
+                "ATLAS_JWT_SECRET" => settings.tokens.secret = Some(secret(text)?),
+                "ATLAS_JWKS" => settings.tokens.jwks = Some(text),
+                "ATLAS_JWT_ISSUER" => settings.tokens.issuers = list("ATLAS_JWT_ISSUER", &text)?,
+                "ATLAS_JWT_AUDIENCE" => settings.tokens.audiences = list("ATLAS_JWT_AUDIENCE", &text)?,
+                "ATLAS_JWT_ALGORITHMS" => settings.tokens.algorithms = algorithms(&text)?,
+                "ATLAS_RESOURCE" => settings.tokens.resource = Some(url("ATLAS_RESOURCE", &text)?),
+                "ATLAS_AUTHORIZATION_SERVERS" => {
+                    let name = "ATLAS_AUTHORIZATION_SERVERS";
+                    let servers = list(name, &text)?;
+                    settings.tokens.authorization_servers =
+                        servers.iter().map(|server| url(name, server)).collect::<Result<_, _>>()?;
+                }
                 "ATLAS_MAX_BYTES" => settings.limits.max_bytes = number("ATLAS_MAX_BYTES", &text, 1_000, 5_000_000)?,
                 "ATLAS_MAX_RESULTS" => settings.limits.max_results = number("ATLAS_MAX_RESULTS", &text, 1, 50)?,
                 "ATLAS_SEARCH_NOTES" => {
@@ -160,6 +203,52 @@ fn number(name: &'static str, text: &str, min: usize, max: usize) -> Result<usiz
     } else {
         Err(SettingsError::Value { name, value: text.to_owned(), remedy })
     }
+}
+
+/// A secret is not shown again, not even when it cannot be used.
+fn secret(text: String) -> Result<Secret, SettingsError> {
+    let unusable = |error: KeyError| SettingsError::Value {
+        name: "ATLAS_JWT_SECRET",
+        value: "…".to_owned(),
+        remedy: error.to_string(),
+    };
+    Secret::new(text).map_err(unusable)
+}
+
+/// Words parted by commas; one at least.
+fn list(name: &'static str, text: &str) -> Result<Vec<String>, SettingsError> {
+    let words: Vec<String> = text.split(',').map(|word| word.trim().to_owned()).collect();
+    if words.iter().all(|word| !word.is_empty()) {
+        return Ok(words);
+    }
+    let remedy = "write one, or some parted by commas".to_owned();
+    Err(SettingsError::Value { name, value: text.to_owned(), remedy })
+}
+
+fn algorithms(text: &str) -> Result<Vec<String>, SettingsError> {
+    let name = "ATLAS_JWT_ALGORITHMS";
+    let words = list(name, text)?;
+    if words.iter().all(|word| ALGORITHMS.contains(&word.as_str())) {
+        return Ok(words);
+    }
+    Err(SettingsError::Value {
+        name,
+        value: text.to_owned(),
+        remedy: format!("write some of {}", ALGORITHMS.join(", ")),
+    })
+}
+
+fn url(name: &'static str, text: &str) -> Result<String, SettingsError> {
+    let parsed = text.parse::<axum::http::Uri>().ok();
+    let is_url = parsed.is_some_and(|uri| matches!(uri.scheme_str(), Some("https" | "http")) && uri.host().is_some());
+    if is_url && !text.contains(['"', '\\']) {
+        return Ok(text.to_owned());
+    }
+    Err(SettingsError::Value {
+        name,
+        value: text.to_owned(),
+        remedy: "write an address that begins with https://".to_owned(),
+    })
 }
 
 fn auth(text: &str) -> Result<Auth, SettingsError> {
@@ -207,6 +296,11 @@ mod tests {
     fn what_cannot_be_used_stops_the_start_and_says_what_to_write() {
         for (name, value, says) in [
             ("ATLAS_AUTH", "None", "write none or jwt"),
+            ("ATLAS_JWT_SECRET", "short", "fewer than 32 bytes"),
+            ("ATLAS_JWT_ALGORITHMS", "RS256,none", "write some of HS256, RS256, ES256, EdDSA"),
+            ("ATLAS_JWT_ISSUER", "a,,b", "parted by commas"),
+            ("ATLAS_RESOURCE", "atlas.example", "begins with https://"),
+            ("ATLAS_AUTHORIZATION_SERVERS", "https://a,b", "begins with https://"),
             ("ATLAS_PORT", "70000", "write a port from 0 to 65535"),
             ("ATLAS_MAX_RESULTS", "0", "write a number from 1 to 50"),
             ("ATLAS_SEARCH_NOTES", "yes", "write true or false"),

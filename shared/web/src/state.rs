@@ -6,7 +6,8 @@ use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId};
 use atlas_ops::{Atlas, Limits, Vault};
 use jiff::Timestamp;
 
-use crate::settings::Settings;
+use crate::auth::Gate;
+use crate::settings::{Settings, SettingsError};
 use crate::telemetry::Metrics;
 
 /// The deployment and the clock.
@@ -16,6 +17,8 @@ pub struct App {
     pub atlas: Atlas,
     /// Says what time it is.
     pub clock: fn() -> Timestamp,
+    /// Tells callers apart.
+    pub gate: Gate,
     /// Counts requests.
     pub metrics: Metrics,
     /// Exports requests as spans.
@@ -23,14 +26,27 @@ pub struct App {
     pub spans: Option<crate::otlp::Spans>,
 }
 
+/// Why a deployment cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A setting.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The store.
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
+}
+
 impl App {
     /// The deployment that `settings` describe.
     ///
     /// # Errors
-    /// When the store cannot be opened. The store is not asked anything yet.
-    pub fn open(settings: &Settings) -> Result<Self, MirrorError> {
+    /// When the store cannot be opened, or the keys for tokens cannot be used. The store is not asked anything yet.
+    pub fn open(settings: &Settings) -> Result<Self, OpenError> {
+        let gate = Gate::of(settings)?;
         let store = atlas_mirror::location::open(&settings.store, &settings.variables)?;
-        Self::over(store, settings.vault.clone(), settings.limits, settings.cache_bytes)
+        let app = Self::over(store, settings.vault.clone(), settings.limits, settings.cache_bytes)?;
+        Ok(Self { gate, ..app })
     }
 
     /// A deployment of one vault in `store`.
@@ -45,6 +61,7 @@ impl App {
         Ok(Self {
             atlas: Atlas::new([Vault { id, mirror }], limits),
             clock: Timestamp::now,
+            gate: Gate::default(),
             metrics: Metrics::new(false),
             #[cfg(feature = "otlp")]
             spans: None,

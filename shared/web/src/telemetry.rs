@@ -113,6 +113,8 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
         let parent = crate::otlp::Spans::parent(request.headers());
         let mut response = next.run(request).await;
         let seconds = begun.elapsed().as_secs_f64();
+        // A token says more than an address.
+        let caller = response.extensions().get::<Caller>().copied().or(caller);
         let told = Told::of(caller, &response, seconds);
         told.tell(&app);
         #[cfg(feature = "otlp")]

@@ -63,7 +63,7 @@ pub fn check(data: &[u8]) {
         if choice & 0x80 == 0 { plain(operation.info.name, &text) } else { serde_json::from_str(&text).ok() };
     let Some(arguments) = arguments else { return };
     let world = WORLD.lock().unwrap();
-    let call = Call { operation, vault: None, arguments: arguments.clone(), author: None, key: None, clock: || Timestamp::UNIX_EPOCH };
+    let call = Call { operation, vault: None, arguments: arguments.clone(), caller: atlas_ops::Caller::trusted("fuzz"), key: None, clock: || Timestamp::UNIX_EPOCH };
     match world.runtime.block_on(dispatch(&world.atlas, call)) {
         Ok(answer) if operation.info.name == "find" => {
             let most = arguments["max_results"].as_f64().unwrap_or(10.0);

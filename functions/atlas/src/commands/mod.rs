@@ -8,6 +8,7 @@ mod restore;
 mod serve;
 mod status;
 mod sync;
+mod token;
 
 use std::error::Error;
 
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Restore(restore::Arguments),
     /// List the generations of a vault, the newest first
     Log(log::Arguments),
+    /// Make a token for trying out
+    Token(token::Arguments),
     /// Make a bucket for mirrors, or check one that is there
     Init(init::Arguments),
     /// Look for what is wrong with the settings, the store and the mirror
@@ -47,6 +50,7 @@ impl Command {
             Self::Export(arguments) => export::run(arguments).await,
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
+            Self::Token(arguments) => token::run(arguments),
             Self::Init(arguments) => init::run(arguments).await,
             Self::Doctor(arguments) => doctor::run(arguments).await,
         }

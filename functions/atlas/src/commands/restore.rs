@@ -1,5 +1,6 @@
 //! `atlas restore`
 
+use atlas_access::Caller;
 use atlas_ops::restore_note::RestoreNote;
 use atlas_ops::{Atlas, Call, Code, Entry, Limits, Vault, dispatch};
 use clap::Args;
@@ -41,7 +42,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         operation: Entry::of::<RestoreNote>(),
         vault: None,
         arguments: Value::Object(arguments.clone()),
-        author: Some(author()),
+        caller: Caller::trusted(&author()),
         key: None,
         clock: Timestamp::now,
     };

@@ -3,11 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use atlas_access::Caller;
 use atlas_ops::context_current::ContextCurrent;
 use atlas_ops::list_notes::ListNotes;
 use atlas_ops::query::Query;
 use atlas_ops::{Call, Entry, dispatch};
 use atlas_web::server::Server;
+use atlas_web::settings::Auth;
 use atlas_web::tls::Certificate;
 use atlas_web::{App, Routes, Settings, telemetry};
 use clap::Args;
@@ -66,8 +68,13 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     }
     let url = format!("http://{address}");
     output::line(format_args!("Serving the vault {} on {url} until Ctrl-C. To try it:", settings.vault));
+    let has_tokens = settings.auth == Auth::Jwt;
+    if has_tokens {
+        output::line("  TOKEN=$(atlas token)");
+    }
     for example in examples(server.app(), &url).await {
-        output::line(format_args!("  {example}"));
+        let shown = if has_tokens { " -H \"authorization: Bearer $TOKEN\"" } else { "" };
+        output::line(format_args!("  {example}{shown}"));
     }
     server.run(told_to_stop()).await?;
     Ok(())
@@ -117,7 +124,8 @@ async fn examples(app: &App, url: &str) -> Vec<String> {
 }
 
 async fn call(app: &App, operation: &'static Entry, arguments: Value) -> Option<Value> {
-    let call = Call { operation, vault: None, arguments, author: None, key: None, clock: Timestamp::now };
+    let call =
+        Call { operation, vault: None, arguments, caller: Caller::trusted("host"), key: None, clock: Timestamp::now };
     dispatch(&app.atlas, call).await.ok().map(|answer| answer.value)
 }
 

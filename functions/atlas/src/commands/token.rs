@@ -1,0 +1,66 @@
+//! `atlas token`
+
+use std::time::Duration;
+
+use atlas_access::mint::Grant;
+use atlas_access::{Scope, Secret, mint};
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::commands::Outcome;
+use crate::output;
+
+/// Longest time of a token: a year.
+const LONGEST: u64 = 366 * 24 * 3600;
+
+/// Arguments of `atlas token`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Who its bearer is: the name in the log of the vault
+    #[arg(long, value_name = "NAME", default_value = "agent")]
+    subject: String,
+    /// What they may: read:vault, write:vault, delete:vault, bulk:vault, admin
+    #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read:vault")]
+    scopes: Vec<Scope>,
+    /// For which vault [default: the deployment's default vault]
+    #[arg(long, value_name = "ID")]
+    vault: Option<String>,
+    /// For how long, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=LONGEST))]
+    ttl: u64,
+    /// The secret that the functions have
+    #[arg(long, env = "ATLAS_JWT_SECRET", value_name = "TEXT", hide_env_values = true)]
+    secret: String,
+    /// Who says so, where the functions ask for it
+    #[arg(long, env = "ATLAS_JWT_ISSUER", value_name = "NAME")]
+    issuer: Option<String>,
+    /// To whom, where the functions ask for it
+    #[arg(long, env = "ATLAS_JWT_AUDIENCE", value_name = "NAME")]
+    audience: Option<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `atlas token`: for trying out, and for tests; people and agents get theirs from an authorization server.
+pub(crate) fn run(arguments: Arguments) -> Outcome {
+    let secret = Secret::new(arguments.secret)?;
+    // The functions may take several.
+    let first = |list: &Option<String>| list.as_ref().and_then(|list| list.split(',').next()).map(str::to_owned);
+    let (issuer, audience) = (first(&arguments.issuer), first(&arguments.audience));
+    let grant = Grant {
+        subject: &arguments.subject,
+        scopes: &arguments.scopes,
+        vault: arguments.vault.as_deref(),
+        issuer: issuer.as_deref(),
+        audience: audience.as_deref(),
+        time: Duration::from_secs(arguments.ttl),
+    };
+    let token = mint(&secret, &grant, Timestamp::now())?;
+    if arguments.json {
+        return output::json(&json!({ "access_token": token, "token_type": "Bearer", "expires_in": arguments.ttl }));
+    }
+    output::line(token);
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! Who is calling, and may they. Pure: the clock, the keys and the token are passed in.
+//!
+//! # Layout
+//! - [`keys`]: what tokens are checked against: a shared secret, a set of public keys.
+//! - [`token`]: a signed token, and what it says ([`mint`]: making one).
+//! - [`caller`]: who calls, with which [`scope`]s, and for which vault.
+//! - `crypto`: the signatures themselves, by ring.
+
+pub mod caller;
+mod crypto;
+pub mod keys;
+pub mod mint;
+pub mod scope;
+pub mod token;
+
+pub use caller::{Binding, Caller};
+pub use keys::{KeyError, Keys, Secret};
+pub use mint::mint;
+pub use scope::{Scope, Scopes};
+pub use token::{Expected, Refused, Verifier};
+
+#[cfg(test)]
+mod tests;

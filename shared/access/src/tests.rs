@@ -1,0 +1,346 @@
+//! What anybody may try with a token, and what comes of it.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use jiff::Timestamp;
+use proptest::prelude::*;
+use ring::rand::SystemRandom;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair,
+    RsaPublicKeyComponents,
+};
+use serde_json::{Value, json};
+
+use crate::mint::Grant;
+use crate::*;
+
+const NOW: i64 = 1_790_000_000;
+
+fn now() -> Timestamp {
+    Timestamp::from_second(NOW).unwrap()
+}
+
+fn secret() -> Secret {
+    Secret::new("a secret that is long enough to be one").unwrap()
+}
+
+fn b64(bytes: impl AsRef<[u8]>) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// The keys of an issuer.
+struct Issuer {
+    rsa: RsaKeyPair,
+    ec: EcdsaKeyPair,
+    ed: Ed25519KeyPair,
+}
+
+impl Issuer {
+    fn new() -> Self {
+        let random = SystemRandom::new();
+        // Of this test alone: ring makes no RSA keys.
+        let rsa = STANDARD.decode(include_str!("tests/rsa_key.txt").trim()).unwrap();
+        let ec = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+        let ed = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
+        Self {
+            rsa: RsaKeyPair::from_der(&rsa).unwrap(),
+            ec: EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, ec.as_ref(), &random).unwrap(),
+            ed: Ed25519KeyPair::from_pkcs8(ed.as_ref()).unwrap(),
+        }
+    }
+
+    fn set(&self) -> Value {
+        let rsa = RsaPublicKeyComponents::<Vec<u8>>::from(self.rsa.public());
+        let point = self.ec.public_key().as_ref();
+        json!({ "keys": [
+            { "kty": "RSA", "kid": "rsa", "alg": "RS256", "use": "sig", "n": b64(rsa.n), "e": b64(rsa.e) },
+            { "kty": "EC", "kid": "ec", "crv": "P-256", "x": b64(&point[1..33]), "y": b64(&point[33..]) },
+            { "kty": "OKP", "kid": "ed", "crv": "Ed25519", "x": b64(self.ed.public_key().as_ref()) },
+        ]})
+    }
+
+    fn sign(&self, algorithm: &str, kid: Option<&str>, claims: &Value) -> String {
+        let mut header = json!({ "alg": algorithm, "typ": "JWT" });
+        if let Some(kid) = kid {
+            header["kid"] = kid.into();
+        }
+        self.sign_as(&header, claims)
+    }
+
+    fn sign_as(&self, header: &Value, claims: &Value) -> String {
+        let random = SystemRandom::new();
+        let message = format!("{}.{}", b64(header.to_string()), b64(claims.to_string()));
+        let signature = match header["alg"].as_str().unwrap() {
+            "RS256" => {
+                let mut signature = vec![0; self.rsa.public().modulus_len()];
+                self.rsa.sign(&RSA_PKCS1_SHA256, &random, message.as_bytes(), &mut signature).unwrap();
+                signature
+            }
+            "ES256" => self.ec.sign(&random, message.as_bytes()).unwrap().as_ref().to_vec(),
+            "EdDSA" => self.ed.sign(message.as_bytes()).as_ref().to_vec(),
+            _ => Vec::new(),
+        };
+        format!("{message}.{}", b64(signature))
+    }
+}
+
+fn signed_with(key: &[u8], header: &Value, claims: &Value) -> String {
+    let message = format!("{}.{}", b64(header.to_string()), b64(claims.to_string()));
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, key);
+    format!("{message}.{}", b64(ring::hmac::sign(&key, message.as_bytes())))
+}
+
+fn shared(claims: &Value) -> String {
+    signed_with(secret().expose(), &json!({ "alg": "HS256" }), claims)
+}
+
+fn good() -> Value {
+    json!({ "sub": "agent", "exp": NOW + 60, "scope": "read:vault write:vault" })
+}
+
+/// The claims of a good token, but for some.
+fn but(changes: &Value) -> Value {
+    let mut claims = good();
+    for (name, value) in changes.as_object().unwrap() {
+        if value.is_null() {
+            claims.as_object_mut().unwrap().remove(name)
+        } else {
+            claims[name] = value.clone();
+            None
+        };
+    }
+    claims
+}
+
+fn by_secret() -> Verifier {
+    Verifier::new(Keys::new(Some(&secret()), None).unwrap(), Expected::default())
+}
+
+fn by_both(issuer: &Issuer) -> Verifier {
+    Verifier::new(Keys::new(Some(&secret()), Some(&issuer.set().to_string())).unwrap(), Expected::default())
+}
+
+#[test]
+fn a_good_token_of_every_kind_names_its_caller() {
+    let issuer = Issuer::new();
+    let verifier = by_both(&issuer);
+    let tokens = [
+        shared(&good()),
+        issuer.sign("RS256", Some("rsa"), &good()),
+        issuer.sign("ES256", Some("ec"), &good()),
+        issuer.sign("EdDSA", Some("ed"), &good()),
+    ];
+    for token in tokens {
+        let caller = verifier.verify(&token, now()).unwrap();
+        assert_eq!((caller.name(), caller.is_authenticated()), ("agent", true));
+        assert_eq!(caller.missing(&scope::ALL), [Scope::DeleteVault, Scope::BulkVault, Scope::Admin]);
+    }
+}
+
+#[test]
+fn what_was_minted_is_taken_as_long_as_it_was_minted_for() {
+    let grant = Grant {
+        subject: "agent",
+        scopes: &[Scope::ReadVault, Scope::Admin],
+        vault: Some("work"),
+        issuer: Some("us"),
+        audience: Some("atlas"),
+        time: Duration::from_secs(600),
+    };
+    let token = mint(&secret(), &grant, now()).unwrap();
+    let expected = Expected { issuers: vec!["us".into()], audiences: vec!["atlas".into()], algorithms: Vec::new() };
+    let verifier = Verifier::new(Keys::new(Some(&secret()), None).unwrap(), expected);
+    let caller = verifier.verify(&token, now()).unwrap();
+    assert_eq!((caller.vault(), caller.missing(&[Scope::Admin, Scope::ReadVault]).len()), (Some("work"), 0));
+    assert!(caller.may_name("work", "main") && !caller.may_name("main", "main"));
+    let later = now() + Duration::from_secs(631);
+    assert_eq!(verifier.verify(&token, later), Err(Refused::Expired));
+}
+
+#[test]
+fn a_public_key_is_no_secret() {
+    let issuer = Issuer::new();
+    let only_public = Verifier::new(Keys::new(None, Some(&issuer.set().to_string())).unwrap(), Expected::default());
+    let set = issuer.set();
+    let public = [
+        issuer.ec.public_key().as_ref().to_vec(),
+        issuer.ed.public_key().as_ref().to_vec(),
+        issuer.rsa.public_key().as_ref().to_vec(),
+        set["keys"][0]["n"].as_str().unwrap().as_bytes().to_vec(),
+        set.to_string().into_bytes(),
+    ];
+    for key in public {
+        for kid in ["rsa", "ec", "ed"] {
+            let token = signed_with(&key, &json!({ "alg": "HS256", "kid": kid }), &good());
+            assert_eq!(only_public.verify(&token, now()), Err(Refused::Invalid));
+            assert_eq!(by_both(&issuer).verify(&token, now()), Err(Refused::Invalid));
+        }
+    }
+    // Nor does a key check another's algorithm.
+    for (algorithm, kid) in [("RS256", "ec"), ("ES256", "ed"), ("EdDSA", "rsa"), ("ES256", "rsa")] {
+        let token = issuer.sign(algorithm, Some(kid), &good());
+        assert_eq!(by_both(&issuer).verify(&token, now()), Err(Refused::Invalid), "{algorithm} {kid}");
+    }
+}
+
+#[test]
+fn no_signature_is_no_token() {
+    for name in ["none", "None", "NONE", "nOnE", "", "HS384", "HS512", "RS512", "PS256", "ES384", "hs256"] {
+        let header = json!({ "alg": name });
+        for token in [
+            format!("{}.{}.", b64(header.to_string()), b64(good().to_string())),
+            format!("{}.{}", b64(header.to_string()), b64(good().to_string())),
+            signed_with(secret().expose(), &header, &good()),
+        ] {
+            assert_eq!(by_secret().verify(&token, now()), Err(Refused::Invalid), "{name}");
+        }
+    }
+    let token = shared(&good());
+    let (message, _) = token.rsplit_once('.').unwrap();
+    for forged in [message.to_owned(), format!("{message}."), format!("{message}.AAAA"), String::new(), "..".to_owned()]
+    {
+        assert_eq!(by_secret().verify(&forged, now()), Err(Refused::Invalid));
+    }
+}
+
+#[test]
+fn a_kid_names_a_key_of_the_set_and_nothing_else() {
+    let issuer = Issuer::new();
+    for kid in [None, Some(""), Some("EC"), Some("../../dev/null"), Some("ec' OR 1=1"), Some("ec\0")] {
+        let token = issuer.sign("ES256", kid, &good());
+        assert_eq!(by_both(&issuer).verify(&token, now()), Err(Refused::Invalid), "{kid:?}");
+    }
+    // Keys that come with the token are not looked at.
+    let stranger = Issuer::new();
+    let key = stranger.set()["keys"][1].clone();
+    for header in [
+        json!({ "alg": "ES256", "kid": "ec", "jwk": key }),
+        json!({ "alg": "ES256", "kid": "ec", "jku": "https://example.com/keys" }),
+    ] {
+        assert_eq!(by_both(&issuer).verify(&stranger.sign_as(&header, &good()), now()), Err(Refused::Invalid));
+    }
+    let critical = issuer.sign_as(&json!({ "alg": "ES256", "kid": "ec", "crit": ["exp"] }), &good());
+    assert_eq!(by_both(&issuer).verify(&critical, now()), Err(Refused::Invalid));
+}
+
+#[test]
+fn a_token_has_its_time() {
+    for (changes, expected) in [
+        (json!({ "exp": NOW - 31 }), Some(Refused::Expired)),
+        (json!({ "exp": NOW - 29 }), None),
+        (json!({ "exp": 0 }), Some(Refused::Expired)),
+        (json!({ "exp": -1 }), Some(Refused::Invalid)),
+        (json!({ "exp": null }), Some(Refused::Invalid)),
+        (json!({ "exp": "tomorrow" }), Some(Refused::Invalid)),
+        (json!({ "exp": 1e300 }), Some(Refused::Invalid)),
+        (json!({ "nbf": NOW + 31 }), Some(Refused::Early)),
+        (json!({ "nbf": NOW + 29 }), None),
+        (json!({ "nbf": "now" }), Some(Refused::Invalid)),
+    ] {
+        assert_eq!(by_secret().verify(&shared(&but(&changes)), now()).err(), expected, "{changes}");
+    }
+}
+
+#[test]
+fn a_token_is_for_this_service() {
+    let expected = Expected {
+        issuers: vec!["https://issuer".into()],
+        audiences: vec!["atlas".into(), "https://atlas".into()],
+        algorithms: vec!["HS256".into()],
+    };
+    let issuer = Issuer::new();
+    let verifier = Verifier::new(Keys::new(Some(&secret()), Some(&issuer.set().to_string())).unwrap(), expected);
+    for (changes, expected) in [
+        (json!({ "iss": "https://issuer", "aud": "atlas" }), None),
+        (json!({ "iss": "https://issuer", "aud": ["other", "https://atlas"] }), None),
+        (json!({ "iss": "https://issuer" }), Some(Refused::NotForUs)),
+        (json!({ "aud": "atlas" }), Some(Refused::NotForUs)),
+        (json!({ "iss": "https://issuer/", "aud": "atlas" }), Some(Refused::NotForUs)),
+        (json!({ "iss": "https://issuer", "aud": "atlas " }), Some(Refused::NotForUs)),
+        (json!({ "iss": "https://issuer", "aud": [] }), Some(Refused::NotForUs)),
+        (json!({ "iss": ["https://issuer"], "aud": "atlas" }), Some(Refused::Invalid)),
+    ] {
+        assert_eq!(verifier.verify(&shared(&but(&changes)), now()).err(), expected, "{changes}");
+    }
+    let claims = but(&json!({ "iss": "https://issuer", "aud": "atlas" }));
+    assert_eq!(verifier.verify(&issuer.sign("EdDSA", Some("ed"), &claims), now()), Err(Refused::Invalid));
+}
+
+#[test]
+fn scopes_are_what_they_say_and_no_more() {
+    for (changes, held) in [
+        (json!({ "scope": "read:vault" }), "read:vault"),
+        (json!({ "scope": null, "scopes": ["delete:vault", "admin"] }), "delete:vault admin"),
+        (json!({ "scope": "read:vault", "scopes": ["bulk:vault"] }), "read:vault bulk:vault"),
+        (json!({ "scope": "READ:VAULT read:vaults read: * admin,write:vault" }), ""),
+        (json!({ "scope": null }), ""),
+    ] {
+        let caller = by_secret().verify(&shared(&but(&changes)), now()).unwrap();
+        let expected: Scopes = held.split(' ').filter_map(|scope| scope.parse().ok()).collect();
+        assert_eq!(caller.scopes(), expected, "{changes}");
+    }
+    let unbound = by_secret().verify(&shared(&good()), now()).unwrap();
+    assert!(unbound.may_name("main", "main") && !unbound.may_name("work", "main"));
+    for changes in [json!({ "sub": "" }), json!({ "sub": "a\nb" }), json!({ "vault": "" }), json!({ "vault": 7 })] {
+        assert_eq!(by_secret().verify(&shared(&but(&changes)), now()), Err(Refused::Invalid), "{changes}");
+    }
+}
+
+#[test]
+fn a_token_is_short() {
+    let token = shared(&but(&json!({ "more": "x".repeat(64 << 10) })));
+    assert_eq!(by_secret().verify(&token, now()), Err(Refused::Invalid));
+    assert_eq!(by_secret().verify(&"a.".repeat(40_000), now()), Err(Refused::Invalid));
+}
+
+#[test]
+fn keys_that_cannot_be_used_are_refused_with_what_to_do() {
+    assert_eq!(Secret::new("x".repeat(31)), Err(KeyError::ShortSecret));
+    assert_eq!(Secret::new(""), Err(KeyError::ShortSecret));
+    assert!(Secret::new("x".repeat(32)).is_ok());
+    assert_eq!(format!("{:?}", secret()), "(secret)");
+    let refused = |set: &Value| Keys::new(None, Some(&set.to_string())).err().unwrap().to_string();
+    assert_eq!(Keys::new(None, None).err(), Some(KeyError::NoKeys));
+    let keys = Issuer::new().set()["keys"].clone();
+    let (rsa, ec) = (keys[0].clone(), keys[1].clone());
+    let with = |key: &Value, name: &str, value: Value| {
+        let mut key = key.clone();
+        key[name] = value;
+        key
+    };
+    for (set, says) in [
+        (json!({}), "write a JWKS"),
+        (json!({ "keys": [] }), "it has none"),
+        (json!({ "keys": [rsa, rsa] }), "key 2 of the set cannot be used: another has its `kid`"),
+        (json!({ "keys": [{ "kty": "oct", "kid": "a", "k": b64("x".repeat(32)) }] }), "it is a secret"),
+        (json!({ "keys": [with(&ec, "kid", "".into())] }), "it has no `kid`"),
+        (json!({ "keys": [with(&ec, "crv", "P-384".into())] }), "its curve"),
+        (json!({ "keys": [with(&ec, "alg", "HS256".into())] }), "its `alg`"),
+        (json!({ "keys": [with(&rsa, "alg", "ES256".into())] }), "its `alg`"),
+        (json!({ "keys": [with(&rsa, "use", "enc".into())] }), "its `use`"),
+        (json!({ "keys": [with(&rsa, "n", "%%".into())] }), "base64url"),
+        (json!({ "keys": [7] }), "no key that this program knows"),
+    ] {
+        assert!(refused(&set).contains(says), "{set}: {}", refused(&set));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_a_token_by_chance(text in "[A-Za-z0-9_.=-]{0,200}|\\PC{0,50}") {
+        prop_assert_eq!(by_secret().verify(&text, now()), Err(Refused::Invalid));
+    }
+
+    #[test]
+    fn a_token_that_was_altered_is_none(at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_-]") {
+        let token = shared(&good());
+        let at = at.index(token.len());
+        let altered = format!("{}{to}{}", &token[..at], &token[at + 1..]);
+        if altered != token {
+            // The last character of a part has bits that mean nothing, and must be zero.
+            prop_assert!(by_secret().verify(&altered, now()).is_err());
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A signed token (RFC 7519) as the bearer of a request shows it (RFC 6750).
+
+use jiff::Timestamp;
+use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
+use serde::Deserialize;
+
+use crate::caller::{Binding, Caller};
+use crate::crypto;
+use crate::keys::Keys;
+use crate::scope::{Scope, Scopes};
+
+/// Longest token, in bytes.
+pub const MAX_TOKEN: usize = 8 << 10;
+/// How far clocks may be apart, in seconds.
+const SKEW: i64 = 30;
+/// Longest subject and vault, in bytes.
+const MAX_NAME: usize = 200;
+/// The algorithms that can be allowed, and are if nothing is said.
+pub const ALGORITHMS: [&str; 4] = ["HS256", "RS256", "ES256", "EdDSA"];
+
+/// What a token must say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// Its `iss` is one of these; any, or none, if empty.
+    pub issuers: Vec<String>,
+    /// Its `aud` has one of these; any, or none, if empty.
+    pub audiences: Vec<String>,
+    /// Its `alg` is one of these; one of [`ALGORITHMS`] if empty.
+    pub algorithms: Vec<String>,
+}
+
+/// Why a token is refused. None of it tells more than the token's bearer knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It is no token, or not signed by a key of this deployment.
+    #[error("the token is not valid")]
+    Invalid,
+    /// Its time is over.
+    #[error("the token has expired")]
+    Expired,
+    /// Its time has not come.
+    #[error("the token is not valid yet")]
+    Early,
+    /// It is for somebody else: its issuer or audience is another.
+    #[error("the token is not for this service")]
+    NotForUs,
+}
+
+/// Checks tokens.
+#[derive(Clone)]
+pub struct Verifier {
+    keys: Keys,
+    expected: Expected,
+}
+
+/// What a token says, as far as it is looked at.
+#[derive(Debug, Deserialize)]
+struct Claims {
+    #[serde(default)]
+    sub: Option<String>,
+    exp: f64,
+    #[serde(default)]
+    nbf: Option<f64>,
+    #[serde(default)]
+    iss: Option<String>,
+    #[serde(default)]
+    aud: Option<OneOrMany>,
+    /// Parted by spaces (RFC 8693, section 4.2).
+    #[serde(default)]
+    scope: Option<String>,
+    #[serde(default)]
+    scopes: Option<Vec<String>>,
+    #[serde(default)]
+    vault: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    fn has_one_of(&self, wanted: &[String]) -> bool {
+        match self {
+            Self::One(one) => wanted.contains(one),
+            Self::Many(many) => many.iter().any(|one| wanted.contains(one)),
+        }
+    }
+}
+
+impl Verifier {
+    /// Checks tokens against `keys`, for what is `expected`.
+    #[must_use]
+    pub fn new(keys: Keys, expected: Expected) -> Self {
+        crypto::install();
+        Self { keys, expected }
+    }
+
+    /// The caller that `token` names, if it is good at `now`.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn verify(&self, token: &str, now: Timestamp) -> Result<Caller, Refused> {
+        if token.len() > MAX_TOKEN {
+            return Err(Refused::Invalid);
+        }
+        let header = decode_header(token).map_err(|_| Refused::Invalid)?;
+        // What must be understood is not (RFC 7515, section 4.1.11).
+        if header.crit.is_some() || !self.allows(header.alg) {
+            return Err(Refused::Invalid);
+        }
+        let key = match header.alg {
+            Algorithm::HS256 => self.keys.secret.as_ref(),
+            algorithm => {
+                let key = header.kid.as_ref().and_then(|kid| self.keys.public.get(kid));
+                key.filter(|key| key.algorithm == algorithm).map(|key| &key.key)
+            }
+        };
+        // The library asks the system for the time; here it is passed in.
+        let mut validation = Validation::new(header.alg);
+        (validation.validate_exp, validation.validate_nbf, validation.validate_aud) = (false, false, false);
+        let claims: Claims =
+            decode(token, key.ok_or(Refused::Invalid)?, &validation).map_err(|_| Refused::Invalid)?.claims;
+        self.check(&claims, now)?;
+        caller(claims)
+    }
+
+    fn allows(&self, algorithm: Algorithm) -> bool {
+        let is = |name: &str| name.parse() == Ok(algorithm);
+        let known = ALGORITHMS.iter().any(|name| is(name));
+        known && (self.expected.algorithms.is_empty() || self.expected.algorithms.iter().any(|name| is(name)))
+    }
+
+    fn check(&self, claims: &Claims, now: Timestamp) -> Result<(), Refused> {
+        let now = now.as_second();
+        if claims.exp <= seconds(now.saturating_sub(SKEW)) {
+            return Err(Refused::Expired);
+        }
+        if claims.nbf.is_some_and(|nbf| nbf > seconds(now.saturating_add(SKEW))) {
+            return Err(Refused::Early);
+        }
+        let Expected { issuers, audiences, .. } = &self.expected;
+        let issued = issuers.is_empty() || claims.iss.as_ref().is_some_and(|iss| issuers.contains(iss));
+        let meant = audiences.is_empty() || claims.aud.as_ref().is_some_and(|aud| aud.has_one_of(audiences));
+        if issued && meant { Ok(()) } else { Err(Refused::NotForUs) }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "seconds of this era are exact")]
+const fn seconds(seconds: i64) -> f64 {
+    seconds as f64
+}
+
+fn caller(claims: Claims) -> Result<Caller, Refused> {
+    let is_name = |name: &String| (1..=MAX_NAME).contains(&name.len()) && !name.chars().any(char::is_control);
+    let name = claims.sub.unwrap_or_else(|| "token".to_owned());
+    if !is_name(&name) || claims.vault.as_ref().is_some_and(|vault| !is_name(vault)) {
+        return Err(Refused::Invalid);
+    }
+    // Scopes of other services are none of ours.
+    let listed = claims.scopes.iter().flatten().map(String::as_str);
+    let spaced = claims.scope.iter().flat_map(|scope| scope.split(' '));
+    let scopes: Scopes = listed.chain(spaced).filter_map(|scope| scope.parse::<Scope>().ok()).collect();
+    Ok(Caller::subject(name, scopes, claims.vault.map_or(Binding::Default, Binding::One)))
+}

@@ -1,0 +1,240 @@
+//! Who calls, by the token that a request shows: RFC 6750's bearer, in the header and nowhere else; and RFC 9728's description of what
+//! this deployment takes.
+
+use std::fs;
+use std::sync::Arc;
+
+use atlas_access::{Caller, Expected, KeyError, Keys, Refused, Verifier, scope};
+use atlas_ops::Error;
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, HOST, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::caller;
+use crate::response;
+use crate::settings::{Auth, Settings, SettingsError, Tokens};
+use crate::state::App;
+
+/// Where the description is (RFC 9728, section 3.1): that of the whole, and that of the MCP door.
+pub(crate) const METADATA: [&str; 2] =
+    ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"];
+/// What is answered without a token.
+const OPEN: &str = "/health";
+/// Who calls where nobody is told apart.
+const ANYBODY: &str = "anonymous";
+/// Most bytes of a file of keys.
+const MAX_KEYS_FILE: u64 = 256 << 10;
+
+/// Tells callers apart.
+#[derive(Clone, Default)]
+pub struct Gate(Option<Arc<Guard>>);
+
+struct Guard {
+    verifier: Verifier,
+    resource: Option<String>,
+    authorization_servers: Vec<String>,
+}
+
+impl Gate {
+    /// The gate that `settings` describe. Reads the file of keys, if they name one.
+    ///
+    /// # Errors
+    /// When the keys cannot be used.
+    pub fn of(settings: &Settings) -> Result<Self, SettingsError> {
+        if settings.auth == Auth::None {
+            return Ok(Self(None));
+        }
+        let Tokens { secret, jwks, issuers, audiences, algorithms, resource, authorization_servers } = &settings.tokens;
+        let set = jwks.as_deref().map(set_of).transpose()?;
+        let keys = Keys::new(secret.as_ref(), set.as_deref()).map_err(|error| match error {
+            KeyError::NoKeys => unusable("ATLAS_AUTH", "jwt", "set ATLAS_JWT_SECRET, ATLAS_JWKS, or both"),
+            error => unusable("ATLAS_JWKS", jwks.as_deref().unwrap_or_default(), &error.to_string()),
+        })?;
+        let expected =
+            Expected { issuers: issuers.clone(), audiences: audiences.clone(), algorithms: algorithms.clone() };
+        Ok(Self(Some(Arc::new(Guard {
+            verifier: Verifier::new(keys, expected),
+            resource: resource.clone(),
+            authorization_servers: authorization_servers.clone(),
+        }))))
+    }
+
+    /// The caller of a request with `headers`.
+    fn caller(&self, headers: &HeaderMap, now: Timestamp) -> Result<Caller, Challenge> {
+        let Some(guard) = &self.0 else { return Ok(Caller::trusted(ANYBODY)) };
+        let mut shown = headers.get_all(AUTHORIZATION).iter();
+        let token = match (shown.next(), shown.next()) {
+            (None, _) => return Err(Challenge::Missing),
+            (Some(_), Some(_)) => return Err(Challenge::Twice),
+            (Some(header), None) => header.to_str().ok().and_then(bearer).ok_or(Challenge::NoBearer)?,
+        };
+        guard.verifier.verify(token, now).map_err(Challenge::Refused)
+    }
+
+    /// The address of the description that fits a request.
+    fn metadata(&self, headers: &HeaderMap) -> Option<String> {
+        let base = self.base(headers)?;
+        Some(format!("{base}{}", METADATA[0]))
+    }
+
+    /// Where this deployment is, as far as its settings or the request say.
+    fn base(&self, headers: &HeaderMap) -> Option<String> {
+        if let Some(resource) = self.0.as_ref()?.resource.as_deref() {
+            return Some(resource.trim_end_matches('/').to_owned());
+        }
+        let host = headers.get(HOST)?.to_str().ok()?;
+        let is_plain = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte));
+        let local = ["localhost", "127.", "[::1]"].iter().any(|local| host.starts_with(local));
+        is_plain.then(|| format!("{}://{host}", if local { "http" } else { "https" }))
+    }
+
+    /// The description of this deployment to those who look for a token (RFC 9728, section 2).
+    pub(crate) fn description(&self, path: &str, headers: &HeaderMap) -> Option<Value> {
+        let guard = self.0.as_ref()?;
+        let door = path.strip_prefix(METADATA[0]).unwrap_or_default();
+        let scopes: Vec<&str> = scope::ALL.iter().map(|scope| scope.as_str()).collect();
+        let mut description = json!({
+            "resource": format!("{}{door}", self.base(headers)?),
+            "bearer_methods_supported": ["header"],
+            "scopes_supported": scopes,
+        });
+        if !guard.authorization_servers.is_empty() {
+            description["authorization_servers"] = guard.authorization_servers.clone().into();
+        }
+        Some(description)
+    }
+}
+
+/// The keys that a setting names: as they are, or in a file.
+fn set_of(setting: &str) -> Result<String, SettingsError> {
+    if setting.trim_start().starts_with('{') {
+        return Ok(setting.to_owned());
+    }
+    let read = || {
+        let size = fs::metadata(setting)?.len();
+        if size > MAX_KEYS_FILE {
+            Err(std::io::Error::other("the file is too large"))
+        } else {
+            fs::read_to_string(setting)
+        }
+    };
+    read().map_err(|error| {
+        unusable("ATLAS_JWKS", setting, &format!("write a JWKS, or the path of a file that has one ({error})"))
+    })
+}
+
+fn unusable(name: &'static str, value: &str, remedy: &str) -> SettingsError {
+    SettingsError::Value { name, value: value.chars().take(200).collect(), remedy: remedy.to_owned() }
+}
+
+/// The token of an `Authorization` header.
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.split_once(' ')?;
+    let token = token.trim_matches(' ');
+    let is_token =
+        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte));
+    (scheme.eq_ignore_ascii_case("bearer") && is_token).then_some(token)
+}
+
+/// Why a request is not answered.
+#[derive(Clone, Copy, Debug)]
+enum Challenge {
+    Missing,
+    Twice,
+    NoBearer,
+    Refused(Refused),
+}
+
+impl Challenge {
+    /// RFC 6750's error (none for a request that shows nothing), the reason for programs, and the sentence for people.
+    fn told(self) -> (Option<&'static str>, &'static str, String) {
+        match self {
+            Self::Missing => {
+                (None, "token_missing", "this needs a token: send `Authorization: Bearer TOKEN`".to_owned())
+            }
+            Self::Twice => (Some("invalid_request"), "token_twice", "send one Authorization header".to_owned()),
+            Self::NoBearer => {
+                (Some("invalid_request"), "token_invalid", "send the token as `Authorization: Bearer TOKEN`".to_owned())
+            }
+            Self::Refused(refused) => {
+                let reason = match refused {
+                    Refused::Expired => "token_expired",
+                    Refused::Invalid | Refused::Early | Refused::NotForUs => "token_invalid",
+                };
+                (Some("invalid_token"), reason, refused.to_string())
+            }
+        }
+    }
+
+    fn response(self, metadata: Option<&str>) -> Response {
+        let (error, reason, message) = self.told();
+        let mut challenge = "Bearer realm=\"atlas-mirror\"".to_owned();
+        if let Some(error) = error {
+            challenge += &format!(", error=\"{error}\", error_description=\"{}\"", message.replace('"', "'"));
+        }
+        if let Some(metadata) = metadata {
+            challenge += &format!(", resource_metadata=\"{metadata}\"");
+        }
+        // Some gateways rename the header, so the body has it too.
+        let error = Error::unauthorized(reason, message).with("www_authenticate", challenge.as_str());
+        let mut response = response::error(&error);
+        if let Ok(challenge) = HeaderValue::from_str(&challenge) {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+/// Lets through who may be, with their [`Caller`]; what they may do is decided where it is known what they want.
+pub(crate) async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    if METADATA.contains(&path) {
+        return next.run(request).await;
+    }
+    let caller = match app.gate.caller(request.headers(), (app.clock)()) {
+        Ok(caller) => caller,
+        Err(Challenge::Missing) if path == OPEN => Caller::nobody(),
+        Err(challenge) => return challenge.response(app.gate.metadata(request.headers()).as_deref()),
+    };
+    let known = (app.gate.0.is_some() && caller.is_authenticated()).then(|| caller::Caller::named(caller.name()));
+    request.extensions_mut().insert(caller);
+    let mut response = next.run(request).await;
+    if let Some(known) = known {
+        response.extensions_mut().insert(known);
+    }
+    response
+}
+
+/// `GET` of the description.
+pub(crate) async fn metadata(State(app): State<App>, request: Request) -> Response {
+    match app.gate.description(request.uri().path(), request.headers()) {
+        Some(description) => response::json_response(StatusCode::OK, &description),
+        None => crate::routes::no_route(request).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bearer_is_one_token() {
+        for (header, token) in [
+            ("Bearer a.b.c", Some("a.b.c")),
+            ("bearer  a.b.c ", Some("a.b.c")),
+            ("BEARER a", Some("a")),
+            ("Bearer", None),
+            ("Bearer ", None),
+            ("Bearer a b", None),
+            ("Bearer a,b", None),
+            ("Basic YTpi", None),
+            ("a.b.c", None),
+        ] {
+            assert_eq!(bearer(header), token, "{header}");
+        }
+    }
+}
