@@ -30,7 +30,6 @@ pub enum Tombstones {
 
 /// A set of tombstones that is an object of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct StoredTombstones {
     /// The object, below `segments/`.
     pub id: Id,

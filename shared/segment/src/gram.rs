@@ -161,9 +161,29 @@ pub(crate) struct PageWriter {
     previous: Option<Gram>,
 }
 
-/// A page is closed when it reaches this many bytes.
-const PAGE_BYTES: usize = 16 << 10;
+/// A page is closed when it reaches this many bytes: so few that the length of most takes two bytes in the directory.
+const PAGE_BYTES: usize = 16_000;
 const ONE: u8 = 1 << 7;
+
+/// What stands before a gram that shares so many bytes with the one before, and has so many more.
+pub(crate) const fn head(shared: usize, more: usize) -> u8 {
+    shared as u8 | (more as u8) << 3
+}
+
+/// Reads a gram off the front of `bytes`, and the byte that stands before it. None where it is damaged.
+pub(crate) fn read(bytes: &mut &[u8], before: Option<&Gram>) -> Option<(u8, Gram)> {
+    let (head, tail) = bytes.split_first()?;
+    let (suffix, tail) = tail.split_at_checked(usize::from(head >> 3 & 7))?;
+    let shared = match usize::from(head & 7) {
+        0 => &[][..],
+        shared => before?.as_bytes().get(..shared)?,
+    };
+    if !(3..=MAX_BYTES).contains(&(shared.len() + suffix.len())) {
+        return None;
+    }
+    *bytes = tail;
+    Some((*head, Gram::of(&[shared, suffix].concat())))
+}
 
 impl PageWriter {
     pub(crate) const fn new(universe: u32) -> Self {
@@ -185,7 +205,7 @@ impl PageWriter {
             .map_or(0, |previous| previous.as_bytes().iter().zip(gram.as_bytes()).take_while(|(a, b)| a == b).count());
         let suffix = gram.as_bytes().get(shared..).unwrap_or_default();
         let is_one = chunks.len() == 1;
-        self.entries.push(shared as u8 | (suffix.len() as u8) << 3 | if is_one { ONE } else { 0 });
+        self.entries.push(head(shared, suffix.len()) | if is_one { ONE } else { 0 });
         self.entries.extend_from_slice(suffix);
         if is_one {
             bits.resize(self.alone(), 0);
@@ -272,17 +292,7 @@ impl GramPage {
 }
 
 fn read_entry(rest: &mut &[u8], before: Option<&Entry>, alone: u8) -> Option<Entry> {
-    let (head, tail) = rest.split_first()?;
-    let (suffix, tail) = tail.split_at_checked(usize::from(head >> 3 & 7))?;
-    *rest = tail;
-    let shared = match usize::from(head & 7) {
-        0 => &[][..],
-        shared => before?.gram.as_bytes().get(..shared)?,
-    };
-    if !(3..=MAX_BYTES).contains(&(shared.len() + suffix.len())) {
-        return None;
-    }
-    let gram = Gram::of(&[shared, suffix].concat());
+    let (head, gram) = read(rest, before.map(|before| &before.gram))?;
     let mut next = || varint::read(rest).and_then(|value| u32::try_from(value).ok());
     let (chunks, bytes) = if head & ONE == 0 { (next()?, next()?) } else { (1, u32::from(alone)) };
     let start = before.map_or(0, |before| before.end);

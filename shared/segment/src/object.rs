@@ -35,16 +35,21 @@ impl Writer {
         self.0.len() as u64
     }
 
-    pub(crate) fn finish(mut self, layout: &Layout) -> Result<Vec<u8>, FormatError> {
-        let too_large = |_| FormatError::TooLarge { what: "the layout" };
-        let layout = serde_json::to_vec(layout).map_err(|_| FormatError::TooLarge { what: "the layout" })?;
-        let length = u32::try_from(layout.len()).map_err(too_large)?;
-        self.0.extend_from_slice(&layout);
-        self.0.extend_from_slice(&crc32fast::hash(&layout).to_le_bytes());
-        self.0.extend_from_slice(&length.to_le_bytes());
-        self.0.extend_from_slice(END);
-        Ok(self.0)
+    pub(crate) fn finish(self, layout: &Layout) -> Result<Vec<u8>, FormatError> {
+        finish(self.0, layout)
     }
+}
+
+/// Appends the footer to the bytes that `layout` is of.
+pub(crate) fn finish(mut bytes: Vec<u8>, layout: &Layout) -> Result<Vec<u8>, FormatError> {
+    const TOO_LARGE: FormatError = FormatError::TooLarge { what: "the layout" };
+    let layout = serde_json::to_vec(layout).map_err(|_| TOO_LARGE)?;
+    let length = u32::try_from(layout.len()).map_err(|_| TOO_LARGE)?;
+    bytes.extend_from_slice(&layout);
+    bytes.extend_from_slice(&crc32fast::hash(&layout).to_le_bytes());
+    bytes.extend_from_slice(&length.to_le_bytes());
+    bytes.extend_from_slice(END);
+    Ok(bytes)
 }
 
 /// Reads the layout from a whole segment and checks every section's checksum.
@@ -71,14 +76,13 @@ pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
     if layout.version != version {
         return Err(FormatError::Frame { reason: "it is of another version than its layout says" });
     }
-    for section in &layout.sections {
-        let range = layout.range(section.name)?;
-        let bytes = usize::try_from(range.start)
-            .ok()
-            .zip(usize::try_from(range.end).ok())
-            .and_then(|(start, end)| before.get(start..end));
+    for (name, section) in &layout.sections {
+        let bytes = section.range(layout.bytes).and_then(|range| {
+            let (start, end) = (usize::try_from(range.start).ok()?, usize::try_from(range.end).ok()?);
+            before.get(start..end)
+        });
         if bytes.map(crc32fast::hash) != Some(section.crc32) {
-            return Err(FormatError::damaged(section.name, "its checksum does not match"));
+            return Err(FormatError::Section { name: name.clone() });
         }
     }
     Ok(layout)
