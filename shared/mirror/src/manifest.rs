@@ -29,8 +29,7 @@ const CHECKSUM_TAIL: usize = 8 + 2;
 
 /// The whole state of a vault at one generation.
 ///
-/// In the store it is one JSON object that ends in `"crc32"`, the checksum of all bytes before the comma that precedes
-/// it, since JSON alone does not show that a digit was altered. Every format version ends so.
+/// In the store it is one JSON object that ends in its checksum, since JSON alone does not show that a digit was altered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of this format.

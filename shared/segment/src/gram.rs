@@ -146,11 +146,6 @@ fn rarity(gram: &Gram) -> u32 {
 }
 
 /// Collects pages from lists that arrive in the order of their grams.
-///
-/// A page is the number of its lists and the bytes that a list of one chunk takes, then for each list an entry, then the
-/// lists' bits. An entry is one byte that says how many bytes the gram shares with the one before (bits 0 to 2) and how many
-/// follow (bits 3 to 5), and whether its list has one chunk only (bit 7); the bytes that follow; and, if it is not one,
-/// the number of chunks and the bytes of the list.
 pub(crate) struct PageWriter {
     /// Chunks in the segment.
     universe: u32,

@@ -1,10 +1,5 @@
 //! The object's frame: magic, format version, the sections, and a footer that repeats the layout, so
 //! that a segment can be read with nothing else at hand.
-//!
-//! ```text
-//! "ATLASSEG"  version u32  sections…  layout (JSON)  CRC-32 of the layout u32  bytes of the layout u32  "ATLASEND"
-//! ```
-//! All integers are little-endian.
 
 use bytes::Bytes;
 
