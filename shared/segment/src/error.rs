@@ -15,12 +15,6 @@ pub enum FormatError {
         /// What was wrong.
         reason: &'static str,
     },
-    /// The bytes of a section are not those that the object's table of contents says.
-    #[error("section {name:?} is damaged: its checksum does not match")]
-    Section {
-        /// The section's name, which may be one of a later version.
-        name: String,
-    },
     /// The object's frame (magic, footer) is not that of a segment.
     #[error("not a readable segment: {reason}")]
     Frame {

@@ -57,27 +57,25 @@ impl SectionName {
     }
 }
 
-/// One section's place in the segment object. In JSON it is an array of these three.
+/// One section's place in the segment object. In JSON it is an array of these two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "(u64, u64, u32)", into = "(u64, u64, u32)")]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
 pub struct Section {
     /// First byte, from the start of the object.
     pub offset: u64,
     /// Bytes.
     pub length: u64,
-    /// CRC-32 (IEEE) of the section's bytes.
-    pub crc32: u32,
 }
 
-impl From<(u64, u64, u32)> for Section {
-    fn from((offset, length, crc32): (u64, u64, u32)) -> Self {
-        Self { offset, length, crc32 }
+impl From<(u64, u64)> for Section {
+    fn from((offset, length): (u64, u64)) -> Self {
+        Self { offset, length }
     }
 }
 
-impl From<Section> for (u64, u64, u32) {
+impl From<Section> for (u64, u64) {
     fn from(section: Section) -> Self {
-        (section.offset, section.length, section.crc32)
+        (section.offset, section.length)
     }
 }
 

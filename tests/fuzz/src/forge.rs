@@ -132,7 +132,7 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
     object.extend(FORMAT_VERSION.to_le_bytes());
     let mut table = json!({});
     for ((name, _), bytes) in SECTIONS.iter().zip(sections) {
-        table[name] = json!([object.len(), bytes.len(), crc32fast::hash(&bytes)]);
+        table[name] = json!([object.len(), bytes.len()]);
         object.extend(bytes);
     }
     let layout = json!({
@@ -150,7 +150,7 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
     });
     let layout = layout.to_string();
     object.extend(layout.as_bytes());
-    object.extend(crc32fast::hash(layout.as_bytes()).to_le_bytes());
+    object.extend(crc32fast::hash(&object).to_le_bytes());
     object.extend((layout.len() as u32).to_le_bytes());
     object.extend(b"ATLASEND");
     object
