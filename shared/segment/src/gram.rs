@@ -93,47 +93,54 @@ pub(crate) fn each_place(folded: &[u8], mut each: impl FnMut([u8; 3], &[u8])) {
 /// What the index is asked about: chunks that hold some folded bytes within one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    bytes: Vec<u8>,
+    /// What begins at each of its places, the likely best to ask for first. None if no line can hold it.
+    places: Vec<Gram>,
     limit: usize,
 }
 
 impl Probe {
     /// Asks about `folded` by at most `limit` of its grams, one at least.
     pub fn new(folded: &[u8], limit: usize) -> Self {
-        Self { bytes: folded.to_vec(), limit: limit.max(1) }
+        let limit = limit.max(1);
+        let is_impossible = folded.contains(&b'\n');
+        Self { places: if is_impossible { Vec::new() } else { places(folded, limit) }, limit }
     }
 
     /// Whether no line can hold it: it is empty or has a line feed.
-    pub(crate) fn is_impossible(&self) -> bool {
-        self.bytes.is_empty() || self.bytes.contains(&b'\n')
+    pub(crate) const fn is_impossible(&self) -> bool {
+        self.places.is_empty()
     }
 
-    /// What begins at each of its places, the likely best to ask for first.
-    pub(crate) fn places(&self) -> Vec<Gram> {
-        // What is shorter than a gram says next to nothing, unless it is all there is.
-        let count = self.bytes.len().saturating_sub(2).max(1);
-        let grams: Vec<Gram> = (0..count).filter_map(|at| Some(Gram::of(self.bytes.get(at..)?))).collect();
-        // The last places say less, and neighbours say much the same: of each stretch one place comes first.
-        let whole = grams.iter().filter(|gram| gram.as_bytes().len() == MAX_BYTES).count().max(1);
-        let mut places: Vec<(usize, Gram)> = grams.into_iter().enumerate().collect();
-        let stretch = |at: usize| at.min(whole - 1) * self.limit / whole;
-        places.sort_by_key(|(at, gram)| (Reverse(gram.as_bytes().len()), stretch(*at), Reverse(rarity(gram))));
-        let mut rank = 0;
-        let mut before = None;
-        let mut ranked: Vec<(usize, usize, Gram)> = Vec::with_capacity(places.len());
-        for (at, gram) in places {
-            let group = Some((gram.as_bytes().len(), stretch(at)));
-            rank = if before == group { rank + 1 } else { 0 };
-            before = group;
-            ranked.push((MAX_BYTES - gram.as_bytes().len(), rank, gram));
-        }
-        ranked.sort_by_key(|(short, rank, _)| (*short, *rank));
-        ranked.into_iter().map(|(_, _, gram)| gram).collect()
+    pub(crate) fn places(&self) -> &[Gram] {
+        &self.places
     }
 
     pub(crate) const fn limit(&self) -> usize {
         self.limit
     }
+}
+
+/// What begins at each place of `bytes`, the likely best to ask for first.
+fn places(bytes: &[u8], limit: usize) -> Vec<Gram> {
+    // What is shorter than a gram says next to nothing, unless it is all there is.
+    let count = bytes.len().saturating_sub(2).max(bytes.len().min(1));
+    let grams: Vec<Gram> = (0..count).filter_map(|at| Some(Gram::of(bytes.get(at..)?))).collect();
+    // The last places say less, and neighbours say much the same: of each stretch one place comes first.
+    let whole = grams.iter().filter(|gram| gram.as_bytes().len() == MAX_BYTES).count().max(1);
+    let mut places: Vec<(usize, Gram)> = grams.into_iter().enumerate().collect();
+    let stretch = |at: usize| at.min(whole - 1) * limit / whole;
+    places.sort_by_key(|(at, gram)| (Reverse(gram.as_bytes().len()), stretch(*at), Reverse(rarity(gram))));
+    let mut rank = 0;
+    let mut before = None;
+    let mut ranked: Vec<(usize, usize, Gram)> = Vec::with_capacity(places.len());
+    for (at, gram) in places {
+        let group = Some((gram.as_bytes().len(), stretch(at)));
+        rank = if before == group { rank + 1 } else { 0 };
+        before = group;
+        ranked.push((MAX_BYTES - gram.as_bytes().len(), rank, gram));
+    }
+    ranked.sort_by_key(|(short, rank, _)| (*short, *rank));
+    ranked.into_iter().map(|(_, _, gram)| gram).collect()
 }
 
 /// How rare a gram is, from the letters alone: the postings that would tell are what is to be fetched.
