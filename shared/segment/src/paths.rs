@@ -71,8 +71,12 @@ impl Paths {
 
     /// The documents whose paths begin with `prefix`.
     pub fn with_prefix(&self, prefix: &str) -> Range<u32> {
-        let start = self.first_from(prefix.as_bytes());
-        let mut end = prefix.as_bytes().to_vec();
+        let prefix = prefix.as_bytes();
+        let (start, found) = self.at_or_after(prefix, |path| path.starts_with(prefix));
+        if found != Some(true) {
+            return start..start;
+        }
+        let mut end = prefix.to_vec();
         while let Some(last) = end.pop() {
             if let Some(next) = last.checked_add(1) {
                 end.push(next);
@@ -84,13 +88,20 @@ impl Paths {
 
     /// The first document whose path is not less than `key`.
     pub fn first_from(&self, key: &[u8]) -> u32 {
+        self.at_or_after(key, |_| ()).0
+    }
+
+    /// The first document whose path is not less than `key`, and what `look` says of that path, if there is one.
+    fn at_or_after<T>(&self, key: &[u8], look: impl Fn(&[u8]) -> T) -> (u32, Option<T>) {
         match &self.ends {
-            Some((first, _)) if key <= first.as_slice() => return 0,
-            Some((_, last)) if key > last.as_slice() => return self.len(),
+            Some((first, _)) if key <= first.as_slice() => return (0, Some(look(first))),
+            Some((_, last)) if key > last.as_slice() => return (self.len(), None),
             _ => {}
         }
-        let mut stream = self.fst.range().ge(key).into_stream();
-        stream.next().and_then(|(_, id)| u32::try_from(id).ok()).unwrap_or(self.len())
+        match self.fst.range().ge(key).into_stream().next() {
+            Some((path, id)) => (u32::try_from(id).unwrap_or(self.len()), Some(look(path))),
+            None => (self.len(), None),
+        }
     }
 
     /// Number of documents.
