@@ -8,7 +8,7 @@
 //! # Layout
 //! - [`vault`]: the folders; [`draw`]: what is asked, with [`random`].
 //! - [`world`]: a published vault and calls to it; [`ripgrep`]: a process of `rg`; [`table`]: the results.
-//! - [`stores`]: the same over the stores that people use.
+//! - [`stores`]: the same over the stores that people use; [`writes`]: the same after many writes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 
 mod draw;
@@ -18,6 +18,7 @@ mod stores;
 mod table;
 mod vault;
 mod world;
+mod writes;
 
 use std::path::Path;
 use std::time::Duration;
@@ -60,6 +61,7 @@ fn main() {
         }
         if folder.name != "all" {
             stores::measure(&mut table, &folder, &drawn);
+            writes::measure(&mut table, &folder, &world, &drawn);
         }
     }
     criterion.final_summary();

@@ -1,5 +1,5 @@
-"""Whole processes: what the first publication of a vault costs on one core, what a sync with nothing to do costs, and how
-large the packages of the functions are and how soon they ask for work.
+"""Whole processes: what the first publication of a vault costs on one core, what a sync costs with nothing or little to do, and
+how large the packages of the functions are and how soon they ask for work.
 
 usage: processes.py TARGET_FOLDER
 
@@ -16,11 +16,17 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
+import urllib.request
 import zipfile
 
 FIRST = 3
 SECOND = 11
 STARTS = 20
+# Notes of the large vault, those that change before a sync, and how often.
+MANY = 100_000
+FEW = 10
+ROUNDS = 5
 FUNCTIONS = ["context", "find", "search", "query", "note"]
 DEMO = pathlib.Path(__file__).parent.parent / "vaults" / "demo"
 
@@ -87,6 +93,81 @@ def unchanged_sync(atlas, root, vault, work):
     yield row("sync with nothing changed, of `find`", vault, spread(ratios, " times"), "3 times", statistics.median(ratios) <= 3)
 
 
+def large_vault(corpora, root):
+    """Links the corpora's files under new paths again and again until there are many notes."""
+    files = []
+    for corpus in sorted(path for path in pathlib.Path(corpora).iterdir() if path.is_dir()):
+        for folder, folders, names in os.walk(corpus):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            paths = (pathlib.Path(folder, name) for name in names)
+            files += [(path, path.relative_to(corpora)) for path in paths if path.is_file() and not path.is_symlink()]
+    notes, copy = [], 0
+    while len(notes) < MANY:
+        for source, path in files:
+            to = root / f"copy {copy}" / path
+            to.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(source, to)
+            except OSError:
+                shutil.copy(source, to)
+            if to.suffix == ".md":
+                notes.append(to)
+            if len(notes) == MANY:
+                break
+        copy += 1
+    return notes
+
+
+def few_changes(atlas, corpora, work):
+    """What a sync costs after a few notes changed in the folder, or in the mirror, beside a plain walk of the folder."""
+    root = work / "vault"
+    notes = large_vault(corpora, root)
+    vault = f"{len(notes):,} notes"
+    find = ["find", str(root), "-type", "f", "-printf", "%s %T@\n"]
+    run(sync(atlas, root, work))
+    picked = notes[:: len(notes) // (2 * ROUNDS * FEW)]
+    measured = {"folder": [], "mirror": []}
+    quiet = os.environ | {"ATLAS_LOG": "warn"}
+    with subprocess.Popen(serve(atlas, work), stdout=subprocess.PIPE, env=quiet, text=True) as server:
+        try:
+            address = next(word for line in server.stdout for word in line.split() if word.startswith("http://"))
+            for round in range(2 * ROUNDS):
+                side = "folder" if round % 2 == 0 else "mirror"
+                for note in picked[round * FEW : (round + 1) * FEW]:
+                    if side == "folder":
+                        # The note is a link to the corpus, whose own file is to stay as it is.
+                        draft = note.with_suffix(".draft")
+                        draft.write_bytes(note.read_bytes() + b"\nanother line\n")
+                        draft.replace(note)
+                    else:
+                        append(address, note.relative_to(root))
+                walk = run(find)[1]
+                output, wall, _, _ = run(sync(atlas, root, work))
+                summary = json.loads(output)
+                changed = summary["pushed" if side == "folder" else "pulled"]["changed"]
+                if changed != FEW or summary.get("skipped") or summary.get("conflicts"):
+                    sys.exit(f"a sync of {FEW} notes of the {side} did something else: {summary}")
+                measured[side].append((wall, walk, summary["uploaded_bytes"]))
+        finally:
+            server.terminate()
+    for side, rounds in measured.items():
+        walls, walks, uploads = zip(*rounds)
+        # Each beside its own walk, since what else runs slows both.
+        beyond = statistics.median(wall - 2 * walk for wall, walk in zip(walls, walks))
+        result = f"{spread(walls, ' s')}, `find` {spread(walks, ' s')}; uploads at most {max(uploads) / 1e3:.0f} kB"
+        holds = beyond <= 1 and max(uploads) < 1e6
+        yield row(f"sync after {FEW} notes changed in the {side}", vault, result, "2 times `find` and 1 s; 1 MB", holds)
+
+
+def append(address, path):
+    """Adds a line to a note as an agent does."""
+    body = json.dumps({"edits": [{"op": "append", "text": "another line"}]}).encode()
+    url = f"{address}/notes/{urllib.parse.quote(str(path))}"
+    request = urllib.request.Request(url, body, {"content-type": "application/json"}, method="PATCH")
+    with urllib.request.urlopen(request, timeout=60) as response:
+        response.read()
+
+
 def package(function, target, work):
     """Size of a function's package, and the time from the start of its process to its first poll for work."""
     archive = target / "lambda" / function / "bootstrap.zip"
@@ -148,6 +229,10 @@ def sync(atlas, root, work):
     ]  # fmt: skip
 
 
+def serve(atlas, work):
+    return [str(atlas), "serve", "--addr", "127.0.0.1:0", "--vault", "main", "--store", f"file://{work}/store"]
+
+
 def main():
     target = pathlib.Path(sys.argv[1])
     corpora = os.environ.get("ATLAS_CORPORA")
@@ -156,6 +241,9 @@ def main():
         work = pathlib.Path(folder)
         rows = [*first_publication(target / "release" / "atlas", root, vault, work)]
         rows += unchanged_sync(target / "release" / "atlas", root, vault, work)
+        if corpora:
+            with tempfile.TemporaryDirectory() as large:
+                rows += few_changes(target / "release" / "atlas", corpora, pathlib.Path(large))
         for function in FUNCTIONS:
             rows += package(function, target, work)
     print("\n| what | vault | result | target | |\n|---|---|---|---|---|")

@@ -14,6 +14,7 @@ use atlas_testkit::counting::Requests;
 use jiff::Timestamp;
 use object_store::memory::InMemory;
 use serde_json::Value;
+use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::vault::Folder;
@@ -28,6 +29,8 @@ pub(crate) struct World {
     pub(crate) runtime: Runtime,
     pub(crate) warm: Atlas,
     mirror: Mirror,
+    /// What sync remembers.
+    state: TempDir,
     pub(crate) notes: u64,
     /// Bytes of the notes' text.
     pub(crate) markdown: u64,
@@ -52,21 +55,28 @@ impl World {
     pub(crate) fn publish_to(folder: &Folder, store: Store) -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let warm = mirror(store.clone());
-        let state = tempfile::tempdir().unwrap();
-        let (root, state) = (folder.root.path().to_owned(), state.path().to_owned());
-        let options = SyncOptions::new(root, state, "benchmark".to_owned(), Timestamp::now());
-        let summary = runtime.block_on(sync(&warm, &options, Arc::new(()))).unwrap();
-        assert!(summary.skipped.is_empty(), "{:?}", summary.skipped);
-        let totals = runtime.block_on(warm.head()).unwrap().manifest().totals;
-        Self {
+        let mut world = Self {
             store,
             in_memory: false,
             runtime,
             warm: atlas(warm.clone()),
             mirror: warm,
-            notes: totals.notes,
-            markdown: totals.text_bytes,
-        }
+            state: tempfile::tempdir().unwrap(),
+            notes: 0,
+            markdown: 0,
+        };
+        world.sync(folder);
+        let totals = world.snapshot().manifest().totals;
+        (world.notes, world.markdown) = (totals.notes, totals.text_bytes);
+        world
+    }
+
+    /// Syncs the folder.
+    pub(crate) fn sync(&self, folder: &Folder) {
+        let (root, state) = (folder.root.path().to_owned(), self.state.path().to_owned());
+        let options = SyncOptions::new(root, state, "benchmark".to_owned(), Timestamp::now());
+        let summary = self.runtime.block_on(sync(&self.mirror, &options, Arc::new(()))).unwrap();
+        assert!(summary.skipped.is_empty() && summary.conflicts.is_empty(), "{summary:?}");
     }
 
     /// A call to the warm process, and how long it took.

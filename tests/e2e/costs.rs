@@ -12,6 +12,9 @@ use crate::writes::{create, put, send};
 
 const MAX_WAVES: u64 = 3;
 const MAX_REQUESTS: usize = 24;
+/// Bytes of a manifest, and more for each thousand notes: 64 KiB at 100,000 with room for what writes add.
+const MANIFEST: usize = 1100;
+const MANIFEST_OF_THOUSAND: usize = 350;
 
 fn assert_cheap(what: &str, requests: &Requests) {
     assert!(
@@ -55,6 +58,8 @@ async fn a_cold_call_takes_three_waves() {
     let client = deployment.client();
     client.get("/notes?limit=1000").await.ok();
     assert_cheap("list", &client.requests.take());
+    let manifest = deployment.mirror().head().await.unwrap().manifest().encode().unwrap().len();
+    assert!(manifest <= MANIFEST + 3 * MANIFEST_OF_THOUSAND, "a manifest of {manifest} bytes");
 }
 
 #[tokio::test(start_paused = true)]

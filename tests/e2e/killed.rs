@@ -1,13 +1,10 @@
 //! `atlas sync` killed while it publishes: readers see the state before or the state after, and the next sync completes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atlas_sync::{ExportOptions, export};
 use atlas_testkit::VaultBuilder;
 use futures::TryStreamExt as _;
 use proptest::prelude::RngExt as _;
@@ -15,6 +12,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use crate::deployment::Client;
 use crate::programs::{Place, json_of};
+use crate::publish::{Files, exported, files};
 use atlas_testkit::real_store::localstack;
 
 /// What the moments of the kills are drawn with.
@@ -23,8 +21,6 @@ const SEED: u8 = 41;
 const NOTES: usize = 300;
 /// Every so manieth note changes in a round.
 const STEP: usize = 8;
-
-type Files = BTreeMap<String, Vec<u8>>;
 
 /// A vault that changes from round to round.
 struct Vault {
@@ -86,31 +82,12 @@ fn text(number: usize, round: usize) -> String {
 
 /// What a reader gets that comes now: all files, the notes that `find` finds by the word of `round`, and the generation.
 async fn read(place: &Place, round: usize) -> (Files, BTreeSet<String>, u64) {
-    let folder = tempfile::tempdir().unwrap();
-    let options = ExportOptions { to: folder.path().to_owned(), generation: None, force: false };
-    let exported = export(&place.mirror(), &options, Arc::new(())).await.unwrap();
-    assert!(exported.skipped.is_empty(), "{:?}", exported.skipped);
+    let (files, generation) = exported(&place.mirror(), None).await;
     let found = Client::over(&place.open())
         .find_with(serde_json::json!({ "term": format!("round{round}x"), "max_results": 50 }))
         .await;
     let found = found.into_iter().map(|(path, _, _)| path).collect();
-    (files(folder.path()), found, exported.generation)
-}
-
-fn files(root: &Path) -> Files {
-    let mut files = Files::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            if entry.file_type().unwrap().is_dir() {
-                folders.push(entry.path());
-            } else {
-                let path = entry.path().strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-                files.insert(path, std::fs::read(entry.path()).unwrap());
-            }
-        }
-    }
-    files
+    (files, found, generation)
 }
 
 /// The names of all objects in the store.

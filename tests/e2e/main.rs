@@ -18,6 +18,7 @@ mod damage;
 mod deployment;
 mod events;
 mod find;
+mod golden;
 mod https;
 mod keyed;
 mod killed;

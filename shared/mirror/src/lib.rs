@@ -19,6 +19,8 @@
 //! - [`collect`]: what nothing needs any more is deleted.
 //! - [`blob`]: bytes of attachments.
 //! - [`error`]: what can go wrong, by what to do about it.
+#![doc = ""]
+#![doc = include_str!("../FORMAT.md")]
 
 pub mod blob;
 pub mod cache;

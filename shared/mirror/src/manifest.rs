@@ -1,7 +1,6 @@
 //! The manifest: the whole state of a vault at one generation.
 
-use atlas_segment::layout::Layout;
-use atlas_segment::{Kind, Record};
+use atlas_segment::{FORMAT_VERSION, Kind, Layout, Record};
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -30,10 +29,8 @@ const CHECKSUM_TAIL: usize = 8 + 2;
 
 /// The whole state of a vault at one generation.
 ///
-/// In the store it is one JSON object that ends in `"crc32"`, the checksum of all bytes before the comma that precedes
-/// it, since JSON alone does not show that a digit was altered. Every format version ends so.
+/// In the store it is one JSON object that ends in its checksum, since JSON alone does not show that a digit was altered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// Version of this format.
     pub format: u32,
@@ -70,7 +67,6 @@ pub struct Manifest {
 
 /// The answer to a keyed request, kept so that a repeated request gets it again instead of being executed again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct KeyedResult {
     /// Hash of the idempotency key (and of whatever else binds it: caller, operation, arguments).
     pub key_hash: Hash,
@@ -80,7 +76,6 @@ pub struct KeyedResult {
 
 /// Numbers of documents that a commit changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Changes {
     /// Documents that were not there before.
     pub added: u64,
@@ -92,7 +87,6 @@ pub struct Changes {
 
 /// What a vault holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Totals {
     /// Markdown notes.
     pub notes: u64,
@@ -130,7 +124,6 @@ impl Totals {
 
 /// A live segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SegmentEntry {
     /// The object, below `segments/`.
     pub id: SegmentId,
@@ -248,6 +241,9 @@ impl SegmentEntry {
     }
 
     fn validate(&self, generation: u64) -> Result<(), ManifestError> {
+        if self.layout.version > FORMAT_VERSION {
+            return Err(ManifestError::Newer(self.layout.version));
+        }
         let damaged = |reason: &str| Err(ManifestError::Damaged(format!("segment {}: {reason}", self.id)));
         if self.generation == 0 || self.generation > generation {
             return damaged("it is listed since a generation that is not before this one");
@@ -258,10 +254,8 @@ impl SegmentEntry {
         if self.bytes > MAX_SEGMENT_BYTES {
             return Err(ManifestError::TooLarge { what: "a segment", limit: format!("{MAX_SEGMENT_BYTES} bytes") });
         }
-        for section in &self.layout.sections {
-            if section.offset.checked_add(section.length).is_none_or(|end| end > self.bytes) {
-                return damaged("a section lies outside the object");
-            }
+        if self.layout.sections.values().any(|section| section.range(self.bytes).is_none()) {
+            return damaged("a section lies outside the object");
         }
         let fits = match &self.deleted {
             Tombstones::Inline(set) => set.last().is_none_or(|last| last < self.layout.documents),

@@ -29,11 +29,14 @@ impl Span {
 /// Requests that together cover every byte of `wants`, in order, none overlapping another.
 ///
 /// Gaps up to 16 KiB are always fetched along; then wider ones, the smallest first and none over 2 MiB, until there
-/// are at most `max_requests` (or no such gap is left). No request is over 8 MiB.
+/// are at most `max_requests` (or no such gap is left). Since each object takes a request whatever is joined, there may be half as
+/// many more than objects in any case: else the large objects would be read from end to end for the sake of the small. No request is over 8 MiB.
 pub(crate) fn plan(wants: &[Span], max_requests: usize) -> Vec<Span> {
     let mut sorted: Vec<&Span> = wants.iter().filter(|want| want.len() > 0).collect();
     sorted.sort_unstable_by_key(|want| (want.object, want.range.start));
     let mut merged = merge(sorted.into_iter().cloned(), ALWAYS_MERGED);
+    let objects = merged.chunk_by(|one, other| one.object == other.object).count();
+    let max_requests = max_requests.max(objects + max_requests / 2);
     if merged.len() > max_requests {
         let mut gaps: Vec<u64> = merged.windows(2).filter_map(gap).filter(|gap| *gap <= NEVER_MERGED).collect();
         gaps.sort_unstable();
@@ -136,6 +139,14 @@ mod tests {
         let mut wants = spans([(0, KB), (4 * MB, 4 * MB + KB)]);
         wants.push(Span { object: 1, range: 0..KB });
         assert_eq!(plan(&wants, 1), wants);
+    }
+
+    #[test]
+    fn many_small_objects_do_not_close_the_gaps_of_a_large_one() {
+        let mut wants = spans([(0, KB), (101 * KB, 102 * KB), (302 * KB, 303 * KB), (603 * KB, 604 * KB)]);
+        wants.extend((1..9).map(|object| Span { object, range: 0..KB }));
+        assert_eq!(plan(&wants, 6), wants);
+        assert_eq!(plan(&wants, 4)[..3], spans([(0, 102 * KB), (302 * KB, 303 * KB), (603 * KB, 604 * KB)]));
     }
 
     #[test]

@@ -10,9 +10,6 @@ use crate::id::Id;
 pub const MAX_INLINE: usize = 4096;
 
 /// A set of document ids of one segment.
-///
-/// Encoded it is the difference of each id from the one before (of the first from zero; of each other less one),
-/// as LEB128 varints, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentSet {
     /// Ascending, no two alike.
@@ -30,7 +27,6 @@ pub enum Tombstones {
 
 /// A set of tombstones that is an object of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct StoredTombstones {
     /// The object, below `segments/`.
     pub id: Id,

@@ -82,10 +82,15 @@ impl Operation for Find {
     }
 }
 
-/// Grams looked up in one segment: about eight pages in all, so that a cold call stays within its requests.
-fn grams_per_segment(segments: usize) -> usize {
-    (8 / segments.max(1)).clamp(2, 7)
+/// Grams looked up in one segment: about eight pages in all of those with many pages, so that a cold call stays within its requests. The few
+/// of a small one come with a request or two, however many are wanted.
+fn grams_per_segment(snapshot: &Snapshot) -> usize {
+    let large = snapshot.segments().iter().filter(|entry| entry.layout.gram_pages.len() > FEW_PAGES);
+    (8 / large.count().max(1)).clamp(2, 7)
 }
+
+/// Pages of grams of a small segment.
+const FEW_PAGES: usize = 8;
 
 /// Most text looked through for matches that the index only allows for.
 const MAX_SCANNED_BYTES: u64 = 256 << 20;
@@ -95,7 +100,7 @@ const WAVE_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
 
 /// The results, and how the vault spells the specification's paths.
 async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<(BridgePaths, Vec<Found>), Error> {
-    let probe = Probe::new(folded, grams_per_segment(snapshot.segments().len()));
+    let probe = Probe::new(folded, grams_per_segment(&snapshot));
     let text_bytes = snapshot.manifest().totals.text_bytes;
     let index = Index::fetch(
         snapshot,

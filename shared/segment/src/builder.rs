@@ -318,7 +318,7 @@ impl Builder {
         .into_iter()
         .map(|(name, bytes)| {
             let (offset, length) = object.append(&bytes);
-            Section { name, offset, length, crc32: crc32fast::hash(&bytes) }
+            (name.as_str().to_owned(), Section { offset, length })
         })
         .collect();
         let layout = Layout {

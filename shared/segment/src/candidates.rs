@@ -15,8 +15,8 @@ impl Layout {
         let places = probe.places();
         let most = if places.len() == 1 { MAX_PAGES_ALONE } else { MAX_PAGES };
         places
-            .into_iter()
-            .map(|place| (place, self.gram_pages.pages_of(&place.and_longer())))
+            .iter()
+            .map(|place| (*place, self.gram_pages.pages_of(&place.and_longer())))
             .filter(|(_, pages)| pages.len() <= most)
             .take(probe.limit())
             .collect()

@@ -8,24 +8,21 @@ use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::gram::Gram;
+use crate::gram::{self, Gram};
 use crate::varint;
 
 /// Most pages a directory may list; a larger one is damaged.
 const MAX_PAGES: usize = 1 << 16;
 
 /// Pages of document records by path.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyDirectory {
     /// For each page after the first, a string that is greater than every path of the page before and
     /// not greater than the first path of the page itself; as short as that allows.
     separators: Vec<String>,
-    /// Bytes of each page.
-    lengths: Vec<u32>,
-    /// Number of documents in each page.
-    documents: Vec<u32>,
-    /// Packed bytes of text before the block that has the first text of each page, from that of the page before.
-    texts: Vec<u32>,
+    pages: Vec<KeyPage>,
+    /// For each page where in the packed text the block begins that has its first text.
+    texts: Vec<u64>,
     /// Packed bytes of the longest block of text.
     longest_text: u32,
 }
@@ -45,79 +42,123 @@ impl KeyDirectory {
         if let Some(last) = last_before {
             self.separators.push(shortest_separator(last, first).to_owned());
         }
-        self.lengths.push(length);
-        self.documents.push(documents);
-        self.texts.push(block);
+        self.texts.push(u64::from(block));
+        self.add(length, documents);
+    }
+
+    /// Adds a page after the last; whether there are ids left for its documents.
+    fn add(&mut self, length: u32, documents: u32) -> bool {
+        let (start, first) = self.pages.last().map_or((0, 0), |page| (page.range.end, page.documents.end));
+        let end = first.checked_add(documents);
+        let range = start..start.saturating_add(u64::from(length));
+        self.pages.push(KeyPage { range, documents: first..end.unwrap_or(first) });
+        end.is_some()
     }
 
     /// Says where in the packed text the blocks are whose numbers the pages were added with.
     pub(crate) fn place(&mut self, blocks: impl Iterator<Item = u32>) {
-        let mut offsets = vec![0u32];
+        let mut offsets = vec![0u64];
         for length in blocks {
-            offsets.push(offsets.last().map_or(0, |last| last.saturating_add(length)));
+            offsets.push(offsets.last().map_or(0, |last| last + u64::from(length)));
             self.longest_text = self.longest_text.max(length);
         }
-        let mut before = 0;
+        let end = offsets.last().copied().unwrap_or(0);
         for text in &mut self.texts {
-            let offset = offsets.get(*text as usize).copied().unwrap_or(before);
-            *text = offset.saturating_sub(before);
-            before = offset;
+            *text = usize::try_from(*text).ok().and_then(|block| offsets.get(block).copied()).unwrap_or(end);
         }
     }
 
     /// A range of the packed text that has the text of `path`, if the page that holds its record does: not much longer than all texts
     /// of that page.
     pub fn text_of(&self, path: &str) -> Range<u64> {
-        let index = self.separators.partition_point(|separator| separator.as_str() <= path);
-        let offset = |pages: usize| self.texts.iter().take(pages).map(|length| u64::from(*length)).sum::<u64>();
-        let end =
-            if index + 1 < self.texts.len() { offset(index + 2) + u64::from(self.longest_text) } else { u64::MAX };
-        offset(index + 1)..end
+        let index = self.index_of(path);
+        let start = self.texts.get(index).copied().unwrap_or(0);
+        let next = self.texts.get(index + 1);
+        start..next.map_or(u64::MAX, |next| next.saturating_add(u64::from(self.longest_text)))
     }
 
     /// The page that holds `path` if any does.
     pub fn page_of(&self, path: &str) -> Option<KeyPage> {
-        self.page(self.separators.partition_point(|separator| separator.as_str() <= path))
+        self.pages.get(self.index_of(path)).cloned()
     }
 
     /// The page that holds the record of `document`.
     pub fn page_of_document(&self, document: u32) -> Option<KeyPage> {
-        let mut seen = 0u32;
-        let index = self.documents.iter().position(|count| {
-            seen = seen.saturating_add(*count);
-            document < seen
-        })?;
-        self.page(index)
+        let index = self.pages.partition_point(|page| page.documents.end <= document);
+        self.pages.get(index).cloned()
     }
 
     /// All pages in order.
     pub fn pages(&self) -> impl Iterator<Item = KeyPage> + '_ {
-        (0..self.lengths.len()).filter_map(|index| self.page(index))
+        self.pages.iter().cloned()
     }
 
-    fn page(&self, index: usize) -> Option<KeyPage> {
-        let length = u64::from(*self.lengths.get(index)?);
-        let documents = *self.documents.get(index)?;
-        let offset: u64 = self.lengths.iter().take(index).map(|length| u64::from(*length)).sum();
-        let first = self.documents.iter().take(index).fold(0u32, |sum, count| sum.saturating_add(*count));
-        Some(KeyPage {
-            range: offset..offset.saturating_add(length),
-            documents: first..first.saturating_add(documents),
-        })
+    fn index_of(&self, path: &str) -> usize {
+        self.separators.partition_point(|separator| separator.as_str() <= path)
     }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.pages.len() * 32);
+        varint::write(&mut bytes, u64::from(self.longest_text));
+        let (mut before, mut text_before) = ("", 0);
+        let separators = std::iter::once("").chain(self.separators.iter().map(String::as_str));
+        for ((page, separator), text) in self.pages.iter().zip(separators).zip(&self.texts) {
+            let shared = shared(before.as_bytes(), separator.as_bytes());
+            let suffix = separator.as_bytes().get(shared..).unwrap_or_default();
+            varint::write(&mut bytes, shared as u64);
+            varint::write(&mut bytes, suffix.len() as u64);
+            bytes.extend_from_slice(suffix);
+            varint::write(&mut bytes, page.range.end - page.range.start);
+            varint::write(&mut bytes, u64::from(page.documents.end - page.documents.start));
+            varint::write(&mut bytes, text.saturating_sub(text_before));
+            (before, text_before) = (separator, *text);
+        }
+        bytes
+    }
+
+    fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let rest = &mut bytes;
+        let number = |rest: &mut &[u8]| u32::try_from(varint::read(rest)?).ok();
+        let mut directory = Self { longest_text: number(rest)?, ..Self::default() };
+        let mut text = 0u64;
+        while !rest.is_empty() && directory.pages.len() < MAX_PAGES {
+            let before = directory.separators.last().map_or("", String::as_str).as_bytes();
+            let (shared, length) = (number(rest)? as usize, number(rest)? as usize);
+            let (suffix, tail) = rest.split_at_checked(length)?;
+            *rest = tail;
+            let separator = String::from_utf8([before.get(..shared)?, suffix].concat()).ok()?;
+            if !directory.pages.is_empty() {
+                if separator.as_bytes() <= before {
+                    return None;
+                }
+                directory.separators.push(separator);
+            } else if !separator.is_empty() {
+                return None;
+            }
+            let (length, documents) = (number(rest)?, number(rest)?);
+            text = text.checked_add(u64::from(number(rest)?))?;
+            directory.texts.push(text);
+            if !directory.add(length, documents) {
+                return None;
+            }
+        }
+        rest.is_empty().then_some(directory)
+    }
+}
+
+/// How many bytes two strings begin with alike.
+fn shared(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
 /// The shortest prefix of `next` that is greater than `last`.
 fn shortest_separator<'a>(last: &str, next: &'a str) -> &'a str {
-    let common = last.bytes().zip(next.bytes()).take_while(|(a, b)| a == b).count();
+    let common = shared(last.as_bytes(), next.as_bytes());
     let end = (common + 1..=next.len()).find(|end| next.is_char_boundary(*end)).unwrap_or(next.len());
     next.get(..end).unwrap_or(next)
 }
 
 /// Pages of postings by gram.
-///
-/// In JSON it is one base64 string: for each page the length of its first gram, that gram and a
-/// varint of the page's length, since a hundred thousand notes need some thousand pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GramDirectory {
     first: Vec<Gram>,
@@ -158,43 +199,56 @@ impl GramDirectory {
     }
 }
 
-impl Serialize for GramDirectory {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl GramDirectory {
+    fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.first.len() * 8);
+        let mut before = &[][..];
         for (index, first) in self.first.iter().enumerate() {
-            bytes.push(first.as_bytes().len() as u8);
-            bytes.extend_from_slice(first.as_bytes());
+            let first = first.as_bytes();
+            let shared = shared(before, first);
+            let suffix = first.get(shared..).unwrap_or_default();
+            bytes.push(gram::head(shared, suffix.len()));
+            bytes.extend_from_slice(suffix);
             let range = self.range(index).unwrap_or_default();
             varint::write(&mut bytes, range.end - range.start);
+            before = first;
         }
-        serializer.serialize_str(&BASE64.encode(bytes))
+        bytes
     }
-}
 
-impl<'de> Deserialize<'de> for GramDirectory {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let bytes = base64_of(deserializer)?;
-        let mut rest = bytes.as_slice();
+    fn decode(mut bytes: &[u8]) -> Option<Self> {
         let mut directory = Self::default();
-        while let Some((length, tail)) = rest.split_first() {
-            let cut = || D::Error::custom("the directory of grams is cut short");
-            let (first, tail) = tail.split_at_checked(usize::from(*length)).ok_or_else(cut)?;
-            rest = tail;
-            let first = Some(Gram::of(first)).filter(|gram| gram.as_bytes() == first).ok_or_else(cut)?;
-            let length = varint::read(&mut rest).and_then(|length| u32::try_from(length).ok()).ok_or_else(cut)?;
-            if directory.len() >= MAX_PAGES || directory.first.last().is_some_and(|last| *last >= first) {
-                return Err(D::Error::custom("the directory of grams is damaged: its pages are not in order"));
+        while !bytes.is_empty() && directory.len() < MAX_PAGES {
+            let (_, first) = gram::read(&mut bytes, directory.first.last())?;
+            if directory.first.last().is_some_and(|last| *last >= first) {
+                return None;
             }
-            directory.push(first, length);
+            directory.push(first, u32::try_from(varint::read(&mut bytes)?).ok()?);
         }
-        Ok(directory)
+        bytes.is_empty().then_some(directory)
     }
 }
 
-fn base64_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-    let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-    BASE64.decode(text.as_bytes()).map_err(D::Error::custom)
+/// In JSON a directory is a base64 string: a hundred thousand notes need some hundred pages of records and some thousand of postings.
+macro_rules! as_base64 {
+    ($($type:ty: $name:literal),*) => {$(
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&BASE64.encode(self.encode()))
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+                let bytes = BASE64.decode(text.as_bytes()).map_err(D::Error::custom)?;
+                Self::decode(&bytes).ok_or_else(|| D::Error::custom(concat!("the directory of ", $name, " is damaged")))
+            }
+        }
+    )*};
 }
+
+as_base64!(KeyDirectory: "records", GramDirectory: "grams");
 
 #[cfg(test)]
 mod tests {
@@ -219,6 +273,43 @@ mod tests {
             }
             let json = serde_json::to_string(&directory).unwrap();
             prop_assert_eq!(serde_json::from_str::<GramDirectory>(&json).unwrap(), directory);
+        }
+
+        #[test]
+        fn a_key_directory_survives_json_and_finds_its_pages(
+            firsts in prop::collection::btree_set("[ab/é]{1,9}", 1..30),
+            blocks in prop::collection::vec(1..100_000u32, 1..9),
+        ) {
+            let firsts: Vec<String> = firsts.into_iter().collect();
+            let mut directory = KeyDirectory::default();
+            for (at, first) in (0u32..).zip(&firsts) {
+                let before = at.checked_sub(1).map(|before| firsts[before as usize].as_str());
+                directory.push(before, first, 100 + at, 1, (at / 4).min(blocks.len() as u32 - 1));
+            }
+            directory.place(blocks.iter().copied());
+            let json = serde_json::to_string(&directory).unwrap();
+            let read = serde_json::from_str::<KeyDirectory>(&json).unwrap();
+            prop_assert_eq!(&read, &directory);
+            for (at, first) in (0u32..).zip(&firsts) {
+                prop_assert_eq!(read.page_of(first).unwrap().documents, at..at + 1);
+                prop_assert_eq!(read.page_of_document(at), read.page_of(first));
+                let block = (at as usize / 4).min(blocks.len() - 1);
+                let start: u64 = blocks[..block].iter().map(|length| u64::from(*length)).sum();
+                let text = read.text_of(first);
+                prop_assert!(text.start == start && text.end >= start + u64::from(blocks[block]), "{:?}", text);
+            }
+        }
+
+        #[test]
+        fn foreign_bytes_are_no_directory_or_an_ordered_one(bytes in prop::collection::vec(prop_oneof![0..8u8, any::<u8>()], 0..60)) {
+            if let Some(directory) = KeyDirectory::decode(&bytes) {
+                prop_assert!(directory.separators.is_sorted());
+                prop_assert_eq!(KeyDirectory::decode(&directory.encode()), Some(directory));
+            }
+            if let Some(directory) = GramDirectory::decode(&bytes) {
+                prop_assert!(directory.first.is_sorted());
+                prop_assert_eq!(GramDirectory::decode(&directory.encode()), Some(directory));
+            }
         }
     }
 

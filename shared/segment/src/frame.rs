@@ -1,5 +1,4 @@
-//! How a part stands in the object: its payload, then the CRC-32 of the payload, little-endian.
-//! A compressed payload is the content's size (`u32`, little-endian), then one zstd frame.
+//! How a part stands in the object: with a checksum, and compressed where that is worth it.
 
 use bytes::Bytes;
 

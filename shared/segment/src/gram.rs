@@ -93,47 +93,54 @@ pub(crate) fn each_place(folded: &[u8], mut each: impl FnMut([u8; 3], &[u8])) {
 /// What the index is asked about: chunks that hold some folded bytes within one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    bytes: Vec<u8>,
+    /// What begins at each of its places, the likely best to ask for first. None if no line can hold it.
+    places: Vec<Gram>,
     limit: usize,
 }
 
 impl Probe {
     /// Asks about `folded` by at most `limit` of its grams, one at least.
     pub fn new(folded: &[u8], limit: usize) -> Self {
-        Self { bytes: folded.to_vec(), limit: limit.max(1) }
+        let limit = limit.max(1);
+        let is_impossible = folded.contains(&b'\n');
+        Self { places: if is_impossible { Vec::new() } else { places(folded, limit) }, limit }
     }
 
     /// Whether no line can hold it: it is empty or has a line feed.
-    pub(crate) fn is_impossible(&self) -> bool {
-        self.bytes.is_empty() || self.bytes.contains(&b'\n')
+    pub(crate) const fn is_impossible(&self) -> bool {
+        self.places.is_empty()
     }
 
-    /// What begins at each of its places, the likely best to ask for first.
-    pub(crate) fn places(&self) -> Vec<Gram> {
-        // What is shorter than a gram says next to nothing, unless it is all there is.
-        let count = self.bytes.len().saturating_sub(2).max(1);
-        let grams: Vec<Gram> = (0..count).filter_map(|at| Some(Gram::of(self.bytes.get(at..)?))).collect();
-        // The last places say less, and neighbours say much the same: of each stretch one place comes first.
-        let whole = grams.iter().filter(|gram| gram.as_bytes().len() == MAX_BYTES).count().max(1);
-        let mut places: Vec<(usize, Gram)> = grams.into_iter().enumerate().collect();
-        let stretch = |at: usize| at.min(whole - 1) * self.limit / whole;
-        places.sort_by_key(|(at, gram)| (Reverse(gram.as_bytes().len()), stretch(*at), Reverse(rarity(gram))));
-        let mut rank = 0;
-        let mut before = None;
-        let mut ranked: Vec<(usize, usize, Gram)> = Vec::with_capacity(places.len());
-        for (at, gram) in places {
-            let group = Some((gram.as_bytes().len(), stretch(at)));
-            rank = if before == group { rank + 1 } else { 0 };
-            before = group;
-            ranked.push((MAX_BYTES - gram.as_bytes().len(), rank, gram));
-        }
-        ranked.sort_by_key(|(short, rank, _)| (*short, *rank));
-        ranked.into_iter().map(|(_, _, gram)| gram).collect()
+    pub(crate) fn places(&self) -> &[Gram] {
+        &self.places
     }
 
     pub(crate) const fn limit(&self) -> usize {
         self.limit
     }
+}
+
+/// What begins at each place of `bytes`, the likely best to ask for first.
+fn places(bytes: &[u8], limit: usize) -> Vec<Gram> {
+    // What is shorter than a gram says next to nothing, unless it is all there is.
+    let count = bytes.len().saturating_sub(2).max(bytes.len().min(1));
+    let grams: Vec<Gram> = (0..count).filter_map(|at| Some(Gram::of(bytes.get(at..)?))).collect();
+    // The last places say less, and neighbours say much the same: of each stretch one place comes first.
+    let whole = grams.iter().filter(|gram| gram.as_bytes().len() == MAX_BYTES).count().max(1);
+    let mut places: Vec<(usize, Gram)> = grams.into_iter().enumerate().collect();
+    let stretch = |at: usize| at.min(whole - 1) * limit / whole;
+    places.sort_by_key(|(at, gram)| (Reverse(gram.as_bytes().len()), stretch(*at), Reverse(rarity(gram))));
+    let mut rank = 0;
+    let mut before = None;
+    let mut ranked: Vec<(usize, usize, Gram)> = Vec::with_capacity(places.len());
+    for (at, gram) in places {
+        let group = Some((gram.as_bytes().len(), stretch(at)));
+        rank = if before == group { rank + 1 } else { 0 };
+        before = group;
+        ranked.push((MAX_BYTES - gram.as_bytes().len(), rank, gram));
+    }
+    ranked.sort_by_key(|(short, rank, _)| (*short, *rank));
+    ranked.into_iter().map(|(_, _, gram)| gram).collect()
 }
 
 /// How rare a gram is, from the letters alone: the postings that would tell are what is to be fetched.
@@ -146,11 +153,6 @@ fn rarity(gram: &Gram) -> u32 {
 }
 
 /// Collects pages from lists that arrive in the order of their grams.
-///
-/// A page is the number of its lists and the bytes that a list of one chunk takes, then for each list an entry, then the
-/// lists' bits. An entry is one byte that says how many bytes the gram shares with the one before (bits 0 to 2) and how many
-/// follow (bits 3 to 5), and whether its list has one chunk only (bit 7); the bytes that follow; and, if it is not one,
-/// the number of chunks and the bytes of the list.
 pub(crate) struct PageWriter {
     /// Chunks in the segment.
     universe: u32,
@@ -161,9 +163,29 @@ pub(crate) struct PageWriter {
     previous: Option<Gram>,
 }
 
-/// A page is closed when it reaches this many bytes.
-const PAGE_BYTES: usize = 16 << 10;
+/// A page is closed when it reaches this many bytes: so few that the length of most takes two bytes in the directory.
+const PAGE_BYTES: usize = 16_000;
 const ONE: u8 = 1 << 7;
+
+/// What stands before a gram that shares so many bytes with the one before, and has so many more.
+pub(crate) const fn head(shared: usize, more: usize) -> u8 {
+    shared as u8 | (more as u8) << 3
+}
+
+/// Reads a gram off the front of `bytes`, and the byte that stands before it. None where it is damaged.
+pub(crate) fn read(bytes: &mut &[u8], before: Option<&Gram>) -> Option<(u8, Gram)> {
+    let (head, tail) = bytes.split_first()?;
+    let (suffix, tail) = tail.split_at_checked(usize::from(head >> 3 & 7))?;
+    let shared = match usize::from(head & 7) {
+        0 => &[][..],
+        shared => before?.as_bytes().get(..shared)?,
+    };
+    if !(3..=MAX_BYTES).contains(&(shared.len() + suffix.len())) {
+        return None;
+    }
+    *bytes = tail;
+    Some((*head, Gram::of(&[shared, suffix].concat())))
+}
 
 impl PageWriter {
     pub(crate) const fn new(universe: u32) -> Self {
@@ -185,7 +207,7 @@ impl PageWriter {
             .map_or(0, |previous| previous.as_bytes().iter().zip(gram.as_bytes()).take_while(|(a, b)| a == b).count());
         let suffix = gram.as_bytes().get(shared..).unwrap_or_default();
         let is_one = chunks.len() == 1;
-        self.entries.push(shared as u8 | (suffix.len() as u8) << 3 | if is_one { ONE } else { 0 });
+        self.entries.push(head(shared, suffix.len()) | if is_one { ONE } else { 0 });
         self.entries.extend_from_slice(suffix);
         if is_one {
             bits.resize(self.alone(), 0);
@@ -272,17 +294,7 @@ impl GramPage {
 }
 
 fn read_entry(rest: &mut &[u8], before: Option<&Entry>, alone: u8) -> Option<Entry> {
-    let (head, tail) = rest.split_first()?;
-    let (suffix, tail) = tail.split_at_checked(usize::from(head >> 3 & 7))?;
-    *rest = tail;
-    let shared = match usize::from(head & 7) {
-        0 => &[][..],
-        shared => before?.gram.as_bytes().get(..shared)?,
-    };
-    if !(3..=MAX_BYTES).contains(&(shared.len() + suffix.len())) {
-        return None;
-    }
-    let gram = Gram::of(&[shared, suffix].concat());
+    let (head, gram) = read(rest, before.map(|before| &before.gram))?;
     let mut next = || varint::read(rest).and_then(|value| u32::try_from(value).ok());
     let (chunks, bytes) = if head & ONE == 0 { (next()?, next()?) } else { (1, u32::from(alone)) };
     let start = before.map_or(0, |before| before.end);

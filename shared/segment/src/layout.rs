@@ -1,6 +1,7 @@
 //! What a reader must know of a segment before it fetches a byte of it. The manifest carries one
 //! layout per live segment, so that a cold reader can ask for exactly the parts a query needs.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -14,8 +15,7 @@ pub const FORMAT_VERSION: u32 = 1;
 /// The sections of a segment, in the order in which they stand in the object.
 ///
 /// Sections that one request usually wants together are neighbours, so that their ranges merge into one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SectionName {
     /// Note text in zstd blocks, path-sorted.
     Text,
@@ -39,17 +39,52 @@ pub enum SectionName {
     Headings,
 }
 
-/// One section's place in the segment object.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+impl SectionName {
+    /// The name in the table of contents.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Grams => "grams",
+            Self::Records => "records",
+            Self::TermPostings => "term_postings",
+            Self::Terms => "terms",
+            Self::TextBlocks => "text_blocks",
+            Self::Chunks => "chunks",
+            Self::Paths => "paths",
+            Self::Names => "names",
+            Self::Headings => "headings",
+        }
+    }
+}
+
+/// One section's place in the segment object. In JSON it is an array of these two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
 pub struct Section {
-    /// Which section.
-    pub name: SectionName,
     /// First byte, from the start of the object.
     pub offset: u64,
     /// Bytes.
     pub length: u64,
-    /// CRC-32 (IEEE) of the section's bytes.
-    pub crc32: u32,
+}
+
+impl From<(u64, u64)> for Section {
+    fn from((offset, length): (u64, u64)) -> Self {
+        Self { offset, length }
+    }
+}
+
+impl From<Section> for (u64, u64) {
+    fn from(section: Section) -> Self {
+        (section.offset, section.length)
+    }
+}
+
+impl Section {
+    /// Its bytes in an object that has so many; none if it lies outside of it.
+    pub fn range(&self, bytes: u64) -> Option<Range<u64>> {
+        let end = self.offset.checked_add(self.length).filter(|end| *end <= bytes)?;
+        Some(self.offset..end)
+    }
 }
 
 /// A segment's table of contents.
@@ -71,8 +106,8 @@ pub struct Layout {
     pub first: String,
     /// Last path, in byte order.
     pub last: String,
-    /// The sections.
-    pub sections: Vec<Section>,
+    /// The sections by name. A later version may write others beside those of [`SectionName`]; they are kept, and not read.
+    pub sections: BTreeMap<String, Section>,
     /// Where each page of document records is, by path.
     pub record_pages: KeyDirectory,
     /// Where each page of postings is, by gram.
@@ -82,17 +117,13 @@ pub struct Layout {
 impl Layout {
     /// The section `name`, or an error that names it when the segment has none.
     pub fn section(&self, name: SectionName) -> Result<&Section, FormatError> {
-        self.sections.iter().find(|section| section.name == name).ok_or(FormatError::SectionMissing { section: name })
+        self.sections.get(name.as_str()).ok_or(FormatError::SectionMissing { section: name })
     }
 
     /// The byte range of section `name` in the object.
     pub fn range(&self, name: SectionName) -> Result<Range<u64>, FormatError> {
-        let section = self.section(name)?;
-        let end = section.offset.checked_add(section.length).filter(|end| *end <= self.bytes);
-        match end {
-            Some(end) => Ok(section.offset..end),
-            None => Err(FormatError::damaged(name, "its range lies outside the object")),
-        }
+        let range = self.section(name)?.range(self.bytes);
+        range.ok_or(FormatError::damaged(name, "its range lies outside the object"))
     }
 
     /// Whether `path` can be in this segment, by its first and last path.

@@ -2,25 +2,15 @@
 //! ordered list of segments; every query runs over their parts. No I/O: builders give bytes, readers take them.
 //!
 //! # Layout
+//! - [`builder`]: documents to a segment; `gram_builder` collects its grams.
+//! - [`layout`]: the table of contents, with the directories of pages ([`directory`]); [`object`]: the frame around it all.
+//! - [`part`]: what is fetched, checked, decoded and cached on its own; `frame`: its checksum and compression.
+//! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`]: the sections.
+//! - [`postings`], `varint`, `lines`: how they spell sets, numbers and many strings; [`candidates()`]: what sets of grams come to.
 //!
-//! The object is framed as [`mod@object`] says. Its sections are arrays of parts, and a part is what is
-//! fetched, checked, decoded and cached on its own ([`mod@part`]); directories of the many-part sections travel
-//! in the manifest ([`mod@directory`]), so that a reader asks for exactly what it needs without asking where it is.
-//!
-//! | section | parts | content |
-//! |---|---|---|
-//! | `text` | zstd blocks of about 64 KiB | all text, path-sorted ([`mod@text`]) |
-//! | `grams` | pages of about 16 KiB | which chunks hold which grams of folded text ([`mod@gram`]), as [`mod@postings`] says |
-//! | `records` | zstd pages of about 32 KiB | everything about a document but its text, in bincode ([`mod@record`]) |
-//! | `term_postings` | pages of about 16 KiB | which documents hold which terms, with weights ([`mod@terms`]) |
-//! | `terms` | one | fst of terms, their pages, the documents' lengths ([`mod@terms`]) |
-//! | `text_blocks`, `chunks` | one each | where blocks, documents and chunks are in the text ([`mod@text`], [`mod@chunk`]) |
-//! | `paths` | one | fst of paths; document ids are ranks in path order ([`mod@paths`]) |
-//! | `names` | one | folded file names ([`mod@paths`]) |
-//! | `headings` | one | headings ([`mod@headings`]) |
-//!
-//! A part is its payload and the payload's CRC-32 (`frame`). Decoding checks it first: damage is an
-//! error that names the section, never a panic, and every decompression has a limit.
+//! Decoding a part checks it first: damage is an error that names the section, never a panic, and every decompression has a limit.
+#![doc = ""]
+#![doc = include_str!("../FORMAT.md")]
 
 pub mod builder;
 mod candidates;

@@ -1,10 +1,5 @@
 //! The object's frame: magic, format version, the sections, and a footer that repeats the layout, so
 //! that a segment can be read with nothing else at hand.
-//!
-//! ```text
-//! "ATLASSEG"  version u32  sections…  layout (JSON)  CRC-32 of the layout u32  bytes of the layout u32  "ATLASEND"
-//! ```
-//! All integers are little-endian.
 
 use bytes::Bytes;
 
@@ -35,19 +30,25 @@ impl Writer {
         self.0.len() as u64
     }
 
-    pub(crate) fn finish(mut self, layout: &Layout) -> Result<Vec<u8>, FormatError> {
-        let too_large = |_| FormatError::TooLarge { what: "the layout" };
-        let layout = serde_json::to_vec(layout).map_err(|_| FormatError::TooLarge { what: "the layout" })?;
-        let length = u32::try_from(layout.len()).map_err(too_large)?;
-        self.0.extend_from_slice(&layout);
-        self.0.extend_from_slice(&crc32fast::hash(&layout).to_le_bytes());
-        self.0.extend_from_slice(&length.to_le_bytes());
-        self.0.extend_from_slice(END);
-        Ok(self.0)
+    pub(crate) fn finish(self, layout: &Layout) -> Result<Vec<u8>, FormatError> {
+        finish(self.0, layout)
     }
 }
 
-/// Reads the layout from a whole segment and checks every section's checksum.
+/// Appends the footer to the bytes that `layout` is of.
+pub(crate) fn finish(mut bytes: Vec<u8>, layout: &Layout) -> Result<Vec<u8>, FormatError> {
+    const TOO_LARGE: FormatError = FormatError::TooLarge { what: "the layout" };
+    let layout = serde_json::to_vec(layout).map_err(|_| TOO_LARGE)?;
+    let length = u32::try_from(layout.len()).map_err(|_| TOO_LARGE)?;
+    bytes.extend_from_slice(&layout);
+    let crc32 = crc32fast::hash(&bytes);
+    bytes.extend_from_slice(&crc32.to_le_bytes());
+    bytes.extend_from_slice(&length.to_le_bytes());
+    bytes.extend_from_slice(END);
+    Ok(bytes)
+}
+
+/// Reads the layout from a whole segment and checks the checksum of all of it.
 pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
     const CUT: FormatError = FormatError::Frame { reason: "it is cut short or not a segment" };
     let version = object.strip_prefix(MAGIC).and_then(<[u8]>::first_chunk::<4>).ok_or(CUT)?;
@@ -61,25 +62,18 @@ pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
     if !footer.ends_with(END) {
         return Err(CUT);
     }
+    if crc32fast::hash(before) != u32::from_le_bytes(checksum) {
+        return Err(FormatError::Frame { reason: "its checksum does not match" });
+    }
     let start = before.len().checked_sub(u32::from_le_bytes(length) as usize).ok_or(CUT)?;
     let layout = before.get(start..).ok_or(CUT)?;
-    if crc32fast::hash(layout) != u32::from_le_bytes(checksum) {
-        return Err(FormatError::Frame { reason: "the checksum of its layout does not match" });
-    }
     let layout: Layout = serde_json::from_slice(layout)
         .map_err(|_| FormatError::Frame { reason: "its layout is not of this format" })?;
     if layout.version != version {
         return Err(FormatError::Frame { reason: "it is of another version than its layout says" });
     }
-    for section in &layout.sections {
-        let range = layout.range(section.name)?;
-        let bytes = usize::try_from(range.start)
-            .ok()
-            .zip(usize::try_from(range.end).ok())
-            .and_then(|(start, end)| before.get(start..end));
-        if bytes.map(crc32fast::hash) != Some(section.crc32) {
-            return Err(FormatError::damaged(section.name, "its checksum does not match"));
-        }
+    if layout.bytes != start as u64 || layout.sections.values().any(|section| section.range(layout.bytes).is_none()) {
+        return Err(FormatError::Frame { reason: "a section lies outside of it" });
     }
     Ok(layout)
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use atlas_vault::path::MAX_PATH_BYTES;
 use bytes::Bytes;
 use fst::{IntoStreamer as _, Streamer as _};
 
@@ -18,6 +19,8 @@ const MANY: u32 = 64;
 /// The fst of paths: path ↔ document id, which is the path's rank.
 pub struct Paths {
     fst: fst::Map<Bytes>,
+    /// The first path and the last: most of what is looked for in a small segment lies before or after all of it.
+    ends: Option<(Vec<u8>, Vec<u8>)>,
     /// How many paths were asked for.
     asked: AtomicU32,
     all: OnceLock<Lines>,
@@ -29,7 +32,7 @@ impl Paths {
         // Its own checksum too: a walk trusts every byte of it.
         let sound = fst::Map::new(bytes).and_then(|fst| fst.as_fst().verify().map(|()| fst));
         sound
-            .map(|fst| Self { fst, asked: AtomicU32::new(0), all: OnceLock::new() })
+            .map(|fst| Self { ends: ends(&fst), fst, asked: AtomicU32::new(0), all: OnceLock::new() })
             .map_err(|_| FormatError::damaged(SectionName::Paths, "it is not an fst of a version that this code reads"))
     }
 
@@ -68,8 +71,12 @@ impl Paths {
 
     /// The documents whose paths begin with `prefix`.
     pub fn with_prefix(&self, prefix: &str) -> Range<u32> {
-        let start = self.first_from(prefix.as_bytes());
-        let mut end = prefix.as_bytes().to_vec();
+        let prefix = prefix.as_bytes();
+        let (start, found) = self.at_or_after(prefix, |path| path.starts_with(prefix));
+        if found != Some(true) {
+            return start..start;
+        }
+        let mut end = prefix.to_vec();
         while let Some(last) = end.pop() {
             if let Some(next) = last.checked_add(1) {
                 end.push(next);
@@ -81,8 +88,20 @@ impl Paths {
 
     /// The first document whose path is not less than `key`.
     pub fn first_from(&self, key: &[u8]) -> u32 {
-        let mut stream = self.fst.range().ge(key).into_stream();
-        stream.next().and_then(|(_, id)| u32::try_from(id).ok()).unwrap_or(self.len())
+        self.at_or_after(key, |_| ()).0
+    }
+
+    /// The first document whose path is not less than `key`, and what `look` says of that path, if there is one.
+    fn at_or_after<T>(&self, key: &[u8], look: impl Fn(&[u8]) -> T) -> (u32, Option<T>) {
+        match &self.ends {
+            Some((first, _)) if key <= first.as_slice() => return (0, Some(look(first))),
+            Some((_, last)) if key > last.as_slice() => return (self.len(), None),
+            _ => {}
+        }
+        match self.fst.range().ge(key).into_stream().next() {
+            Some((path, id)) => (u32::try_from(id).unwrap_or(self.len()), Some(look(path))),
+            None => (self.len(), None),
+        }
     }
 
     /// Number of documents.
@@ -99,6 +118,21 @@ impl Paths {
         // With all paths, whose size only taking them out would tell: the fst is a fifth of it in most vaults.
         self.fst.as_fst().size() * 6
     }
+}
+
+/// The least key and the greatest.
+fn ends(map: &fst::Map<Bytes>) -> Option<(Vec<u8>, Vec<u8>)> {
+    let first = map.stream().next().map(|(key, _)| key.to_vec())?;
+    let fst = map.as_fst();
+    let (mut last, mut node) = (Vec::new(), fst.root());
+    while let Some(transition) = node.len().checked_sub(1).map(|at| node.transition(at)) {
+        if last.len() >= MAX_PATH_BYTES {
+            return None;
+        }
+        last.push(transition.inp);
+        node = fst.node(transition.addr);
+    }
+    Some((first, last))
 }
 
 impl std::fmt::Debug for Paths {

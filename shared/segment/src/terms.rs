@@ -1,8 +1,7 @@
-//! Terms for ranked search: the words of documents ([`atlas_vault::words`]) and their tags, each with the documents that hold
+//! Terms for ranked search: the words of documents ([`atlas_vault::words()`]) and their tags, each with the documents that hold
 //! it and how much weight it has in them.
 //!
-//! A tag is the term `#` and its folded name, which no word can be. The table holds an fst from terms to their ordinals, in order, and the
-//! length of every document; postings are in pages, by ordinal.
+//! A tag is the term `#` and its folded name, which no word can be.
 
 use std::collections::HashMap;
 
@@ -181,7 +180,7 @@ pub fn tag_term(tag: &str) -> String {
     format!("#{}", fold::fold(tag))
 }
 
-/// Collects pages: the number of lists, for each the number of its documents and of its bytes, then the lists' bits.
+/// Collects pages.
 #[derive(Default)]
 struct PageWriter {
     entries: Vec<u8>,

@@ -9,7 +9,7 @@ use atlas_vault::{VaultPath, fold};
 
 use crate::builder::{Body, Builder, Built, Document};
 use crate::error::FormatError;
-use crate::layout::SectionName;
+use crate::layout::{Section, SectionName};
 use crate::part::{Part, PartRef};
 use crate::record::{Kind, Record};
 use crate::terms::{Terms, tag_term, weight_of};
@@ -284,4 +284,29 @@ fn a_newer_format_is_refused_by_name() {
     let mut built = build(&BTreeMap::from([("a.md".to_owned(), b"text".to_vec())]));
     built.bytes[8] = 9;
     assert_eq!(crate::object::verify(&Bytes::from(built.bytes)), Err(FormatError::Version { found: 9, supported: 1 }));
+}
+
+#[test]
+fn a_section_of_a_later_version_is_skipped_and_checked() {
+    let built = build(&BTreeMap::from([("a.md".to_owned(), b"# A\n\ntext\n".to_vec())]));
+    let (later, footer) = (b"what this version does not know", built.layout.bytes as usize);
+    let mut object = built.bytes[..footer].to_vec();
+    object.extend_from_slice(later);
+    let mut layout = built.layout.clone();
+    let section = Section { offset: layout.bytes, length: later.len() as u64 };
+    layout.sections.insert("later".to_owned(), section);
+    layout.bytes = object.len() as u64;
+    let object = crate::object::finish(object, &layout).unwrap();
+    assert_eq!(crate::object::verify(&Bytes::from(object.clone())).unwrap(), layout);
+    let grown = Built { bytes: object.clone(), layout: layout.clone() };
+    for (part, before) in layout.parts().unwrap().iter().zip(built.layout.parts().unwrap()) {
+        assert_eq!(part, &before);
+        fetch(&grown, part);
+    }
+    let mut damaged = object;
+    damaged[footer] ^= 1;
+    assert!(crate::object::verify(&Bytes::from(damaged)).is_err());
+    layout.sections.insert("later".to_owned(), Section { offset: layout.bytes, length: 1 });
+    let outside = crate::object::finish(built.bytes[..footer].to_vec(), &layout).unwrap();
+    assert!(crate::object::verify(&Bytes::from(outside)).is_err());
 }

@@ -100,7 +100,8 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
     let mut input = Input(input);
     let documents = input.number();
     let mut sections: [Vec<u8>; 10] = Default::default();
-    let (mut separators, mut lengths, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+    // No block is long; then for each page what its separator shares with the one before, which is nothing.
+    let mut record_pages = vec![0];
     let mut gram_pages = Vec::new();
     while !input.is_empty() {
         let section = usize::from(input.byte() % 10);
@@ -112,16 +113,14 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
         let part = frame(kind, framing, content);
         match kind {
             PartKind::RecordPage => {
-                if !lengths.is_empty() {
-                    separators.push(String::from_utf8_lossy(key).into_owned());
-                }
-                lengths.push(part.len());
+                let separator = if record_pages.len() == 1 { "".into() } else { String::from_utf8_lossy(key) };
                 let count = content.first_chunk::<4>().map_or(0, |count| u32::from_le_bytes(*count));
-                counts.push(count);
+                record_pages.extend([vec![0], varint(separator.len() as u32), separator.as_bytes().to_vec()].concat());
+                record_pages.extend([varint(part.len() as u32), varint(count), vec![0]].concat());
             }
             PartKind::GramPage => {
                 let gram = &key[..key.len().min(6)];
-                gram_pages.push(gram.len() as u8);
+                gram_pages.push((gram.len() as u8) << 3);
                 gram_pages.extend(gram);
                 gram_pages.extend(varint(part.len() as u32));
             }
@@ -131,11 +130,9 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
     }
     let mut object = b"ATLASSEG".to_vec();
     object.extend(FORMAT_VERSION.to_le_bytes());
-    let mut table = Vec::new();
+    let mut table = json!({});
     for ((name, _), bytes) in SECTIONS.iter().zip(sections) {
-        table.push(
-            json!({ "name": name, "offset": object.len(), "length": bytes.len(), "crc32": crc32fast::hash(&bytes) }),
-        );
+        table[name] = json!([object.len(), bytes.len()]);
         object.extend(bytes);
     }
     let layout = json!({
@@ -148,12 +145,12 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
         "first": "",
         "last": "\u{10FFFF}",
         "sections": table,
-        "record_pages": { "separators": separators, "lengths": lengths, "documents": counts },
+        "record_pages": BASE64.encode(record_pages),
         "gram_pages": BASE64.encode(gram_pages),
     });
     let layout = layout.to_string();
     object.extend(layout.as_bytes());
-    object.extend(crc32fast::hash(layout.as_bytes()).to_le_bytes());
+    object.extend(crc32fast::hash(&object).to_le_bytes());
     object.extend((layout.len() as u32).to_le_bytes());
     object.extend(b"ATLASEND");
     object

@@ -136,7 +136,10 @@ async fn segments(head: &Snapshot) -> Result<String, String> {
     for (index, entry) in head.segments().iter().enumerate() {
         let whole = head.fetch(&[(index, 0..entry.bytes)]).await.map_err(|error| error.to_string())?;
         for object in whole {
-            object::verify(&object).map_err(|error| head.fault(index, error).to_string())?;
+            let layout = object::verify(&object).map_err(|error| head.fault(index, error).to_string())?;
+            if layout != entry.layout {
+                return Err(format!("segment {} is not the one that the manifest lists", entry.id));
+            }
         }
         head.deleted(index).await.map_err(|error| error.to_string())?;
         bytes += entry.bytes;

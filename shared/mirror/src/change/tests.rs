@@ -12,7 +12,7 @@ fn layout(documents: u32) -> Layout {
         text_bytes: 0,
         first: String::new(),
         last: String::new(),
-        sections: Vec::new(),
+        sections: Default::default(),
         record_pages: Default::default(),
         gram_pages: Default::default(),
     }

@@ -1,25 +1,25 @@
-use atlas_segment::layout::{Section, SectionName};
+use std::collections::BTreeMap;
+
+use atlas_segment::layout::Section;
 use proptest::prelude::*;
 
 use super::*;
 use crate::tombstones::{DocumentSet, StoredTombstones};
 
 fn layouts() -> impl Strategy<Value = Layout> {
-    (1..5000u32, 0..1000u64, 0..1000u64, "\\PC{0,20}", any::<u32>()).prop_map(
-        |(documents, offset, length, first, crc32)| Layout {
-            version: 1,
-            bytes: offset + length,
-            documents,
-            notes: documents / 2,
-            chunks: documents * 2,
-            text_bytes: length,
-            last: format!("{first}~"),
-            first,
-            sections: vec![Section { name: SectionName::Text, offset, length, crc32 }],
-            record_pages: Default::default(),
-            gram_pages: Default::default(),
-        },
-    )
+    (1..5000u32, 0..1000u64, 0..1000u64, "\\PC{0,20}").prop_map(|(documents, offset, length, first)| Layout {
+        version: 1,
+        bytes: offset + length,
+        documents,
+        notes: documents / 2,
+        chunks: documents * 2,
+        text_bytes: length,
+        last: format!("{first}~"),
+        first,
+        sections: BTreeMap::from([("text".to_owned(), Section { offset, length })]),
+        record_pages: Default::default(),
+        gram_pages: Default::default(),
+    })
 }
 
 fn entries() -> impl Strategy<Value = SegmentEntry> {
@@ -99,7 +99,7 @@ fn entry(id: u128) -> SegmentEntry {
         text_bytes: 50,
         first: "a.md".to_owned(),
         last: "z.md".to_owned(),
-        sections: vec![Section { name: SectionName::Text, offset: 12, length: 88, crc32: 0 }],
+        sections: BTreeMap::from([("text".to_owned(), Section { offset: 12, length: 88 })]),
         record_pages: Default::default(),
         gram_pages: Default::default(),
     };
@@ -156,6 +156,28 @@ fn a_newer_format_is_called_newer_whatever_it_holds() {
 }
 
 #[test]
+fn what_a_later_version_adds_is_ignored_but_for_sections_which_a_commit_carries_on() {
+    let listed = Manifest { segments: vec![entry(1)], ..manifest() };
+    let mut json = serde_json::to_value(&listed).unwrap();
+    for place in ["", "/changes", "/totals", "/segments/0", "/segments/0/layout"] {
+        json.pointer_mut(place).unwrap()["later"] = serde_json::json!({ "more": [1, 2] });
+    }
+    let sections = "/segments/0/layout/sections";
+    json.pointer_mut(sections).unwrap()["later"] = serde_json::json!([20, 5]);
+    let read = Manifest::decode(&sealed(serde_json::to_vec(&json).unwrap())).unwrap();
+    let written: serde_json::Value = serde_json::from_slice(&read.encode().unwrap()).unwrap();
+    assert_eq!(written.pointer(sections), json.pointer(sections));
+    assert_eq!(
+        (&written["changes"], written["segments"][0]["later"].is_null()),
+        (&serde_json::json!(listed.changes), true)
+    );
+
+    let mut newer = json;
+    newer.pointer_mut("/segments/0/layout").unwrap()["version"] = 2.into();
+    assert_eq!(Manifest::decode(&sealed(serde_json::to_vec(&newer).unwrap())), Err(ManifestError::Newer(2)));
+}
+
+#[test]
 fn what_contradicts_itself_is_refused() {
     let with = |segments| Manifest { segments, ..manifest() };
     let outside = |mut entry: SegmentEntry| {
@@ -195,7 +217,13 @@ fn what_contradicts_itself_is_refused() {
 
 #[test]
 fn a_manifest_over_its_limit_is_not_written() {
-    let segments: Vec<_> = (0..4000).map(entry).collect();
-    let error = Manifest { segments, ..manifest() }.encode().unwrap_err();
+    let long = |id| {
+        let mut entry = entry(id);
+        entry.layout.last = "z".repeat(100);
+        entry
+    };
+    let written = |segments: u128| Manifest { segments: (0..segments).map(long).collect(), ..manifest() }.encode();
+    assert!(written(100).is_ok());
+    let error = written(4000).map(|bytes| bytes.len()).unwrap_err();
     assert_eq!(error, ManifestError::TooLarge { what: "the manifest", limit: "1048576 bytes".to_owned() });
 }
