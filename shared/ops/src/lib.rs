@@ -47,8 +47,8 @@ pub mod upsert_note;
 pub mod write_note;
 mod writing;
 
-pub use atlas_access::Caller;
 pub use atlas::{Atlas, Limits, Vault};
+pub use atlas_access::Caller;
 pub use error::{Code, Error};
 pub use operation::{Answer, Context, Info, Operation, Scope};
 pub use registry::{Call, Entry, dispatch, operations};
