@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 /// The lowest tier has segments under so many bytes; each next one eight times so many.
 const LOWEST: u64 = 8 << 10;
 /// Segments of one tier that are merged.
-const MANY: usize = 8;
+const MANY: usize = 6;
 
 /// Segments that a function merges on its way when it writes a note: those under so many bytes.
 pub const SMALL: u64 = 512 << 10;
