@@ -23,17 +23,19 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use serde_json::{Map, Value};
 
+const PATH: RouteParameter = RouteParameter {
+    name: "path",
+    place: Place::Path,
+    description: "The note's path; its slashes may stand as they are.",
+};
+
 const LIST: Route = Route::get("/notes", Entry::of::<ListNotes>()).with(&[
     RouteParameter { name: "prefix", place: Place::Query, description: "Only paths that begin so." },
     RouteParameter { name: "limit", place: Place::Query, description: "Most notes to return, up to 1000." },
     RouteParameter { name: "cursor", place: Place::Query, description: "The cursor of the page before." },
 ]);
 const READ: Route = Route::get("/notes/{path}", Entry::of::<ReadNote>()).with(&[
-    RouteParameter {
-        name: "path",
-        place: Place::Path,
-        description: "The note's path; its slashes may stand as they are.",
-    },
+    PATH,
     RouteParameter {
         name: "offset",
         place: Place::Query,
@@ -47,11 +49,7 @@ const READ: Route = Route::get("/notes/{path}", Entry::of::<ReadNote>()).with(&[
 ]);
 
 const WRITE: Route = Route::put("/notes/{path}", Entry::of::<WriteNote>()).with(&[
-    RouteParameter {
-        name: "path",
-        place: Place::Path,
-        description: "The note's path; its slashes may stand as they are.",
-    },
+    PATH,
     RouteParameter {
         name: "If-Match",
         place: Place::Header,
@@ -61,52 +59,28 @@ const WRITE: Route = Route::put("/notes/{path}", Entry::of::<WriteNote>()).with(
 ]);
 
 const EDIT: Route = Route::patch("/notes/{path}", Entry::of::<EditNote>()).with(&[
-    RouteParameter {
-        name: "path",
-        place: Place::Path,
-        description: "The note's path; its slashes may stand as they are.",
-    },
+    PATH,
     RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to edit." },
 ]);
-const UPSERT: Route = Route::post("/notes/{path}", Entry::of::<UpsertNote>()).with(&[RouteParameter {
-    name: "path",
-    place: Place::Path,
-    description: "The note's path; its slashes may stand as they are.",
-}]);
+const UPSERT: Route = Route::post("/notes/{path}", Entry::of::<UpsertNote>()).with(&[PATH]);
 const DELETE: Route = Route::delete("/notes/{path}", Entry::of::<DeleteNote>()).with(&[
-    RouteParameter {
-        name: "path",
-        place: Place::Path,
-        description: "The note's path; its slashes may stand as they are.",
-    },
+    PATH,
     RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to delete." },
     RouteParameter { name: "hard", place: Place::Query, description: "`true`: keep nothing in the trash." },
     RouteParameter { name: "message", place: Place::Query, description: "Why, for the log." },
 ]);
 const MOVE: Route = Route::post("/move/{path}", Entry::of::<MoveNote>()).with(&[
-    RouteParameter {
-        name: "path",
-        place: Place::Path,
-        description: "The note's path; its slashes may stand as they are.",
-    },
+    PATH,
     RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to move." },
 ]);
 const HISTORY: Route = Route::get("/history/{path}", Entry::of::<NoteHistory>()).with(&[
-    RouteParameter {
-        name: "path",
-        place: Place::Path,
-        description: "The note's path; its slashes may stand as they are.",
-    },
+    PATH,
     RouteParameter { name: "limit", place: Place::Query, description: "Most versions to return, up to 50." },
     RouteParameter { name: "before", place: Place::Query, description: "The `before` of the page before." },
 ]);
 
 const RESTORE: Route = Route::post("/restore/{path}", Entry::of::<RestoreNote>()).with(&[
-    RouteParameter {
-        name: "path",
-        place: Place::Path,
-        description: "The note's path; its slashes may stand as they are.",
-    },
+    PATH,
     RouteParameter {
         name: "If-Match",
         place: Place::Header,
