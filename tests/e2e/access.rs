@@ -137,6 +137,17 @@ async fn each_operation_asks_for_its_scopes() {
 }
 
 #[tokio::test]
+async fn who_may_only_read_leaves_nothing_behind() {
+    let deployment = Deployment::of_demo().await.with_limits(|limits| limits.search_notes = true);
+    let client = deployment.guarded(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]);
+    for (scopes, generation) in [(&[Scope::ReadVault][..], 1), (&[Scope::ReadVault, Scope::WriteVault], 2)] {
+        let headers = [bearer(&token("agent", scopes, None))];
+        send(&client, "POST", "/find", &headers, &json!({ "term": "berth" })).await.ok();
+        assert_eq!(deployment.mirror().head().await.unwrap().generation(), generation);
+    }
+}
+
+#[tokio::test]
 async fn a_token_is_for_one_vault() {
     let (_, client) = guarded().await;
     let named = |vault: &str| ("x-atlas-vault".to_owned(), vault.to_owned());

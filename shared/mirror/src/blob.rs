@@ -16,10 +16,11 @@ use sha2::Digest as _;
 use tokio::time::timeout;
 
 use crate::error::MirrorError;
+use crate::failure::Failure;
 use crate::id::{Hash, Id};
 use crate::keys::BlobKey;
 use crate::mirror::Mirror;
-use crate::store::{Failure, jittered};
+use crate::store::jittered;
 
 /// A body up to this many bytes is one request; a longer one is uploaded in parts of as many.
 const PART: usize = 8 << 20;

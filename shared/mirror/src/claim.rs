@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::CommitKey;
 use crate::error::MirrorError;
+use crate::failure::Failure;
 use crate::id::Hash;
 use crate::mirror::Mirror;
-use crate::store::Failure;
 
 /// Longest claim.
 const MAX_BYTES: u64 = 1 << 10;

@@ -15,12 +15,13 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::change::{ChangeSet, CommitInfo, CommitKey, Derived, NewSegment, Uploaded, check, next_manifest};
 use crate::error::MirrorError;
+use crate::failure::Failure;
 use crate::head::{Head, Presence};
 use crate::id::{Id, SegmentId};
 use crate::manifest::{KeyedResult, Manifest, ManifestError};
 use crate::mirror::Mirror;
 use crate::snapshot::{Snapshot, State};
-use crate::store::{Failure, jittered};
+use crate::store::jittered;
 use crate::tombstones::{DocumentSet, MAX_INLINE, StoredTombstones, Tombstones};
 
 /// Segments under way at once.

@@ -10,7 +10,7 @@
 //! - [`manifest`]: the state of a vault at one generation; [`tombstones`]: which documents of a segment are dead.
 //! - [`location`]: stores by URL; `s3`: the client of S3; `s3_answer`: what its errors mean.
 //! - [`probe`]: whether a store is safe to write to.
-//! - [`store`]: requests with limits on time, size and tries; [`counters`]: what they cost.
+//! - [`store`]: requests with limits on time, size and tries; `failure`: why one failed; [`counters`]: what they cost.
 //! - [`mirror`]: opening a mirror, older generations; `head` and `read`: the newest, strongly consistent.
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
 //! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
@@ -30,6 +30,7 @@ pub mod collect;
 pub mod commit;
 pub mod counters;
 pub mod error;
+mod failure;
 mod head;
 pub mod id;
 pub mod keys;

@@ -10,9 +10,10 @@ use jiff::Timestamp;
 use object_store::path::Path;
 
 use crate::error::MirrorError;
+use crate::failure::Failure;
 use crate::id::Id;
 use crate::keys::path_of;
-use crate::store::{Failure, Store};
+use crate::store::Store;
 
 /// Creators that are let loose on one object.
 const CREATORS: usize = 8;

@@ -75,7 +75,8 @@ impl Operation for Find {
         let answer = context.read(|snapshot| find(snapshot, folded, most)).await?;
         let (paths, results) = answer.value;
         let output = Output { term: arguments.term.as_str().to_owned(), results };
-        if context.limits.search_notes {
+        // Who may only read changes nothing, not even so.
+        if context.limits.search_notes && context.caller.scopes().holds(Scope::WriteVault) {
             search_notes::leave(context, &Self::INFO, paths, &output.term, &output.results).await;
         }
         Ok(Answer { value: output, generation: answer.generation })

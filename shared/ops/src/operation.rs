@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atlas_access::Caller;
 pub use atlas_access::Scope;
 use atlas_mirror::Snapshot;
 use jiff::Timestamp;
@@ -70,7 +71,7 @@ pub struct Context<'a> {
     /// How much it may read and return.
     pub limits: &'a Limits,
     /// Who made it.
-    pub author: &'a str,
+    pub caller: &'a Caller,
     /// What it is known by when it is made again, if it can change the vault and has a key.
     pub key: Option<Keyed>,
     /// When it was made.

@@ -81,7 +81,7 @@ async fn run<O: Operation>(atlas: &Atlas, call: Call) -> Result<Answer<Value>, E
     let vault = the_vault(atlas, &caller, vault.as_deref())?;
     let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.name(), O::INFO.name, &key, arguments);
     let key = key.map(keyed).transpose()?;
-    let context = Context { vault, limits: &atlas.limits, author: caller.name(), key, now: clock(), clock };
+    let context = Context { vault, limits: &atlas.limits, caller: &caller, key, now: clock(), clock };
     let answer = O::run(&context, arguments).await?;
     let value = serde_json::to_value(answer.value).map_err(|error| Error {
         internal: Some(error.to_string()),

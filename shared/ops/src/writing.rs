@@ -172,7 +172,7 @@ pub(crate) async fn commit<T: Serialize + DeserializeOwned + Copy>(
         None => None,
     };
     let info = CommitInfo {
-        author: context.author.to_owned(),
+        author: context.caller.name().to_owned(),
         operation: operation.name.to_owned(),
         message: message.map(str::to_owned),
         key,

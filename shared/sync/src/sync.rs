@@ -19,6 +19,7 @@ use crate::progress::{Phase, Progress};
 use crate::pull::{self, Puller};
 use crate::push::{blocking, push};
 use crate::recovery;
+use crate::rules::STAGING;
 use crate::scan;
 use crate::session::{Session, newest, seen};
 use crate::state::{Entry, State};
@@ -151,7 +152,8 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
 
 /// Puts right what a killed sync left in the folder.
 async fn recovered(session: &Session, options: &SyncOptions) -> Result<Vec<crate::Skipped>, SyncError> {
-    if options.dry_run {
+    // Nearly always there is nothing, and one look says so.
+    if options.dry_run || session.folder.dir.symlink_metadata(STAGING).is_err() {
         return Ok(Vec::new());
     }
     let Ok(target) = Target::of(&session.folder) else { return Ok(Vec::new()) };

@@ -10,8 +10,9 @@ use object_store::path::Path;
 
 use super::*;
 use crate::error::MirrorError;
+use crate::failure::Failure;
 use crate::location;
-use crate::store::{Failure, Store};
+use crate::store::Store;
 
 const NOT_THERE: (u16, &str) = (404, "<Error><Code>NoSuchKey</Code></Error>");
 

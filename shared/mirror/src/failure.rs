@@ -1,0 +1,108 @@
+//! Why a request to the store failed, by what it says of its effect.
+
+use std::error::Error;
+use std::time::Duration;
+
+use object_store::client::{HttpError, HttpErrorKind};
+use object_store::path::Path;
+
+use crate::error::MirrorError;
+use crate::keys::key_of;
+use crate::s3_answer::Answer;
+
+/// Why a request failed, by what it says of its effect.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// There is no such object (or bucket).
+    NotFound(String),
+    /// There is one already.
+    Exists,
+    /// The store will not do it, and has not.
+    Refused(String),
+    /// No answer, or one that leaves open what happened.
+    Unclear(String),
+    /// The object has this many bytes, which cannot be right.
+    WrongSize(u64),
+}
+
+impl From<object_store::Error> for Failure {
+    fn from(error: object_store::Error) -> Self {
+        use object_store::Error as E;
+        if let Some(answer) = cause::<Answer>(&error) {
+            return if answer.passing { Self::Unclear(answer.to_string()) } else { Self::Refused(answer.to_string()) };
+        }
+        let reason = described(&error);
+        match error {
+            E::NotFound { .. } => Self::NotFound(reason),
+            E::AlreadyExists { .. } | E::Precondition { .. } => Self::Exists,
+            E::PermissionDenied { .. }
+            | E::Unauthenticated { .. }
+            | E::NotSupported { .. }
+            | E::NotImplemented { .. }
+            | E::InvalidPath { .. }
+            | E::UnknownConfigurationKey { .. } => Self::Refused(reason),
+            _ => Self::Unclear(reason),
+        }
+    }
+}
+
+impl Failure {
+    /// The failure of a request to the store `name`.
+    pub(crate) fn of(self, name: &str) -> Self {
+        let told = |reason: String| format!("{name}: {reason}");
+        match self {
+            Self::NotFound(reason) => Self::NotFound(told(reason)),
+            Self::Refused(reason) => Self::Refused(told(reason)),
+            Self::Unclear(reason) => Self::Unclear(told(reason)),
+            Self::Exists | Self::WrongSize(_) => self,
+        }
+    }
+
+    pub(crate) fn unanswered(time: Duration) -> Self {
+        Self::Unclear(format!("no answer within {} ms", time.as_millis()))
+    }
+
+    pub(crate) const fn is_exists(&self) -> bool {
+        matches!(self, Self::Exists)
+    }
+
+    pub(crate) fn into_error(self, action: &'static str, key: &Path) -> MirrorError {
+        match self {
+            // Reads handle a missing object before; so the bucket itself is missing.
+            Self::NotFound(reason) => {
+                MirrorError::StoreRefused { action, reason: format!("{reason} (check the bucket's name)") }
+            }
+            Self::Exists => MirrorError::conflict(format!("{} exists already", key_of(key))),
+            Self::Refused(reason) => MirrorError::StoreRefused { action, reason },
+            Self::Unclear(reason) => MirrorError::Unavailable { reason },
+            Self::WrongSize(size) => {
+                MirrorError::damaged(key, format!("it has {size} bytes, more than it can rightly have"))
+            }
+        }
+    }
+}
+
+/// The error and what caused it, as one line: of a broken connection only what broke it.
+fn described(error: &(dyn Error + 'static)) -> String {
+    if let (Some(broken), Some(root)) = (cause::<HttpError>(error), chain(error).last()) {
+        return match broken.kind() {
+            HttpErrorKind::Connect => format!("no connection: {root}"),
+            HttpErrorKind::Timeout => format!("no answer in time: {root}"),
+            _ => format!("the connection broke: {root}"),
+        };
+    }
+    chain(error).skip(1).fold(error.to_string(), |text, cause| {
+        let cause = cause.to_string();
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+    })
+}
+
+/// The first error of type `T` among `error` and what caused it.
+fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    chain(error).find_map(|error| error.downcast_ref())
+}
+
+/// An error and what caused it.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| (*error).source())
+}
