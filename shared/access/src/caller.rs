@@ -51,8 +51,8 @@ impl Caller {
 
     /// Their scopes.
     #[must_use]
-    pub const fn scopes(&self) -> Scopes {
-        self.scopes
+    pub const fn scopes(&self) -> &Scopes {
+        &self.scopes
     }
 
     /// Whether they have shown who they are.

@@ -4,18 +4,21 @@
 //! - [`keys`]: what tokens are checked against: a shared secret, a set of public keys.
 //! - [`token`]: a signed token, and what it says ([`mint`]: making one).
 //! - [`caller`]: who calls, with which [`scope`]s, and for which vault.
+//! - [`policy`]: what a deployment decides about its callers, as it is configured.
 //! - `crypto`: the signatures themselves, by ring.
 
 pub mod caller;
 mod crypto;
 pub mod keys;
 pub mod mint;
+pub mod policy;
 pub mod scope;
 pub mod token;
 
 pub use caller::{Binding, Caller};
 pub use keys::{KeyError, Keys, Secret};
 pub use mint::mint;
+pub use policy::{AclConfig, ThrottleConfig, VisibilityConfig};
 pub use scope::{Scope, Scopes};
 pub use token::{Expected, Refused, Verifier};
 

@@ -72,32 +72,64 @@ impl Serialize for Scope {
     }
 }
 
-/// Some scopes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scopes(u8);
+/// Most scopes of one caller that have no meaning of their own here, and the longest of them in bytes.
+const MAX_NAMED: usize = 64;
+const MAX_NAME: usize = 100;
+
+/// Some scopes: of those that operations ask for, and of others by their names, which access rules may ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scopes {
+    known: u8,
+    named: Vec<String>,
+    every: bool,
+}
 
 impl Scopes {
     /// Every scope there is.
     #[must_use]
     pub fn all() -> Self {
-        ALL.into_iter().collect()
+        Self { every: true, ..ALL.into_iter().collect() }
+    }
+
+    /// The scopes of these names; of names that mean nothing here at most 64.
+    pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut scopes = Self::default();
+        for name in names {
+            match name.parse::<Scope>() {
+                Ok(scope) => scopes.known |= scope.bit(),
+                Err(NoScope) if name.is_empty() || name.len() > MAX_NAME || scopes.named.len() >= MAX_NAMED => {}
+                Err(NoScope) => scopes.named.push(name.to_owned()),
+            }
+        }
+        scopes
     }
 
     /// Whether `scope` is among them.
     #[must_use]
-    pub const fn holds(self, scope: Scope) -> bool {
-        self.0 & scope.bit() != 0
+    pub const fn holds(&self, scope: Scope) -> bool {
+        self.known & scope.bit() != 0
+    }
+
+    /// Whether the scope of this name is among them; `execute:*` stands for all whose names begin with `execute:`.
+    #[must_use]
+    pub fn holds_named(&self, name: &str) -> bool {
+        let is_wild =
+            |held: &str| held.strip_suffix('*').is_some_and(|class| class == "execute:" && name.starts_with(class));
+        match name.parse() {
+            Ok(scope) => self.holds(scope),
+            Err(NoScope) => self.every || self.named.iter().any(|held| held == name || is_wild(held)),
+        }
     }
 
     /// Those of `required` that are not among them.
     #[must_use]
-    pub fn missing(self, required: &[Scope]) -> Vec<Scope> {
+    pub fn missing(&self, required: &[Scope]) -> Vec<Scope> {
         required.iter().copied().filter(|scope| !self.holds(*scope)).collect()
     }
 }
 
 impl FromIterator<Scope> for Scopes {
     fn from_iter<T: IntoIterator<Item = Scope>>(scopes: T) -> Self {
-        Self(scopes.into_iter().fold(0, |bits, scope| bits | scope.bit()))
+        Self { known: scopes.into_iter().fold(0, |bits, scope| bits | scope.bit()), ..Self::default() }
     }
 }

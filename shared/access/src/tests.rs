@@ -279,7 +279,7 @@ fn scopes_are_what_they_say_and_no_more() {
     ] {
         let caller = by_secret().verify(&shared(&but(&changes)), now()).unwrap();
         let expected: Scopes = held.split(' ').filter_map(|scope| scope.parse().ok()).collect();
-        assert_eq!(caller.scopes(), expected, "{changes}");
+        assert_eq!(*caller.scopes(), expected, "{changes}");
     }
     let unbound = by_secret().verify(&shared(&good()), now()).unwrap();
     assert!(unbound.may_name("main", "main") && !unbound.may_name("work", "main"));

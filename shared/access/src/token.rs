@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::caller::{Binding, Caller};
 use crate::crypto;
 use crate::keys::Keys;
-use crate::scope::{Scope, Scopes};
+use crate::scope::Scopes;
 
 /// Longest token, in bytes.
 pub const MAX_TOKEN: usize = 8 << 10;
@@ -159,9 +159,7 @@ fn caller(claims: Claims) -> Result<Caller, Refused> {
     if !is_name(&name) || claims.vault.as_ref().is_some_and(|vault| !is_name(vault)) {
         return Err(Refused::Invalid);
     }
-    // Scopes of other services are none of ours.
     let listed = claims.scopes.iter().flatten().map(String::as_str);
     let spaced = claims.scope.iter().flat_map(|scope| scope.split(' '));
-    let scopes: Scopes = listed.chain(spaced).filter_map(|scope| scope.parse::<Scope>().ok()).collect();
-    Ok(Caller::subject(name, scopes, claims.vault.map_or(Binding::Default, Binding::One)))
+    Ok(Caller::subject(name, Scopes::named(listed.chain(spaced)), claims.vault.map_or(Binding::Default, Binding::One)))
 }
