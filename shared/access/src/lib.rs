@@ -5,6 +5,7 @@
 //! - [`token`]: a signed token, and what it says ([`mint`]: making one).
 //! - [`caller`]: who calls, with which [`scope`]s, and for which vault.
 //! - [`policy`]: what a deployment decides about its callers, as it is configured.
+//! - [`throttle`]: how often callers may call.
 //! - `crypto`: the signatures themselves, by ring.
 
 pub mod caller;
@@ -13,6 +14,7 @@ pub mod keys;
 pub mod mint;
 pub mod policy;
 pub mod scope;
+pub mod throttle;
 pub mod token;
 
 pub use caller::{Binding, Caller};
