@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use atlas_access::Acl;
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId};
 use atlas_ops::{Atlas, Limits, Vault};
 use jiff::Timestamp;
@@ -59,7 +60,7 @@ impl App {
         let mirror = Mirror::open(store, vault, cache, Options::default())
             .map_err(|error| MirrorError::StoreRefused { action: "open", reason: error.to_string() })?;
         Ok(Self {
-            atlas: Atlas::new([Vault { id, mirror }], limits),
+            atlas: Atlas::new([Vault::new(id, mirror, Acl::default())], limits),
             clock: Timestamp::now,
             gate: Gate::default(),
             metrics: Metrics::new(false),
