@@ -4,41 +4,27 @@
 //! once however many try at the same time. That other says who used it, so that a keyed call that is made again, because its answer
 //! was lost on the way, is let pass; the commit sees to it that it happens once.
 
+use std::time::Duration;
+
 use atlas_access::Caller;
 use atlas_mirror::{Hash, Id};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::time::Duration;
 
 use crate::atlas::Vault;
 use crate::error::{Code, Error};
-use crate::idempotency::canonical;
 
-/// The argument that a token can come as.
-pub const ARGUMENT: &str = "elicit_token";
-/// How long a token is good if nothing says otherwise, and the longest.
-pub const DEFAULT_TIME: Duration = Duration::from_secs(300);
-/// See [`DEFAULT_TIME`].
+/// The longest that a token is good.
 pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
-
-/// What tells a call from others: half a SHA-256 of the operation and its arguments, whatever the order of their fields, but for what only says how it is made.
-pub fn args_hash(operation: &str, arguments: &Value) -> String {
-    let mut arguments = arguments.clone();
-    if let Value::Object(fields) = &mut arguments {
-        fields.retain(|name, _| name != ARGUMENT && name != crate::idempotency::ARGUMENT);
-    }
-    let mut hash = Hash::of(format!("{operation} {}", canonical(&arguments)).as_bytes()).to_string();
-    hash.truncate(32);
-    hash
-}
+/// The detail of an error that says what is wrong with the token that was shown.
+const TOKEN: &str = "elicit_token";
 
 /// What is approved.
 #[derive(Clone, Copy, Debug)]
 pub struct Approval<'a> {
     /// The operation's name.
     pub operation: &'a str,
-    /// Its [`args_hash`].
+    /// Its [`arguments_hash`](crate::idempotency::arguments_hash).
     pub args_hash: &'a str,
     /// Who approves.
     pub by: &'a str,
@@ -127,9 +113,8 @@ impl Unconfirmed<'_> {
         mirror.check_writes_once().await?;
         let name = name(token);
         let Some(given) = mirror.made::<Confirmation>(&name).await? else { return Ok(Some("unknown")) };
-        let is_for_it = given.vault == self.vault.id
-            && given.operation == self.operation
-            && given.args_hash == self.args_hash;
+        let is_for_it =
+            given.vault == self.vault.id && given.operation == self.operation && given.args_hash == self.args_hash;
         if !is_for_it {
             return Ok(Some("of another call"));
         }
@@ -137,7 +122,8 @@ impl Unconfirmed<'_> {
             return Ok(Some("the caller's own"));
         }
         let name = format!("{name}.used");
-        let own = Use { by: self.key.map_or_else(|| Id::random().map(|id| id.to_string()), |key| Ok(key.to_string()))? };
+        let own =
+            Use { by: self.key.map_or_else(|| Id::random().map(|id| id.to_string()), |key| Ok(key.to_string()))? };
         if self.now < given.expires {
             let other = mirror.make_or_find(&name, &own).await?;
             return Ok(other.filter(|other| *other != own).map(|_| "used"));
@@ -152,7 +138,7 @@ impl Unconfirmed<'_> {
         let shown = token.map_or_else(String::new, |why| format!("; the token that was shown is {why}"));
         let message = format!(
             "this call has to be confirmed: let a person run `atlas approve --vault {} --operation {operation} --args-hash {args_hash}`, \
-             then make it again with the token that they get, as {ARGUMENT}{shown}",
+             then make it again with the token that they get, as {TOKEN}{shown}",
             vault.id
         );
         let error = Error::new(Code::Forbidden, "elicit_required", message)
@@ -160,7 +146,7 @@ impl Unconfirmed<'_> {
             .with("operation", *operation)
             .with("vault", vault.id.as_str());
         match token {
-            Some(why) => error.with(ARGUMENT, why),
+            Some(why) => error.with(TOKEN, why),
             None => error,
         }
     }
@@ -168,25 +154,4 @@ impl Unconfirmed<'_> {
 
 fn name(token: &str) -> String {
     format!("confirmations/{}", Hash::of(token.as_bytes()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_call_is_told_by_what_it_does_and_not_by_how_it_is_made() {
-        let hash = args_hash("delete_note", &json!({ "path": "a.md", "hard": true }));
-        assert_eq!(hash.len(), 32);
-        let made = json!({ "hard": true, "elicit_token": "x", "idempotency_key": "y", "path": "a.md" });
-        assert_eq!(args_hash("delete_note", &made), hash);
-        for (operation, arguments) in [
-            ("delete_note", json!({ "path": "a.md" })),
-            ("delete_note", json!({ "path": "a.md", "hard": "true" })),
-            ("write_note", json!({ "path": "a.md", "hard": true })),
-        ] {
-            assert_ne!(args_hash(operation, &arguments), hash, "{operation} {arguments}");
-        }
-    }
 }

@@ -66,7 +66,8 @@ impl Throttle {
             return self.take(&bucket, now).map(drop).ok_or_else(refused);
         }
         vault.mirror.check_writes_once().await?;
-        let folder = format!("throttle/{}", Hash::of(json!([bucket.0, class.as_str(), bucket.2]).to_string().as_bytes()));
+        let folder =
+            format!("throttle/{}", Hash::of(json!([bucket.0, class.as_str(), bucket.2]).to_string().as_bytes()));
         for attempt in 1..=TRIES {
             let token = self.take(&bucket, now).ok_or_else(refused)?;
             if vault.mirror.make(&format!("{folder}/{token:020}"), &json!({})).await? {
@@ -117,7 +118,8 @@ impl Throttle {
         let made = ticket.mirror.made_below("writing", Some(&format!("{after:020}"))).await;
         let others = made.map(|made| {
             let own = made.iter().find(|made| made.name == ticket.name).map_or(Timestamp::MIN, |own| own.written);
-            let is_young = |written: Timestamp| own.duration_since(written).unsigned_abs() < LONGEST_WRITE || written > own;
+            let is_young =
+                |written: Timestamp| own.duration_since(written).unsigned_abs() < LONGEST_WRITE || written > own;
             made.iter().filter(|made| made.name != ticket.name && is_young(made.written)).count()
         });
         match others {
