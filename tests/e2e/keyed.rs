@@ -119,7 +119,7 @@ async fn a_key_is_for_one_call() {
     let other = Call { body: json!({ "content": "other" }), ..append() };
     let refused = other.send(&deployment.client(), "k").await;
     assert_eq!(refused.error(409).0, "CONFLICT");
-    assert_eq!(refused.error(409).1, "idempotency_key_reused");
+    assert_eq!(refused.error(409).1, "idempotency_key_mismatch");
     assert_eq!(append().send(&deployment.client(), "k").await.ok(), first);
     other.send(&client, "k2").await.ok();
     // A call of another operation is another call.

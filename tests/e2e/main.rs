@@ -12,6 +12,8 @@
 
 mod access;
 mod buckets;
+mod clock;
+mod confirmation;
 mod context;
 mod costs;
 mod damage;
@@ -38,6 +40,7 @@ mod schemas;
 mod search;
 mod store_faults;
 mod stores;
+mod throttle;
 mod traversal;
 mod writers;
 mod writes;
