@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_access::{Acl, Scopes};
-use atlas_mirror::{Mirror, Snapshot};
 pub use atlas_mirror::counters::Counts;
+use atlas_mirror::{Mirror, Snapshot};
 
 use crate::audit::Audit;
 use crate::error::Error;

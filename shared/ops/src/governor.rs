@@ -19,7 +19,10 @@ pub(crate) fn govern(value: &Value, max_bytes: usize) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!("the answer would have {bytes} bytes; at most {max_bytes} are sent: ask for less at a time");
-    Err(Error::new(Code::TooLarge, "overflow", message).with("overflow", true).with("bytes", bytes).with("max_bytes", max_bytes))
+    Err(Error::new(Code::TooLarge, "overflow", message)
+        .with("overflow", true)
+        .with("bytes", bytes)
+        .with("max_bytes", max_bytes))
 }
 
 /// Bytes of `text` within JSON.
