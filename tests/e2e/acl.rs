@@ -266,7 +266,9 @@ async fn compare(steps: &[BTreeMap<String, String>], acl: &Value, held: &[String
     // Ranks count what was replaced until segments merge, unless something may be hidden.
     let is_replaced = shown.iter().map(BTreeMap::len).sum::<usize>()
         > shown.iter().flatten().map(|(path, _)| path).collect::<BTreeSet<_>>().len();
-    let all_is_open = if is_replaced { json!({ "readPaths": ["**"] }) } else { json!({}) };
+    let hides =
+        Acl::new(&serde_json::from_value(acl.clone()).unwrap()).unwrap().reader(caller(held).scopes()).is_some();
+    let all_is_open = if is_replaced && hides { json!({ "readPaths": ["**"] }) } else { json!({}) };
     let whole = World::of(&shown, &all_is_open, caller(held)).await;
     for (name, arguments, pages) in questions() {
         let told = async |world: &World| match pages {
@@ -394,4 +396,33 @@ async fn a_read_only_vault_is_read() {
         assert_eq!(told["details"]["reason"], "read_only_mode", "{}: {told}", operation.info.name);
     }
     assert_eq!(world.told("read_note", json!({ "path": "a.md" })).await["content"], "x");
+}
+
+#[tokio::test]
+async fn an_administrator_learns_what_decides() {
+    let acl = json!({
+        "readPaths": ["Team/**"],
+        "writePaths": ["Team/open/**"],
+        "rules": [{ "glob": "Team/secret/**", "scopes": ["team:a", "admin"] }],
+    });
+    let world = World::of(&[BTreeMap::from([("Team/a.md".to_owned(), "x".to_owned())])], &acl, caller(&[])).await;
+    for (path, op, scopes, denied_by) in [
+        ("Team/a.md", "read", None, Value::Null),
+        ("Team/a.md", "write", None, "writePaths".into()),
+        ("Team/secret/a.md", "read", None, "rules: Team/secret/**".into()),
+        ("team/secret/a.md", "read", None, "readPaths".into()),
+        ("Team/secret/a.md", "delete", Some(json!(["team:a", "admin"])), Value::Null),
+        ("Team/secret/a.md", "delete", Some(json!(["team:a"])), "rules: Team/secret/**".into()),
+        (".git/config", "read", None, "closed_folder".into()),
+    ] {
+        let mut arguments = json!({ "path": path, "op": op });
+        if let Some(scopes) = scopes {
+            arguments["scopes"] = scopes;
+        }
+        let told = world.told("inspect_acl", arguments.clone()).await;
+        assert_eq!((&told["denied_by"], told["allowed"] == true), (&denied_by, denied_by.is_null()), "{arguments}");
+    }
+    let told =
+        world.told("inspect_acl", json!({ "path": "Team/secret/a.md", "op": "read", "scopes": ["admin"] })).await;
+    assert_eq!((&told["required_scopes"], &told["missing_scopes"]), (&json!(["admin", "team:a"]), &json!(["team:a"])));
 }
