@@ -82,6 +82,24 @@ async fn writes_are_counted_for_all_instances_together_and_waiting_as_told_is_en
 }
 
 #[tokio::test]
+async fn an_instance_that_knows_nothing_finds_the_last_token() {
+    clock::stop();
+    for _ in 0..10 {
+        let deployment = Deployment::of_demo().await;
+        let busy = deployment.client_with(throttled(at_once(20)));
+        for _ in 1..20 {
+            assert!(is_done(&append(&busy, "ida").await));
+        }
+        let other = deployment.client_with(throttled(at_once(20)));
+        assert!(is_done(&append(&other, "ida").await));
+        let requests = other.requests.take();
+        let asked: Vec<Op> = requests.0.iter().filter(|one| one.key.contains("/throttle/")).map(|one| one.op).collect();
+        assert!([&[Op::Create][..], &[Op::Create, Op::List, Op::Create]].contains(&&*asked), "{requests}");
+        assert!(!is_done(&append(&deployment.client_with(throttled(at_once(20))), "ida").await));
+    }
+}
+
+#[tokio::test]
 async fn reads_are_counted_by_each_instance_for_itself_and_cost_no_request() {
     clock::stop();
     let deployment = Deployment::of_demo().await;
