@@ -84,7 +84,7 @@ async fn writes_are_counted_for_all_instances_together_and_waiting_as_told_is_en
 #[tokio::test]
 async fn an_instance_that_knows_nothing_finds_the_last_token() {
     clock::stop();
-    for _ in 0..10 {
+    for _ in 0..4 {
         let deployment = Deployment::of_demo().await;
         let busy = deployment.client_with(throttled(at_once(20)));
         for _ in 1..20 {
@@ -173,6 +173,21 @@ async fn no_more_writes_are_under_way_than_may_be() {
     let refused = replies.iter().find(|reply| !is_done(reply)).unwrap();
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert!(is_done(&append(&clients[0], "ida").await), "they have ended");
+}
+
+#[tokio::test]
+async fn a_write_that_fails_is_under_way_no_more() {
+    let client = Deployment::of_demo().await.client_with(throttled(under_way(1)));
+    let headers = [bearer(&token("ida", &scope::ALL, None))];
+    let edit = json!({ "edits": [{ "op": "append", "text": "x" }] });
+    let replace = [headers[0].clone(), ("if-match".to_owned(), "*".to_owned())];
+    for _ in 0..2 {
+        let failed = access::send(&client, "PATCH", "/notes/none.md", &headers, &edit).await;
+        assert_eq!(failed.error(404).1, "note_not_found");
+        let unconfirmed = access::send(&client, "PUT", "/notes/x.md", &replace, &json!({ "content": "x" })).await;
+        assert_eq!(unconfirmed.error(403).1, "elicit_required");
+    }
+    assert!(is_done(&append(&client, "ida").await));
 }
 
 #[tokio::test(start_paused = true)]
