@@ -50,15 +50,11 @@ impl Mirror {
         let mut numbers: Vec<u32> = claims.iter().map(|(number, _)| *number).collect();
         numbers.sort_unstable();
         let Some(last) = numbers.last().copied() else { return Ok(0) };
-        // By a collection that was ended in the middle, long ago.
-        let is_closed = last > 0 && matches!(self.made(&claim::name(&hash, last)).await?, Some(Link::Closed { .. }));
-        if !is_closed {
-            let next = last.saturating_add(1);
-            if !self.make(&claim::name(&hash, next), &Link::Closed { closed: true }).await? {
-                return Ok(0);
-            }
-            numbers.push(next);
+        let next = last.saturating_add(1);
+        if !self.make(&claim::name(&hash, next), &Link::Closed { closed: true }).await? {
+            return Ok(0);
         }
+        numbers.push(next);
         for number in &numbers {
             self.unmake(&claim::name(&hash, *number)).await?;
         }

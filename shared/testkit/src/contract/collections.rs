@@ -47,8 +47,8 @@ mod tests {
 
     use super::super::mirror_on;
     use super::*;
-    use crate::AgingStore;
     use crate::notes::{Merge, contents};
+    use crate::{AgingStore, Fault, FaultStore, Op};
 
     const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -264,6 +264,32 @@ mod tests {
         // It was ended when the first was gone.
         keyed.write(&claim_name(".1"), &closed).await;
         assert!(keyed.claim("one").await.unwrap().is_new);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_claim_that_is_made_while_older_ones_of_its_key_go_stays() {
+        for slow in ["", ".1", ".2", ".3"] {
+            let mut keyed = Keyed::new().await;
+            for arguments in ["one", "two", "three"] {
+                keyed.claim(arguments).await.unwrap();
+                keyed.pass(24);
+            }
+            keyed.pass(8 * 24);
+            let faults = FaultStore::new(keyed.aged.store.clone());
+            faults.once(Op::Other, &claim_name(slow), Fault::Slow(Duration::from_secs(1)));
+            let collector = mirror_on(faults, "", StoreOptions::default());
+            let claim = async {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                keyed.claim("new").await
+            };
+            let (collected, claimed) = futures::join!(collect(&collector, Retention::default()), claim);
+            assert_eq!(collected.unwrap().objects, 3);
+            let after = keyed.claim("other").await.unwrap();
+            match claimed {
+                Ok(claimed) => assert_eq!((claimed.is_new, after), (true, Claimed { is_new: false, ..claimed })),
+                Err(error) => assert!(error.is_retryable() && after.is_new, "{slow}: {error}"),
+            }
+        }
     }
 
     #[tokio::test]
