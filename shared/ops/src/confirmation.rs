@@ -138,7 +138,7 @@ impl Unconfirmed<'_> {
         let shown = token.map_or_else(String::new, |why| format!("; the token that was shown is {why}"));
         let message = format!(
             "this call has to be confirmed: let a person run `atlas approve --vault {} --operation {operation} --args-hash {args_hash}`, \
-             then make it again with the token that they get, as {TOKEN}{shown}",
+             then make it again with the token that they get, as {TOKEN} or, over HTTP, in the header X-Atlas-Confirmation{shown}",
             vault.id
         );
         let error = Error::new(Code::Forbidden, "elicit_required", message)

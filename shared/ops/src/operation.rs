@@ -38,6 +38,11 @@ impl Info {
     pub fn writes(&self) -> bool {
         self.scopes.iter().any(|scope| matches!(scope, Scope::WriteVault | Scope::DeleteVault | Scope::BulkVault))
     }
+
+    /// Whether there may be calls that a person has to confirm.
+    pub fn may_need_confirmation(&self) -> bool {
+        self.destructive || self.scopes.contains(&Scope::BulkVault)
+    }
 }
 
 /// One operation: its arguments, its result, and how to come from one to the other.
@@ -59,7 +64,7 @@ pub trait Operation {
     /// Whether a person has to confirm a call with these arguments. Of one that can destroy what a person wrote this is so unless the operation says
     /// which of its calls do not.
     fn needs_confirmation(_: &Self::Arguments) -> bool {
-        Self::INFO.destructive || Self::INFO.scopes.contains(&Scope::BulkVault)
+        Self::INFO.may_need_confirmation()
     }
 
     /// Runs it.
