@@ -81,6 +81,24 @@ async fn writes_are_counted_for_all_instances_together_and_waiting_as_told_is_en
     assert_eq!(after.each_ref().map(is_done), [true, false], "one token has come");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn instances_that_race_take_no_more_than_there_is_and_leave_nothing() {
+    let deployment = Deployment::of_demo().await;
+    let tier = Tier { per_minute: 1, burst: 10 };
+    let config = ThrottleConfig { tiers: Tiers { write: tier, ..Tiers::default() }, ..ThrottleConfig::default() };
+    let calls = (0..20).map(|_| {
+        let client = deployment.client_with(throttled(config));
+        tokio::spawn(async move { is_done(&append(&client, "ida").await) })
+    });
+    let raced = futures::future::join_all(calls).await.into_iter().filter(|done| *done.as_ref().unwrap()).count();
+    let client = deployment.client_with(throttled(config));
+    let mut done = raced;
+    while is_done(&append(&client, "ida").await) {
+        done += 1;
+    }
+    assert!(raced > 0 && (10..=11).contains(&done), "{raced}, then {done}: one more where a minute has passed");
+}
+
 #[tokio::test]
 async fn an_instance_that_knows_nothing_finds_the_last_token() {
     clock::stop();
