@@ -11,21 +11,22 @@ use axum::http::{Method, Request};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::clock;
 use crate::deployment::{Client, Deployment, Reply};
 
-const SECRET: &str = "a secret that is long enough to be one";
+pub const SECRET: &str = "a secret that is long enough to be one";
 
-fn token(subject: &str, scopes: &[Scope], vault: Option<&str>) -> String {
+pub fn token(subject: &str, scopes: &[Scope], vault: Option<&str>) -> String {
     let time = Duration::from_secs(600);
     let grant = Grant { subject, scopes, vault, issuer: None, audience: None, time };
-    mint(&Secret::new(SECRET).unwrap(), &grant, Timestamp::now()).unwrap()
+    mint(&Secret::new(SECRET).unwrap(), &grant, clock::now()).unwrap()
 }
 
-fn bearer(token: &str) -> (String, String) {
+pub fn bearer(token: &str) -> (String, String) {
     ("authorization".to_owned(), format!("Bearer {token}"))
 }
 
-async fn send(client: &Client, method: &str, uri: &str, headers: &[(String, String)], body: &Value) -> Reply {
+pub async fn send(client: &Client, method: &str, uri: &str, headers: &[(String, String)], body: &Value) -> Reply {
     let mut request = Request::builder().method(Method::from_bytes(method.as_bytes()).unwrap()).uri(uri);
     for (name, value) in headers.iter().chain([&("content-type".to_owned(), "application/json".to_owned())]) {
         request = request.header(name.as_str(), value.as_str());
@@ -59,6 +60,7 @@ fn requests() -> Vec<(&'static str, &'static str, Value, &'static [Scope])> {
         ("DELETE", "/notes/vault/new.md", Value::Null, &[Scope::DeleteVault]),
         ("POST", "/move/vault/Home.md", json!({ "to": "vault/House.md" }), &[Scope::WriteVault, Scope::DeleteVault]),
         ("POST", "/restore/vault/new.md", json!({}), WRITE),
+        ("POST", "/approve", json!({ "operation": "delete_note", "args_hash": "0".repeat(32) }), &[Scope::Admin]),
     ]
 }
 

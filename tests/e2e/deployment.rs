@@ -96,9 +96,12 @@ impl Deployment {
     pub fn guarded(&self, variables: &[(&str, &str)]) -> Client {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let gate = Gate::of(&Settings::read(variables).unwrap()).unwrap();
-        let requests = CountingStore::new(self.objects.clone());
-        let app = App::over(store(requests.clone()), "main".parse().unwrap(), self.limits, 256 << 20).unwrap();
-        Client { router: all_functions().into_router(App { gate, ..app }), requests }
+        self.client_with(|app| App { gate, ..app })
+    }
+
+    /// A cold process of all functions that is set up otherwise.
+    pub fn client_with(&self, change: impl FnOnce(App) -> App) -> Client {
+        Client::over_app(&store(self.objects.clone()), self.limits, change)
     }
 
     /// A cold process of some functions.
@@ -135,10 +138,15 @@ impl Client {
 
     /// The same with other limits.
     pub fn over_with(place: &Store, limits: Limits) -> Self {
+        Self::over_app(place, limits, |app| app)
+    }
+
+    /// The same, set up otherwise.
+    pub fn over_app(place: &Store, limits: Limits, change: impl FnOnce(App) -> App) -> Self {
         let requests = CountingStore::new(place.inner().clone());
         let store = Store::new(requests.clone(), place.prefix(), StoreOptions::default()).unwrap();
         let app = App::over(store, "main".parse().unwrap(), limits, 256 << 20).unwrap();
-        Self { router: all_functions().into_router(app), requests }
+        Self { router: all_functions().into_router(change(app)), requests }
     }
 
     /// Posts a JSON body.

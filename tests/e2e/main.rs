@@ -13,6 +13,8 @@
 mod access;
 mod acl;
 mod buckets;
+mod clock;
+mod confirmation;
 mod context;
 mod costs;
 mod damage;
@@ -39,6 +41,7 @@ mod schemas;
 mod search;
 mod store_faults;
 mod stores;
+mod throttle;
 mod traversal;
 mod writers;
 mod writes;

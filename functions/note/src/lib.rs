@@ -1,8 +1,9 @@
 //! `/notes`, `/notes/{path}`, `/move/{path}`, `/restore/{path}`, `/history/{path}`: lists, reads, writes, deletes, moves and restores notes, and
-//! tells their history. A path can also be given as `?path=…`, since API gateways decode paths and cut them at `?`.
+//! tells their history. `/approve`: the confirmations that some of that needs. A path can also be given as `?path=…`, since API gateways decode paths and cut them at `?`.
 
 mod representation;
 
+use atlas_ops::approve::Approve;
 use atlas_ops::delete_note::DeleteNote;
 use atlas_ops::edit_note::EditNote;
 use atlas_ops::list_notes::ListNotes;
@@ -123,6 +124,7 @@ pub fn routes() -> Routes {
         .describe(RESTORE)
         .add("/restore", post(restore_at_parameter))
         .add("/restore/{*path}", post(restore_at_path))
+        .post("/approve", Entry::of::<Approve>())
 }
 
 async fn list_or_read(door: Door, uri: Uri) -> Response {

@@ -6,6 +6,7 @@
 //! - [`caller`]: who calls, with which [`scope`]s, and for which vault.
 //! - [`acl`]: which paths of a vault a call may touch, by `glob`s.
 //! - [`policy`]: what a deployment decides about its callers, as it is configured.
+//! - [`throttle`]: how often callers may call.
 //! - `crypto`: the signatures themselves, by ring.
 
 pub mod acl;
@@ -16,6 +17,7 @@ pub mod keys;
 pub mod mint;
 pub mod policy;
 pub mod scope;
+pub mod throttle;
 pub mod token;
 
 pub use acl::{Access, Acl, AclError};

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_access::{Acl, Scopes};
+use atlas_access::{Acl, Scopes, ThrottleConfig};
 pub use atlas_mirror::counters::Counts;
 use atlas_mirror::{Mirror, Snapshot};
 
 use crate::audit::Audit;
 use crate::error::Error;
+use crate::throttle::Throttle;
 use crate::view::{Readings, View};
 
 /// The vaults of one deployment and its limits.
@@ -19,6 +20,8 @@ pub struct Atlas {
     pub limits: Limits,
     /// Where calls are told to.
     pub audit: Audit,
+    /// How often callers may call.
+    pub throttle: Arc<Throttle>,
 }
 
 /// One vault.
@@ -63,6 +66,10 @@ pub struct Limits {
     pub max_scan_time: Duration,
     /// Whether `find` leaves its results behind, as a note of the vault.
     pub search_notes: bool,
+    /// How long a key stands for the call that it was used for; a week at most.
+    pub key_time: Duration,
+    /// How long a confirmation is good; a day at most.
+    pub confirmation_time: Duration,
 }
 
 impl Default for Limits {
@@ -74,14 +81,24 @@ impl Default for Limits {
             max_scanned_bytes: 192 << 20,
             max_scan_time: Duration::from_secs(1),
             search_notes: false,
+            key_time: Duration::from_secs(24 * 3600),
+            confirmation_time: Duration::from_secs(300),
         }
     }
 }
 
 impl Atlas {
-    /// A deployment of `vaults`, of which the first is the default.
+    /// A deployment of `vaults`, of which the first is the default, whose callers call as often as they like.
     pub fn new(vaults: impl IntoIterator<Item = Vault>, limits: Limits) -> Self {
-        Self { vaults: vaults.into_iter().collect(), limits, audit: Audit::default() }
+        let throttle = ThrottleConfig { enabled: false, ..ThrottleConfig::default() };
+        let throttle = Arc::new(Throttle::new(throttle));
+        Self { vaults: vaults.into_iter().collect(), limits, audit: Audit::default(), throttle }
+    }
+
+    /// The same deployment, whose callers call as often as `config` says.
+    #[must_use]
+    pub fn with_throttle(self, config: ThrottleConfig) -> Self {
+        Self { throttle: Arc::new(Throttle::new(config)), ..self }
     }
 
     /// The same deployment, counting its requests to stores on its own.
