@@ -5,6 +5,7 @@
 //! - [`token`]: a signed token, and what it says ([`mint`]: making one).
 //! - [`caller`]: who calls, with which [`scope`]s, and for which vault.
 //! - [`policy`]: what a deployment decides about its callers, as it is configured.
+//! - [`visibility`]: which operations it offers.
 //! - `crypto`: the signatures themselves, by ring.
 
 pub mod caller;
@@ -14,6 +15,7 @@ pub mod mint;
 pub mod policy;
 pub mod scope;
 pub mod token;
+pub mod visibility;
 
 pub use caller::{Binding, Caller};
 pub use keys::{KeyError, Keys, Secret};
@@ -21,6 +23,7 @@ pub use mint::mint;
 pub use policy::{AclConfig, ThrottleConfig, VisibilityConfig};
 pub use scope::{Scope, Scopes};
 pub use token::{Expected, Refused, Verifier};
+pub use visibility::Visibility;
 
 #[cfg(test)]
 mod tests;

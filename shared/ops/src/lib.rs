@@ -3,7 +3,8 @@
 //!
 //! # Layout
 //!
-//! - [`operation`]: what an operation is; [`registry`]: operations as doors see them, dispatch, and which there are
+//! - [`operation`]: what an operation is; [`registry`]: operations as doors see them, dispatch, and which there are;
+//!   [`catalogue`]: what is known of all of them
 //! - [`atlas`]: what operations run on: vaults, limits
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
 //! - `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
@@ -18,6 +19,7 @@
 pub mod arguments;
 pub mod atlas;
 mod bridge_paths;
+pub mod catalogue;
 pub mod context_current;
 mod cursor;
 pub mod delete_note;
