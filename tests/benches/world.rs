@@ -149,14 +149,7 @@ async fn answer(atlas: &Atlas, operation: &'static Entry, arguments: &Value) -> 
 
 /// A call as doors make it.
 pub(crate) async fn call(atlas: &Atlas, operation: &'static Entry, arguments: &Value) -> Result<Value, Error> {
-    let call = Call {
-        operation,
-        vault: None,
-        arguments: arguments.clone(),
-        caller: Caller::trusted("benchmark"),
-        key: None,
-        clock: Timestamp::now,
-    };
+    let call = Call::new(operation, arguments.clone(), Caller::trusted("benchmark"), Timestamp::now);
     dispatch(atlas, call).await.map(|answer| answer.value)
 }
 
@@ -165,5 +158,5 @@ fn mirror(store: Store) -> Mirror {
 }
 
 fn atlas(mirror: Mirror) -> Atlas {
-    Atlas::new([Vault { id: "main".to_owned(), mirror }], Limits::default())
+    Atlas::new([Vault::new("main", mirror, atlas_access::Acl::default())], Limits::default())
 }

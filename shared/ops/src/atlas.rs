@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_mirror::Mirror;
+use atlas_access::{Acl, Scopes, Visibility};
 pub use atlas_mirror::counters::Counts;
+use atlas_mirror::{Mirror, Snapshot};
 
+use crate::audit::Audit;
 use crate::error::Error;
+use crate::view::{Readings, View};
 
 /// The vaults of one deployment and its limits.
 #[derive(Clone)]
@@ -14,6 +17,10 @@ pub struct Atlas {
     vaults: Arc<[Vault]>,
     /// The limits of every call.
     pub limits: Limits,
+    /// Where calls are told to.
+    pub audit: Audit,
+    /// Which operations are offered.
+    pub visibility: Arc<Visibility>,
 }
 
 /// One vault.
@@ -23,6 +30,24 @@ pub struct Vault {
     pub id: String,
     /// Its mirror.
     pub mirror: Mirror,
+    readings: Arc<Readings>,
+}
+
+impl Vault {
+    /// The vault `id`, of which callers see and change what `acl` lets them.
+    pub fn new(id: impl Into<String>, mirror: Mirror, acl: Acl) -> Self {
+        Self { id: id.into(), mirror, readings: Arc::new(Readings::new(Arc::new(acl))) }
+    }
+
+    /// Its access list.
+    pub fn acl(&self) -> &Acl {
+        self.readings.acl()
+    }
+
+    /// `snapshot` as a caller with these scopes sees it.
+    pub(crate) fn view(&self, snapshot: Arc<Snapshot>, caller: &Scopes) -> View {
+        self.readings.view(snapshot, caller)
+    }
 }
 
 /// How much one call may read and return, and what it leaves behind.
@@ -32,7 +57,7 @@ pub struct Limits {
     pub max_bytes: usize,
     /// Results where the call names no number.
     pub max_results: usize,
-    /// Most bytes of note text in an answer.
+    /// Most bytes of an answer, as JSON.
     pub max_response_bytes: usize,
     /// Most bytes of text that one search looks through.
     pub max_scanned_bytes: u64,
@@ -58,14 +83,15 @@ impl Default for Limits {
 impl Atlas {
     /// A deployment of `vaults`, of which the first is the default.
     pub fn new(vaults: impl IntoIterator<Item = Vault>, limits: Limits) -> Self {
-        Self { vaults: vaults.into_iter().collect(), limits }
+        let visibility = Arc::default();
+        Self { vaults: vaults.into_iter().collect(), limits, audit: Audit::default(), visibility }
     }
 
     /// The same deployment, counting its requests to stores on its own.
     #[must_use]
     pub fn metered(&self) -> Self {
-        let metered = |vault: &Vault| Vault { id: vault.id.clone(), mirror: vault.mirror.metered() };
-        Self { vaults: self.vaults.iter().map(metered).collect(), limits: self.limits }
+        let metered = |vault: &Vault| Vault { mirror: vault.mirror.metered(), ..vault.clone() };
+        Self { vaults: self.vaults.iter().map(metered).collect(), ..self.clone() }
     }
 
     /// What was asked of stores through this.

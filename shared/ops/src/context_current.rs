@@ -2,9 +2,7 @@
 //! them: `planning/now.md`, the spine of architecture and contracts, and what `now.md` links to.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use atlas_mirror::Snapshot;
 use atlas_segment::record::Link;
 use atlas_vault::{VaultPath, fold};
 use bytes::Bytes;
@@ -17,8 +15,10 @@ use crate::arguments::{self, Bounded};
 use crate::atlas::Limits;
 use crate::bridge_paths::BridgePaths;
 use crate::error::{Code, Error};
+use crate::governor::{AROUND_TEXT, json_bytes};
 use crate::index::{DocumentRef, Index, Want};
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::view::View;
 
 /// The operation.
 pub struct ContextCurrent;
@@ -84,6 +84,10 @@ impl Operation for ContextCurrent {
     type Arguments = Arguments;
     type Output = Output;
 
+    fn touches(_: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(Vec::new())
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         for path in &arguments.include {
             arguments::path("include", path)?;
@@ -95,16 +99,15 @@ impl Operation for ContextCurrent {
             ));
         }
         let arguments = &arguments;
-        let answer = context.read(|snapshot| bundle(snapshot, arguments, context.limits)).await?;
+        let answer = context.read(|view| bundle(view, arguments, context.limits)).await?;
         let output = Output { generated_at: context.now, sources: answer.value };
         Ok(Answer { value: output, generation: answer.generation })
     }
 }
 
-async fn bundle(snapshot: Arc<Snapshot>, arguments: &Arguments, limits: &Limits) -> Result<Vec<Source>, Error> {
+async fn bundle(view: View, arguments: &Arguments, limits: &Limits) -> Result<Vec<Source>, Error> {
     let records = [NOW.to_owned(), NOW.trim_start_matches("vault/").to_owned()];
-    let index =
-        Index::fetch(snapshot, Want { names: true, headings: true, records: &records, ..Want::default() }).await?;
+    let index = Index::fetch(view, Want { names: true, headings: true, records: &records, ..Want::default() }).await?;
     let paths = BridgePaths::of(&index)?;
     let now_path = paths.resolve(NOW);
     let now = index.find(now_path)?.ok_or_else(|| {
@@ -161,7 +164,7 @@ fn spine(index: &Index, paths: BridgePaths) -> Result<Vec<DocumentRef>, Error> {
             let document = DocumentRef { segment, document };
             let path = index.path(document)?;
             let name = path.get(paths.resolve(CONTRACTS).len()..).unwrap_or_default();
-            if index.is_live(document)
+            if index.shows(document)
                 && !name.contains('/')
                 && name.to_ascii_lowercase().ends_with(".md")
                 && !spine.contains(&document)
@@ -221,7 +224,7 @@ fn only_note_named(index: &Index, link: &str, paths: BridgePaths) -> Result<Opti
         for document in names.holding(name.as_bytes()) {
             let document = DocumentRef { segment, document };
             if names.get(document.document) == Some(name.as_bytes())
-                && index.is_live(document)
+                && index.shows(document)
                 && index.path(document)?.starts_with(paths.folder())
             {
                 if found.is_some() {
@@ -233,6 +236,9 @@ fn only_note_named(index: &Index, link: &str, paths: BridgePaths) -> Result<Opti
     }
     Ok(found)
 }
+
+/// Bytes of a source that are neither its path nor its text.
+const AROUND_SOURCE: usize = 200;
 
 /// The chosen notes, whole; those over the limits are left out, except `now.md`, which is the first.
 async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Result<Vec<Source>, Error> {
@@ -254,7 +260,18 @@ async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Resu
         }
     }
     let texts = index.texts(&fitting).await?;
-    fitting.iter().zip(texts).map(|(document, text)| Ok(source(index.path(*document)?, &text))).collect()
+    let mut sources = Vec::with_capacity(fitting.len());
+    let mut left = limits.max_response_bytes.saturating_sub(AROUND_TEXT);
+    for (document, text) in fitting.iter().zip(texts) {
+        let source = source(index.path(*document)?, &text);
+        // Text takes more room as JSON; the first is refused as a whole if it takes too much.
+        let bytes = json_bytes(&source.content) + json_bytes(&source.path) + AROUND_SOURCE;
+        if bytes <= left || sources.is_empty() {
+            left = left.saturating_sub(bytes);
+            sources.push(source);
+        }
+    }
+    Ok(sources)
 }
 
 fn source(path: String, text: &Bytes) -> Source {

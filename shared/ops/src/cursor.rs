@@ -1,8 +1,5 @@
 //! Cursors: where the next page of a listing begins, and of which generation its pages are.
 
-use std::sync::Arc;
-
-use atlas_mirror::Snapshot;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde::Serialize;
@@ -10,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 use crate::operation::{Answer, Context};
+use crate::view::View;
 
 /// `cursor` as clients see it.
 pub(crate) fn encode(cursor: &impl Serialize) -> Option<String> {
@@ -29,7 +27,7 @@ pub(crate) fn invalid() -> Error {
 /// Runs a query on the newest generation or, for a page after the first, on the one that the pages before showed.
 pub(crate) async fn read<T, Q, F>(context: &Context<'_>, pinned: Option<u64>, query: Q) -> Result<Answer<T>, Error>
 where
-    Q: Fn(Arc<Snapshot>) -> F + Send + Sync,
+    Q: Fn(View) -> F + Send + Sync,
     F: Future<Output = Result<T, Error>> + Send,
     T: Send,
 {
@@ -41,5 +39,5 @@ where
         )
     };
     let snapshot = context.vault.mirror.at(generation).await?.ok_or_else(expired)?;
-    Ok(Answer { value: query(snapshot).await?, generation: Some(generation) })
+    Ok(Answer { value: query(context.view(snapshot)).await?, generation: Some(generation) })
 }

@@ -1,12 +1,13 @@
 //! `delete_note`: takes a note out of the vault, into the trash.
 
+use atlas_access::Access;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Text};
 use crate::error::Error;
 use crate::notes::{self, Found};
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::precondition::Condition;
 use crate::writing::{self, Become, Beforehand, TRASH};
 
@@ -59,6 +60,10 @@ impl Operation for DeleteNote {
     };
     type Arguments = Arguments;
     type Output = Output;
+
+    fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(vec![(Access::Delete, writing::path("path", &arguments.path)?)])
+    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;

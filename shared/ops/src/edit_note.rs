@@ -1,5 +1,6 @@
 //! `edit_note`: changes parts of a note, all or nothing, and leaves every other byte as it is.
 
+use atlas_access::Access;
 use atlas_vault::edit::{Candidate, Edit, EditError, Problem, apply};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,7 +9,7 @@ use serde_json::json;
 use crate::arguments::{self, Text};
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::precondition::Condition;
 use crate::write_note::Output;
 use crate::writing::{self, Become, Beforehand, MAX_NOTE_BYTES};
@@ -46,6 +47,10 @@ impl Operation for EditNote {
     };
     type Arguments = Arguments;
     type Output = Output;
+
+    fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(vec![(Access::Write, writing::path("path", &arguments.path)?)])
+    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;

@@ -1,8 +1,6 @@
 //! `find`: where is it, as the Atlas Local Bridge specification has it: notes whose file name, then
 //! whose heading, then whose text holds the term, whatever its case. One result a note, best class first, then path.
 
-use std::sync::Arc;
-
 use atlas_mirror::Snapshot;
 use atlas_segment::Probe;
 use atlas_segment::headings::Heading;
@@ -16,9 +14,10 @@ use crate::error::Error;
 use crate::excerpt::{Lines, first_line_holding};
 use crate::index::{Blocks, DocumentRef, FetchedBlocks, Index, Want};
 use crate::merge::Merge;
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::passages::Passages;
 use crate::search_notes;
+use crate::view::View;
 
 /// The operation.
 pub struct Find;
@@ -69,15 +68,20 @@ impl Operation for Find {
     type Arguments = Arguments;
     type Output = Output;
 
+    fn touches(_: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(Vec::new())
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let most = arguments.max_results.map_or(context.limits.max_results, Bounded::get);
         let folded = fold::fold(arguments.term.as_str());
         let folded = folded.as_bytes();
-        let answer = context.read(|snapshot| find(snapshot, folded, most)).await?;
+        let answer = context.read(|view| find(view, folded, most)).await?;
         let (paths, results) = answer.value;
         let output = Output { term: arguments.term.as_str().to_owned(), results };
-        // Who may only read changes nothing, not even so.
-        if context.limits.search_notes && context.caller.scopes().holds(Scope::WriteVault) {
+        // Who may only read changes nothing, not even so; and what one caller finds is not for others who may see less.
+        let may_leave = context.caller.scopes().holds(Scope::WriteVault) && !context.vault.acl().tells_callers_apart();
+        if context.limits.search_notes && may_leave {
             search_notes::leave(context, &Self::INFO, paths, &output.term, &output.results).await;
         }
         Ok(Answer { value: output, generation: answer.generation })
@@ -101,11 +105,11 @@ const WAVE_SHARE: u64 = 25;
 const WAVE_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
 
 /// The results, and how the vault spells the specification's paths.
-async fn find(snapshot: Arc<Snapshot>, folded: &[u8], most: usize) -> Result<(BridgePaths, Vec<Found>), Error> {
-    let probe = Probe::new(folded, grams_per_segment(&snapshot));
-    let text_bytes = snapshot.manifest().totals.text_bytes;
+async fn find(view: View, folded: &[u8], most: usize) -> Result<(BridgePaths, Vec<Found>), Error> {
+    let probe = Probe::new(folded, grams_per_segment(view.snapshot()));
+    let text_bytes = view.snapshot().manifest().totals.text_bytes;
     let index = Index::fetch(
-        snapshot,
+        view,
         Want { names: true, headings: true, probes: std::slice::from_ref(&probe), ..Want::default() },
     )
     .await?;
@@ -356,7 +360,7 @@ impl Scopes {
         else {
             return Ok(false);
         };
-        if !index.is_live(document) || self.search_notes == Some(document) {
+        if !index.shows(document) || self.search_notes == Some(document) {
             return Ok(false);
         }
         if ranges.vault.contains(&document.document) && name.ends_with(b".md") {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::operation::{Answer, Context, Info, Operation};
+use crate::operation::{Answer, Context, Info, Operation, Touch};
 
 /// The operation.
 pub struct Health;
@@ -38,6 +38,10 @@ impl Operation for Health {
     };
     type Arguments = Arguments;
     type Output = Output;
+
+    fn touches(_: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(Vec::new())
+    }
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let head = context.vault.mirror.head().await;

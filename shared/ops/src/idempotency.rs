@@ -44,6 +44,13 @@ impl Keyed {
     }
 }
 
+/// What a call is confirmed and told by: the first 32 hexadecimal digits of the SHA-256 of the operation's name and its arguments,
+/// whatever the order of their fields.
+pub fn arguments_hash(operation: &str, arguments: &Value) -> String {
+    let hash = Hash::of(format!("{operation}\n{}", canonical(arguments)).as_bytes()).to_string();
+    hash.get(..32).unwrap_or_default().to_owned()
+}
+
 /// Arguments in one spelling, whatever the order of their fields.
 fn canonical(arguments: &Value) -> String {
     match arguments {

@@ -16,6 +16,7 @@ use atlas_segment::{Layout, Part, PartRef, Probe, TextSpan};
 use bytes::Bytes;
 
 use crate::error::Error;
+use crate::view::View;
 
 /// A document of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,7 +44,7 @@ pub(crate) struct Want<'a> {
 
 /// The fetched sections.
 pub(crate) struct Index {
-    snapshot: Arc<Snapshot>,
+    view: View,
     segments: Vec<Segment>,
 }
 
@@ -82,11 +83,12 @@ impl Segment<Slot> {
 impl Index {
     /// The same, of whose texts one wave may take so many requests: for queries that read here and there, and all of it.
     pub(crate) fn with_max_requests(self, max_requests: usize) -> Self {
-        Self { snapshot: Arc::new(self.snapshot.with_max_requests(max_requests)), ..self }
+        Self { view: self.view.over(Arc::new(self.view.snapshot().with_max_requests(max_requests))), ..self }
     }
 
     /// What every query needs, if all of it is in memory.
-    pub(crate) async fn in_memory(snapshot: Arc<Snapshot>) -> Result<Option<Self>, Error> {
+    pub(crate) async fn in_memory(view: View) -> Result<Option<Self>, Error> {
+        let snapshot = view.snapshot();
         let mut parts = Vec::new();
         for (segment, entry) in snapshot.segments().iter().enumerate() {
             let tables = [entry.layout.paths()?, entry.layout.text_blocks()?, entry.layout.chunks()?];
@@ -95,10 +97,11 @@ impl Index {
         if snapshot.cost(&parts)? > 0 {
             return Ok(None);
         }
-        Self::fetch(snapshot, Want::default()).await.map(Some)
+        Self::fetch(view, Want::default()).await.map(Some)
     }
 
-    pub(crate) async fn fetch(snapshot: Arc<Snapshot>, want: Want<'_>) -> Result<Self, Error> {
+    pub(crate) async fn fetch(view: View, want: Want<'_>) -> Result<Self, Error> {
+        let snapshot = view.snapshot();
         let mut wave = Wave::default();
         let mut plans = Vec::new();
         for (segment, entry) in snapshot.segments().iter().enumerate() {
@@ -127,9 +130,9 @@ impl Index {
                 record_pages,
             });
         }
-        let fetched = wave.fetch(&snapshot).await?;
+        let fetched = wave.fetch(snapshot).await?;
         let segments = plans.into_iter().map(|plan| plan.get(&fetched)).collect::<Result<_, _>>()?;
-        Ok(Self { snapshot, segments })
+        Ok(Self { view, segments })
     }
 
     /// The segments' indexes.
@@ -142,7 +145,7 @@ impl Index {
     }
 
     pub(crate) fn layout(&self, segment: usize) -> Result<&Layout, Error> {
-        let entry = self.snapshot.segments().get(segment);
+        let entry = self.view.snapshot().segments().get(segment);
         entry
             .map(|entry| &entry.layout)
             .ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a segment is missing"))
@@ -178,26 +181,31 @@ impl Index {
         Ok(candidates(probe, self.layout(segment)?, pages.iter().filter_map(|page| page.gram_page().ok())))
     }
 
-    pub(crate) fn is_live(&self, document: DocumentRef) -> bool {
-        self.snapshot.is_live(document.segment, document.document)
+    /// Whether a document is live and the caller sees it.
+    pub(crate) fn shows(&self, document: DocumentRef) -> bool {
+        self.view.shows(document.segment, document.document, || self.path(document).ok())
     }
 
-    /// The live document at `path`.
+    /// Whether the caller sees all that is live.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.view.is_whole()
+    }
+
+    /// The document at `path`.
     pub(crate) fn find(&self, path: &str) -> Result<Option<DocumentRef>, Error> {
         for segment in self.segments() {
             let found = self.paths(segment)?.get(path).map(|document| DocumentRef { segment, document });
-            if let Some(found) = found.filter(|found| self.is_live(*found)) {
+            if let Some(found) = found.filter(|found| self.shows(*found)) {
                 return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
-    /// Whether any live document's path begins with `prefix`.
+    /// Whether any document's path begins with `prefix`.
     pub(crate) fn has_prefix(&self, prefix: &str) -> Result<bool, Error> {
         for segment in self.segments() {
-            if self.paths(segment)?.with_prefix(prefix).any(|document| self.is_live(DocumentRef { segment, document }))
-            {
+            if self.paths(segment)?.with_prefix(prefix).any(|document| self.shows(DocumentRef { segment, document })) {
                 return Ok(true);
             }
         }
@@ -241,7 +249,7 @@ impl Index {
 
     /// The parts of a wave.
     pub(crate) async fn load(&self, wave: Wave) -> Result<Fetched, Error> {
-        wave.fetch(&self.snapshot).await
+        wave.fetch(self.view.snapshot()).await
     }
 
     /// The texts of `documents`, in one wave.
@@ -294,11 +302,11 @@ impl<'a> Blocks<'a> {
 
     /// Bytes that fetching them asks the store for, 0 when they are in memory.
     pub(crate) fn cost(&self) -> Result<u64, Error> {
-        Ok(self.index.snapshot.cost(&self.wave.0)?)
+        Ok(self.index.view.snapshot().cost(&self.wave.0)?)
     }
 
     pub(crate) async fn fetch(self) -> Result<FetchedBlocks<'a>, Error> {
-        let fetched = self.wave.fetch(&self.index.snapshot).await?;
+        let fetched = self.wave.fetch(self.index.view.snapshot()).await?;
         Ok(FetchedBlocks { index: self.index, slots: self.slots, fetched })
     }
 }

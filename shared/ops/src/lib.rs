@@ -3,11 +3,12 @@
 //!
 //! # Layout
 //!
-//! - [`operation`]: what an operation is; [`registry`]: operations as doors see them, dispatch, and which there are;
-//!   [`catalogue`]: what is known of all of them
+//! - [`operation`]: what an operation is; [`registry`]: operations as doors see them, dispatch, and which there are; [`catalogue`]: what is
+//!   known of all of them; `gates`: what every call
+//!   passes; `governor`: how large answers are; [`audit`]: what is told of it
 //! - [`atlas`]: what operations run on: vaults, limits
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
-//! - `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
+//! - `view`: what a caller sees of a vault; `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
 //!   segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes; `search_notes`: what `find` leaves behind;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
@@ -18,6 +19,7 @@
 
 pub mod arguments;
 pub mod atlas;
+pub mod audit;
 mod bridge_paths;
 pub mod catalogue;
 pub mod context_current;
@@ -27,6 +29,8 @@ pub mod edit_note;
 pub mod error;
 mod excerpt;
 pub mod find;
+mod gates;
+mod governor;
 pub mod health;
 pub mod idempotency;
 mod index;
@@ -46,6 +50,7 @@ pub mod restore_note;
 pub mod search;
 mod search_notes;
 pub mod upsert_note;
+mod view;
 pub mod write_note;
 mod writing;
 

@@ -82,7 +82,7 @@ impl Naming {
         for segment in index.segments() {
             for document in passages.documents(segment)? {
                 let document = DocumentRef { segment, document };
-                if index.is_live(document)
+                if index.shows(document)
                     && let Ok(path) = VaultPath::parse(&index.path(document)?)
                     && path.is_note()
                     && !path.as_str().split('/').any(|name| name.starts_with('.'))
@@ -138,7 +138,7 @@ pub(crate) fn files_named(index: &Index, names: &HashSet<String>) -> Result<File
         for document in 0..index.paths(segment)?.len() {
             let is_wanted = known.get(document).and_then(|name| std::str::from_utf8(name).ok());
             let document = DocumentRef { segment, document };
-            if is_wanted.is_some_and(|name| names.contains(name)) && index.is_live(document) {
+            if is_wanted.is_some_and(|name| names.contains(name)) && index.shows(document) {
                 // A path that is none cannot be linked to.
                 if let Ok(path) = VaultPath::parse(&index.path(document)?) {
                     files.insert(path);

@@ -1,8 +1,5 @@
 //! `list_notes`: the notes under a prefix, in path order.
 
-use std::sync::Arc;
-
-use atlas_mirror::Snapshot;
 use atlas_segment::{Kind, Record};
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -12,7 +9,8 @@ use crate::arguments::{self, Bounded, Text};
 use crate::cursor;
 use crate::error::Error;
 use crate::index::Wave;
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::view::View;
 
 /// The operation.
 pub struct ListNotes;
@@ -82,6 +80,10 @@ impl Operation for ListNotes {
     type Arguments = Arguments;
     type Output = Output;
 
+    fn touches(_: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(Vec::new())
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let limit = arguments.limit.map_or(DEFAULT_LIMIT, Bounded::get);
         let prefix = arguments.prefix.as_str();
@@ -94,16 +96,16 @@ impl Operation for ListNotes {
             Some(cursor) => (Some(cursor.generation), cursor.after.as_str()),
             None => (None, ""),
         };
-        cursor::read(context, generation, |snapshot| list(snapshot, prefix, after, limit)).await
+        cursor::read(context, generation, |view| list(view, prefix, after, limit)).await
     }
 }
 
-async fn list(snapshot: Arc<Snapshot>, prefix: &str, after: &str, limit: usize) -> Result<Output, Error> {
+async fn list(view: View, prefix: &str, after: &str, limit: usize) -> Result<Output, Error> {
     let mut notes = Vec::new();
     let mut after = after.to_owned();
     // A page of records may hold few notes under the prefix, or few that are live: go on until there are enough.
     loop {
-        let (found, end) = next_records(&snapshot, prefix, &after, limit + 1 - notes.len()).await?;
+        let (found, end) = next_records(&view, prefix, &after, limit + 1 - notes.len()).await?;
         notes.extend(found.into_iter().filter(|record| record.kind == Kind::Note));
         match end {
             Some(end) if notes.len() <= limit => after = end,
@@ -114,7 +116,7 @@ async fn list(snapshot: Arc<Snapshot>, prefix: &str, after: &str, limit: usize) 
     let more = notes.len() > limit;
     notes.truncate(limit);
     let cursor = match notes.last() {
-        Some(last) if more => cursor::encode(&Cursor { generation: snapshot.generation(), after: last.path.clone() }),
+        Some(last) if more => cursor::encode(&Cursor { generation: view.generation(), after: last.path.clone() }),
         _ => None,
     };
     Ok(Output { notes: notes.into_iter().map(listed).collect(), cursor })
@@ -123,11 +125,12 @@ async fn list(snapshot: Arc<Snapshot>, prefix: &str, after: &str, limit: usize) 
 /// The live records under `prefix` and after `after`, in path order, from one wave of pages that hold at least `count` records, and the
 /// path up to which they are complete; none if there are no more.
 async fn next_records(
-    snapshot: &Snapshot,
+    view: &View,
     prefix: &str,
     after: &str,
     count: usize,
 ) -> Result<(Vec<Record>, Option<String>), Error> {
+    let snapshot = view.snapshot();
     let start = if after < prefix { prefix } else { after };
     let mut wave = Wave::default();
     let mut pages = Vec::new();
@@ -160,7 +163,7 @@ async fn next_records(
                 let record = page.get(index)?;
                 last = Some(record.path.clone());
                 let under = record.path.starts_with(prefix) && record.path.as_str() > after;
-                if under && snapshot.is_live(segment, first.saturating_add(index as u32)) {
+                if under && view.shows(segment, first.saturating_add(index as u32), || Some(&record.path)) {
                     records.push(record);
                 }
             }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use atlas_access::Access;
 use atlas_mirror::manifest::Changes;
 use atlas_mirror::{ChangeSet, Derived, Hash, NewSegment, SegmentId, Snapshot, merge};
 use atlas_segment::{Body, Builder, Document, Record};
@@ -19,7 +20,7 @@ use crate::error::{Code, Error};
 use crate::index::{DocumentRef, Index, Want};
 use crate::links::{self, Naming};
 use crate::notes::{self, Found};
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::precondition::Condition;
 use crate::writing::{self, Done, Last, MAX_NOTE_BYTES};
 
@@ -85,6 +86,13 @@ impl Operation for MoveNote {
     type Arguments = Arguments;
     type Output = Output;
 
+    fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(vec![
+            (Access::Delete, writing::path("path", &arguments.path)?),
+            (Access::Write, writing::path("to", &arguments.to)?),
+        ])
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let (from, to) = (writing::path("path", &arguments.path)?, writing::path("to", &arguments.to)?);
         if from == to {
@@ -98,7 +106,7 @@ impl Operation for MoveNote {
             to,
             condition: Condition::of_existing(arguments.if_match.as_ref())?,
             update_links: arguments.update_links,
-            now: context.now,
+            context,
             last: Last::default(),
         };
         let done = writing::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
@@ -117,7 +125,7 @@ struct MoveChange<'a> {
     to: VaultPath,
     condition: Condition<'a>,
     update_links: bool,
-    now: Timestamp,
+    context: &'a Context<'a>,
     last: Last<Moved>,
 }
 
@@ -157,7 +165,8 @@ impl MoveChange<'_> {
         }
         let naming = Naming::of(&self.from, head.segments().len());
         let probes = naming.probes();
-        let index = Index::fetch(head.clone(), Want { names: true, probes: &probes, ..Want::default() });
+        let index =
+            Index::fetch(self.context.view(head.clone()), Want { names: true, probes: &probes, ..Want::default() });
         let (note, index) = try_join(self.note(head), index).await?;
         let rewritten = self.rewritten(head, &index, naming, &note).await?;
         Ok((note, rewritten))
@@ -181,7 +190,8 @@ impl MoveChange<'_> {
         if old != new && files.has_name(&new) {
             let naming = Naming::of(&self.to, index.segments().len());
             let probes = naming.probes();
-            let index = Index::fetch(head.clone(), Want { probes: &probes, ..Want::default() }).await?;
+            let index =
+                Index::fetch(self.context.view(head.clone()), Want { probes: &probes, ..Want::default() }).await?;
             allowed.extend(naming.allowed(&index)?);
             namings.push(naming);
         }
@@ -196,6 +206,7 @@ impl MoveChange<'_> {
         for (document, path, text) in links::naming(index, allowed, &namings).await? {
             let Ok(text) = std::str::from_utf8(&text) else { continue };
             if let Some(relinked) = relink(text, &path, &moved).map_err(unlinkable)? {
+                self.context.check(Access::Write, &path)?;
                 rewritten.links += relinked.links;
                 others.push((document, path, relinked.text));
             }
@@ -207,7 +218,7 @@ impl MoveChange<'_> {
         for ((at, path, text), was) in others.into_iter().zip(index.records(&documents).await?) {
             let Some(entry) = head.segments().get(at.segment) else { continue };
             let replaces = entry.written_at(&was);
-            let new = New::of_text(path, text, replaces, self.now, was)?;
+            let new = New::of_text(path, text, replaces, self.context.now, was)?;
             rewritten.others.push(((entry.id, at.document), new));
         }
         Ok(rewritten)
@@ -217,7 +228,7 @@ impl MoveChange<'_> {
     fn at_new_path(&self, note: Found, text: Option<String>) -> Result<New, Error> {
         let (path, was) = (self.to.clone(), Record { path_on_disk: None, ..note.record });
         if let Some(text) = text {
-            return New::of_text(path, text, 0, self.now, was);
+            return New::of_text(path, text, 0, self.context.now, was);
         }
         let (sha256, modified_ms) = (Hash::from_bytes(was.sha256), was.modified_ms);
         Ok(New { path, was, text: note.text, sha256, modified_ms, replaces: 0 })

@@ -1,5 +1,6 @@
 //! `note_history`: the versions of a note, newest first: who wrote each, by what, when, and why.
 
+use atlas_access::Access;
 use atlas_segment::Kind;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::arguments::{self, Bounded};
 use crate::error::Error;
 use crate::notes;
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 
 /// The operation.
 pub struct NoteHistory;
@@ -78,11 +79,15 @@ impl Operation for NoteHistory {
     type Arguments = Arguments;
     type Output = Output;
 
+    fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = arguments::path("path", &arguments.path)?;
         let path = path.as_str();
         let limit = arguments.limit.map_or(DEFAULT_LIMIT, Bounded::get);
-        let newest = context.read(|snapshot| async move { Ok(snapshot) }).await?;
+        let newest = context.read(|view| async move { Ok(view.snapshot().clone()) }).await?;
         let mut snapshot = match arguments.before {
             None => newest.value,
             Some(before) => notes::at(context, before.saturating_sub(1)).await?,

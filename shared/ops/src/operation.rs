@@ -4,17 +4,20 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_access::Caller;
 pub use atlas_access::Scope;
+use atlas_access::acl::Denied;
+use atlas_access::{Access, Caller};
 use atlas_mirror::Snapshot;
+use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::atlas::{Limits, Vault};
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::idempotency::Keyed;
+use crate::view::View;
 
 /// What is known of an operation without running it.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +39,7 @@ pub struct Info {
 impl Info {
     /// Whether it can change the vault.
     pub fn writes(&self) -> bool {
-        self.scopes.iter().any(|scope| *scope != Scope::ReadVault)
+        self.scopes.iter().any(|scope| matches!(scope, Scope::WriteVault | Scope::DeleteVault | Scope::BulkVault))
     }
 }
 
@@ -49,12 +52,22 @@ pub trait Operation {
     /// Its result.
     type Output: Serialize + JsonSchema + Send;
 
+    /// The paths that its arguments name, and what it does there: what is asked of the access list before it runs. For what it comes
+    /// upon while it runs it asks [`Context::check`], or looks at a [`View`].
+    ///
+    /// # Errors
+    /// When one is no path.
+    fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error>;
+
     /// Runs it.
     fn run(
         context: &Context<'_>,
         arguments: Self::Arguments,
     ) -> impl Future<Output = Result<Answer<Self::Output>, Error>> + Send;
 }
+
+/// A path, and what an operation does there.
+pub type Touch = (Access, VaultPath);
 
 /// A result and the generation of the vault that it was read from or made.
 #[derive(Clone, Debug)]
@@ -97,6 +110,24 @@ impl Deadline {
 }
 
 impl Context<'_> {
+    /// `snapshot` as the caller sees it.
+    pub(crate) fn view(&self, snapshot: Arc<Snapshot>) -> View {
+        self.vault.view(snapshot, self.caller.scopes())
+    }
+
+    /// Fails if the caller may not do this at `path`. The answer is the same whatever is there.
+    pub(crate) fn check(&self, access: Access, path: &VaultPath) -> Result<(), Error> {
+        let denied = match self.vault.acl().check(access, path.as_str(), self.caller.scopes()) {
+            Ok(()) => return Ok(()),
+            Err(Denied::ReadOnly) => return Err(read_only()),
+            Err(denied) => denied,
+        };
+        let access = access.as_str();
+        tracing::debug!(%denied, access, "denied");
+        let message = format!("you may not {access} {path}");
+        Err(Error::new(Code::Forbidden, "acl_denied", message).with("path", path.as_str()).with("op", access))
+    }
+
     /// The end of what may go on for `limit` from now.
     pub(crate) fn deadline(&self, limit: Duration) -> Deadline {
         let now = (self.clock)();
@@ -107,11 +138,17 @@ impl Context<'_> {
     /// at hand while the store is asked for a newer one.
     pub async fn read<T, Q, F>(&self, query: Q) -> Result<Answer<T>, Error>
     where
-        Q: Fn(Arc<Snapshot>) -> F + Send + Sync,
+        Q: Fn(View) -> F + Send + Sync,
         F: Future<Output = Result<T, Error>> + Send,
         T: Send,
     {
+        let query = |snapshot| query(self.view(snapshot));
         let (value, snapshot) = self.vault.mirror.read(query).await?;
         Ok(Answer { value, generation: Some(snapshot.generation()) })
     }
+}
+
+/// The error for a change of a vault that may not be changed.
+pub(crate) fn read_only() -> Error {
+    Error::new(Code::Forbidden, "read_only_mode", "the vault is read-only here")
 }

@@ -1,9 +1,6 @@
 //! `query`: two questions that the architecture notes answer, as the Atlas Local Bridge specification has
 //! them: what are the components and responsibilities, and where is something defined. No guessing beyond them.
 
-use std::sync::Arc;
-
-use atlas_mirror::Snapshot;
 use atlas_vault::{Note, fold};
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -14,7 +11,8 @@ use crate::bridge_paths::BridgePaths;
 use crate::error::Error;
 use crate::excerpt::{Lines, first_line_holding};
 use crate::index::{Index, Want};
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::view::View;
 
 /// The operation.
 pub struct Query;
@@ -71,9 +69,13 @@ impl Operation for Query {
     type Arguments = Arguments;
     type Output = Output;
 
+    fn touches(_: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(Vec::new())
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let question = arguments.question.as_str();
-        context.read(|snapshot| async move { Ok(answer(&Sources::fetch(snapshot).await?, question)) }).await
+        context.read(|view| async move { Ok(answer(&Sources::fetch(view).await?, question)) }).await
     }
 }
 
@@ -90,8 +92,8 @@ struct Source {
 }
 
 impl Sources {
-    async fn fetch(snapshot: Arc<Snapshot>) -> Result<Self, Error> {
-        let index = Index::fetch(snapshot, Want::default()).await?;
+    async fn fetch(view: View) -> Result<Self, Error> {
+        let index = Index::fetch(view, Want::default()).await?;
         let paths = BridgePaths::of(&index)?;
         let (mut found, mut found_paths) = (Vec::new(), Vec::new());
         for path in [ARCHITECTURE, DECISIONS].map(|path| paths.resolve(path)) {

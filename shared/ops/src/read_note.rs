@@ -1,17 +1,17 @@
 //! `read_note`: one note's text and properties.
 
-use std::sync::Arc;
-
-use atlas_mirror::Snapshot;
+use atlas_access::Access;
 use atlas_segment::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::arguments;
 use crate::error::Error;
+use crate::governor::AROUND_TEXT;
 use crate::notes;
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::view::View;
 
 /// The operation.
 pub struct ReadNote;
@@ -68,29 +68,36 @@ impl Operation for ReadNote {
     type Arguments = Arguments;
     type Output = Output;
 
+    fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = arguments::path("path", &arguments.path)?;
         let path = path.as_str();
-        let find = |snapshot: Arc<Snapshot>| async move {
-            let found = notes::find(&snapshot, path, |record| has_text(record.kind)).await?;
+        let find = |view: View| async move {
+            let found = notes::find(view.snapshot(), path, |record| has_text(record.kind)).await?;
             found.filter(|found| has_text(found.record.kind)).ok_or_else(|| notes::missing(path))
         };
         let answer = match arguments.generation {
             None => context.read(find).await?,
             Some(generation) => {
-                let snapshot = notes::at(context, generation).await?;
-                Answer { value: find(snapshot).await?, generation: Some(generation) }
+                let view = View::whole(notes::at(context, generation).await?);
+                Answer { value: find(view).await?, generation: Some(generation) }
             }
         };
         let found = answer.value;
-        let page = page(&found.text, arguments.offset, context.limits.max_bytes)?;
+        let frontmatter = atlas_vault::parse(&String::from_utf8_lossy(&found.text))
+            .frontmatter
+            .and_then(|frontmatter| frontmatter.properties.ok());
+        let around = AROUND_TEXT + frontmatter.as_ref().map_or(0, |properties| json!(properties).to_string().len());
+        let json_bytes = context.limits.max_response_bytes.saturating_sub(around);
+        let page = page(&found.text, arguments.offset, context.limits.max_bytes, json_bytes)?;
         let output = Output {
             sha256: found.sha256(),
             path: found.record.path,
             content: page.content,
-            frontmatter: atlas_vault::parse(&String::from_utf8_lossy(&found.text))
-                .frontmatter
-                .and_then(|frontmatter| frontmatter.properties.ok()),
+            frontmatter,
             bytes: found.record.bytes,
             generation: found.generation,
             next_offset: page.next,
@@ -110,13 +117,14 @@ struct Page {
     lossy: bool,
 }
 
-/// The page of at most `limit` bytes that begins at `offset`; it does not cut a character in two.
-fn page(text: &[u8], offset: u64, limit: usize) -> Result<Page, Error> {
+/// The page of at most `limit` bytes, and about `json_bytes` as JSON, that begins at `offset`; it does not cut a character in two.
+fn page(text: &[u8], offset: u64, limit: usize, json_bytes: usize) -> Result<Page, Error> {
     let beyond = || {
         Error::bad_request("offset_invalid", format!("offset: the note has {} bytes", text.len()))
             .with("bytes", text.len())
     };
     let rest = usize::try_from(offset).ok().and_then(|offset| text.get(offset..)).ok_or_else(beyond)?;
+    let limit = within(rest, limit, json_bytes);
     let is_boundary = |at: usize| rest.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
     let end = if rest.len() <= limit {
         rest.len()
@@ -132,9 +140,29 @@ fn page(text: &[u8], offset: u64, limit: usize) -> Result<Page, Error> {
     })
 }
 
+/// The bytes of `text`, at most `limit`, that take at most `json_bytes` within JSON, and a few at least.
+fn within(text: &[u8], limit: usize, json_bytes: usize) -> usize {
+    let bytes = text.get(..limit).unwrap_or(text);
+    let mut json = 0;
+    for (index, byte) in bytes.iter().enumerate() {
+        json += match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+            0..0x20 => 6,
+            // Perhaps no UTF-8, and shown as U+FFFD.
+            0x80.. => 3,
+            _ => 1,
+        };
+        if json > json_bytes {
+            return index.max(4);
+        }
+    }
+    limit
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::governor;
     use proptest::prelude::*;
 
     proptest! {
@@ -142,7 +170,7 @@ mod tests {
         fn the_pages_of_a_note_are_the_note(text in "\\PC{0,60}", limit in 4usize..20) {
             let (mut whole, mut offset) = (String::new(), Some(0));
             while let Some(at) = offset {
-                let page = page(text.as_bytes(), at, limit).unwrap();
+                let page = page(text.as_bytes(), at, limit, usize::MAX).unwrap();
                 prop_assert!(page.content.len() <= limit && !page.lossy);
                 whole.push_str(&page.content);
                 offset = page.next;
@@ -154,8 +182,9 @@ mod tests {
         fn the_pages_of_any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..60), limit in 1usize..20) {
             let mut offset = Some(0);
             while let Some(at) = offset {
-                let page = page(&bytes, at, limit).unwrap();
+                let page = page(&bytes, at, limit, 60).unwrap();
                 prop_assert!(page.next.is_none_or(|next| next > at));
+                prop_assert!(governor::json_bytes(&page.content) <= 60.max(6 * 4));
                 offset = page.next;
             }
         }
@@ -163,9 +192,9 @@ mod tests {
 
     #[test]
     fn an_offset_past_the_end_is_refused() {
-        assert!(page(b"text", 4, 10).is_ok());
+        assert!(page(b"text", 4, 10, 100).is_ok());
         assert_eq!(
-            page(b"text", 5, 10).err().map(|error| error.reason().to_owned()).as_deref(),
+            page(b"text", 5, 10, 100).err().map(|error| error.reason().to_owned()).as_deref(),
             Some("offset_invalid")
         );
     }

@@ -3,23 +3,23 @@
 use std::pin::Pin;
 
 use atlas_access::Caller;
+use atlas_access::visibility::Offer;
 use jiff::Timestamp;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::arguments;
-use crate::atlas::{Atlas, Vault};
+use crate::atlas::Atlas;
 use crate::context_current::ContextCurrent;
 use crate::delete_note::DeleteNote;
 use crate::edit_note::EditNote;
-use crate::error::{Code, Error};
+use crate::error::Error;
 use crate::find::Find;
+use crate::gates;
 use crate::health::Health;
-use crate::idempotency::Keyed;
 use crate::list_notes::ListNotes;
 use crate::move_note::MoveNote;
 use crate::note_history::NoteHistory;
-use crate::operation::{Answer, Context, Info, Operation};
+use crate::operation::{Answer, Info, Operation};
 use crate::query::Query;
 use crate::read_note::ReadNote;
 use crate::restore_note::RestoreNote;
@@ -40,8 +40,17 @@ pub struct Call {
     pub caller: Caller,
     /// The idempotency key: a call that changes the vault and is made again with the same key changes it once. Other calls take no notice of it.
     pub key: Option<String>,
+    /// The token that says that a person has confirmed the call.
+    pub confirmation: Option<String>,
     /// Says what time it is.
     pub clock: fn() -> Timestamp,
+}
+
+impl Call {
+    /// A call of `operation` in the default vault, without a key or confirmation.
+    pub const fn new(operation: &'static Entry, arguments: Value, caller: Caller, clock: fn() -> Timestamp) -> Self {
+        Self { operation, vault: None, arguments, caller, key: None, confirmation: None, clock }
+    }
 }
 
 /// An operation as doors see it.
@@ -66,52 +75,9 @@ impl Entry {
                 info: O::INFO,
                 arguments: SchemaGenerator::subschema_for::<O::Arguments>,
                 output: SchemaGenerator::subschema_for::<O::Output>,
-                run: |atlas, call| Box::pin(run::<O>(atlas, call)),
+                run: |atlas, call| Box::pin(gates::run::<O>(atlas, call)),
             }
         }
-    }
-}
-
-/// The gates, in their order: arguments, scopes, the vault; then the handler.
-async fn run<O: Operation>(atlas: &Atlas, call: Call) -> Result<Answer<Value>, Error> {
-    let Call { vault, arguments, caller, key, clock, .. } = call;
-    let key = key.filter(|_| O::INFO.writes()).map(|key| (Keyed::hash_of(&arguments), key));
-    let arguments = arguments::decode(arguments)?;
-    may_run(&caller, &O::INFO)?;
-    let vault = the_vault(atlas, &caller, vault.as_deref())?;
-    let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.name(), O::INFO.name, &key, arguments);
-    let key = key.map(keyed).transpose()?;
-    let context = Context { vault, limits: &atlas.limits, caller: &caller, key, now: clock(), clock };
-    let answer = O::run(&context, arguments).await?;
-    let value = serde_json::to_value(answer.value).map_err(|error| Error {
-        internal: Some(error.to_string()),
-        ..Error::new(Code::Internal, "internal", "the result could not be written")
-    })?;
-    Ok(Answer { value, generation: answer.generation })
-}
-
-/// Whether the caller holds what the operation asks for.
-fn may_run(caller: &Caller, operation: &Info) -> Result<(), Error> {
-    let missing = caller.missing(operation.scopes);
-    if missing.is_empty() {
-        return Ok(());
-    }
-    if !caller.is_authenticated() {
-        return Err(Error::unauthorized("token_missing", "this call needs a token"));
-    }
-    let names: Vec<&str> = missing.iter().map(|scope| scope.as_str()).collect();
-    let message = format!("the token does not grant {}", names.join(" and "));
-    Err(Error::new(Code::Forbidden, "scope_missing", message).with("required", names))
-}
-
-/// The vault that a call is for. What a caller may not name is refused whether or not there is such a vault.
-fn the_vault<'a>(atlas: &'a Atlas, caller: &Caller, named: Option<&str>) -> Result<&'a Vault, Error> {
-    let default = atlas.vault(None)?;
-    match named {
-        Some(id) if !caller.may_name(id, &default.id) => {
-            Err(Error::new(Code::Forbidden, "vault_forbidden", "the token is not for this vault"))
-        }
-        named => atlas.vault(named.or_else(|| caller.vault())),
     }
 }
 
@@ -137,7 +103,10 @@ pub const fn operations() -> &'static [&'static Entry] {
     }
 }
 
-/// Runs a call through all gates.
+/// Runs a call through all gates. A disabled operation is answered as one that does not exist.
 pub async fn dispatch(atlas: &Atlas, call: Call) -> Result<Answer<Value>, Error> {
+    if atlas.visibility.of(call.operation.info.name) == Offer::Disabled {
+        return Err(Error::not_found("operation_not_found", "there is no such operation"));
+    }
     (call.operation.run)(atlas, call).await
 }

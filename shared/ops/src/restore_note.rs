@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use atlas_access::Access;
 use atlas_mirror::manifest::Changes;
 use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot, merge};
 use atlas_segment::{Kind, Record};
@@ -14,7 +15,7 @@ use serde::Deserialize;
 use crate::arguments::{self, Text};
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::precondition::Condition;
 use crate::write_note::Output;
 use crate::writing::{self, Become, Beforehand, Last, Written};
@@ -54,6 +55,10 @@ impl Operation for RestoreNote {
     };
     type Arguments = Arguments;
     type Output = Output;
+
+    fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(vec![(Access::Write, writing::path("path", &arguments.path)?)])
+    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;

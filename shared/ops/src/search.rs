@@ -25,7 +25,7 @@ use crate::arguments::{self, Bounded, Exact, Text};
 use crate::atlas::Limits;
 use crate::cursor;
 use crate::error::Error;
-use crate::operation::{Answer, Context, Deadline, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Deadline, Info, Operation, Scope, Touch};
 use crate::search::expression::Expression;
 use crate::search::filter::Filter;
 use crate::search::pattern::Pattern;
@@ -220,6 +220,10 @@ impl Operation for Search {
     type Arguments = Arguments;
     type Output = Output;
 
+    fn touches(_: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(Vec::new())
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let of = arguments.listing();
         let is_text = arguments.mode == Mode::Text;
@@ -239,8 +243,7 @@ impl Operation for Search {
             let request = ranking::Request { expression: Expression::parse(query)?, listing };
             let cursor = arguments.cursor_of(|cursor: &ranking::Cursor| cursor.of == of)?;
             let generation = cursor.as_ref().map(|cursor| cursor.generation);
-            return cursor::read(context, generation, |snapshot| ranking::page(snapshot, &request, cursor.as_ref()))
-                .await;
+            return cursor::read(context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await;
         }
         let is_literal = arguments.mode == Mode::Literal;
         let pattern = Pattern::new(query, is_literal, arguments.case.unwrap_or_default())?;
@@ -252,7 +255,7 @@ impl Operation for Search {
         };
         let cursor = arguments.cursor_of(|cursor: &matching::Cursor| cursor.of == of)?;
         let generation = cursor.as_ref().map(|cursor| cursor.generation);
-        cursor::read(context, generation, |snapshot| matching::page(snapshot, &request, cursor.as_ref())).await
+        cursor::read(context, generation, |view| matching::page(view, &request, cursor.as_ref())).await
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use atlas_access::Access;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -21,6 +22,7 @@ pub(crate) async fn leave(context: &Context<'_>, operation: &Info, paths: Bridge
 
 async fn write(context: &Context<'_>, operation: &Info, paths: BridgePaths, text: &str) -> Result<(), Error> {
     let path = writing::path("path", paths.resolve(SEARCH_NOTES))?;
+    context.check(Access::Write, &path)?;
     let decide = |_: Option<&_>| Ok(Become::Text(text.as_bytes().to_vec()));
     writing::write(context, operation, &path, None, Beforehand::Written(text.as_bytes()), decide).await?;
     Ok(())

@@ -1,5 +1,6 @@
 //! `upsert_note`: creates a note, or adds to the end of the one that is there, as obsidian-vault-mcp's `note_upsert` does.
 
+use atlas_access::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::arguments::{self, Text};
 use crate::error::Error;
 use crate::notes::Found;
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::write_note::Output;
 use crate::writing::{self, Become, Beforehand};
 
@@ -44,6 +45,10 @@ impl Operation for UpsertNote {
     };
     type Arguments = Arguments;
     type Output = Output;
+
+    fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(vec![(Access::Write, writing::path("path", &arguments.path)?)])
+    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;

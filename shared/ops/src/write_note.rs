@@ -1,5 +1,6 @@
 //! `write_note`: creates a note, or replaces the version of it that the caller has seen.
 
+use atlas_access::Access;
 use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::arguments::{self, Text};
 use crate::error::Error;
 use crate::notes::Found;
-use crate::operation::{Answer, Context, Info, Operation, Scope};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::precondition::Condition;
 use crate::writing::{self, Become, Beforehand, Written};
 
@@ -84,6 +85,10 @@ impl Operation for WriteNote {
     };
     type Arguments = Arguments;
     type Output = Output;
+
+    fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(vec![(Access::Write, writing::path("path", &arguments.path)?)])
+    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;

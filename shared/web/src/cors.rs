@@ -11,15 +11,13 @@ use axum::http::uri::{Scheme, Uri};
 use axum::http::{HeaderName, HeaderValue, Method};
 use tower_http::cors::CorsLayer;
 
-use crate::routes::{KEY, VAULT};
+use crate::routes::{CONFIRMATION, KEY, VAULT};
 use crate::telemetry::REQUEST_ID;
 
 /// Most origins.
 const MAX_ORIGINS: usize = 100;
 /// How long a browser keeps the answer to its question.
 const MAX_AGE: Duration = Duration::from_secs(600);
-/// The request header with which a call is confirmed.
-const CONFIRMATION: &str = "x-atlas-confirmation";
 /// Response headers of Atlas Mirror's own.
 const OWN: [&str; 2] = [crate::response::GENERATION, "x-atlas-next-offset"];
 

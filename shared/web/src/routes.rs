@@ -28,6 +28,9 @@ pub const VAULT: &str = "x-atlas-vault";
 /// The request header that names a call, so that it is not executed again when it is sent again.
 pub const KEY: &str = "idempotency-key";
 
+/// The request header with the token that says that a person has confirmed the call.
+pub const CONFIRMATION: &str = "x-atlas-confirmation";
+
 /// Routes and their descriptions.
 #[derive(Clone, Default)]
 pub struct Routes {
@@ -175,7 +178,8 @@ pub async fn call(door: &Door, operation: &'static Entry, arguments: Value) -> C
     let keys: Vec<&str> = headers.get_all(KEY).iter().map(|key| key.to_str().unwrap_or_default()).collect();
     let key = (!keys.is_empty()).then(|| keys.join(", "));
     let atlas = app.atlas.metered();
-    let call = Call { operation, vault, arguments, caller: caller.clone(), key, clock: app.clock };
+    let confirmation = headers.get(CONFIRMATION).map(|token| token.to_str().unwrap_or_default().to_owned());
+    let call = Call { vault, key, confirmation, ..Call::new(operation, arguments, caller.clone(), app.clock) };
     let result = dispatch(&atlas, call).await;
     Called { result, cost: Cost { operation: operation.info.name, counts: atlas.counts() } }
 }

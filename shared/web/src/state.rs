@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 pub use atlas_access::visibility::Offer;
-use atlas_access::visibility::Visibility;
+use atlas_access::{Acl, AclError};
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId};
 use atlas_ops::{Atlas, Entry, Limits, Vault};
 use jiff::Timestamp;
@@ -27,8 +27,6 @@ pub struct App {
     pub clock: fn() -> Timestamp,
     /// Tells callers apart.
     pub gate: Gate,
-    /// Which operations are offered.
-    pub visibility: Arc<Visibility>,
     /// Which web pages may call.
     pub origins: Origins,
     /// Which names it answers for, if it does not for all.
@@ -66,6 +64,9 @@ pub enum OpenError {
     /// The configuration document.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// An access list.
+    #[error(transparent)]
+    Acl(#[from] AclError),
     /// The store.
     #[error(transparent)]
     Mirror(#[from] MirrorError),
@@ -82,7 +83,6 @@ pub(crate) struct Deployed {
     version: u64,
     atlas: Atlas,
     gate: Gate,
-    visibility: Arc<Visibility>,
     origins: Origins,
     hosts: Hosts,
 }
@@ -110,7 +110,6 @@ impl Deploys {
     pub(crate) fn deploy(&self, settings: &Settings, version: u64) -> Result<Deployed, OpenError> {
         self.reach.admits(settings.auth)?;
         let gate = Gate::of(settings)?;
-        let visibility = Arc::new(settings.visible()?);
         let mut mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
         let mut vaults = Vec::new();
         let mut used = BTreeMap::new();
@@ -120,18 +119,12 @@ impl Deploys {
                 None => self.open(vault.id.clone())?,
             };
             used.insert(vault.id.clone(), mirror.clone());
-            vaults.push(Vault { id: vault.id.to_string(), mirror });
+            vaults.push(Vault::new(vault.id.as_str(), mirror, Acl::new(&vault.acl)?));
         }
         *mirrors = used;
-        let atlas = Atlas::new(vaults, settings.limits);
-        Ok(Deployed {
-            version,
-            atlas,
-            gate,
-            visibility,
-            origins: settings.origins.clone(),
-            hosts: settings.hosts.clone(),
-        })
+        let mut atlas = Atlas::new(vaults, settings.limits);
+        atlas.visibility = Arc::new(settings.visible()?);
+        Ok(Deployed { version, atlas, gate, origins: settings.origins.clone(), hosts: settings.hosts.clone() })
     }
 
     fn open(&self, vault: VaultId) -> Result<Mirror, MirrorError> {
@@ -194,7 +187,6 @@ impl App {
             atlas: deployed.atlas.clone(),
             clock: Timestamp::now,
             gate: deployed.gate.clone(),
-            visibility: deployed.visibility.clone(),
             origins: deployed.origins.clone(),
             hosts: None,
             metrics: Metrics::new(false),
@@ -218,7 +210,6 @@ impl App {
         Ok(Self {
             atlas: now.atlas.clone(),
             gate: now.gate.clone(),
-            visibility: now.visibility.clone(),
             origins: now.origins.clone(),
             hosts: self.hosts.as_ref().map(|_| now.hosts.clone()),
             version: now.version,
@@ -229,7 +220,7 @@ impl App {
     /// How an operation is offered.
     #[must_use]
     pub fn offers(&self, operation: &Entry) -> Offer {
-        self.visibility.of(operation.info.name)
+        self.atlas.visibility.of(operation.info.name)
     }
 }
 

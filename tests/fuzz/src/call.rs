@@ -27,7 +27,7 @@ static WORLD: LazyLock<Mutex<World>> = LazyLock::new(|| {
     let notes = demo();
     let mirror = published::mirror();
     runtime.block_on(published::commit(&mirror, Change { notes: texts(&notes), replaced: Vec::new() }));
-    let atlas = Atlas::new([Vault { id: "main".to_owned(), mirror }], Default::default());
+    let atlas = Atlas::new([Vault::new("main", mirror, Default::default())], Default::default());
     Mutex::new(World { runtime, atlas, notes })
 });
 
@@ -63,7 +63,7 @@ pub fn check(data: &[u8]) {
         if choice & 0x80 == 0 { plain(operation.info.name, &text) } else { serde_json::from_str(&text).ok() };
     let Some(arguments) = arguments else { return };
     let world = WORLD.lock().unwrap();
-    let call = Call { operation, vault: None, arguments: arguments.clone(), caller: atlas_ops::Caller::trusted("fuzz"), key: None, clock: || Timestamp::UNIX_EPOCH };
+    let call = Call::new(operation, arguments.clone(), atlas_ops::Caller::trusted("fuzz"), || Timestamp::UNIX_EPOCH);
     match world.runtime.block_on(dispatch(&world.atlas, call)) {
         Ok(answer) if operation.info.name == "find" => {
             let most = arguments["max_results"].as_f64().unwrap_or(10.0);

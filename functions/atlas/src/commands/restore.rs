@@ -1,6 +1,6 @@
 //! `atlas restore`
 
-use atlas_access::Caller;
+use atlas_access::{Acl, Caller};
 use atlas_ops::restore_note::RestoreNote;
 use atlas_ops::{Atlas, Call, Code, Entry, Limits, Vault, dispatch};
 use clap::Args;
@@ -33,18 +33,14 @@ pub(crate) struct Arguments {
 /// Runs `atlas restore`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let vault = Vault { id: arguments.store.vault.to_string(), mirror: arguments.store.open()? };
+    let vault = Vault::new(arguments.store.vault.to_string(), arguments.store.open()?, Acl::default());
     let atlas = Atlas::new([vault], Limits::default());
     let mut call = Map::from_iter([("path".to_owned(), Value::from(arguments.path.as_str()))]);
     call.extend(arguments.generation.map(|generation| ("generation".to_owned(), Value::from(generation))));
     call.extend(arguments.message.map(|message| ("message".to_owned(), Value::from(message))));
-    let restore = |arguments: &Map<String, Value>| Call {
-        operation: Entry::of::<RestoreNote>(),
-        vault: None,
-        arguments: Value::Object(arguments.clone()),
-        caller: Caller::trusted(&author()),
-        key: None,
-        clock: Timestamp::now,
+    let restore = |arguments: &Map<String, Value>| {
+        let caller = Caller::trusted(&author());
+        Call::new(Entry::of::<RestoreNote>(), Value::Object(arguments.clone()), caller, Timestamp::now)
     };
     let answer = match dispatch(&atlas, restore(&call)).await {
         // Whoever is at the host need not have seen what is there: it stays in the note's history.

@@ -137,8 +137,7 @@ async fn examples(app: &App, url: &str) -> Vec<String> {
 }
 
 async fn call(app: &App, operation: &'static Entry, arguments: Value) -> Option<Value> {
-    let call =
-        Call { operation, vault: None, arguments, caller: Caller::trusted("host"), key: None, clock: Timestamp::now };
+    let call = Call::new(operation, arguments, Caller::trusted("host"), Timestamp::now);
     dispatch(&app.atlas, call).await.ok().map(|answer| answer.value)
 }
 

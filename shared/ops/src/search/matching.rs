@@ -1,9 +1,7 @@
 //! Pages of lines that match, in order of path and line.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use atlas_mirror::Snapshot;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -12,6 +10,7 @@ use crate::search::page::Page;
 use crate::search::pattern::Pattern;
 use crate::search::plan::Plan;
 use crate::search::{Listing, Output};
+use crate::view::View;
 
 /// Bytes fetched in the first wave, and in each later one, about.
 const WAVE_BYTES: Range<u64> = 4 << 20..16 << 20;
@@ -38,21 +37,17 @@ pub(crate) struct Cursor {
 }
 
 /// The page after `cursor`, or the first.
-pub(crate) async fn page(
-    snapshot: Arc<Snapshot>,
-    request: &Request<'_>,
-    cursor: Option<&Cursor>,
-) -> Result<Output, Error> {
-    let generation = snapshot.generation();
+pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Cursor>) -> Result<Output, Error> {
+    let generation = view.generation();
     let mut page = Page::new(request, cursor);
-    if let Some(index) = Index::in_memory(snapshot.clone()).await? {
+    if let Some(index) = Index::in_memory(view.clone()).await? {
         page.look_at_beginning(&index).await?;
         if page.is_full() {
             return page.finish(&index, generation, true).await;
         }
     }
-    let probes = request.plan.probes(snapshot.segments().len());
-    let index = Index::fetch(snapshot, Want { probes: &probes, ..Want::default() }).await?;
+    let probes = request.plan.probes(view.snapshot().segments().len());
+    let index = Index::fetch(view, Want { probes: &probes, ..Want::default() }).await?;
     let index = index.with_max_requests(MAX_REQUESTS);
     let mut chunks = Vec::new();
     for segment in index.segments() {

@@ -149,7 +149,7 @@ impl<'a> Page<'a> {
 
     /// The path of a document, if it is live and the filter takes it.
     fn path(&self, index: &Index, document: DocumentRef) -> Result<Option<String>, Error> {
-        if !index.is_live(document) {
+        if !index.shows(document) {
             return Ok(None);
         }
         Ok(Some(index.path(document)?).filter(|path| Filter::takes(self.request.listing.filter.as_ref(), path)))
@@ -355,7 +355,11 @@ impl<'a> Page<'a> {
             cursor,
             partial: self.partial.filter(|_| !is_full),
             corrections: Vec::new(),
-            plan: self.request.listing.explain.then_some(Explained { kind, files: self.files, bytes: self.bytes }),
+            plan: (self.request.listing.explain && index.is_whole()).then_some(Explained {
+                kind,
+                files: self.files,
+                bytes: self.bytes,
+            }),
         })
     }
 }

@@ -1,9 +1,7 @@
 //! Pages of notes, best first.
 
 use std::collections::{BinaryHeap, VecDeque};
-use std::sync::Arc;
 
-use atlas_mirror::Snapshot;
 use atlas_segment::text::decoded;
 use atlas_vault::{fold, frontmatter};
 use serde::{Deserialize, Serialize};
@@ -16,6 +14,7 @@ use crate::search::filter::Filter;
 use crate::search::scores::Lists;
 use crate::search::snippet::{Wanted, holds};
 use crate::search::{Explained, Found, Listing, Note, Output};
+use crate::view::View;
 
 /// Most texts fetched at a time.
 const MAX_BATCH: usize = 128;
@@ -35,13 +34,9 @@ pub(crate) struct Cursor {
 }
 
 /// The page after `cursor`, or the first.
-pub(crate) async fn page(
-    snapshot: Arc<Snapshot>,
-    request: &Request<'_>,
-    cursor: Option<&Cursor>,
-) -> Result<Output, Error> {
-    let generation = snapshot.generation();
-    let index = Index::fetch(snapshot, Want { headings: true, terms: true, ..Want::default() }).await?;
+pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Cursor>) -> Result<Output, Error> {
+    let generation = view.generation();
+    let index = Index::fetch(view, Want { headings: true, terms: true, ..Want::default() }).await?;
     let (lists, corrections) = Lists::fetch(&index, &request.expression).await?;
     let scores = lists.scores(&index, &request.expression)?;
     let files = scores.len();
@@ -93,7 +88,7 @@ pub(crate) async fn page(
         cursor: cursor.as_ref().and_then(cursor::encode),
         partial,
         corrections,
-        plan: request.listing.explain.then_some(Explained { kind: "ranking", files, bytes }),
+        plan: (request.listing.explain && index.is_whole()).then_some(Explained { kind: "ranking", files, bytes }),
     })
 }
 

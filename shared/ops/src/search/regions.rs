@@ -87,7 +87,7 @@ impl<'a> Regions<'a> {
         for (segment, document) in heads {
             // Of one path the live document comes first: what is past any of them is past that.
             let document = DocumentRef { segment, document };
-            paths.push((self.index.path(document)?, !self.index.is_live(document), document));
+            paths.push((self.index.path(document)?, !self.index.shows(document), document));
         }
         paths.sort_unstable();
         let mut paths = paths.into_iter();

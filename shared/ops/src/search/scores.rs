@@ -199,7 +199,7 @@ impl Lists {
             }
             for (document, score) in (0u32..).zip(scores) {
                 let document = DocumentRef { segment, document };
-                if score >= 0.0 && index.is_live(document) && index.span(document)?.length > 0 {
+                if score >= 0.0 && index.shows(document) && index.span(document)?.length > 0 {
                     found.push((score, document));
                 }
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use atlas_access::token::ALGORITHMS;
-use atlas_access::{AclConfig, ThrottleConfig, VisibilityConfig};
+use atlas_access::{Acl, AclConfig, AclError, ThrottleConfig, VisibilityConfig};
 use atlas_mirror::VaultId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -183,6 +183,7 @@ impl Document {
     }
 
     fn check(&self) -> Result<(), DocumentError> {
+        check_acl("acl", &self.acl)?;
         if let Some(vaults) = &self.vaults {
             check_vaults(vaults)?;
         }
@@ -226,8 +227,18 @@ fn check_vaults(vaults: &[VaultDocument]) -> Result<(), DocumentError> {
             let remedy = format!("write 1 to {MAX_NAME} bytes, or leave it out");
             return Err(DocumentError::new(format!("vaults[{index}].name"), remedy));
         }
+        if let Some(acl) = &vault.acl {
+            check_acl(&format!("vaults[{index}].acl"), acl)?;
+        }
     }
     Ok(())
+}
+
+fn check_acl(path: &str, acl: &AclConfig) -> Result<(), DocumentError> {
+    let wrong = |error: AclError| {
+        DocumentError::new(format!("{path}.{}", error.name), format!("{} instead of {:?}", error.remedy, error.text))
+    };
+    Acl::new(acl).map(drop).map_err(wrong)
 }
 
 impl AuthDocument {

@@ -1,0 +1,273 @@
+//! Access lists: which paths of a vault a call may read, write and delete.
+//!
+//! Everything is decided by the path alone, before anything is looked at, so what there is at a path that is denied shows nowhere. What
+//! file systems may take for the same path is decided alike: a list of what is allowed is matched as it is written, whatever forbids
+//! or asks for scopes is matched in any case as well, and the stricter answer counts.
+
+use std::fmt;
+
+use crate::glob::{Glob, Matched};
+use crate::policy::AclConfig;
+use crate::scope::Scopes;
+
+/// Folders that no list opens: the app's own, the history of version control, the trash.
+const CLOSED: [&str; 3] = [".obsidian", ".git", ".trash"];
+/// Most rules, and globs of a list.
+const MAX_GLOBS: usize = 200;
+
+/// What a call does with what is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Sees it.
+    Read,
+    /// Changes it or makes it.
+    Write,
+    /// Takes it away.
+    Delete,
+}
+
+impl Access {
+    /// The word for it in errors.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// An access list that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: {text:?} cannot be used: {remedy}")]
+pub struct AclError {
+    /// The list that it is in.
+    pub name: &'static str,
+    /// What is wrong.
+    pub text: String,
+    /// What to write instead.
+    pub remedy: &'static str,
+}
+
+/// An access list.
+#[derive(Clone, Debug, Default)]
+pub struct Acl {
+    read_only: bool,
+    strict_read_default: bool,
+    read: Option<Vec<Glob>>,
+    write: Option<Vec<Glob>>,
+    delete: Option<Vec<Glob>>,
+    rules: Vec<(Glob, Vec<String>)>,
+    default_scopes: Vec<String>,
+}
+
+/// What denies a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Denied<'a> {
+    /// The folder is closed to everybody.
+    Closed,
+    /// The vault is read-only.
+    ReadOnly,
+    /// The list for this kind of access, `readPaths` and so on, does not have it.
+    List(&'static str),
+    /// `strictReadDefault`: there is no `readPaths`.
+    StrictReadDefault,
+    /// A rule, or where none matches `defaultScopes`, asks for scopes that the caller does not hold.
+    Scopes {
+        /// The rule's glob.
+        rule: Option<&'a str>,
+        /// What is missing.
+        missing: Vec<&'a str>,
+    },
+}
+
+impl fmt::Display for Denied<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("closed_folder"),
+            Self::ReadOnly => f.write_str("readOnly"),
+            Self::List(list) => f.write_str(list),
+            Self::StrictReadDefault => f.write_str("strictReadDefault"),
+            Self::Scopes { rule: Some(glob), .. } => write!(f, "rules: {glob}"),
+            Self::Scopes { rule: None, .. } => f.write_str("defaultScopes"),
+        }
+    }
+}
+
+/// Who may read a path, as far as it does not depend on the caller: a number that can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading(u16);
+
+impl Reading {
+    /// Nobody.
+    const NOBODY: u16 = u16::MAX;
+
+    /// As a number, never 0.
+    #[must_use]
+    pub const fn to_number(self) -> u16 {
+        self.0
+    }
+
+    /// The inverse of [`to_number`](Self::to_number); none for 0.
+    #[must_use]
+    pub const fn from_number(number: u16) -> Option<Self> {
+        if number == 0 { None } else { Some(Self(number)) }
+    }
+}
+
+/// What a caller may read, for each of an access list's [`Reading`]s.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    /// For each rule, and for where none matches, whether the caller holds its scopes.
+    holds: Vec<bool>,
+}
+
+impl Reader {
+    /// Whether paths of this kind may be read.
+    #[must_use]
+    pub fn may_read(&self, reading: Reading) -> bool {
+        let holds = |rule: u16| self.holds.get(usize::from(rule)).copied().unwrap_or(false);
+        let Some(pair) = reading.0.checked_sub(1).filter(|_| reading.0 != Reading::NOBODY) else { return false };
+        let rules = u16::try_from(self.holds.len()).unwrap_or(u16::MAX).max(1);
+        holds(pair / rules) && holds(pair % rules)
+    }
+}
+
+impl Acl {
+    /// The access list that `config` spells.
+    ///
+    /// # Errors
+    /// When a glob or a scope is none, or there are too many.
+    pub fn new(config: &AclConfig) -> Result<Self, AclError> {
+        let few = |name, count: usize| {
+            let remedy = "write at most 200";
+            if count > MAX_GLOBS { Err(AclError { name, text: count.to_string(), remedy }) } else { Ok(()) }
+        };
+        let globs = |name, list: &Option<Vec<String>>| {
+            let Some(list) = list else { return Ok(None) };
+            few(name, list.len())?;
+            list.iter().map(|glob| Glob::new(name, glob)).collect::<Result<Vec<_>, _>>().map(Some)
+        };
+        few("rules", config.rules.len())?;
+        let mut rules = Vec::with_capacity(config.rules.len());
+        for rule in &config.rules {
+            rules.push((Glob::new("rules", &rule.glob)?, scopes("rules", &rule.scopes)?));
+        }
+        Ok(Self {
+            read_only: config.read_only,
+            strict_read_default: config.strict_read_default,
+            read: globs("readPaths", &config.read_paths)?,
+            write: globs("writePaths", &config.write_paths)?,
+            delete: globs("deletePaths", &config.delete_paths)?,
+            rules,
+            default_scopes: scopes("defaultScopes", &config.default_scopes)?,
+        })
+    }
+
+    /// Whether nothing may be changed.
+    #[must_use]
+    pub const fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Whether callers see different things, by their scopes.
+    #[must_use]
+    pub fn tells_callers_apart(&self) -> bool {
+        let asks = |scopes: &[String]| !scopes.is_empty();
+        asks(&self.default_scopes) || self.rules.iter().any(|(_, scopes)| asks(scopes))
+    }
+
+    /// Whether a caller with `scopes` may do this at `path`, which is relative to the vault's root and in NFC. Who may not read there may do nothing.
+    ///
+    /// # Errors
+    /// What denies it.
+    pub fn check(&self, access: Access, path: &str, caller: &Scopes) -> Result<(), Denied<'_>> {
+        let path = Matched::new(path);
+        if is_closed(&path) {
+            return Err(Denied::Closed);
+        }
+        if self.read_only && access != Access::Read {
+            return Err(Denied::ReadOnly);
+        }
+        if self.read.is_none() && self.strict_read_default {
+            return Err(Denied::StrictReadDefault);
+        }
+        let own = match access {
+            Access::Read => None,
+            Access::Write => Some(("writePaths", &self.write)),
+            Access::Delete => Some(("deletePaths", &self.delete)),
+        };
+        for (name, list) in [("readPaths", &self.read)].into_iter().chain(own) {
+            if list.as_ref().is_some_and(|globs| !globs.iter().any(|glob| glob.is_match(&path))) {
+                return Err(Denied::List(name));
+            }
+        }
+        let (exact, folded) = self.rules_for(&path);
+        for rule in [exact, folded] {
+            let missing: Vec<&str> =
+                self.asked(rule).iter().map(String::as_str).filter(|scope| !caller.holds_named(scope)).collect();
+            if !missing.is_empty() {
+                return Err(Denied::Scopes { rule: self.rules.get(rule).map(|(glob, _)| glob.text()), missing });
+            }
+        }
+        Ok(())
+    }
+
+    /// Who may read `path`.
+    #[must_use]
+    pub fn reading(&self, path: &str) -> Reading {
+        let path = Matched::new(path);
+        let is_listed =
+            self.read.as_ref().map_or(!self.strict_read_default, |globs| globs.iter().any(|glob| glob.is_match(&path)));
+        if is_closed(&path) || !is_listed {
+            return Reading(Reading::NOBODY);
+        }
+        let (exact, folded) = self.rules_for(&path);
+        let pair = exact * (self.rules.len() + 1) + folded + 1;
+        Reading(u16::try_from(pair).unwrap_or(Reading::NOBODY))
+    }
+
+    /// What a caller with these scopes may read; none if it is everything that anybody may.
+    #[must_use]
+    pub fn reader(&self, caller: &Scopes) -> Option<Reader> {
+        let holds: Vec<bool> =
+            (0..=self.rules.len()).map(|rule| self.asked(rule).iter().all(|scope| caller.holds_named(scope))).collect();
+        let is_open = self.read.is_none() && !self.strict_read_default && holds.iter().all(|holds| *holds);
+        (!is_open).then_some(Reader { holds })
+    }
+
+    /// The last rule that matches as it is written, and the last that does in any case; the number of rules where none does.
+    fn rules_for(&self, path: &Matched<'_>) -> (usize, usize) {
+        let last = |matches: &dyn Fn(&Glob) -> bool| {
+            self.rules.iter().rposition(|(glob, _)| matches(glob)).unwrap_or(self.rules.len())
+        };
+        (last(&|glob| glob.is_match(path)), last(&|glob| glob.is_folded_match(path)))
+    }
+
+    /// What a rule asks for.
+    fn asked(&self, rule: usize) -> &[String] {
+        self.rules.get(rule).map_or(&self.default_scopes, |(_, scopes)| scopes)
+    }
+}
+
+/// Whether `path` is in a folder that no list opens, in whatever spelling a file system may take for its name.
+fn is_closed(path: &Matched<'_>) -> bool {
+    let first = path.folded().split('/').next().unwrap_or_default();
+    CLOSED.contains(&first)
+}
+
+fn scopes(name: &'static str, scopes: &[String]) -> Result<Vec<String>, AclError> {
+    let is_name =
+        |scope: &&String| !scope.is_empty() && scope.len() <= 100 && scope.bytes().all(|byte| byte.is_ascii_graphic());
+    match scopes.iter().find(|scope| !is_name(scope)) {
+        Some(scope) => {
+            let remedy = "write a scope as tokens have it, such as read:vault or team:a";
+            Err(AclError { name, text: scope.chars().take(100).collect(), remedy })
+        }
+        None => Ok(scopes.to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

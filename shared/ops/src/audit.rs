@@ -1,0 +1,83 @@
+//! The audit log: one event for each call, as CloudEvents 1.0 in JSON. It says who called what and what came of it, never with which
+//! arguments: their hash ties the events of one call together.
+
+use std::fmt;
+use std::sync::Arc;
+
+use atlas_mirror::Id;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::operation::{Answer, Operation};
+use crate::registry::Call;
+
+/// Where events go; nowhere by default.
+#[derive(Clone, Default)]
+pub struct Audit(Option<Arc<dyn Fn(&Value) + Send + Sync>>);
+
+impl fmt::Debug for Audit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Audit")
+    }
+}
+
+impl Audit {
+    /// Events go to `sink`.
+    pub fn to(sink: impl Fn(&Value) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(sink)))
+    }
+
+    pub(crate) fn tell(&self, event: &Event<'_>, began: Timestamp, result: &Result<Answer<Value>, Error>) {
+        if let Some(sink) = &self.0 {
+            sink(&event.to_json((event.clock)(), began, result));
+        }
+    }
+}
+
+/// What is told of a call.
+pub(crate) struct Event<'a> {
+    operation: &'a str,
+    /// None if the call did not come so far.
+    pub(crate) vault: Option<String>,
+    caller: String,
+    args_hash: String,
+    keyed: bool,
+    clock: fn() -> Timestamp,
+}
+
+impl Event<'_> {
+    /// A call of `O`, whose operation and arguments have this hash.
+    pub(crate) fn new<O: Operation>(call: &Call, args_hash: String) -> Self {
+        let (caller, keyed) = (call.caller.pseudonym(), call.key.is_some());
+        Self { operation: O::INFO.name, vault: None, caller, args_hash, keyed, clock: call.clock }
+    }
+
+    fn to_json(&self, now: Timestamp, began: Timestamp, result: &Result<Answer<Value>, Error>) -> Value {
+        let (status, error, reason) = match result {
+            Ok(_) => ("ok", None, None),
+            Err(error) => ("error", Some(error.code.as_str()), Some(error.reason())),
+        };
+        json!({
+            "specversion": "1.0",
+            "id": Id::random().map(|id| id.to_string()).unwrap_or_default(),
+            "source": format!("/atlas-mirror/vaults/{}", self.vault.as_deref().unwrap_or_default()),
+            "type": "atlas-mirror.call",
+            "time": now.to_string(),
+            "subject": self.operation,
+            "datacontenttype": "application/json",
+            "data": {
+                "operation": self.operation,
+                "vault": self.vault,
+                "caller": self.caller,
+                "args_hash": self.args_hash,
+                "keyed": self.keyed,
+                "status": status,
+                "error": error,
+                "reason": reason,
+                "generation": result.as_ref().ok().and_then(|answer| answer.generation),
+                "milliseconds": now.as_millisecond() - began.as_millisecond(),
+            },
+        })
+    }
+}

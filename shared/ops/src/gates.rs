@@ -1,0 +1,113 @@
+//! The gates that a call passes, each able to stop it, in the order of obsidian-tc's dispatch pipeline. The token comes before, at the
+//! door, for a door tells what to answer who shows none; and so does the look-up of the operation.
+//!
+//! 1. arguments, and what goes with them: the idempotency key, the confirmation
+//! 2. scopes
+//! 3. the vault, which the token may be bound to
+//! 4. the vault's read-only switch, and its access list for the paths that the arguments name
+//! 5. the idempotency key
+//! 6. the handler
+//! 7. the governor: how large an answer may be
+//!
+//! Whatever comes of it is told to the audit log.
+
+use atlas_access::Caller;
+use serde_json::{Map, Value};
+
+use crate::arguments;
+use crate::atlas::{Atlas, Vault};
+use crate::audit::Event;
+use crate::error::{Code, Error};
+use crate::governor::govern;
+use crate::idempotency::{self, Keyed};
+use crate::operation::{self, Answer, Context, Info, Operation};
+use crate::registry::Call;
+
+/// Arguments of every operation that are none of its own: doors without headers pass them so.
+const KEY: &str = "idempotency_key";
+const CONFIRMATION: &str = "elicit_token";
+
+/// Runs a call of the operation `O` through all gates.
+pub(crate) async fn run<O: Operation>(atlas: &Atlas, mut call: Call) -> Result<Answer<Value>, Error> {
+    let began = (call.clock)();
+    let taken = take_own(&mut call);
+    let hash = idempotency::arguments_hash(O::INFO.name, &call.arguments);
+    let mut event = Event::new::<O>(&call, hash);
+    let result = match taken {
+        Ok(()) => pass::<O>(atlas, call, &mut event).await,
+        Err(error) => Err(error),
+    };
+    atlas.audit.tell(&event, began, &result);
+    result
+}
+
+async fn pass<O: Operation>(atlas: &Atlas, call: Call, event: &mut Event<'_>) -> Result<Answer<Value>, Error> {
+    let Call { vault, arguments, caller, key, clock, .. } = call;
+    let key = key.filter(|_| O::INFO.writes()).map(|key| (Keyed::hash_of(&arguments), key));
+    let arguments: O::Arguments = arguments::decode(arguments)?;
+    let touches = O::touches(&arguments)?;
+    may_run(&caller, &O::INFO)?;
+    let vault = the_vault(atlas, &caller, vault.as_deref())?;
+    event.vault = Some(vault.id.clone());
+    if O::INFO.writes() && vault.acl().is_read_only() {
+        return Err(operation::read_only());
+    }
+    let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.name(), O::INFO.name, &key, arguments);
+    let mut context = Context { vault, limits: &atlas.limits, caller: &caller, key: None, now: clock(), clock };
+    for (access, path) in &touches {
+        context.check(*access, path)?;
+    }
+    context.key = key.map(keyed).transpose()?;
+    let answer = O::run(&context, arguments).await?;
+    let value = serde_json::to_value(answer.value).map_err(|error| Error {
+        internal: Some(error.to_string()),
+        ..Error::new(Code::Internal, "internal", "the result could not be written")
+    })?;
+    govern(&value, atlas.limits.max_response_bytes)?;
+    Ok(Answer { value, generation: answer.generation })
+}
+
+/// Takes what is of every call out of the arguments, so that it is no part of what is hashed and confirmed.
+fn take_own(call: &mut Call) -> Result<(), Error> {
+    let Value::Object(arguments) = &mut call.arguments else { return Ok(()) };
+    take(arguments, KEY, &mut call.key)?;
+    take(arguments, CONFIRMATION, &mut call.confirmation)
+}
+
+fn take(arguments: &mut Map<String, Value>, name: &str, place: &mut Option<String>) -> Result<(), Error> {
+    let refused =
+        |problem: &str| Err(Error::bad_request("validation_error", format!("{name}: {problem}")).with("field", name));
+    match (arguments.remove(name), &place) {
+        (None, _) => {}
+        (Some(Value::String(text)), None) => *place = Some(text),
+        (Some(Value::String(text)), Some(other)) if text == **other => {}
+        (Some(Value::String(_)), Some(_)) => return refused("the header says another"),
+        (Some(_), _) => return refused("must be text"),
+    }
+    Ok(())
+}
+
+/// Whether the caller holds what the operation asks for.
+fn may_run(caller: &Caller, operation: &Info) -> Result<(), Error> {
+    let missing = caller.missing(operation.scopes);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !caller.is_authenticated() {
+        return Err(Error::unauthorized("token_missing", "this call needs a token"));
+    }
+    let names: Vec<&str> = missing.iter().map(|scope| scope.as_str()).collect();
+    let message = format!("the token does not grant {}", names.join(" and "));
+    Err(Error::new(Code::Forbidden, "scope_missing", message).with("required", names))
+}
+
+/// The vault that a call is for. What a caller may not name is refused whether or not there is such a vault.
+fn the_vault<'a>(atlas: &'a Atlas, caller: &Caller, named: Option<&str>) -> Result<&'a Vault, Error> {
+    let default = atlas.vault(None)?;
+    match named {
+        Some(id) if !caller.may_name(id, &default.id) => {
+            Err(Error::new(Code::Forbidden, "vault_forbidden", "the token is not for this vault"))
+        }
+        named => atlas.vault(named.or_else(|| caller.vault())),
+    }
+}
