@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 
 use crate::deployment::{Client, Deployment, Reply};
 
-const SECRET: &str = "a secret that is long enough to be one";
+pub const SECRET: &str = "a secret that is long enough to be one";
 
-fn token(subject: &str, scopes: &[Scope], vault: Option<&str>) -> String {
+pub fn token(subject: &str, scopes: &[Scope], vault: Option<&str>) -> String {
     let time = Duration::from_secs(600);
     let grant = Grant { subject, scopes, vault, issuer: None, audience: None, time };
     mint(&Secret::new(SECRET).unwrap(), &grant, Timestamp::now()).unwrap()
 }
 
-fn bearer(token: &str) -> (String, String) {
+pub fn bearer(token: &str) -> (String, String) {
     ("authorization".to_owned(), format!("Bearer {token}"))
 }
 
-async fn send(client: &Client, method: &str, uri: &str, headers: &[(String, String)], body: &Value) -> Reply {
+pub async fn send(client: &Client, method: &str, uri: &str, headers: &[(String, String)], body: &Value) -> Reply {
     let mut request = Request::builder().method(Method::from_bytes(method.as_bytes()).unwrap()).uri(uri);
     for (name, value) in headers.iter().chain([&("content-type".to_owned(), "application/json".to_owned())]) {
         request = request.header(name.as_str(), value.as_str());
@@ -36,7 +36,7 @@ async fn send(client: &Client, method: &str, uri: &str, headers: &[(String, Stri
 
 async fn guarded() -> (Deployment, Client) {
     let deployment = Deployment::of_demo().await;
-    let client = deployment.guarded(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]);
+    let client = deployment.set_up(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]).await;
     (deployment, client)
 }
 
@@ -139,7 +139,7 @@ async fn each_operation_asks_for_its_scopes() {
 #[tokio::test]
 async fn who_may_only_read_leaves_nothing_behind() {
     let deployment = Deployment::of_demo().await.with_limits(|limits| limits.search_notes = true);
-    let client = deployment.guarded(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]);
+    let client = deployment.set_up(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]).await;
     for (scopes, generation) in [(&[Scope::ReadVault][..], 1), (&[Scope::ReadVault, Scope::WriteVault], 2)] {
         let headers = [bearer(&token("agent", scopes, None))];
         send(&client, "POST", "/find", &headers, &json!({ "term": "berth" })).await.ok();
@@ -212,12 +212,14 @@ async fn the_log_says_whose_token_it_was_and_a_key_is_its_callers_own() {
 #[tokio::test]
 async fn who_looks_for_a_token_is_told_where_to_ask() {
     let deployment = Deployment::of_demo().await;
-    let client = deployment.guarded(&[
-        ("ATLAS_AUTH", "jwt"),
-        ("ATLAS_JWT_SECRET", SECRET),
-        ("ATLAS_RESOURCE", "https://atlas.example/v1/"),
-        ("ATLAS_AUTHORIZATION_SERVERS", "https://login.example"),
-    ]);
+    let client = deployment
+        .set_up(&[
+            ("ATLAS_AUTH", "jwt"),
+            ("ATLAS_JWT_SECRET", SECRET),
+            ("ATLAS_RESOURCE", "https://atlas.example/v1/"),
+            ("ATLAS_AUTHORIZATION_SERVERS", "https://login.example"),
+        ])
+        .await;
     for (path, resource) in [("", "https://atlas.example/v1"), ("/mcp", "https://atlas.example/v1/mcp")] {
         let told = client.get(&format!("/.well-known/oauth-protected-resource{path}")).await.ok();
         assert_eq!((&told["resource"], &told["bearer_methods_supported"]), (&json!(resource), &json!(["header"])));

@@ -12,7 +12,9 @@
 
 mod access;
 mod buckets;
+mod configured;
 mod context;
+mod cors;
 mod costs;
 mod damage;
 mod deployment;
@@ -39,5 +41,6 @@ mod search;
 mod store_faults;
 mod stores;
 mod traversal;
+mod visibility;
 mod writers;
 mod writes;

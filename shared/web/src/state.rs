@@ -173,6 +173,16 @@ impl App {
         Ok(Self::new(&deployed, Some(Arc::new(follower))))
     }
 
+    /// The settings that the environment's and the document that they name come to.
+    ///
+    /// # Errors
+    /// When the document cannot be used.
+    pub async fn settings(environment: &Settings) -> Result<Settings, OpenError> {
+        let Some(place) = &environment.config else { return Ok(environment.clone()) };
+        let store = atlas_mirror::location::open(&environment.store, &environment.variables)?;
+        Ok(environment.clone().with(place.document(&store).await?)?)
+    }
+
     /// A deployment of one vault in `store`, whose callers are not told apart.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The commands of the host program.
 
+mod config;
 mod doctor;
 mod export;
 mod init;
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Log(log::Arguments),
     /// Make a token for trying out
     Token(token::Arguments),
+    /// Show the settings, or check them
+    Config(config::Arguments),
     /// Make a bucket for mirrors, or check one that is there
     Init(init::Arguments),
     /// Look for what is wrong with the settings, the store and the mirror
@@ -51,6 +54,7 @@ impl Command {
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
             Self::Token(arguments) => token::run(arguments),
+            Self::Config(arguments) => config::run(arguments).await,
             Self::Init(arguments) => init::run(arguments).await,
             Self::Doctor(arguments) => doctor::run(arguments).await,
         }

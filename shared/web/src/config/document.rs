@@ -166,6 +166,7 @@ impl Document {
         let mut reader = serde_json::Deserializer::from_slice(bytes);
         let document: Self = serde_path_to_error::deserialize(&mut reader)
             .map_err(|error| remedy(&error.path().to_string(), error.inner()))?;
+        foreign::check_lists(&value, "")?;
         let document = Self { said, ..document };
         document.check()?;
         Ok(document)

@@ -1,5 +1,5 @@
-//! Names of obsidian-tc's configuration that mean nothing here. They are refused, each with the reason: who wrote one expects
-//! something of it.
+//! What a reader of JSON would take, or leave out, without a word: names of obsidian-tc's configuration that mean nothing here, null, and
+//! lists in the place of objects. All of it is refused with the reason: who wrote it expects something of it.
 
 use std::collections::BTreeSet;
 
@@ -45,6 +45,45 @@ const NAMES: [(&str, &str); 29] = [
 ];
 const SECRET: &str = "auth.jwtSecret";
 const PROTECTION: &str = "transports.http.enableDnsRebindingProtection";
+
+/// Names whose values are lists.
+const LISTS: [&str; 18] = [
+    "vaults",
+    "rules",
+    "scopes",
+    "defaultScopes",
+    "readPaths",
+    "writePaths",
+    "deletePaths",
+    "algorithms",
+    "issuers",
+    "audiences",
+    "authorizationServers",
+    "allowed",
+    "hidden",
+    "disabled",
+    "hiddenTags",
+    "disabledTags",
+    "allowedHosts",
+    "allowedOrigins",
+];
+
+/// Refuses lists where there are none: a reader takes one for the values of an object in their order.
+pub(crate) fn check_lists(value: &Value, path: &str) -> Result<(), DocumentError> {
+    match value {
+        Value::Array(items) => {
+            if !LISTS.contains(&path.rsplit('.').next().unwrap_or_default()) {
+                return Err(DocumentError::new(path, "write an object instead of a list"));
+            }
+            items.iter().enumerate().try_for_each(|(index, item)| check_lists(item, &format!("{path}[{index}]")))
+        }
+        Value::Object(_) if path == "auth.jwks" => Ok(()),
+        Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
+            check_lists(value, &if path.is_empty() { name.clone() } else { format!("{path}.{name}") })
+        }),
+        _ => Ok(()),
+    }
+}
 
 /// Looks for what is refused wherever it stands, and collects every name that is said.
 pub(crate) fn look_through(document: &Value, said: &mut BTreeSet<String>) -> Result<(), DocumentError> {

@@ -10,8 +10,8 @@ use object_store::path::Path;
 use object_store::{GetOptions, ObjectStore as _};
 use tokio::io::AsyncReadExt as _;
 
-use crate::config::ConfigError;
 use crate::config::document::MAX_BYTES;
+use crate::config::{ConfigError, Document};
 
 /// What to write, said wherever a text is none of these.
 const FORMS: &str = "write the path of a file, store:KEY for an object of ATLAS_STORE, or the JSON itself";
@@ -84,6 +84,12 @@ impl Place {
             return Err(unreadable(format!("it has more than {MAX_BYTES} bytes")));
         }
         Ok(read.filter(|read| seen.is_none_or(|seen| seen.bytes != read.bytes)))
+    }
+
+    /// The document that is there.
+    pub(crate) async fn document(&self, store: &Store) -> Result<Document, ConfigError> {
+        let contents = self.read(store, None).await?.unwrap_or_default();
+        Ok(Document::parse(&contents.bytes)?)
     }
 
     fn called(&self, store: &Store) -> String {
