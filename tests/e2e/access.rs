@@ -65,11 +65,13 @@ fn requests() -> Vec<(&'static str, &'static str, Value, &'static [Scope])> {
 #[tokio::test]
 async fn nothing_is_answered_without_a_token() {
     let (_, client) = guarded().await;
-    let others = [("GET", "/openapi.json"), ("GET", "/metrics"), ("GET", "/nothing"), ("POST", "/health")];
+    let others =
+        [("GET", "/openapi.json"), ("GET", "/metrics"), ("GET", "/nothing"), ("POST", "/health"), ("GET", "/find")];
     let others = others.into_iter().map(|(method, uri)| (method, uri, Value::Null, &[][..]));
     for (method, uri, body, _) in requests().into_iter().chain(others).filter(|(_, uri, ..)| *uri != "/health") {
         let reply = send(&client, method, uri, &[], &body).await;
         assert_eq!(reply.error(401).1, "token_missing", "{method} {uri}");
+        assert_eq!(reply.header("allow"), None, "{method} {uri}: which methods a path has is told");
         let challenge = reply.header("www-authenticate").unwrap();
         assert!(challenge.starts_with("Bearer realm=\"atlas-mirror\"") && !challenge.contains("error="), "{challenge}");
         assert_eq!(reply.json()["error"]["details"]["www_authenticate"], challenge);

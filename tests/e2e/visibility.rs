@@ -22,6 +22,8 @@ async fn seen(client: &Client, method: &str, path: &str) -> (u16, HeaderMap, Str
     let request = request.header("origin", PAGE).header("content-type", "application/json");
     let reply = client.send(request.body(Body::from("{}")).unwrap()).await;
     let mut headers = reply.headers.clone();
+    // As long as the path is.
+    headers.remove("content-length");
     headers.remove("x-request-id");
     let body = String::from_utf8(reply.body.to_vec()).unwrap();
     let plain = path.split('?').next().unwrap();
@@ -51,15 +53,12 @@ async fn a_disabled_operation_answers_as_what_never_was() {
     let (_, headers, _) = seen(&client, "PUT", "/notes/vault/Home.md").await;
     assert_eq!(headers["allow"], "GET,HEAD,PATCH,POST");
     let described = client.get("/openapi.json").await.ok();
-    let text = described.to_string();
-    for name in disabled {
-        assert!(
-            !text.contains(&format!("\"{name}\"")) && !text.contains(&format!("{name}_body")),
-            "{name} is described"
-        );
-    }
+    let paths = described["paths"].as_object().unwrap().values();
+    let methods = paths.flat_map(|path| path.as_object().unwrap().values());
+    let names: Vec<&str> = methods.filter_map(|method| method["operationId"].as_str()).collect();
+    assert!(names.contains(&"query") && disabled.iter().all(|name| !names.contains(name)), "{names:?}");
+    assert_eq!(described["components"]["schemas"].get("write_note_body"), None);
     assert_eq!(described["paths"].get("/find"), None);
-    assert!(described["paths"]["/notes/{path}"]["get"].is_object() && text.contains("\"query\""));
     client.get("/notes/vault/Home.md").await.ok();
     client.post("/search", json!({ "query": "berth" })).await.ok();
 }

@@ -125,23 +125,26 @@ impl Routes {
         // Made when it is asked for: a function that starts has no time for it.
         let openapi = || async move { response::json_response(StatusCode::OK, &openapi::document(&descriptions)) };
         let metadata = |router: Router<App>, path: &&str| router.route(path, get(auth::metadata));
-        let router = auth::METADATA
+        let routes = auth::METADATA
             .iter()
             .fold(router, metadata)
             .route("/openapi.json", get(openapi))
             .fallback(no_route)
             .method_not_allowed_fallback(no_method)
+            .with_state(app.clone());
+        // Around the routes as a whole: to what is refused before them a route would add which methods it has.
+        let router = Router::new()
+            .fallback_service(routes)
             .layer(middleware::from_fn_with_state(app.clone(), auth::authenticate));
         // A browser's question is answered before anybody asks for a token, and a refusal can be read by the page.
         let router = match app.origins.layer() {
             Some(cors) => router.layer(cors),
             None => router,
         };
-        let router = match &app.hosts {
+        match &app.hosts {
             Some(hosts) => router.layer(middleware::from_fn_with_state(hosts.clone(), hosts::check)),
             None => router,
-        };
-        router.with_state(app.clone())
+        }
     }
 }
 
