@@ -8,9 +8,11 @@
 //! # Layout
 //! - [`vault`]: the folders; [`draw`]: what is asked, with [`random`].
 //! - [`world`]: a published vault and calls to it; [`ripgrep`]: a process of `rg`; [`table`]: the results.
+//! - [`access`]: what it costs to know who calls, and what they may.
 //! - [`stores`]: the same over the stores that people use; [`writes`]: the same after many writes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 
+mod access;
 mod draw;
 mod random;
 mod ripgrep;
@@ -46,6 +48,7 @@ fn main() {
         .output_directory(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("criterion"))
         .configure_from_args();
     let mut table = Table::create("operations");
+    access::verification(&mut table);
     for folder in vault::folders(&["hub", "all"]) {
         let world = World::publish(&folder);
         eprintln!("{}: {} notes, {:.1} MB", folder.name, world.notes, world.markdown as f64 / 1e6);
@@ -59,6 +62,7 @@ fn main() {
         if folder.name != "demo" {
             beside_ripgrep(&mut table, &folder, &world, &drawn);
         }
+        access::filtering(&mut table, &folder, &world, &drawn);
         if folder.name != "all" {
             stores::measure(&mut table, &folder, &drawn);
             writes::measure(&mut table, &folder, &world, &drawn);

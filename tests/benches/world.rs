@@ -109,6 +109,11 @@ impl World {
         Asked { cold, warm: counting.take(), value }
     }
 
+    /// The mirror of the warm process.
+    pub(crate) const fn mirror(&self) -> &Mirror {
+        &self.mirror
+    }
+
     /// The newest generation.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.runtime.block_on(self.mirror.head()).unwrap()

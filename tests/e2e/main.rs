@@ -11,6 +11,7 @@
 )]
 
 mod access;
+mod acl;
 mod buckets;
 mod configured;
 mod context;

@@ -96,10 +96,13 @@ async fn what_is_no_note_is_not_found() {
     let vault =
         VaultBuilder::new().note("a/b.md", "x").file("a/picture.png", b"\x89PNG").note(".obsidian/app.json", "{}");
     let client = Deployment::of_vault(&vault).await.client();
-    for path in ["a/c.md", "a", "A/b.md", "a/picture.png", ".obsidian/app.json"] {
+    for path in ["a/c.md", "a", "A/b.md", "a/picture.png"] {
         let (code, reason, message) = client.get(&format!("/notes/{path}")).await.error(404);
         assert_eq!((code.as_str(), reason.as_str()), ("NOT_FOUND", "note_not_found"));
         assert_eq!(message, format!("there is no note at {path}"));
+    }
+    for path in [".obsidian/app.json", ".obsidian/none.json", ".Obsidian/app.json", ".trash/a.md", ".git/config"] {
+        assert_eq!(client.get(&format!("/notes/{path}")).await.error(403).1, "acl_denied", "{path}");
     }
 }
 

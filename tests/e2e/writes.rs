@@ -175,7 +175,7 @@ async fn a_deleted_note_is_nowhere_but_in_the_trash_and_in_history() {
     assert_eq!(delete(&client, "vault/gone.md", &[]).await.error(404).1, "note_not_found");
 
     assert_eq!(client.get("/notes/vault/gone.md").await.error(404).1, "note_not_found");
-    assert_eq!(client.get("/notes/.trash/vault/gone.md").await.error(404).1, "note_not_found");
+    assert_eq!(client.get("/notes/.trash/vault/gone.md").await.error(403).1, "acl_denied");
     assert!(client.found("zanzibar").await.is_empty());
     for body in [
         json!({ "query": "zanzibar" }),

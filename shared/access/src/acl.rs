@@ -237,6 +237,17 @@ impl Acl {
         (!is_open).then_some(Reader { holds })
     }
 
+    /// What a caller has to hold for `path`, besides what the operation asks for.
+    #[must_use]
+    pub fn required(&self, path: &str) -> Vec<&str> {
+        let (exact, folded) = self.rules_for(&Matched::new(path));
+        let mut required: Vec<&str> =
+            [exact, folded].into_iter().flat_map(|rule| self.asked(rule)).map(String::as_str).collect();
+        required.sort_unstable();
+        required.dedup();
+        required
+    }
+
     /// The last rule that matches as it is written, and the last that does in any case; the number of rules where none does.
     fn rules_for(&self, path: &Matched<'_>) -> (usize, usize) {
         let last = |matches: &dyn Fn(&Glob) -> bool| {

@@ -38,6 +38,12 @@ impl Caller {
         Self { name: "nobody".to_owned(), scopes, binding, authenticated: false }
     }
 
+    /// Somebody of this name with these scopes, for the default vault.
+    #[must_use]
+    pub fn of_scopes(name: &str, scopes: Scopes) -> Self {
+        Self::subject(name.to_owned(), scopes, Binding::Default)
+    }
+
     /// The subject of a token.
     pub(crate) fn subject(name: String, scopes: Scopes, binding: Binding) -> Self {
         Self { name, scopes, binding, authenticated: true }

@@ -11,6 +11,7 @@
 //! - `view`: what a caller sees of a vault; `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
 //!   segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes; `search_notes`: what `find` leaves behind;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
+//! - [`inspect_acl`]: what may be done where
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
 //!   [`read_note`], [`list_notes`], [`note_history`], [`search`](mod@search); [`write_note`], [`edit_note`], [`upsert_note`],
 //!   [`delete_note`], [`restore_note`], by `writing` (one note in one commit), `precondition` (which version the caller has
@@ -34,6 +35,7 @@ mod governor;
 pub mod health;
 pub mod idempotency;
 mod index;
+pub mod inspect_acl;
 mod links;
 pub mod list_notes;
 mod merge;

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::find::Find;
 use crate::gates;
 use crate::health::Health;
+use crate::inspect_acl::InspectAcl;
 use crate::list_notes::ListNotes;
 use crate::move_note::MoveNote;
 use crate::note_history::NoteHistory;
@@ -99,6 +100,7 @@ pub const fn operations() -> &'static [&'static Entry] {
             Entry::of::<NoteHistory>(),
             Entry::of::<ListNotes>(),
             Entry::of::<Search>(),
+            Entry::of::<InspectAcl>(),
         ]
     }
 }

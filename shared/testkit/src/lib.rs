@@ -7,6 +7,7 @@
 //! - [`counting`]: a store that counts requests, bytes and waves.
 //! - [`faults`]: a store that fails as it is told.
 //! - [`proxy`]: an HTTP proxy that fails as it is told.
+//! - [`issuer`]: an issuer of tokens.
 //! - [`notes`]: changes that put, delete and merge notes, and what a snapshot holds, for tests of the mirror alone.
 //! - [`real_store`]: LocalStack and MinIO, started by the project's own script; [`project`]: where that is.
 //! - [`contract`]: what a mirror guarantees, to be run on every kind of store.
@@ -23,6 +24,7 @@ pub mod contract;
 pub mod counting;
 pub mod faults;
 pub mod folder;
+pub mod issuer;
 pub mod notes;
 pub mod project;
 pub mod proxy;
@@ -35,5 +37,6 @@ pub use aging::AgingStore;
 pub use counting::CountingStore;
 pub use faults::{Fault, FaultStore};
 pub use folder::VaultBuilder;
+pub use issuer::Issuer;
 pub use proxy::{Broken, FaultProxy};
 pub use request::Op;

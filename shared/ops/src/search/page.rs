@@ -221,9 +221,12 @@ impl<'a> Page<'a> {
     fn end_of(&self, index: &Index, region: &Region) -> Result<Option<(String, u64)>, Error> {
         let table = index.chunks(region.segment)?;
         let end = region.span.start + region.span.length;
-        let Some(document) = end.checked_sub(1).and_then(|last| table.document_at(last)) else { return Ok(None) };
+        let Some(last) = end.checked_sub(1).and_then(|last| table.document_at(last)) else { return Ok(None) };
+        // A path that the caller may not see is in no cursor; the region begins with one that they may.
+        let is_shown = |document: &u32| index.shows(DocumentRef { segment: region.segment, document: *document });
+        let Some(document) = (region.documents.start..=last).rev().find(is_shown) else { return Ok(None) };
         let text = table.text(document).unwrap_or_default();
-        let line = if end >= text.start + text.length || table.is_whole(document) {
+        let line = if document < last || end >= text.start + text.length || table.is_whole(document) {
             u64::MAX
         } else {
             table.first_line(document, region.chunks.end).map_or(u64::MAX, u64::from)

@@ -57,14 +57,15 @@ impl<'a> Regions<'a> {
         Ok(Self { index, segments, most, stretch: None })
     }
 
-    /// The next chunk of `segment` and the first document of it to look at.
+    /// The next chunk of `segment` and the first document of it to look at: one that the caller sees.
     fn head(&mut self, segment: usize) -> Result<Option<(u32, u32)>, Error> {
         let table = self.index.chunks(segment)?;
         let Some(rest) = self.segments.get_mut(segment) else { return Ok(None) };
         while let Some(chunk) = rest.chunks.get(rest.next) {
             let documents = table.documents(*chunk).unwrap_or_default();
-            let document = documents.start.max(rest.from);
-            if document < documents.end {
+            let mut left = documents.start.max(rest.from)..documents.end;
+            if let Some(document) = left.find(|document| self.index.shows(DocumentRef { segment, document: *document }))
+            {
                 return Ok(Some((*chunk, document)));
             }
             rest.next += 1;
@@ -85,15 +86,14 @@ impl<'a> Regions<'a> {
         }
         let mut paths = Vec::with_capacity(heads.len());
         for (segment, document) in heads {
-            // Of one path the live document comes first: what is past any of them is past that.
             let document = DocumentRef { segment, document };
-            paths.push((self.index.path(document)?, !self.index.shows(document), document));
+            paths.push((self.index.path(document)?, document));
         }
         paths.sort_unstable();
         let mut paths = paths.into_iter();
-        let Some((_, _, DocumentRef { segment, document })) = paths.next() else { return Ok(None) };
+        let Some((_, DocumentRef { segment, document })) = paths.next() else { return Ok(None) };
         let end = match paths.next() {
-            Some((other, _, _)) => self.index.paths(segment)?.first_from(other.as_bytes()),
+            Some((other, _)) => self.index.paths(segment)?.first_from(other.as_bytes()),
             None => u32::MAX,
         };
         Ok(Some((segment, end.max(document.saturating_add(1)))))

@@ -1,0 +1,113 @@
+//! What it costs to know who calls, and to hide from them what they may not read.
+
+use std::time::{Duration, Instant};
+
+use atlas_access::mint::Grant;
+use atlas_access::{Acl, Caller, Expected, Keys, Scope, Scopes, Secret, Verifier, mint};
+use atlas_ops::{Atlas, Call, Limits, Vault, dispatch};
+use atlas_testkit::Issuer;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::draw::{Calls, Drawn};
+use crate::table::{self, Table};
+use crate::vault::Folder;
+use crate::world::World;
+
+/// Globs of the access list.
+const GLOBS: usize = 50;
+/// How many times longer a warm `find` may take with it.
+const MAX_TIMES: f64 = 1.1;
+/// How often each call is made.
+const REPEATS: usize = 15;
+/// Tokens that are verified together: one is too short to be timed.
+const TOKENS: u32 = 50;
+
+/// Verifying tokens of each kind.
+pub(crate) fn verification(table: &mut Table) {
+    let issuer = Issuer::new();
+    let secret = Secret::new("a secret that is long enough to be one").unwrap();
+    let verifier =
+        Verifier::new(Keys::new(Some(&secret), Some(&issuer.set().to_string())).unwrap(), Expected::default());
+    let now = Timestamp::now();
+    let claims = json!({ "sub": "agent", "exp": now.as_second() + 600, "scope": "read:vault write:vault" });
+    let (subject, scopes) = ("agent", [Scope::ReadVault, Scope::WriteVault]);
+    let time = Duration::from_secs(600);
+    let grant = Grant { subject, scopes: &scopes, vault: None, issuer: None, audience: None, time };
+    for (kind, token, most) in [
+        ("HS256", mint(&secret, &grant, now).unwrap(), 20),
+        ("ES256", issuer.sign("ES256", Some("ec"), &claims), 200),
+        ("RS256", issuer.sign("RS256", Some("rsa"), &claims), 200),
+        ("EdDSA", issuer.sign("EdDSA", Some("ed"), &claims), 200),
+    ] {
+        let verify = || {
+            let begun = Instant::now();
+            (0..TOKENS).for_each(|_| assert_eq!(verifier.verify(&token, now).unwrap().name(), "agent"));
+            begun.elapsed() / TOKENS
+        };
+        let took = table::median(REPEATS, verify);
+        let most = Duration::from_micros(most);
+        let target = format!("median {}", table::duration(most));
+        table.row(
+            &format!("a token verified, {kind}"),
+            "",
+            &format!("median {}", table::duration(took)),
+            &target,
+            Some(took <= most),
+        );
+    }
+}
+
+/// `find` with an access list that hides nothing, so that it has the same to do otherwise, beside `find` without one. Each call is the first
+/// of its caller.
+pub(crate) fn filtering(table: &mut Table, folder: &Folder, world: &World, drawn: &Drawn) {
+    let mut read: Vec<String> = (2..GLOBS / 2).map(|number| format!("Folder {number}/**/*.private.md")).collect();
+    read.extend(["**/nothing here.md".to_owned(), "**".to_owned()]);
+    let rules: Vec<Value> =
+        (0..GLOBS / 2).map(|number| json!({ "glob": format!("Team {number}/**"), "scopes": ["team:a"] })).collect();
+    let config = json!({ "readPaths": read, "rules": rules });
+    let acl = || Acl::new(&serde_json::from_value(config.clone()).unwrap()).unwrap();
+    let over = |acl| Atlas::new([Vault::new("main", world.mirror().clone(), acl)], Limits::default());
+    let (without, with) = (over(Acl::default()), over(acl()));
+    let mut callers = 0;
+    let mut find = |atlas: &Atlas, calls: &Calls, arguments: &Value| {
+        callers += 1;
+        let caller = Caller::of_scopes("agent", Scopes::named(["read:vault", &format!("team:{callers}")]));
+        let call = Call::new(calls.operation, arguments.clone(), caller, Timestamp::now);
+        let begun = Instant::now();
+        world.runtime.block_on(dispatch(atlas, call)).unwrap();
+        begun.elapsed()
+    };
+    for calls in drawn.calls.iter().filter(|calls| calls.operation.info.name == "find") {
+        let mut times = [Vec::new(), Vec::new(), Vec::new()];
+        for arguments in &calls.arguments {
+            find(&without, calls, arguments);
+            // That nothing is known of who may read what, as where a list has just come to be.
+            let new = over(acl());
+            times[2].push(find(&new, calls, arguments));
+            find(&with, calls, arguments);
+            // One after the other, so that both meet the same machine.
+            let mut both = [Vec::new(), Vec::new()];
+            for _ in 0..REPEATS {
+                both[0].push(find(&without, calls, arguments));
+                both[1].push(find(&with, calls, arguments));
+            }
+            for (times, mut both) in times.iter_mut().zip(both) {
+                both.sort_unstable();
+                times.push(both[REPEATS / 2]);
+            }
+        }
+        let [without, with, new] = times.map(|mut times| {
+            times.sort_unstable();
+            times[times.len() / 2]
+        });
+        let ratio = with.as_secs_f64() / without.as_secs_f64();
+        let result = format!(
+            "{ratio:.2} times {}; {} the first after a change of the list",
+            table::duration(without),
+            table::duration(new)
+        );
+        let what = format!("warm {} with an access list of {GLOBS} globs", calls.what);
+        table.row(&what, folder.name, &result, &format!("{MAX_TIMES} times"), Some(ratio <= MAX_TIMES));
+    }
+}

@@ -1,0 +1,428 @@
+//! Access lists: what a caller may not read is nowhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use atlas_access::scope::ALL;
+use atlas_access::{Acl, Caller, Scopes};
+use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
+use atlas_ops::{Atlas, Call, Error, Limits, Vault, dispatch, operations};
+use atlas_testkit::VaultBuilder;
+use jiff::Timestamp;
+use object_store::memory::InMemory;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+
+use crate::publish::publish;
+
+/// A vault in memory, behind the operations.
+struct World {
+    atlas: Atlas,
+    caller: Caller,
+}
+
+fn mirror() -> Mirror {
+    let store = Store::new(Arc::new(InMemory::new()), "", StoreOptions::default()).unwrap();
+    Mirror::open(store, "main".parse().unwrap(), Arc::new(PartCache::new(64 << 20)), Options::default()).unwrap()
+}
+
+fn atlas(mirror: Mirror, acl: &Value) -> Atlas {
+    let acl = Acl::new(&serde_json::from_value(acl.clone()).unwrap()).unwrap();
+    Atlas::new(
+        [Vault::new("main", mirror, acl)],
+        Limits { max_scan_time: std::time::Duration::MAX / 4, ..Limits::default() },
+    )
+}
+
+/// A caller with every scope of operations, and these.
+fn caller(others: &[String]) -> Caller {
+    let names = ALL.iter().map(|scope| scope.as_str()).chain(others.iter().map(String::as_str));
+    Caller::of_scopes("agent", Scopes::named(names))
+}
+
+impl World {
+    /// The notes of each step are one publication, so that there are several segments.
+    async fn of(steps: &[BTreeMap<String, String>], acl: &Value, caller: Caller) -> Self {
+        let mirror = mirror();
+        let vault = VaultBuilder::new();
+        let state = tempfile::tempdir().unwrap();
+        for step in steps {
+            for (path, text) in step {
+                write(vault.root(), path, text);
+            }
+            publish(vault.root(), &mirror, state.path()).await;
+        }
+        Self { atlas: atlas(mirror, acl), caller }
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> Result<Value, Error> {
+        let operation = operations().iter().find(|entry| entry.info.name == name).unwrap();
+        let call = Call::new(operation, arguments, self.caller.clone(), || Timestamp::UNIX_EPOCH);
+        dispatch(&self.atlas, call).await.map(|answer| answer.value)
+    }
+
+    /// What comes of it, without what differs from one publication to the other: times.
+    async fn told(&self, name: &str, arguments: Value) -> Value {
+        let mut told = match self.call(name, arguments).await {
+            Ok(value) => value,
+            Err(error) => json!({ "code": error.code.as_str(), "message": error.message, "details": error.details }),
+        };
+        forget_times(&mut told);
+        told
+    }
+
+    /// All pages of a listing.
+    async fn pages(&self, name: &str, mut arguments: Value, field: &str) -> Vec<Value> {
+        let mut all = Vec::new();
+        for _ in 0..200 {
+            let page = self.told(name, arguments.clone()).await;
+            let Some(items) = page[field].as_array() else { return vec![page] };
+            all.extend(items.iter().cloned());
+            match page["cursor"].as_str() {
+                Some(cursor) => arguments["cursor"] = cursor.into(),
+                None => return all,
+            }
+        }
+        panic!("{name} {arguments} does not end");
+    }
+}
+
+fn write(root: &Path, path: &str, text: &str) {
+    let file = root.join(path);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, text).unwrap();
+}
+
+fn forget_times(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for time in ["modified", "time", "generated_at", "timestamp", "generation", "last_generation"] {
+                fields.remove(time);
+            }
+            fields.values_mut().for_each(forget_times);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_times),
+        _ => {}
+    }
+}
+
+/// What an access list lets through, said once more and simply: a path is read if its list has it as it is written, and if the last
+/// rule that matches it, as it is written and in any case, asks for nothing that the caller does not hold.
+fn may_read(acl: &Value, held: &[String], path: &str) -> bool {
+    let globs = |text: &str, path: &str| {
+        let (text, path) = (text.split("**").collect::<Vec<_>>(), path);
+        match text.as_slice() {
+            [whole] => *whole == path,
+            [head, tail] => path.len() >= head.len() + tail.len() && path.starts_with(head) && path.ends_with(tail),
+            _ => unreachable!(),
+        }
+    };
+    let listed = match acl["readPaths"].as_array() {
+        Some(list) => list.iter().any(|glob| globs(glob.as_str().unwrap(), path)),
+        None => acl["strictReadDefault"] != true,
+    };
+    let rules = acl["rules"].as_array().cloned().unwrap_or_default();
+    let asked = |fold: &dyn Fn(&str) -> String| {
+        let rule = rules.iter().rev().find(|rule| globs(&fold(rule["glob"].as_str().unwrap()), &fold(path)));
+        rule.map_or_else(|| acl["defaultScopes"].clone(), |rule| rule["scopes"].clone())
+    };
+    let holds =
+        |scopes: Value| scopes.as_array().into_iter().flatten().all(|scope| held.iter().any(|one| scope == one));
+    listed && holds(asked(&str::to_owned)) && holds(asked(&str::to_lowercase))
+}
+
+const FOLDERS: [&str; 6] = ["vault/", "vault/Team/", "vault/team/deep/", "vault/Private/", "agent/", ""];
+const NAMES: [&str; 7] = ["now", "Tides", "tides", "Berth", "Ledger", "harbour log", "Ärger"];
+const WORDS: [&str; 16] = [
+    "tide",
+    "tides",
+    "berth",
+    "ledger",
+    "harbour",
+    "harbor",
+    "pilot",
+    "piloten",
+    "zebra",
+    "zebras",
+    "[[Tides]]",
+    "[[Berth|quay]]",
+    "#port",
+    "#port/east",
+    "\n## Tides\n",
+    "\n\n",
+];
+
+fn any_note() -> impl Strategy<Value = (String, String)> {
+    let path = (prop::sample::select(&FOLDERS[..]), prop::sample::select(&NAMES[..]));
+    let text = prop::collection::vec(prop::sample::select(&WORDS[..]), 1..40);
+    (path, text).prop_map(|((folder, name), words)| (format!("{folder}{name}.md"), words.join(" ")))
+}
+
+fn any_acl() -> impl Strategy<Value = (Value, Vec<String>)> {
+    let glob = prop::sample::select(vec![
+        "**",
+        "vault/**",
+        "vault/Team/**",
+        "vault/team/**",
+        "vault/Private/**",
+        "agent/**",
+        "**Tides.md",
+        "**tides.md",
+        "vault/Berth.md",
+        "v**.md",
+    ]);
+    let scopes = prop::collection::vec(prop::sample::select(vec!["team:a", "team:b"]), 0..2);
+    let globs = prop::collection::vec(glob.clone(), 0..4);
+    let rules = prop::collection::vec((glob, scopes.clone()), 0..4);
+    (prop::option::weighted(0.6, globs), rules, scopes.clone(), scopes, prop::bool::weighted(0.1)).prop_map(
+        |(read, rules, default, held, strict)| {
+            let rules: Vec<Value> =
+                rules.iter().map(|(glob, scopes)| json!({ "glob": glob, "scopes": scopes })).collect();
+            let mut acl = json!({ "rules": rules, "defaultScopes": default, "strictReadDefault": strict });
+            if let Some(read) = read {
+                acl["readPaths"] = json!(read);
+            }
+            (acl, held.into_iter().map(str::to_owned).collect())
+        },
+    )
+}
+
+/// Calls that look at the vault, each with the field of its pages if it has some.
+fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
+    let mut questions = vec![
+        ("context_current", json!({}), None),
+        ("query", json!({ "question": "Where is \"tide\" defined?" }), None),
+        ("list_notes", json!({ "limit": 2 }), Some("notes")),
+        ("list_notes", json!({ "prefix": "vault/" }), Some("notes")),
+    ];
+    for term in ["tide", "TIDES", "berth", "zebra", "pilot", "ledger harbour", "ärger", "nowhere"] {
+        questions.push(("find", json!({ "term": term }), None));
+        questions.push(("find", json!({ "term": term, "max_results": 1 }), None));
+    }
+    for query in [
+        "tide",
+        "zebr*",
+        "zebrq",
+        "harbour pilot",
+        "\"berth ledger\"",
+        "tag:port",
+        "-tide berth",
+        "piloten -tag:port",
+        "path:team",
+    ] {
+        questions.push(("search", json!({ "query": query, "limit": 3, "explain": true }), Some("results")));
+    }
+    for (query, mode) in [("tide", "literal"), ("z.bra", "regex"), ("^## ", "regex"), ("[[", "literal")] {
+        questions.push((
+            "search",
+            json!({ "query": query, "mode": mode, "limit": 2, "context_lines": 1 }),
+            Some("results"),
+        ));
+    }
+    questions
+}
+
+#[test]
+fn what_may_not_be_read_is_nowhere() {
+    let cases = std::env::var("ATLAS_HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(24);
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let notes = || prop::collection::btree_map("[0-9]{3}", any_note(), 1..12);
+    let strategy = (prop::collection::vec(notes(), 1..3), any_acl());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let hidden = std::cell::Cell::new(0);
+    let result = runner.run(&strategy, |(steps, (acl, held))| {
+        let steps: Vec<BTreeMap<String, String>> = steps.into_iter().map(|step| step.into_values().collect()).collect();
+        hidden.set(hidden.get() + runtime.block_on(compare(&steps, &acl, &held)));
+        Ok(())
+    });
+    result.unwrap();
+    assert!(hidden.get() > 0, "no case hid anything");
+}
+
+/// A vault, of which the caller may read some, answers as the vault that has only that; the number of notes that it hides.
+async fn compare(steps: &[BTreeMap<String, String>], acl: &Value, held: &[String]) -> usize {
+    let visible = |step: &BTreeMap<String, String>| {
+        step.clone().into_iter().filter(|(path, _)| may_read(acl, held, path)).collect()
+    };
+    // A note that nobody is denied, so that both are published as often.
+    let first = |step: usize| BTreeMap::from([(format!("open/{step}.md"), format!("step {step}"))]);
+    let mut acl = acl.clone();
+    if let Some(list) = acl["readPaths"].as_array_mut() {
+        list.push("open/**".into());
+    }
+    acl["rules"].as_array_mut().unwrap().push(json!({ "glob": "open/**", "scopes": [] }));
+    let acl = &acl;
+    let with_first = |steps: Vec<BTreeMap<String, String>>| -> Vec<BTreeMap<String, String>> {
+        steps.into_iter().enumerate().map(|(step, notes)| notes.into_iter().chain(first(step)).collect()).collect()
+    };
+    let shown: Vec<BTreeMap<String, String>> = with_first(steps.iter().map(visible).collect());
+    let steps = with_first(steps.to_vec());
+    if acl["strictReadDefault"] == true && acl["readPaths"].is_null() {
+        return 0;
+    }
+    let restricted = World::of(&steps, acl, caller(held)).await;
+    // Ranks count what was replaced until segments merge, unless something may be hidden.
+    let is_replaced = shown.iter().map(BTreeMap::len).sum::<usize>()
+        > shown.iter().flatten().map(|(path, _)| path).collect::<BTreeSet<_>>().len();
+    let hides =
+        Acl::new(&serde_json::from_value(acl.clone()).unwrap()).unwrap().reader(caller(held).scopes()).is_some();
+    let all_is_open = if is_replaced && hides { json!({ "readPaths": ["**"] }) } else { json!({}) };
+    let whole = World::of(&shown, &all_is_open, caller(held)).await;
+    for (name, arguments, pages) in questions() {
+        let told = async |world: &World| match pages {
+            Some(field) => Value::from(world.pages(name, arguments.clone(), field).await),
+            None => world.told(name, arguments.clone()).await,
+        };
+        let (found, expected) = (told(&restricted).await, told(&whole).await);
+        assert_eq!(found, expected, "{name} {arguments} with {acl} and {held:?}");
+    }
+    let all: BTreeMap<&String, &String> = steps.iter().flatten().collect();
+    let mut hidden = 0;
+    for path in all.keys() {
+        for name in ["read_note", "note_history"] {
+            let found = restricted.told(name, json!({ "path": path })).await;
+            if may_read(acl, held, path) {
+                assert_eq!(found, whole.told(name, json!({ "path": path })).await, "{name} {path}");
+            } else {
+                hidden += 1;
+                assert_eq!(found["details"]["reason"], "acl_denied", "{name} {path}");
+            }
+        }
+    }
+    // Moving a note rewrites the links that the caller sees, as if there were no others.
+    if let Some(path) = shown.iter().flatten().map(|(path, _)| path).find(|path| path.contains("ides.md")) {
+        let moved = json!({ "path": path, "to": "open/Moved.md" });
+        let mut told = [Value::Null, Value::Null];
+        for (world, told) in [&restricted, &whole].into_iter().zip(&mut told) {
+            *told = world.told("move_note", moved.clone()).await;
+            let mut texts = Vec::new();
+            for listed in world.pages("list_notes", json!({}), "notes").await {
+                texts.push(world.told("read_note", json!({ "path": listed["path"] })).await["content"].clone());
+            }
+            told["texts"] = texts.into();
+        }
+        assert_eq!(told[0], told[1], "{moved} with {acl} and {held:?}");
+    }
+    hidden
+}
+
+#[tokio::test]
+async fn every_operation_asks_before_it_looks() {
+    let notes =
+        BTreeMap::from([("Private/a.md".to_owned(), "secret".to_owned()), ("Open/b.md".to_owned(), "x".to_owned())]);
+    let acl = json!({ "readPaths": ["Open/**", "Shelf/**"], "writePaths": ["Open/**", "Private/**"], "deletePaths": ["Private/**"] });
+    let world = World::of(&[notes], &acl, caller(&[])).await;
+    let denied = async |name: &str, arguments: Value| {
+        let told = world.told(name, arguments).await;
+        assert_eq!(told["details"]["reason"], "acl_denied", "{name}: {told}");
+        told.to_string()
+    };
+    for path in [
+        "Private/a.md",
+        "private/a.md",
+        "Private./a.md",
+        "PRIVATE/a.md",
+        "Open /b.md",
+        "open/b.md",
+        "Open/../Private/a.md",
+    ] {
+        if path.contains("..") {
+            assert_eq!(world.told("read_note", json!({ "path": path })).await["details"]["reason"], "path_invalid");
+            continue;
+        }
+        denied("read_note", json!({ "path": path })).await;
+    }
+    for (name, more) in [
+        ("read_note", json!({})),
+        ("read_note", json!({ "generation": 1 })),
+        ("note_history", json!({})),
+        ("write_note", json!({ "content": "x" })),
+        ("write_note", json!({ "content": "x", "if_match": "*" })),
+        ("upsert_note", json!({ "content": "x" })),
+        ("edit_note", json!({ "edits": [{ "op": "append", "text": "x" }] })),
+        ("delete_note", json!({})),
+        ("restore_note", json!({})),
+        ("move_note", json!({ "to": "Open/c.md" })),
+    ] {
+        let mut told = ["Private/a.md", "Private/b.md"].map(|_| String::new());
+        for (path, told) in ["Private/a.md", "Private/b.md"].into_iter().zip(&mut told) {
+            let mut arguments = more.clone();
+            arguments["path"] = path.into();
+            *told = denied(name, arguments).await.replace(path, "PATH");
+        }
+        assert_eq!(told[0], told[1], "{name} tells whether there is a note");
+    }
+    denied("write_note", json!({ "path": "Shelf/a.md", "content": "x" })).await;
+    denied("delete_note", json!({ "path": "Open/b.md" })).await;
+    denied("move_note", json!({ "path": "Open/b.md", "to": "Open/c.md" })).await;
+    assert_eq!(world.told("write_note", json!({ "path": "Open/c.md", "content": "x" })).await["created"], true);
+}
+
+#[tokio::test]
+async fn a_move_changes_no_note_that_may_not_be_written() {
+    let notes =
+        [("Open/a.md", "x"), ("Open/b.md", "[[a]]"), ("Shelf/c.md", "[[Open/a]]"), ("Private/d.md", "[[Open/a]]")];
+    let notes: BTreeMap<String, String> =
+        notes.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+    let open = json!({ "readPaths": ["Open/**", "Shelf/**"] });
+    let world = World::of(std::slice::from_ref(&notes), &open, caller(&[])).await;
+    let moved = world.told("move_note", json!({ "path": "Open/a.md", "to": "Open/e.md" })).await;
+    assert_eq!((&moved["links"], &moved["notes"]), (&json!(2), &json!(2)), "{moved}");
+
+    let shelf = json!({ "readPaths": ["Open/**", "Shelf/**"], "writePaths": ["Open/**"] });
+    let world = World::of(&[notes], &shelf, caller(&[])).await;
+    let refused = world.told("move_note", json!({ "path": "Open/a.md", "to": "Open/e.md" })).await;
+    assert_eq!(
+        (&refused["details"]["reason"], &refused["details"]["path"]),
+        (&json!("acl_denied"), &json!("Shelf/c.md"))
+    );
+    assert_eq!(world.told("read_note", json!({ "path": "Open/b.md" })).await["content"], "[[a]]");
+}
+
+#[tokio::test]
+async fn a_read_only_vault_is_read() {
+    let notes = BTreeMap::from([("a.md".to_owned(), "x".to_owned())]);
+    let world = World::of(&[notes], &json!({ "readOnly": true }), caller(&[])).await;
+    for operation in operations().iter().filter(|entry| entry.info.writes()) {
+        let arguments = match operation.info.name {
+            "write_note" | "upsert_note" => json!({ "path": "a.md", "content": "x" }),
+            "edit_note" => json!({ "path": "a.md", "edits": [{ "op": "append", "text": "x" }] }),
+            "move_note" => json!({ "path": "a.md", "to": "b.md" }),
+            _ => json!({ "path": "a.md" }),
+        };
+        let told = world.told(operation.info.name, arguments).await;
+        assert_eq!(told["details"]["reason"], "read_only_mode", "{}: {told}", operation.info.name);
+    }
+    assert_eq!(world.told("read_note", json!({ "path": "a.md" })).await["content"], "x");
+}
+
+#[tokio::test]
+async fn an_administrator_learns_what_decides() {
+    let acl = json!({
+        "readPaths": ["Team/**"],
+        "writePaths": ["Team/open/**"],
+        "rules": [{ "glob": "Team/secret/**", "scopes": ["team:a", "admin"] }],
+    });
+    let world = World::of(&[BTreeMap::from([("Team/a.md".to_owned(), "x".to_owned())])], &acl, caller(&[])).await;
+    for (path, op, scopes, denied_by) in [
+        ("Team/a.md", "read", None, Value::Null),
+        ("Team/a.md", "write", None, "writePaths".into()),
+        ("Team/secret/a.md", "read", None, "rules: Team/secret/**".into()),
+        ("team/secret/a.md", "read", None, "readPaths".into()),
+        ("Team/secret/a.md", "delete", Some(json!(["team:a", "admin"])), Value::Null),
+        ("Team/secret/a.md", "delete", Some(json!(["team:a"])), "rules: Team/secret/**".into()),
+        (".git/config", "read", None, "closed_folder".into()),
+    ] {
+        let mut arguments = json!({ "path": path, "op": op });
+        if let Some(scopes) = scopes {
+            arguments["scopes"] = scopes;
+        }
+        let told = world.told("inspect_acl", arguments.clone()).await;
+        assert_eq!((&told["denied_by"], told["allowed"] == true), (&denied_by, denied_by.is_null()), "{arguments}");
+    }
+    let told =
+        world.told("inspect_acl", json!({ "path": "Team/secret/a.md", "op": "read", "scopes": ["admin"] })).await;
+    assert_eq!((&told["required_scopes"], &told["missing_scopes"]), (&json!(["admin", "team:a"]), &json!(["team:a"])));
+}
