@@ -192,3 +192,17 @@ fn a_place_is_a_file_an_object_or_the_document_itself() {
         assert!(refused.contains(says), "{text}: {refused}");
     }
 }
+
+#[test]
+fn the_example_of_the_readme_can_be_used() {
+    let readme = include_str!("../../../../README.md");
+    let (_, section) = readme.split_once("## Configuration").unwrap();
+    let (_, example) = section.split_once("```json\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let settings = environment(&[]).with(document(example)).unwrap();
+    settings.visible().unwrap();
+    let tags = atlas_ops::catalogue::ALL.iter().flat_map(|info| info.tags);
+    for tag in tags {
+        assert!(section.contains(&format!("`{tag}`")), "{tag} is not among the tags in the README");
+    }
+}
