@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use atlas_access::{Scope, scope};
-use atlas_testkit::VaultBuilder;
+use atlas_mirror::{Store, StoreOptions};
+use atlas_testkit::faults::{Fault, FaultStore};
+use atlas_testkit::{CountingStore, Op, VaultBuilder};
 use object_store::path::Path;
 use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::{Value, json};
 
 use crate::access::{SECRET, bearer, send, token};
-use crate::deployment::{Client, Deployment, Reply};
+use crate::deployment::{Client, Deployment, Reply, settings};
 use crate::programs::{Place, json_of, refusal_of};
 
 const KEY: &str = "config/atlas.json";
@@ -190,6 +192,49 @@ async fn a_document_in_a_file_is_followed_too() {
         }
         assert_eq!(read(&client, &[]).await.status.as_u16(), status, "{text:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_is_asked_again_and_then_nothing_is_answered() {
+    let deployment = two_vaults().await;
+    put(&deployment, "{}").await;
+    let store = FaultStore::new(deployment.objects.clone());
+    let place = Store::new(store.clone(), "", StoreOptions::default()).unwrap();
+    let settings = settings(&[("ATLAS_CONFIG", &format!("store:{KEY}"))]);
+    let client = Client::try_set_up_over(&place, &settings, Duration::ZERO).await.unwrap();
+    for fault in [Fault::Error, Fault::Silence, Fault::Refused] {
+        store.once(Op::Get, KEY, fault);
+        read(&client, &[]).await.ok();
+        store.always(Op::Get, KEY, fault);
+        assert_eq!(read(&client, &[]).await.error(503).1, "config_unusable", "{fault:?}");
+        let refused = Client::try_set_up_over(&place, &settings, Duration::ZERO).await.err().unwrap();
+        assert!(refused.contains("cannot be read: ") && refused.lines().count() == 1, "{refused}");
+        store.heal();
+        read(&client, &[]).await.ok();
+    }
+    // Half of a document is not taken for it.
+    put(&deployment, r#"{"acl": {"readPaths": []}}"#).await;
+    store.once(Op::Get, KEY, Fault::Truncated);
+    assert_eq!(read(&client, &[]).await.status.as_u16(), 403);
+}
+
+#[tokio::test]
+async fn a_server_answers_for_the_hosts_of_the_document() {
+    let deployment = two_vaults().await;
+    let document = |host: &str| json!({ "transports": { "http": { "allowedHosts": [host] } } }).to_string();
+    put(&deployment, &document("atlas.example.org")).await;
+    let app = deployment.app_of(&[("ATLAS_CONFIG", &format!("store:{KEY}"))]).await.for_its_hosts();
+    let client = Client::of(app, CountingStore::new(deployment.objects.clone()));
+    let ask = async |host: &str| client.get_with("/health", &[("host", host)]).await.status.as_u16();
+    assert_eq!(
+        (ask("atlas.example.org").await, ask("new.example.org").await, ask("localhost:1").await),
+        (200, 403, 200)
+    );
+    put(&deployment, &document("new.example.org")).await;
+    assert_eq!(
+        (ask("atlas.example.org").await, ask("new.example.org").await, ask("localhost:1").await),
+        (403, 200, 200)
+    );
 }
 
 #[tokio::test]

@@ -111,19 +111,13 @@ impl Deployment {
 
     /// The same, if it starts; its configuration is looked at again when it is `max_age` old.
     pub async fn try_set_up(&self, variables: &[(&str, &str)], max_age: Duration) -> Result<Client, String> {
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let settings = Settings { limits: self.limits, ..Settings::read(variables).unwrap() };
-        let requests = CountingStore::new(self.objects.clone());
-        let opened = App::open_in(store(requests.clone()), &settings, Reach::Loopback, max_age).await;
-        let app = opened.map_err(|error| error.to_string())?;
-        Ok(Client { router: all_functions().into_router(app), requests })
+        let settings = Settings { limits: self.limits, ..settings(variables) };
+        Client::try_set_up_over(&store(self.objects.clone()), &settings, max_age).await
     }
 
     /// What functions that are set up as `variables` say share.
     pub async fn app_of(&self, variables: &[(&str, &str)]) -> App {
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let settings = Settings::read(variables).unwrap();
-        App::open_in(store(self.objects.clone()), &settings, Reach::Loopback, Duration::ZERO).await.unwrap()
+        App::open_in(store(self.objects.clone()), &settings(variables), Reach::Loopback, Duration::ZERO).await.unwrap()
     }
 
     /// A cold process of some functions.
@@ -132,6 +126,12 @@ impl Deployment {
         let app = App::over(store(requests.clone()), "main".parse().unwrap(), self.limits, 256 << 20).unwrap();
         Client { router: routes.into_router(app), requests }
     }
+}
+
+/// The settings of an environment.
+pub fn settings(variables: &[(&str, &str)]) -> Settings {
+    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Settings::read(variables).unwrap()
 }
 
 fn store(objects: Arc<dyn ObjectStore>) -> Store {
@@ -163,6 +163,19 @@ impl Client {
         let requests = CountingStore::new(place.inner().clone());
         let store = Store::new(requests.clone(), place.prefix(), StoreOptions::default()).unwrap();
         let app = App::over(store, "main".parse().unwrap(), limits, 256 << 20).unwrap();
+        Self { router: all_functions().into_router(app), requests }
+    }
+
+    /// The same set up as `settings` say, if it starts.
+    pub async fn try_set_up_over(place: &Store, settings: &Settings, max_age: Duration) -> Result<Self, String> {
+        let requests = CountingStore::new(place.inner().clone());
+        let store = Store::new(requests.clone(), place.prefix(), StoreOptions::default()).unwrap();
+        let app = App::open_in(store, settings, Reach::Loopback, max_age).await.map_err(|error| error.to_string())?;
+        Ok(Self::of(app, requests))
+    }
+
+    /// All functions, which share `app`.
+    pub fn of(app: App, requests: Arc<CountingStore>) -> Self {
         Self { router: all_functions().into_router(app), requests }
     }
 

@@ -141,10 +141,10 @@ impl Routes {
             Some(cors) => router.layer(cors),
             None => router,
         };
-        match &app.hosts {
-            Some(hosts) => router.layer(middleware::from_fn_with_state(hosts.clone(), hosts::check)),
-            None => router,
+        if app.checks_hosts {
+            return router.layer(middleware::from_fn_with_state(app.hosts.clone(), hosts::check));
         }
+        router
     }
 }
 

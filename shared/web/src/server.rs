@@ -44,7 +44,7 @@ impl Server {
     /// # Errors
     /// When a setting cannot be used, the address is taken, or the server would be open to others.
     pub async fn listen(routes: Routes, settings: &Settings, address: SocketAddr) -> Result<Self, ServerError> {
-        let app = App::open(settings, reach(address)).await?.for_hosts(settings);
+        let app = App::open(settings, reach(address)).await?.for_its_hosts();
         #[cfg(feature = "otlp")]
         let app = App { spans: crate::otlp::Spans::open(settings, false)?, ..app };
         let listener = TcpListener::bind(address).await.map_err(|source| ServerError::Listen { address, source })?;

@@ -29,8 +29,10 @@ pub struct App {
     pub gate: Gate,
     /// Which web pages may call.
     pub origins: Origins,
-    /// Which names it answers for, if it does not for all.
-    pub hosts: Option<Hosts>,
+    /// Which names a server answers for.
+    pub hosts: Hosts,
+    /// Whether requests for other names are refused.
+    pub(crate) checks_hosts: bool,
     /// Counts requests.
     pub metrics: Metrics,
     /// Exports requests as spans.
@@ -198,7 +200,8 @@ impl App {
             clock: Timestamp::now,
             gate: deployed.gate.clone(),
             origins: deployed.origins.clone(),
-            hosts: None,
+            hosts: deployed.hosts.clone(),
+            checks_hosts: false,
             metrics: Metrics::new(false),
             #[cfg(feature = "otlp")]
             spans: None,
@@ -209,8 +212,8 @@ impl App {
 
     /// The same for the names of this machine and those that are configured, and no others.
     #[must_use]
-    pub fn for_hosts(self, settings: &Settings) -> Self {
-        Self { hosts: Some(settings.hosts.clone()), ..self }
+    pub fn for_its_hosts(self) -> Self {
+        Self { checks_hosts: true, ..self }
     }
 
     /// The deployment as it is configured now. What is wrong with its configuration is told to the log only.
@@ -221,7 +224,7 @@ impl App {
             atlas: now.atlas.clone(),
             gate: now.gate.clone(),
             origins: now.origins.clone(),
-            hosts: self.hosts.as_ref().map(|_| now.hosts.clone()),
+            hosts: now.hosts.clone(),
             version: now.version,
             ..self.clone()
         })

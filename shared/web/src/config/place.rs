@@ -132,10 +132,11 @@ async fn read_object(store: &Store, key: &str, tag: Option<String>) -> Result<Op
             // What is too long is not fetched; that it is, is told by who asked.
             let length = usize::try_from(found.meta.size).unwrap_or(usize::MAX);
             let bytes = if length > MAX_BYTES { Bytes::from(vec![0; MAX_BYTES + 1]) } else { found.bytes().await? };
-            Ok(Contents { bytes, tag })
+            Ok((bytes.len() >= length.min(MAX_BYTES)).then_some(Contents { bytes, tag }))
         };
         let failure = match tokio::time::timeout(TIMEOUT, read).await {
-            Ok(Ok(contents)) => return Ok(Some(contents)),
+            Ok(Ok(Some(contents))) => return Ok(Some(contents)),
+            Ok(Ok(None)) => "the answer was cut short".to_owned(),
             Ok(Err(object_store::Error::NotModified { .. })) => return Ok(None),
             Ok(Err(object_store::Error::NotFound { .. })) => return Err("there is no such object".to_owned()),
             Ok(Err(error)) => error.to_string().split_whitespace().collect::<Vec<_>>().join(" "),

@@ -51,7 +51,7 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
         (r#"{"cacheDir": "x"}"#, "`cacheDir`", "nothing is kept but in the store: leave it out"),
         (r#"{"idempotencyReclaimSeconds": 60}"#, "`idempotencyReclaimSeconds`", "finished by its repetition"),
         (r#"{"auth": {"jwtSecret": "hush hush"}}"#, "`auth.jwtSecret`", "set ATLAS_JWT_SECRET instead"),
-        (r#"{"auth": {"mode": "oauth"}}"#, "`auth.mode`", "write none, jwt"),
+        (r#"{"auth": {"mode": "oauth"}}"#, "`auth.mode`", "write none or jwt"),
         (r#"{"auth": {"algorithms": ["none"]}}"#, "`auth.algorithms`", "write some of HS256, RS256, ES256, EdDSA"),
         (r#"{"auth": {"algorithms": []}}"#, "`auth.algorithms`", "write some of HS256"),
         (r#"{"auth": {"issuers": []}}"#, "`auth.issuers`", "leave it out to take any"),
