@@ -53,6 +53,7 @@ fn main() {
         let world = World::publish(&folder);
         eprintln!("{}: {} notes, {:.1} MB", folder.name, world.notes, world.markdown as f64 / 1e6);
         let drawn = Drawn::of(&folder);
+        access::filtering(&mut table, &folder, &world, &drawn);
         for calls in &drawn.calls {
             warm(&mut criterion, &mut table, &folder, &world, calls);
         }
@@ -62,7 +63,6 @@ fn main() {
         if folder.name != "demo" {
             beside_ripgrep(&mut table, &folder, &world, &drawn);
         }
-        access::filtering(&mut table, &folder, &world, &drawn);
         if folder.name != "all" {
             stores::measure(&mut table, &folder, &drawn);
             writes::measure(&mut table, &folder, &world, &drawn);
