@@ -4,7 +4,8 @@
 #   infra/deploy.sh aws   FUNCTION…   with SAM, into the account that the AWS credentials name
 #   infra/deploy.sh local FUNCTION…   into the Lambda service of LocalStack, which runs in Docker
 #
-# STACK (default `atlas`) names the stack, ARCH (default `x86_64`) is the one that was packaged.
+# STACK (default `atlas`) names the stack, ARCH (default `x86_64`) is the one that was packaged, and CONFIG_KEY the key of the
+# configuration document in the bucket, if there is one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -32,7 +33,7 @@ aws)
     --capabilities CAPABILITY_IAM --resolve-s3 --no-fail-on-empty-changeset \
     --parameter-overrides "Architecture=$arch" "JwtSecret=${ATLAS_JWT_SECRET:-}" "Jwks=${ATLAS_JWKS:-}" \
     "JwtIssuer=${ATLAS_JWT_ISSUER:-}" "JwtAudience=${ATLAS_JWT_AUDIENCE:-}" \
-    "AuthorizationServers=${ATLAS_AUTHORIZATION_SERVERS:-}"
+    "AuthorizationServers=${ATLAS_AUTHORIZATION_SERVERS:-}" "ConfigKey=${CONFIG_KEY:-}"
   ;;
 local)
   : "${ATLAS_JWT_SECRET:?a secret of 32 bytes or more, that tokens are signed with}"

@@ -37,7 +37,7 @@ pub async fn send(client: &Client, method: &str, uri: &str, headers: &[(String, 
 
 async fn guarded() -> (Deployment, Client) {
     let deployment = Deployment::of_demo().await;
-    let client = deployment.guarded(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]);
+    let client = deployment.set_up(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]).await;
     (deployment, client)
 }
 
@@ -67,11 +67,13 @@ fn requests() -> Vec<(&'static str, &'static str, Value, &'static [Scope])> {
 #[tokio::test]
 async fn nothing_is_answered_without_a_token() {
     let (_, client) = guarded().await;
-    let others = [("GET", "/openapi.json"), ("GET", "/metrics"), ("GET", "/nothing"), ("POST", "/health")];
+    let others =
+        [("GET", "/openapi.json"), ("GET", "/metrics"), ("GET", "/nothing"), ("POST", "/health"), ("GET", "/find")];
     let others = others.into_iter().map(|(method, uri)| (method, uri, Value::Null, &[][..]));
     for (method, uri, body, _) in requests().into_iter().chain(others).filter(|(_, uri, ..)| *uri != "/health") {
         let reply = send(&client, method, uri, &[], &body).await;
         assert_eq!(reply.error(401).1, "token_missing", "{method} {uri}");
+        assert_eq!(reply.header("allow"), None, "{method} {uri}: which methods a path has is told");
         let challenge = reply.header("www-authenticate").unwrap();
         assert!(challenge.starts_with("Bearer realm=\"atlas-mirror\"") && !challenge.contains("error="), "{challenge}");
         assert_eq!(reply.json()["error"]["details"]["www_authenticate"], challenge);
@@ -141,7 +143,7 @@ async fn each_operation_asks_for_its_scopes() {
 #[tokio::test]
 async fn who_may_only_read_leaves_nothing_behind() {
     let deployment = Deployment::of_demo().await.with_limits(|limits| limits.search_notes = true);
-    let client = deployment.guarded(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]);
+    let client = deployment.set_up(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]).await;
     for (scopes, generation) in [(&[Scope::ReadVault][..], 1), (&[Scope::ReadVault, Scope::WriteVault], 2)] {
         let headers = [bearer(&token("agent", scopes, None))];
         send(&client, "POST", "/find", &headers, &json!({ "term": "berth" })).await.ok();
@@ -214,12 +216,14 @@ async fn the_log_says_whose_token_it_was_and_a_key_is_its_callers_own() {
 #[tokio::test]
 async fn who_looks_for_a_token_is_told_where_to_ask() {
     let deployment = Deployment::of_demo().await;
-    let client = deployment.guarded(&[
-        ("ATLAS_AUTH", "jwt"),
-        ("ATLAS_JWT_SECRET", SECRET),
-        ("ATLAS_RESOURCE", "https://atlas.example/v1/"),
-        ("ATLAS_AUTHORIZATION_SERVERS", "https://login.example"),
-    ]);
+    let client = deployment
+        .set_up(&[
+            ("ATLAS_AUTH", "jwt"),
+            ("ATLAS_JWT_SECRET", SECRET),
+            ("ATLAS_RESOURCE", "https://atlas.example/v1/"),
+            ("ATLAS_AUTHORIZATION_SERVERS", "https://login.example"),
+        ])
+        .await;
     for (path, resource) in [("", "https://atlas.example/v1"), ("/mcp", "https://atlas.example/v1/mcp")] {
         let told = client.get(&format!("/.well-known/oauth-protected-resource{path}")).await.ok();
         assert_eq!((&told["resource"], &told["bearer_methods_supported"]), (&json!(resource), &json!(["header"])));

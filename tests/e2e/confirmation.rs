@@ -142,7 +142,9 @@ async fn a_token_is_for_one_call_and_is_not_spent_by_others() {
             let mirror = Mirror::open(store, id.parse().unwrap(), cache, Options::default()).unwrap();
             Vault::new(id, mirror, Acl::default())
         });
-        App { atlas: Atlas::new(vaults, Limits::default()), ..unthrottled()(app) }
+        let mut app = unthrottled()(app);
+        app.atlas = Atlas::new(vaults, Limits::default());
+        app
     });
     let call = hard_delete();
     let token_of_it = call.approved(&client).await;
@@ -207,9 +209,10 @@ async fn a_call_that_is_refused_before_burns_no_confirmation() {
         (AclConfig { read_only: true, ..AclConfig::default() }, "read_only_mode"),
     ] {
         let denied = deployment.client_with(|app| {
-            let app = unthrottled()(app);
+            let mut app = unthrottled()(app);
             let vault = Vault::new("main", deployment.mirror(), Acl::new(&acl).unwrap());
-            App { atlas: Atlas::new([vault], Limits::default()), ..app }
+            app.atlas = Atlas::new([vault], Limits::default());
+            app
         });
         assert_eq!(confirmed.send(&denied).await.error(403).1, reason);
     }

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
 use atlas_ops::Limits;
 use atlas_testkit::{CountingStore, VaultBuilder};
-use atlas_web::auth::Gate;
+use atlas_web::state::Reach;
 use atlas_web::{App, Routes, Settings};
 use axum::Router;
 use axum::body::Body;
@@ -73,13 +74,24 @@ impl Deployment {
     }
 
     pub fn mirror(&self) -> Mirror {
+        self.mirror_of("main")
+    }
+
+    /// The mirror of another vault in the same store.
+    pub fn mirror_of(&self, vault: &str) -> Mirror {
         Mirror::open(
             store(self.objects.clone()),
-            "main".parse().unwrap(),
+            vault.parse().unwrap(),
             Arc::new(PartCache::new(0)),
             Options::default(),
         )
         .unwrap()
+    }
+
+    /// Publishes a folder as another vault in the same store.
+    pub async fn publish_as(&self, vault: &str, root: &Path) {
+        let state = tempfile::tempdir().unwrap();
+        crate::publish::publish(root, &self.mirror_of(vault), state.path()).await;
     }
 
     /// A cold process of all functions.
@@ -92,16 +104,25 @@ impl Deployment {
         App::over(store(self.objects.clone()), "main".parse().unwrap(), self.limits, 256 << 20).unwrap()
     }
 
-    /// A cold process of all functions that tells callers apart as `variables` say.
-    pub fn guarded(&self, variables: &[(&str, &str)]) -> Client {
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let gate = Gate::of(&Settings::read(variables).unwrap()).unwrap();
-        self.client_with(|app| App { gate, ..app })
-    }
-
     /// A cold process of all functions that is set up otherwise.
     pub fn client_with(&self, change: impl FnOnce(App) -> App) -> Client {
         Client::over_app(&store(self.objects.clone()), self.limits, change)
+    }
+
+    /// A cold process of all functions, set up as `variables` say.
+    pub async fn set_up(&self, variables: &[(&str, &str)]) -> Client {
+        self.try_set_up(variables, Duration::from_secs(30)).await.unwrap()
+    }
+
+    /// The same, if it starts; its configuration is looked at again when it is `max_age` old.
+    pub async fn try_set_up(&self, variables: &[(&str, &str)], max_age: Duration) -> Result<Client, String> {
+        let settings = Settings { limits: self.limits, ..settings(variables) };
+        Client::try_set_up_over(&store(self.objects.clone()), &settings, max_age).await
+    }
+
+    /// What functions that are set up as `variables` say share.
+    pub async fn app_of(&self, variables: &[(&str, &str)]) -> App {
+        App::open_in(store(self.objects.clone()), &settings(variables), Reach::Loopback, Duration::ZERO).await.unwrap()
     }
 
     /// A cold process of some functions.
@@ -110,6 +131,12 @@ impl Deployment {
         let app = App::over(store(requests.clone()), "main".parse().unwrap(), self.limits, 256 << 20).unwrap();
         Client { router: routes.into_router(app), requests }
     }
+}
+
+/// The settings of an environment.
+pub fn settings(variables: &[(&str, &str)]) -> Settings {
+    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Settings::read(variables).unwrap()
 }
 
 fn store(objects: Arc<dyn ObjectStore>) -> Store {
@@ -147,6 +174,19 @@ impl Client {
         let store = Store::new(requests.clone(), place.prefix(), StoreOptions::default()).unwrap();
         let app = App::over(store, "main".parse().unwrap(), limits, 256 << 20).unwrap();
         Self { router: all_functions().into_router(change(app)), requests }
+    }
+
+    /// The same set up as `settings` say, if it starts.
+    pub async fn try_set_up_over(place: &Store, settings: &Settings, max_age: Duration) -> Result<Self, String> {
+        let requests = CountingStore::new(place.inner().clone());
+        let store = Store::new(requests.clone(), place.prefix(), StoreOptions::default()).unwrap();
+        let app = App::open_in(store, settings, Reach::Loopback, max_age).await.map_err(|error| error.to_string())?;
+        Ok(Self::of(app, requests))
+    }
+
+    /// All functions, which share `app`.
+    pub fn of(app: App, requests: Arc<CountingStore>) -> Self {
+        Self { router: all_functions().into_router(app), requests }
     }
 
     /// Posts a JSON body.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use atlas_mirror::{Store, StoreOptions};
 use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
-use atlas_web::App;
 use axum::http::Method;
 use serde_json::{Value, json};
 
@@ -145,7 +144,7 @@ async fn a_key_is_for_one_call() {
 async fn a_key_stands_for_a_day() {
     clock::stop();
     let deployment = Deployment::of_vault(&VaultBuilder::new().note("log.md", "first\n")).await;
-    let client = || deployment.client_with(|app| App { clock: clock::now, ..app });
+    let client = || deployment.client_with(|app| app.with_clock(clock::now));
     let first = append().send(&client(), "k").await.ok();
     clock::pass(Duration::from_secs(24 * 3600 - 1));
     assert_eq!(append().send(&client(), "k").await.ok(), first);

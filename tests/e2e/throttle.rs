@@ -20,7 +20,10 @@ pub fn throttled(config: ThrottleConfig) -> impl FnOnce(App) -> App {
     let variables = [("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)];
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let gate = Gate::of(&Settings::read(variables).unwrap()).unwrap();
-    move |app| App { atlas: app.atlas.with_throttle(config), clock: clock::now, gate, ..app }
+    move |mut app| {
+        (app.atlas, app.gate) = (app.atlas.with_throttle(config), gate);
+        app.with_clock(clock::now)
+    }
 }
 
 /// One call of some class a second in the long run, so many at once.

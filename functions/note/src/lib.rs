@@ -6,6 +6,7 @@ mod representation;
 use atlas_ops::approve::Approve;
 use atlas_ops::delete_note::DeleteNote;
 use atlas_ops::edit_note::EditNote;
+use atlas_ops::inspect_acl::InspectAcl;
 use atlas_ops::list_notes::ListNotes;
 use atlas_ops::move_note::MoveNote;
 use atlas_ops::note_history::NoteHistory;
@@ -16,12 +17,13 @@ use atlas_ops::write_note::WriteNote;
 use atlas_ops::{Entry, Error, Operation};
 use atlas_web::openapi::{Place, Route, RouteParameter};
 use atlas_web::routes::call;
+use atlas_web::state::Offer;
 use atlas_web::{Door, Routes, request, response};
 use axum::body::Body;
 use axum::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{delete as delete_method, get, patch, post, put};
 use serde_json::{Map, Value};
 
 const PATH: RouteParameter = RouteParameter {
@@ -92,44 +94,46 @@ const RESTORE: Route = Route::post("/restore/{path}", Entry::of::<RestoreNote>()
 /// The function's routes.
 #[must_use]
 pub fn routes() -> Routes {
+    let (list, read) = (Entry::of::<ListNotes>(), Entry::of::<ReadNote>());
+    let (write, edit, upsert) = (Entry::of::<WriteNote>(), Entry::of::<EditNote>(), Entry::of::<UpsertNote>());
+    let (delete, moves) = (Entry::of::<DeleteNote>(), Entry::of::<MoveNote>());
+    let (history, restore) = (Entry::of::<NoteHistory>(), Entry::of::<RestoreNote>());
     Routes::default()
         .describe(LIST)
-        .add(
-            "/notes",
-            get(list_or_read)
-                .put(write_at_parameter::<WriteNote>)
-                .patch(write_at_parameter::<EditNote>)
-                .post(write_at_parameter::<UpsertNote>)
-                .delete(delete_at_parameter),
-        )
+        .serve("/notes", &[list, read], get(list_or_read))
         .describe(READ)
+        .serve("/notes/{*path}", &[read], get(read_at_path))
         .describe(WRITE)
-        .add(
-            "/notes/{*path}",
-            get(read_at_path)
-                .put(write_at_path::<WriteNote>)
-                .patch(write_at_path::<EditNote>)
-                .post(write_at_path::<UpsertNote>)
-                .delete(delete_at_path),
-        )
+        .serve("/notes", &[write], put(write_at_parameter::<WriteNote>))
+        .serve("/notes/{*path}", &[write], put(write_at_path::<WriteNote>))
         .describe(EDIT)
+        .serve("/notes", &[edit], patch(write_at_parameter::<EditNote>))
+        .serve("/notes/{*path}", &[edit], patch(write_at_path::<EditNote>))
         .describe(UPSERT)
+        .serve("/notes", &[upsert], post(write_at_parameter::<UpsertNote>))
+        .serve("/notes/{*path}", &[upsert], post(write_at_path::<UpsertNote>))
         .describe(DELETE)
+        .serve("/notes", &[delete], delete_method(delete_at_parameter))
+        .serve("/notes/{*path}", &[delete], delete_method(delete_at_path))
         .describe(MOVE)
-        .add("/move", post(write_at_parameter::<MoveNote>))
-        .add("/move/{*path}", post(move_at_path))
+        .serve("/move", &[moves], post(write_at_parameter::<MoveNote>))
+        .serve("/move/{*path}", &[moves], post(move_at_path))
         .describe(HISTORY)
-        .add("/history", get(history_at_parameter))
-        .add("/history/{*path}", get(history_at_path))
+        .serve("/history", &[history], get(history_at_parameter))
+        .serve("/history/{*path}", &[history], get(history_at_path))
         .describe(RESTORE)
-        .add("/restore", post(restore_at_parameter))
-        .add("/restore/{*path}", post(restore_at_path))
+        .serve("/restore", &[restore], post(restore_at_parameter))
+        .serve("/restore/{*path}", &[restore], post(restore_at_path))
         .post("/approve", Entry::of::<Approve>())
+        .post("/inspect_acl", Entry::of::<InspectAcl>())
 }
 
+/// A list, or the note that `path` names. Where one of the two is disabled it is as if there were only the other.
 async fn list_or_read(door: Door, uri: Uri) -> Response {
+    let is_there = |operation: &Entry| door.app.offers(operation) != Offer::Disabled;
+    let (lists, reads) = (is_there(Entry::of::<ListNotes>()), is_there(Entry::of::<ReadNote>()));
     match request::parameters(&uri) {
-        Ok(parameters) if parameters.contains_key("path") => read(&door, parameters).await,
+        Ok(parameters) if reads && (parameters.contains_key("path") || !lists) => read(&door, parameters).await,
         Ok(mut parameters) => {
             request::number(&mut parameters, "limit");
             call(&door, Entry::of::<ListNotes>(), Value::Object(parameters)).await.respond(response::ok)

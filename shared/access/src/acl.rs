@@ -42,9 +42,12 @@ impl Access {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {text:?} cannot be used: {remedy}")]
 pub struct AclError {
-    pub(crate) name: &'static str,
-    pub(crate) text: String,
-    pub(crate) remedy: &'static str,
+    /// The list that it is in.
+    pub name: &'static str,
+    /// What is wrong.
+    pub text: String,
+    /// What to write instead.
+    pub remedy: &'static str,
 }
 
 /// An access list.

@@ -7,6 +7,7 @@
 //! - [`acl`]: which paths of a vault a call may touch, by `glob`s.
 //! - [`policy`]: what a deployment decides about its callers, as it is configured.
 //! - [`throttle`]: how often callers may call.
+//! - [`visibility`]: which operations it offers.
 //! - `crypto`: the signatures themselves, by ring.
 
 pub mod acl;
@@ -19,6 +20,7 @@ pub mod policy;
 pub mod scope;
 pub mod throttle;
 pub mod token;
+pub mod visibility;
 
 pub use acl::{Access, Acl, AclError};
 pub use caller::{Binding, Caller};
@@ -27,6 +29,7 @@ pub use mint::mint;
 pub use policy::{AclConfig, ThrottleConfig, VisibilityConfig};
 pub use scope::{Scope, Scopes};
 pub use token::{Expected, Refused, Verifier};
+pub use visibility::Visibility;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_access::{Acl, Scopes, ThrottleConfig};
+use atlas_access::{Acl, Scopes, ThrottleConfig, Visibility};
 pub use atlas_mirror::counters::Counts;
 use atlas_mirror::{Mirror, Snapshot};
 
@@ -22,6 +22,8 @@ pub struct Atlas {
     pub audit: Audit,
     /// How often callers may call.
     pub throttle: Arc<Throttle>,
+    /// Which operations are offered.
+    pub visibility: Arc<Visibility>,
 }
 
 /// One vault.
@@ -91,8 +93,8 @@ impl Atlas {
     /// A deployment of `vaults`, of which the first is the default, whose callers call as often as they like.
     pub fn new(vaults: impl IntoIterator<Item = Vault>, limits: Limits) -> Self {
         let throttle = ThrottleConfig { enabled: false, ..ThrottleConfig::default() };
-        let throttle = Arc::new(Throttle::new(throttle));
-        Self { vaults: vaults.into_iter().collect(), limits, audit: Audit::default(), throttle }
+        let (throttle, visibility) = (Arc::new(Throttle::new(throttle)), Arc::default());
+        Self { vaults: vaults.into_iter().collect(), limits, audit: Audit::default(), throttle, visibility }
     }
 
     /// The same deployment, whose callers call as often as `config` says.

@@ -79,6 +79,7 @@ impl Operation for ContextCurrent {
         description: "Returns the notes that say what is being worked on now, whole and unsummarised: planning/now.md, the architecture and contract notes, and the notes that now.md links to.",
         scopes: &[Scope::ReadVault],
         destructive: false,
+        tags: &["context"],
     };
     type Arguments = Arguments;
     type Output = Output;

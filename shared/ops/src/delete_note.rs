@@ -56,6 +56,7 @@ impl Operation for DeleteNote {
         description: "Takes the note at a path out of the vault. It is kept in the trash unless hard is true, and older generations have it. Pass the sha256 that you read as if_match, so that nobody's later change is deleted unseen.",
         scopes: &[Scope::DeleteVault],
         destructive: true,
+        tags: &["notes"],
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -63,6 +63,7 @@ impl Operation for Find {
         description: "Finds the notes whose file name, heading or text holds a term, whatever its case: file names first, then headings, then text. Returns paths with the nearest heading and an exact quote.",
         scopes: &[Scope::ReadVault],
         destructive: false,
+        tags: &["search"],
     };
     type Arguments = Arguments;
     type Output = Output;

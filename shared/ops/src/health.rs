@@ -34,6 +34,7 @@ impl Operation for Health {
         description: "Says that the service is up, its version, and the newest published generation of the vault.",
         scopes: &[],
         destructive: false,
+        tags: &["admin"],
     };
     type Arguments = Arguments;
     type Output = Output;

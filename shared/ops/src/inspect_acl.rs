@@ -67,6 +67,7 @@ impl Operation for InspectAcl {
         description: "Tells whether a call with some scopes may read, write or delete at a path of the vault, and which part of the access list decides. The answer does not depend on what there is at the path.",
         scopes: &[Scope::Admin],
         destructive: false,
+        tags: &["admin"],
     };
     type Arguments = Arguments;
     type Output = Output;

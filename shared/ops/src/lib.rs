@@ -3,8 +3,9 @@
 //!
 //! # Layout
 //!
-//! - [`operation`]: what an operation is; [`registry`]: operations as doors see them, dispatch, and which there are; `gates`: what every call
-//!   passes: [`throttle`], [`confirmation`] (which [`approve`] gives), `governor` (how large answers are); [`audit`]: what is told of it
+//! - [`operation`]: what an operation is; [`registry`]: operations as doors see them, dispatch, and which there are; [`catalogue`]: what is
+//!   known of all of them; `gates`: what every call passes: [`throttle`], [`confirmation`] (which [`approve`] gives), `governor` (how large
+//!   answers are); [`audit`]: what is told of it
 //! - [`atlas`]: what operations run on: vaults, limits
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
 //! - `view`: what a caller sees of a vault; `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
@@ -22,6 +23,7 @@ pub mod arguments;
 pub mod atlas;
 pub mod audit;
 mod bridge_paths;
+pub mod catalogue;
 pub mod confirmation;
 pub mod context_current;
 mod cursor;

@@ -75,6 +75,7 @@ impl Operation for ListNotes {
         description: "Lists the notes whose paths begin with a prefix, in path order, with sizes, times and hashes. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         destructive: false,
+        tags: &["notes"],
     };
     type Arguments = Arguments;
     type Output = Output;

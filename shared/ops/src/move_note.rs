@@ -81,6 +81,7 @@ impl Operation for MoveNote {
         description: "Gives a note another path, in another folder or with another name, and rewrites the links that would mean something else after that, in all notes: wikilinks, embeds and markdown links, with what they show and the part they point to as it was. All of it is one commit. Nothing is moved if there is a note at the new path.",
         scopes: &[Scope::WriteVault, Scope::DeleteVault],
         destructive: true,
+        tags: &["notes", "links"],
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -74,6 +74,7 @@ impl Operation for NoteHistory {
         description: "Lists the versions of a note, newest first: generation, hash, size, and who wrote it when, by which operation, and why. Read an old version with read_note and its generation.",
         scopes: &[Scope::ReadVault],
         destructive: false,
+        tags: &["history"],
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -31,6 +31,8 @@ pub struct Info {
     pub scopes: &'static [Scope],
     /// Whether it can destroy what a person wrote.
     pub destructive: bool,
+    /// What it is about, in words that a deployment's configuration can name it by together with others.
+    pub tags: &'static [&'static str],
 }
 
 impl Info {

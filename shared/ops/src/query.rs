@@ -64,6 +64,7 @@ impl Operation for Query {
         description: "Answers two kinds of question from the architecture notes, with citations: what the components and responsibilities are, and where something is defined.",
         scopes: &[Scope::ReadVault],
         destructive: false,
+        tags: &["search", "context"],
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -63,6 +63,7 @@ impl Operation for ReadNote {
         description: "Returns the text and properties of the note at a path. A long note comes in pages: call again with next_offset.",
         scopes: &[Scope::ReadVault],
         destructive: false,
+        tags: &["notes"],
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 
 use atlas_access::Caller;
+use atlas_access::visibility::Offer;
 use jiff::Timestamp;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
@@ -106,7 +107,10 @@ pub const fn operations() -> &'static [&'static Entry] {
     }
 }
 
-/// Runs a call through all gates.
+/// Runs a call through all gates. A disabled operation is answered as one that does not exist.
 pub async fn dispatch(atlas: &Atlas, call: Call) -> Result<Answer<Value>, Error> {
+    if atlas.visibility.of(call.operation.info.name) == Offer::Disabled {
+        return Err(Error::not_found("operation_not_found", "there is no such operation"));
+    }
     (call.operation.run)(atlas, call).await
 }

@@ -51,6 +51,7 @@ impl Operation for RestoreNote {
         description: "Makes a note again what it was at a generation (see note_history), or takes it out of the trash if no generation is given. That is a new version: nothing is taken out of its history. If there is another note at the path now, pass its sha256 as if_match.",
         scopes: &[Scope::WriteVault],
         destructive: true,
+        tags: &["notes", "history"],
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -215,6 +215,7 @@ impl Operation for Search {
         description: "Finds notes by words, best first, with title, nearest heading and a snippet (mode text: words, \"phrases\", word*, -word, tag:name, path:text); or the lines that match a regular expression or a literal text, with ripgrep's syntax and answers, in notes and other text files, by path and line. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         destructive: false,
+        tags: &["search"],
     };
     type Arguments = Arguments;
     type Output = Output;

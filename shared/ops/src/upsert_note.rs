@@ -41,6 +41,7 @@ impl Operation for UpsertNote {
         description: "Creates the note at a path with this text and these properties; if there is one already, adds the text to its end, on a line of its own, and leaves everything else as it is.",
         scopes: &[Scope::WriteVault],
         destructive: false,
+        tags: &["notes"],
     };
     type Arguments = Arguments;
     type Output = Output;

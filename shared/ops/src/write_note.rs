@@ -81,6 +81,7 @@ impl Operation for WriteNote {
         description: "Creates the note at a path, or replaces it whole. To replace one, read it first and pass its sha256 as if_match: if someone changed it meanwhile nothing is written, and the error has the sha256 that is there.",
         scopes: &[Scope::WriteVault],
         destructive: true,
+        tags: &["notes"],
     };
     type Arguments = Arguments;
     type Output = Output;

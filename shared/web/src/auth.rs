@@ -23,7 +23,7 @@ use crate::state::App;
 pub(crate) const METADATA: [&str; 2] =
     ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"];
 /// What is answered without a token.
-const OPEN: &str = "/health";
+pub(crate) const OPEN: &str = "/health";
 /// Who calls where nobody is told apart.
 const ANYBODY: &str = "anonymous";
 /// Most bytes of a file of keys.
@@ -48,11 +48,12 @@ impl Gate {
         if settings.auth == Auth::None {
             return Ok(Self(None));
         }
+        let (mode, keys_of) = (settings.called("ATLAS_AUTH"), settings.called("ATLAS_JWKS"));
         let Tokens { secret, jwks, issuers, audiences, algorithms, resource, authorization_servers } = &settings.tokens;
-        let set = jwks.as_deref().map(set_of).transpose()?;
+        let set = jwks.as_deref().map(|jwks| set_of(keys_of, jwks)).transpose()?;
         let keys = Keys::new(secret.as_ref(), set.as_deref()).map_err(|error| match error {
-            KeyError::NoKeys => unusable("ATLAS_AUTH", "jwt", "set ATLAS_JWT_SECRET, ATLAS_JWKS, or both"),
-            error => unusable("ATLAS_JWKS", jwks.as_deref().unwrap_or_default(), &error.to_string()),
+            KeyError::NoKeys => unusable(mode, "jwt", "set ATLAS_JWT_SECRET, ATLAS_JWKS, or both"),
+            error => unusable(keys_of, jwks.as_deref().unwrap_or_default(), &error.to_string()),
         })?;
         let expected =
             Expected { issuers: issuers.clone(), audiences: audiences.clone(), algorithms: algorithms.clone() };
@@ -61,6 +62,12 @@ impl Gate {
             resource: resource.clone(),
             authorization_servers: authorization_servers.clone(),
         }))))
+    }
+
+    /// Whether callers are told apart.
+    #[must_use]
+    pub const fn is_shut(&self) -> bool {
+        self.0.is_some()
     }
 
     /// The caller of a request with `headers`.
@@ -109,8 +116,8 @@ impl Gate {
     }
 }
 
-/// The keys that a setting names: as they are, or in a file.
-fn set_of(setting: &str) -> Result<String, SettingsError> {
+/// The keys that the setting called `name` names: as they are, or in a file.
+fn set_of(name: &'static str, setting: &str) -> Result<String, SettingsError> {
     if setting.trim_start().starts_with('{') {
         return Ok(setting.to_owned());
     }
@@ -123,7 +130,7 @@ fn set_of(setting: &str) -> Result<String, SettingsError> {
         }
     };
     read().map_err(|error| {
-        unusable("ATLAS_JWKS", setting, &format!("write a JWKS, or the path of a file that has one ({error})"))
+        unusable(name, setting, &format!("write a JWKS, or the path of a file that has one ({error})"))
     })
 }
 

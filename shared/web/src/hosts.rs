@@ -27,6 +27,12 @@ impl Hosts {
         names.iter().all(is_name).then(|| Self(names.into()))
     }
 
+    /// The names.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
     /// Whether a request for `host`, with or without a port, is answered.
     fn allow(&self, host: &str) -> bool {
         let host = host.trim().to_ascii_lowercase();

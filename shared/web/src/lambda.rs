@@ -12,8 +12,8 @@ use tower::util::MapRequest;
 
 use crate::caller::Caller;
 use crate::routes::Routes;
-use crate::settings::{Auth, Settings, SettingsError};
-use crate::state::App;
+use crate::settings::Settings;
+use crate::state::{App, Reach};
 use crate::telemetry::{self, Metrics};
 
 /// Set by Lambda itself and by nothing that imitates it.
@@ -31,8 +31,7 @@ pub async fn serve(
     let on_lambda = variables.iter().any(|(name, _)| name == ON_LAMBDA);
     let settings = Settings::read(variables)?;
     telemetry::start(&settings.log, on_lambda);
-    refuse_to_be_open(&settings, on_lambda)?;
-    let app = App { metrics: Metrics::new(on_lambda), ..App::open(&settings)? };
+    let app = App { metrics: Metrics::new(on_lambda), ..App::open(&settings, reach(on_lambda)).await? };
     #[cfg(feature = "otlp")]
     let app = App { spans: crate::otlp::Spans::open(&settings, true)?, ..app };
     lambda_http::run(service(routes.into_router(app))).await
@@ -113,28 +112,30 @@ fn is_encoded(path: &str) -> bool {
     })
 }
 
-/// A function on Lambda is reachable by anyone whom its gateway lets through, so it never starts without tokens.
-fn refuse_to_be_open(settings: &Settings, on_lambda: bool) -> Result<(), SettingsError> {
-    if on_lambda && settings.auth == Auth::None {
-        let remedy = "on Lambda set ATLAS_AUTH=jwt, and ATLAS_JWT_SECRET or ATLAS_JWKS";
-        return Err(SettingsError::Open { place: "this function".to_owned(), remedy });
+/// A function on Lambda is reachable by anyone whom its gateway lets through, so it never answers without tokens.
+fn reach(on_lambda: bool) -> Reach {
+    if !on_lambda {
+        return Reach::Loopback;
     }
-    Ok(())
+    let remedy = "on Lambda set ATLAS_AUTH=jwt, and ATLAS_JWT_SECRET or ATLAS_JWKS";
+    Reach::Others { place: "this function".to_owned(), remedy }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn refused(auth: Auth, on_lambda: bool) -> bool {
-        let mut settings = Settings::read([]).unwrap();
-        settings.auth = auth;
-        refuse_to_be_open(&settings, on_lambda).is_err()
-    }
-
-    #[test]
-    fn nothing_starts_open_on_lambda() {
-        assert!(refused(Auth::None, true));
-        assert!(!refused(Auth::None, false) && !refused(Auth::Jwt, true) && !refused(Auth::Jwt, false));
+    #[tokio::test]
+    async fn nothing_starts_open_on_lambda() {
+        let refused = async |mode: &str, on_lambda: bool| {
+            let secret = "a secret that is long enough to be one";
+            let variables = [("ATLAS_STORE", "memory://"), ("ATLAS_AUTH", mode), ("ATLAS_JWT_SECRET", secret)];
+            let settings = Settings::read(variables.map(|(name, value)| (name.to_owned(), value.to_owned()))).unwrap();
+            App::open(&settings, reach(on_lambda)).await.err().map(|error| error.to_string())
+        };
+        assert!(refused("none", true).await.unwrap().contains("set ATLAS_AUTH=jwt"));
+        for (mode, on_lambda) in [("none", false), ("jwt", true), ("jwt", false)] {
+            assert_eq!(refused(mode, on_lambda).await, None);
+        }
     }
 }

@@ -4,8 +4,10 @@
 //! # Layout
 //!
 //! - [`settings`]: what a deployment sets, from the environment that a binary passes in
+//! - [`config`]: what it decides besides, in one document that may change; [`cors`]: which web pages may call
 //! - [`state`]: what handlers share
-//! - [`routes`]: routes of operations, and what every service has: `/health`, `/openapi.json`, errors for what is no route
+//! - [`routes`]: routes of operations, and what every service has: `/health`, `/openapi.json`, errors for what is no route;
+//!   `service`: those of them that are configured at the time of a request
 //! - [`auth`]: who calls, by their token
 //! - [`request`]: bodies and paths, within limits; [`response`]: answers and errors as HTTP
 //! - [`openapi`]: the description of the routes
@@ -16,7 +18,9 @@
 
 pub mod auth;
 pub mod caller;
+pub mod config;
 mod connections;
+pub mod cors;
 pub mod hosts;
 pub mod lambda;
 pub mod openapi;
@@ -26,6 +30,7 @@ pub mod request;
 pub mod response;
 pub mod routes;
 pub mod server;
+mod service;
 pub mod settings;
 pub mod state;
 pub mod telemetry;

@@ -74,6 +74,11 @@ impl Route {
         Self { path, method: HttpMethod::Delete, operation, parameters: &[] }
     }
 
+    /// The operation that it calls.
+    pub(crate) const fn operation(&self) -> &'static Entry {
+        self.operation
+    }
+
     /// The same with parameters.
     #[must_use]
     pub const fn with(self, parameters: &'static [RouteParameter]) -> Self {

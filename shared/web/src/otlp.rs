@@ -136,6 +136,7 @@ mod tests {
 
     use super::*;
     use crate::connections::{self, Bounds, Transport};
+    use crate::state::Reach;
     use crate::{App, Routes};
 
     const TRACE: [u8; 16] = *b"a trace of mine.";
@@ -145,7 +146,8 @@ mod tests {
         let endpoint = format!("http://{address}");
         let variables = [("ATLAS_STORE", "memory://"), ("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)];
         let settings = Settings::read(variables.map(|(name, value)| (name.to_owned(), value.to_owned()))).unwrap();
-        let app = App { spans: Spans::open(&settings, true).unwrap(), ..App::open(&settings).unwrap() };
+        let opened = App::open(&settings, Reach::Loopback).await.unwrap();
+        let app = App { spans: Spans::open(&settings, true).unwrap(), ..opened };
         let trace: String = TRACE.iter().map(|byte| format!("{byte:02x}")).collect();
         let request = Request::get("/health").header("traceparent", format!("00-{trace}-00f067aa0ba902b7-01"));
         Routes::default().into_router(app).oneshot(request.body(Body::empty()).unwrap()).await.unwrap().status()

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use atlas_access::Caller;
+use atlas_access::visibility::Offer;
 use atlas_ops::health::Health;
 use atlas_ops::{Answer, Call, Entry, Error, dispatch};
 use axum::Router;
@@ -16,11 +17,10 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use serde_json::{Value, json};
 
-use crate::auth;
 use crate::openapi::{self, Route};
 use crate::state::App;
-use crate::telemetry::{self, Cost};
-use crate::{request, response};
+use crate::telemetry::Cost;
+use crate::{auth, hosts, request, response, service};
 
 /// The request header that names the vault.
 pub const VAULT: &str = "x-atlas-vault";
@@ -32,29 +32,40 @@ pub const KEY: &str = "idempotency-key";
 pub const CONFIRMATION: &str = "x-atlas-confirmation";
 
 /// Routes and their descriptions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Routes {
-    router: Router<App>,
+    served: Vec<Served>,
     descriptions: Vec<Route>,
+}
+
+/// A route, for one method or some.
+#[derive(Clone)]
+struct Served {
+    path: &'static str,
+    /// It is there while one of these is; always, if there are none.
+    operations: Vec<&'static Entry>,
+    handler: MethodRouter<App>,
 }
 
 impl Routes {
     /// A route to which the arguments of `operation` are posted as JSON.
     #[must_use]
-    pub fn post(self, path: &'static str, operation: &'static Entry) -> Self {
+    pub fn post(mut self, path: &'static str, operation: &'static Entry) -> Self {
         let handler = move |door: Door, body: Body| async move {
             match request::json(&door.headers, body).await {
                 Ok(arguments) => call(&door, operation, arguments).await.respond(response::ok),
                 Err(error) => response::error(&error),
             }
         };
-        self.describe(Route::post(path, operation)).add(path, post(handler))
+        self.descriptions.push(Route::post(path, operation));
+        self.serve(path, &[operation], post(handler))
     }
 
-    /// A route with a handler of its own; describe it with [`Routes::describe`].
+    /// A route with a handler of its own that calls `operations`; where all of them are disabled it is not there. One path can have several, for
+    /// different methods. Describe it with [`Routes::describe`].
     #[must_use]
-    pub fn add(mut self, path: &str, handler: MethodRouter<App>) -> Self {
-        self.router = self.router.route(path, handler);
+    pub fn serve(mut self, path: &'static str, operations: &[&'static Entry], handler: MethodRouter<App>) -> Self {
+        self.served.push(Served { path, operations: operations.to_vec(), handler });
         self
     }
 
@@ -74,13 +85,13 @@ impl Routes {
             response.headers_mut().insert(CONTENT_TYPE, text);
             response
         };
-        self.add("/metrics", get(handler))
+        self.serve("/metrics", &[], get(handler))
     }
 
     /// Both sets of routes.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
-        self.router = self.router.merge(other.router);
+        self.served.extend(other.served);
         self.descriptions.extend(other.descriptions);
         self
     }
@@ -95,20 +106,45 @@ impl Routes {
                 response::json_response(StatusCode::OK, &json!({ "ok": true }))
             }
         };
-        let all = self.add("/health", get(health)).describe(Route::get("/health", Entry::of::<Health>()));
+        let all = self
+            .serve(auth::OPEN, &[Entry::of::<Health>()], get(health))
+            .describe(Route::get(auth::OPEN, Entry::of::<Health>()));
+        service::router(all, app)
+    }
+
+    /// What answers requests while `app` holds. What is disabled is left out, so that nothing can tell it from what never was.
+    pub(crate) fn configured(&self, app: &App) -> Router {
+        let offered = |served: &&Served| {
+            let mut operations = served.operations.iter();
+            served.operations.is_empty() || operations.any(|operation| app.offers(operation) != Offer::Disabled)
+        };
+        let served = self.served.iter().filter(offered);
+        let router = served.fold(Router::new(), |router, served| router.route(served.path, served.handler.clone()));
+        let listed = self.descriptions.iter().filter(|route| app.offers(route.operation()) == Offer::Listed);
+        let descriptions: Vec<Route> = listed.cloned().collect();
         // Made when it is asked for: a function that starts has no time for it.
-        let descriptions = all.descriptions;
         let openapi = || async move { response::json_response(StatusCode::OK, &openapi::document(&descriptions)) };
         let metadata = |router: Router<App>, path: &&str| router.route(path, get(auth::metadata));
-        auth::METADATA
+        let routes = auth::METADATA
             .iter()
-            .fold(all.router, metadata)
+            .fold(router, metadata)
             .route("/openapi.json", get(openapi))
             .fallback(no_route)
             .method_not_allowed_fallback(no_method)
-            .layer(middleware::from_fn_with_state(app.clone(), auth::authenticate))
-            .layer(middleware::from_fn_with_state(app.clone(), telemetry::observe))
-            .with_state(app)
+            .with_state(app.clone());
+        // Around the routes as a whole: to what is refused before them a route would add which methods it has.
+        let router = Router::new()
+            .fallback_service(routes)
+            .layer(middleware::from_fn_with_state(app.clone(), auth::authenticate));
+        // A browser's question is answered before anybody asks for a token, and a refusal can be read by the page.
+        let router = match app.origins.layer() {
+            Some(cors) => router.layer(cors),
+            None => router,
+        };
+        if app.checks_hosts {
+            return router.layer(middleware::from_fn_with_state(app.hosts.clone(), hosts::check));
+        }
+        router
     }
 }
 

@@ -2,14 +2,12 @@
 
 use std::net::SocketAddr;
 
-use axum::middleware;
 use tokio::net::TcpListener;
 
 use crate::connections::{self, Bounds, Transport};
-use crate::hosts;
 use crate::routes::Routes;
-use crate::settings::{Auth, Settings, SettingsError};
-use crate::state::{App, OpenError};
+use crate::settings::Settings;
+use crate::state::{App, OpenError, Reach};
 
 /// A server that listens but does not answer yet.
 pub struct Server {
@@ -23,9 +21,6 @@ pub struct Server {
 /// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// A setting cannot be used.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
     /// The deployment cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -49,16 +44,13 @@ impl Server {
     /// # Errors
     /// When a setting cannot be used, the address is taken, or the server would be open to others.
     pub async fn listen(routes: Routes, settings: &Settings, address: SocketAddr) -> Result<Self, ServerError> {
-        refuse_to_be_open(settings, address)?;
-        let app = App::open(settings)?;
+        let app = App::open(settings, reach(address)).await?.for_its_hosts();
         #[cfg(feature = "otlp")]
         let app = App { spans: crate::otlp::Spans::open(settings, false)?, ..app };
         let listener = TcpListener::bind(address).await.map_err(|source| ServerError::Listen { address, source })?;
         Ok(Self {
             listener,
-            router: routes
-                .into_router(app.clone())
-                .layer(middleware::from_fn_with_state(settings.hosts.clone(), hosts::check)),
+            router: routes.into_router(app.clone()),
             app,
             #[cfg(feature = "tls")]
             certificate: None,
@@ -116,10 +108,10 @@ impl Server {
     }
 }
 
-fn refuse_to_be_open(settings: &Settings, address: SocketAddr) -> Result<(), SettingsError> {
-    if settings.auth == Auth::None && !address.ip().is_loopback() {
-        let remedy = "listen on a loopback address such as 127.0.0.1, or set ATLAS_AUTH=jwt";
-        return Err(SettingsError::Open { place: address.to_string(), remedy });
+fn reach(address: SocketAddr) -> Reach {
+    if address.ip().is_loopback() {
+        return Reach::Loopback;
     }
-    Ok(())
+    let remedy = "listen on a loopback address such as 127.0.0.1, or set ATLAS_AUTH=jwt";
+    Reach::Others { place: address.to_string(), remedy }
 }

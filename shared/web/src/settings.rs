@@ -1,13 +1,17 @@
 //! What a deployment sets. Binaries pass their environment in, once.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use atlas_access::token::ALGORITHMS;
-use atlas_access::{KeyError, Secret};
+use atlas_access::{AclConfig, KeyError, Secret, ThrottleConfig, VisibilityConfig};
 use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
+use serde::{Deserialize, Serialize};
 
+use crate::config::{Facade, Place};
+use crate::cors::Origins;
 use crate::hosts::Hosts;
 
 /// The settings of a function or server.
@@ -17,8 +21,12 @@ pub struct Settings {
     pub store: String,
     /// `AWS_…`: how to reach a store that is a bucket.
     pub variables: Variables,
-    /// `ATLAS_VAULT`: id of the vault.
+    /// `ATLAS_CONFIG`: where the configuration document is, if there is one.
+    pub config: Option<Place>,
+    /// `ATLAS_VAULT`: id of the vault, or of the default one of several.
     pub vault: VaultId,
+    /// The vaults, the default one first.
+    pub vaults: Vec<VaultSettings>,
     /// `ATLAS_AUTH`: how callers are told apart.
     pub auth: Auth,
     /// `ATLAS_JWT_…`, `ATLAS_JWKS`, `ATLAS_RESOURCE`, `ATLAS_AUTHORIZATION_SERVERS`: what tokens are checked against.
@@ -31,14 +39,54 @@ pub struct Settings {
     pub port: u16,
     /// `ATLAS_HOSTS`: names that `atlas serve` answers for, besides localhost.
     pub hosts: Hosts,
+    /// `ATLAS_ALLOWED_ORIGINS`: origins whose pages may call.
+    pub origins: Origins,
+    /// Which operations are offered.
+    pub visibility: VisibilityConfig,
+    /// How they are offered over MCP.
+    pub facade: Facade,
+    /// How often callers may call, if the configuration says so.
+    pub throttle: Option<ThrottleConfig>,
     /// `ATLAS_LOG`: what is logged, as `tracing` filters.
     pub log: String,
     /// `OTEL_EXPORTER_OTLP_ENDPOINT`: where spans go, in a build that exports them.
     pub otlp_endpoint: Option<String>,
+    /// What was set.
+    pub said: Said,
+}
+
+/// A vault of a deployment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VaultSettings {
+    /// Its id.
+    pub id: VaultId,
+    /// Its name for people.
+    pub name: Option<String>,
+    /// Which paths operations may touch.
+    pub acl: AclConfig,
+    /// Whether it has these rules to itself.
+    pub has_own_acl: bool,
+}
+
+impl VaultSettings {
+    /// A vault without rules.
+    fn plain(id: VaultId) -> Self {
+        Self { id, name: None, acl: AclConfig::default(), has_own_acl: false }
+    }
+}
+
+/// What was set, and where; everything else has its default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// By these variables.
+    pub environment: BTreeSet<String>,
+    /// At these paths of the document, as `auth.mode`.
+    pub document: BTreeSet<String>,
 }
 
 /// How callers are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Auth {
     /// They are not: only for listeners that nobody else can reach.
     None,
@@ -104,9 +152,12 @@ pub const DEFAULT_VAULT: &str = "main";
 pub const DEFAULT_PORT: u16 = 3737;
 const DEFAULT_CACHE_BYTES: usize = 256 << 20;
 const DEFAULT_LOG: &str = "info";
+const NO_VAULT: &str = "write letters, digits, `.`, `_`, `-`, at most 64";
 
-const KNOWN: [&str; 17] = [
+/// The variables that there are.
+pub(crate) const KNOWN: [&str; 19] = [
     "ATLAS_STORE",
+    "ATLAS_CONFIG",
     "ATLAS_VAULT",
     "ATLAS_AUTH",
     "ATLAS_JWT_SECRET",
@@ -122,6 +173,7 @@ const KNOWN: [&str; 17] = [
     "ATLAS_CACHE_BYTES",
     "ATLAS_PORT",
     "ATLAS_HOSTS",
+    "ATLAS_ALLOWED_ORIGINS",
     "ATLAS_LOG",
 ];
 /// Names with the prefix that belong to tests and tools, not to a service.
@@ -133,25 +185,15 @@ impl Settings {
     /// # Errors
     /// When one is unknown or cannot be used.
     pub fn read(variables: impl IntoIterator<Item = (String, String)>) -> Result<Self, SettingsError> {
-        let mut settings = Self {
-            store: DEFAULT_STORE.to_owned(),
-            variables: Variables::default(),
-            vault: value("ATLAS_VAULT", DEFAULT_VAULT, "write letters, digits, `.`, `_`, `-`, at most 64")?,
-            auth: Auth::None,
-            tokens: Tokens::default(),
-            limits: Limits::default(),
-            cache_bytes: DEFAULT_CACHE_BYTES,
-            port: DEFAULT_PORT,
-            hosts: Hosts::default(),
-            log: DEFAULT_LOG.to_owned(),
-            otlp_endpoint: None,
-        };
+        let vault = value("ATLAS_VAULT", DEFAULT_VAULT, NO_VAULT)?;
+        let mut settings = Self::of(vault);
         for (name, text) in variables {
+            if KNOWN.contains(&name.as_str()) {
+                settings.said.environment.insert(name.clone());
+            }
             match name.as_str() {
                 "ATLAS_STORE" => settings.store = text,
-                "ATLAS_VAULT" => {
-                    settings.vault = value("ATLAS_VAULT", &text, "write letters, digits, `.`, `_`, `-`, at most 64")?
-                }
+                "ATLAS_VAULT" => settings.vault = value("ATLAS_VAULT", &text, NO_VAULT)?,
                 "ATLAS_AUTH" => settings.auth = auth(&text)?,
                 "ATLAS_JWT_SECRET" => settings.tokens.secret = Some(secret(text)?),
                 "ATLAS_JWKS" => settings.tokens.jwks = Some(text),
@@ -179,6 +221,21 @@ impl Settings {
                         remedy: "write host names without ports, parted by commas".to_owned(),
                     })?;
                 }
+                "ATLAS_ALLOWED_ORIGINS" => {
+                    let origins = list("ATLAS_ALLOWED_ORIGINS", &text)?;
+                    settings.origins = Origins::new(&origins).map_err(|remedy| SettingsError::Value {
+                        name: "ATLAS_ALLOWED_ORIGINS",
+                        value: text,
+                        remedy,
+                    })?;
+                }
+                "ATLAS_CONFIG" => {
+                    settings.config = Some(Place::parse(&text).map_err(|remedy| SettingsError::Value {
+                        name: "ATLAS_CONFIG",
+                        value: text.chars().take(200).collect(),
+                        remedy,
+                    })?);
+                }
                 "ATLAS_LOG" => settings.log = text,
                 "OTEL_EXPORTER_OTLP_ENDPOINT" => settings.otlp_endpoint = Some(text).filter(|text| !text.is_empty()),
                 name if name.starts_with("ATLAS_") && !IGNORED.contains(&name) => {
@@ -187,7 +244,32 @@ impl Settings {
                 _ => settings.variables.extend([(name, text)]),
             }
         }
+        settings.vaults = vec![VaultSettings::plain(settings.vault.clone())];
         Ok(settings)
+    }
+
+    /// The settings of a deployment of one vault, for which nothing else was set.
+    pub(crate) fn of(vault: VaultId) -> Self {
+        Self {
+            store: DEFAULT_STORE.to_owned(),
+            variables: Variables::default(),
+            config: None,
+            vaults: vec![VaultSettings::plain(vault.clone())],
+            vault,
+            auth: Auth::None,
+            tokens: Tokens::default(),
+            limits: Limits::default(),
+            cache_bytes: DEFAULT_CACHE_BYTES,
+            port: DEFAULT_PORT,
+            hosts: Hosts::default(),
+            origins: Origins::default(),
+            visibility: VisibilityConfig::default(),
+            facade: Facade::default(),
+            throttle: None,
+            log: DEFAULT_LOG.to_owned(),
+            otlp_endpoint: None,
+            said: Said::default(),
+        }
     }
 }
 
@@ -239,9 +321,7 @@ fn algorithms(text: &str) -> Result<Vec<String>, SettingsError> {
 }
 
 fn url(name: &'static str, text: &str) -> Result<String, SettingsError> {
-    let parsed = text.parse::<axum::http::Uri>().ok();
-    let is_url = parsed.is_some_and(|uri| matches!(uri.scheme_str(), Some("https" | "http")) && uri.host().is_some());
-    if is_url && !text.contains(['"', '\\']) {
+    if is_address(text) {
         return Ok(text.to_owned());
     }
     Err(SettingsError::Value {
@@ -249,6 +329,13 @@ fn url(name: &'static str, text: &str) -> Result<String, SettingsError> {
         value: text.to_owned(),
         remedy: "write an address that begins with https://".to_owned(),
     })
+}
+
+/// Whether `text` is an address of the web, which can stand in a header's quotes.
+pub(crate) fn is_address(text: &str) -> bool {
+    let parsed = text.parse::<axum::http::Uri>().ok();
+    let is_url = parsed.is_some_and(|uri| matches!(uri.scheme_str(), Some("https" | "http")) && uri.host().is_some());
+    is_url && !text.contains(['"', '\\'])
 }
 
 fn auth(text: &str) -> Result<Auth, SettingsError> {
@@ -264,52 +351,4 @@ fn auth(text: &str) -> Result<Auth, SettingsError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(pairs: &[(&str, &str)]) -> Result<Settings, SettingsError> {
-        Settings::read(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
-    }
-
-    #[test]
-    fn what_is_not_set_has_a_default() {
-        let settings = read(&[("PATH", "/bin"), ("ATLAS_CORPORA", "x")]).unwrap();
-        assert_eq!(
-            (settings.store.as_str(), settings.vault.to_string().as_str(), settings.auth, settings.port),
-            (DEFAULT_STORE, "main", Auth::None, 3737)
-        );
-        assert_eq!(settings.limits, Limits::default());
-    }
-
-    #[test]
-    fn what_is_set_is_used() {
-        let settings =
-            read(&[("ATLAS_VAULT", "work"), ("ATLAS_AUTH", "jwt"), ("ATLAS_MAX_RESULTS", "50"), ("ATLAS_PORT", "80")])
-                .unwrap();
-        assert_eq!(
-            (settings.vault.to_string().as_str(), settings.auth, settings.limits.max_results, settings.port),
-            ("work", Auth::Jwt, 50, 80)
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_used_stops_the_start_and_says_what_to_write() {
-        for (name, value, says) in [
-            ("ATLAS_AUTH", "None", "write none or jwt"),
-            ("ATLAS_JWT_SECRET", "short", "fewer than 32 bytes"),
-            ("ATLAS_JWT_ALGORITHMS", "RS256,none", "write some of HS256, RS256, ES256, EdDSA"),
-            ("ATLAS_JWT_ISSUER", "a,,b", "parted by commas"),
-            ("ATLAS_RESOURCE", "atlas.example", "begins with https://"),
-            ("ATLAS_AUTHORIZATION_SERVERS", "https://a,b", "begins with https://"),
-            ("ATLAS_PORT", "70000", "write a port from 0 to 65535"),
-            ("ATLAS_MAX_RESULTS", "0", "write a number from 1 to 50"),
-            ("ATLAS_SEARCH_NOTES", "yes", "write true or false"),
-            ("ATLAS_MAX_BYTES", "many", "write a number from 1000 to 5000000"),
-            ("ATLAS_VAULT", "../x", "write letters"),
-            ("ATLAS_STOER", "x", "is not a setting: use one of ATLAS_STORE, "),
-        ] {
-            let message = read(&[(name, value)]).unwrap_err().to_string();
-            assert!(message.starts_with(name) && message.contains(says), "{message}");
-        }
-    }
-}
+mod tests;

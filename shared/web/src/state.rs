@@ -1,17 +1,25 @@
 //! What handlers share.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use atlas_access::Acl;
+pub use atlas_access::visibility::Offer;
+use atlas_access::{Acl, AclError};
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId};
-use atlas_ops::{Atlas, Limits, Vault};
+use atlas_ops::audit::Audit;
+use atlas_ops::{Atlas, Entry, Limits, Vault};
 use jiff::Timestamp;
 
 use crate::auth::Gate;
-use crate::settings::{Settings, SettingsError};
-use crate::telemetry::Metrics;
+use crate::config::follower::{self, Follower};
+use crate::config::{ConfigError, DocumentError};
+use crate::cors::Origins;
+use crate::hosts::Hosts;
+use crate::settings::{Auth, Settings, SettingsError};
+use crate::telemetry::{self, Metrics};
 
-/// The deployment and the clock.
+/// The deployment, as it is configured at one time, and the clock.
 #[derive(Clone)]
 pub struct App {
     /// The vaults and limits.
@@ -20,11 +28,34 @@ pub struct App {
     pub clock: fn() -> Timestamp,
     /// Tells callers apart.
     pub gate: Gate,
+    /// Which web pages may call.
+    pub origins: Origins,
+    /// Which names a server answers for.
+    pub hosts: Hosts,
+    /// Whether requests for other names are refused.
+    pub(crate) checks_hosts: bool,
     /// Counts requests.
     pub metrics: Metrics,
     /// Exports requests as spans.
     #[cfg(feature = "otlp")]
     pub spans: Option<crate::otlp::Spans>,
+    /// Tells this configuration from those before it.
+    pub(crate) version: u64,
+    pub(crate) follower: Option<Arc<Follower>>,
+}
+
+/// Who can reach a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// This machine only.
+    Loopback,
+    /// Others too, so that callers must be told apart.
+    Others {
+        /// Where it runs.
+        place: String,
+        /// What to do where callers are not told apart.
+        remedy: &'static str,
+    },
 }
 
 /// Why a deployment cannot be opened.
@@ -33,39 +64,192 @@ pub enum OpenError {
     /// A setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// The configuration document.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// An access list.
+    #[error(transparent)]
+    Acl(#[from] AclError),
     /// The store.
     #[error(transparent)]
     Mirror(#[from] MirrorError),
 }
 
-impl App {
-    /// The deployment that `settings` describe.
-    ///
-    /// # Errors
-    /// When the store cannot be opened, or the keys for tokens cannot be used. The store is not asked anything yet.
-    pub fn open(settings: &Settings) -> Result<Self, OpenError> {
-        let gate = Gate::of(settings)?;
-        let store = atlas_mirror::location::open(&settings.store, &settings.variables)?;
-        let app = Self::over(store, settings.vault.clone(), settings.limits, settings.cache_bytes)?;
-        Ok(Self { gate, ..app })
+impl From<DocumentError> for OpenError {
+    fn from(error: DocumentError) -> Self {
+        Self::Config(error.into())
+    }
+}
+
+/// What a configuration comes to.
+pub(crate) struct Deployed {
+    version: u64,
+    atlas: Atlas,
+    gate: Gate,
+    origins: Origins,
+    hosts: Hosts,
+}
+
+/// What stays while configurations come and go: the store, and what was fetched from it.
+pub(crate) struct Deploys {
+    store: Store,
+    cache: Arc<PartCache>,
+    mirrors: Mutex<BTreeMap<VaultId, Mirror>>,
+    reach: Reach,
+}
+
+impl Deploys {
+    fn new(store: Store, cache_bytes: usize, reach: Reach) -> Self {
+        let cache = Arc::new(PartCache::new(cache_bytes));
+        Self { store, cache, mirrors: Mutex::default(), reach }
     }
 
-    /// A deployment of one vault in `store`.
+    /// Where the vaults are.
+    pub(crate) const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What `settings` come to. Mirrors of vaults that were there before are kept.
+    pub(crate) fn deploy(&self, settings: &Settings, version: u64) -> Result<Deployed, OpenError> {
+        self.reach.admits(settings.auth)?;
+        let gate = Gate::of(settings)?;
+        let mut mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut vaults = Vec::new();
+        let mut used = BTreeMap::new();
+        for vault in &settings.vaults {
+            let mirror = match mirrors.get(&vault.id) {
+                Some(mirror) => mirror.clone(),
+                None => self.open(vault.id.clone())?,
+            };
+            used.insert(vault.id.clone(), mirror.clone());
+            vaults.push(Vault::new(vault.id.as_str(), mirror, Acl::new(&vault.acl)?));
+        }
+        *mirrors = used;
+        let mut atlas = Atlas::new(vaults, settings.limits);
+        atlas.visibility = Arc::new(settings.visible()?);
+        if let Some(throttle) = settings.throttle {
+            atlas = atlas.with_throttle(throttle);
+        }
+        if settings.auth == Auth::Jwt {
+            atlas.audit = Audit::to(telemetry::audit);
+        }
+        Ok(Deployed { version, atlas, gate, origins: settings.origins.clone(), hosts: settings.hosts.clone() })
+    }
+
+    fn open(&self, vault: VaultId) -> Result<Mirror, MirrorError> {
+        Mirror::open(self.store.clone(), vault, self.cache.clone(), Options::default())
+            .map_err(|error| MirrorError::StoreRefused { action: "open", reason: error.to_string() })
+    }
+}
+
+impl Reach {
+    fn admits(&self, auth: Auth) -> Result<(), SettingsError> {
+        match self {
+            Self::Others { place, remedy } if auth == Auth::None => {
+                Err(SettingsError::Open { place: place.clone(), remedy })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl App {
+    /// The deployment that `settings`, which are the environment's, and the document that they name describe.
+    ///
+    /// # Errors
+    /// When the document cannot be used, the store cannot be opened, the keys for tokens cannot be used, or callers who must be told apart
+    /// are not. The store is asked for the document at most.
+    pub async fn open(settings: &Settings, reach: Reach) -> Result<Self, OpenError> {
+        let store = atlas_mirror::location::open(&settings.store, &settings.variables)?;
+        Self::open_in(store, settings, reach, follower::MAX_AGE).await
+    }
+
+    /// The same over a store that is open. The document is looked at again when it was looked at `max_age` ago.
+    ///
+    /// # Errors
+    /// As [`App::open`].
+    pub async fn open_in(
+        store: Store,
+        settings: &Settings,
+        reach: Reach,
+        max_age: Duration,
+    ) -> Result<Self, OpenError> {
+        let deploys = Deploys::new(store, settings.cache_bytes, reach);
+        let Some(place) = settings.config.clone() else {
+            return Ok(Self::new(&deploys.deploy(settings, 0)?, None));
+        };
+        let (follower, deployed) = Follower::start(place, settings.clone(), deploys, max_age, Timestamp::now).await?;
+        Ok(Self::new(&deployed, Some(Arc::new(follower))))
+    }
+
+    /// The settings that the environment's and the document that they name come to.
+    ///
+    /// # Errors
+    /// When the document cannot be used.
+    pub async fn settings(environment: &Settings) -> Result<Settings, OpenError> {
+        let Some(place) = &environment.config else { return Ok(environment.clone()) };
+        let store = atlas_mirror::location::open(&environment.store, &environment.variables)?;
+        Ok(environment.clone().with(place.document(&store).await?)?)
+    }
+
+    /// The same by another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: fn() -> Timestamp) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// A deployment of one vault in `store`, whose callers are not told apart.
     ///
     /// # Errors
     /// When the store's prefix cannot be part of a key.
-    pub fn over(store: Store, vault: VaultId, limits: Limits, cache_bytes: usize) -> Result<Self, MirrorError> {
-        let cache = Arc::new(PartCache::new(cache_bytes));
-        let id = vault.to_string();
-        let mirror = Mirror::open(store, vault, cache, Options::default())
-            .map_err(|error| MirrorError::StoreRefused { action: "open", reason: error.to_string() })?;
-        Ok(Self {
-            atlas: Atlas::new([Vault::new(id, mirror, Acl::default())], limits),
+    pub fn over(store: Store, vault: VaultId, limits: Limits, cache_bytes: usize) -> Result<Self, OpenError> {
+        let settings = Settings { limits, ..Settings::of(vault) };
+        Ok(Self::new(&Deploys::new(store, cache_bytes, Reach::Loopback).deploy(&settings, 0)?, None))
+    }
+
+    fn new(deployed: &Deployed, follower: Option<Arc<Follower>>) -> Self {
+        Self {
+            atlas: deployed.atlas.clone(),
             clock: Timestamp::now,
-            gate: Gate::default(),
+            gate: deployed.gate.clone(),
+            origins: deployed.origins.clone(),
+            hosts: deployed.hosts.clone(),
+            checks_hosts: false,
             metrics: Metrics::new(false),
             #[cfg(feature = "otlp")]
             spans: None,
+            version: deployed.version,
+            follower,
+        }
+    }
+
+    /// The same for the names of this machine and those that are configured, and no others.
+    #[must_use]
+    pub fn for_its_hosts(self) -> Self {
+        Self { checks_hosts: true, ..self }
+    }
+
+    /// The deployment as it is configured now. What is wrong with its configuration is told to the log only.
+    pub(crate) async fn current(&self) -> Result<Self, Unusable> {
+        let Some(follower) = &self.follower else { return Ok(self.clone()) };
+        let now = follower.current().await.map_err(|_| Unusable)?;
+        Ok(Self {
+            atlas: now.atlas.clone(),
+            gate: now.gate.clone(),
+            origins: now.origins.clone(),
+            hosts: now.hosts.clone(),
+            version: now.version,
+            ..self.clone()
         })
     }
+
+    /// How an operation is offered.
+    #[must_use]
+    pub fn offers(&self, operation: &Entry) -> Offer {
+        self.atlas.visibility.of(operation.info.name)
+    }
 }
+
+/// The configuration cannot be used at this time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unusable;

@@ -36,6 +36,12 @@ pub fn start(filter: &str, json: bool) {
     let _ = if json { subscriber.json().without_time().try_init() } else { subscriber.try_init() };
 }
 
+/// Writes an event of the audit log: a line of JSON, whatever is logged otherwise.
+pub(crate) fn audit(event: &serde_json::Value) {
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "{event}");
+}
+
 /// What a call was and what it asked of the store; handlers leave it with the response.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {

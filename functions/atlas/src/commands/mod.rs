@@ -1,6 +1,7 @@
 //! The commands of the host program.
 
 mod approve;
+mod config;
 mod doctor;
 mod export;
 mod init;
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Token(token::Arguments),
     /// Confirm one call that may destroy what a person wrote
     Approve(approve::Arguments),
+    /// Show the settings, or check them
+    Config(config::Arguments),
     /// Make a bucket for mirrors, or check one that is there
     Init(init::Arguments),
     /// Look for what is wrong with the settings, the store and the mirror
@@ -55,6 +58,7 @@ impl Command {
             Self::Log(arguments) => log::run(arguments).await,
             Self::Token(arguments) => token::run(arguments),
             Self::Approve(arguments) => approve::run(arguments).await,
+            Self::Config(arguments) => config::run(arguments).await,
             Self::Init(arguments) => init::run(arguments).await,
             Self::Doctor(arguments) => doctor::run(arguments).await,
         }

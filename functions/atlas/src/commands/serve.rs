@@ -9,7 +9,6 @@ use atlas_ops::list_notes::ListNotes;
 use atlas_ops::query::Query;
 use atlas_ops::{Call, Entry, dispatch};
 use atlas_web::server::Server;
-use atlas_web::settings::Auth;
 use atlas_web::tls::Certificate;
 use atlas_web::{App, Routes, Settings, telemetry};
 use clap::Args;
@@ -19,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::commands::Outcome;
 use crate::output;
-use crate::store::StoreArguments;
+use crate::store::variables;
 
 /// Arguments of `atlas serve`.
 #[derive(Debug, Args)]
@@ -33,8 +32,23 @@ pub(crate) struct Arguments {
     /// The key of the certificate, a PEM file
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    #[command(flatten)]
-    store: StoreArguments,
+    /// The store: file:///a/folder or s3://bucket/prefix [env: ATLAS_STORE] [default: file://.atlas-store]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// The vault's id in the store, or the default one's of several [env: ATLAS_VAULT] [default: main]
+    #[arg(long, value_name = "ID")]
+    vault: Option<String>,
+    /// The configuration: the path of a file, store:KEY for an object of the store, or the JSON itself [env: ATLAS_CONFIG]
+    #[arg(long, value_name = "PLACE")]
+    config: Option<String>,
+}
+
+impl Arguments {
+    /// The environment, in which what was typed has the last word.
+    fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        let typed = [("ATLAS_STORE", &self.store), ("ATLAS_VAULT", &self.vault), ("ATLAS_CONFIG", &self.config)];
+        variables().chain(typed.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))))
+    }
 }
 
 /// All functions.
@@ -49,9 +63,7 @@ fn routes() -> Routes {
 
 /// Runs `atlas serve`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
-    let mut settings = Settings::read(std::env::vars())?;
-    settings.store = arguments.store.store;
-    settings.vault = arguments.store.vault;
+    let settings = Settings::read(arguments.variables())?;
     telemetry::start(&settings.log, false);
     let address = arguments.addr.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.port));
     let certificate = match (arguments.tls_cert, arguments.tls_key) {
@@ -60,15 +72,16 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     };
     let server = Server::listen(routes(), &settings, address).await?;
     let address = server.address()?;
+    let vault = server.app().atlas.vault(None)?.id.clone();
     if let Some(certificate) = certificate {
         // For which name the certificate is, and how it reaches this address, only its owner knows.
-        output::line(format_args!("Serving the vault {} on https://{address} until Ctrl-C.", settings.vault));
+        output::line(format_args!("Serving the vault {vault} on https://{address} until Ctrl-C."));
         server.with_certificate(certificate).run(told_to_stop()).await?;
         return Ok(());
     }
     let url = format!("http://{address}");
-    output::line(format_args!("Serving the vault {} on {url} until Ctrl-C. To try it:", settings.vault));
-    let has_tokens = settings.auth == Auth::Jwt;
+    output::line(format_args!("Serving the vault {vault} on {url} until Ctrl-C. To try it:"));
+    let has_tokens = server.app().gate.is_shut();
     if has_tokens {
         output::line("  TOKEN=$(atlas token)");
     }

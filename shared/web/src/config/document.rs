@@ -1,0 +1,293 @@
+//! What a configuration document says: JSON with the names of obsidian-tc's `ServerConfigSchema`, less those that mean nothing here.
+
+use std::collections::BTreeSet;
+
+use atlas_access::token::ALGORITHMS;
+use atlas_access::{Acl, AclConfig, AclError, ThrottleConfig, VisibilityConfig};
+use atlas_mirror::VaultId;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::config::foreign;
+use crate::config::wording::remedy;
+use crate::cors::Origins;
+use crate::hosts::Hosts;
+use crate::settings::{Auth, is_address};
+
+/// Most bytes of a document.
+pub const MAX_BYTES: usize = 256 << 10;
+/// Most vaults of a deployment.
+pub const MAX_VAULTS: usize = 100;
+/// Longest name of a vault, in bytes.
+const MAX_NAME: usize = 200;
+/// Most calls of a tier a minute or at once, and most changes under way.
+const MAX_RATE: u32 = 1_000_000;
+
+/// A document.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Document {
+    /// The vaults, the default one first; left out, there is the one that `ATLAS_VAULT` names.
+    pub vaults: Option<Vec<VaultDocument>>,
+    /// For vaults that have none of their own.
+    pub acl: AclConfig,
+    /// How callers are told apart.
+    pub auth: AuthDocument,
+    /// How much a call may take.
+    pub governor: GovernorDocument,
+    /// Which operations are offered.
+    pub tool_visibility: VisibilityConfig,
+    /// How they are offered over MCP.
+    pub tool_facade: FacadeDocument,
+    /// How often callers may call.
+    pub throttle: Option<ThrottleConfig>,
+    /// How long a call with an idempotency key is known, in seconds.
+    pub idempotency_ttl_seconds: Option<u64>,
+    /// How long a confirmation can be used, in seconds.
+    pub elicit_ttl_seconds: Option<u64>,
+    /// The doors.
+    pub transports: TransportsDocument,
+    /// Every name that it says, as a path.
+    #[serde(skip)]
+    said: BTreeSet<String>,
+}
+
+/// `vaults[]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VaultDocument {
+    /// Its id in the store.
+    pub id: String,
+    /// Its name for people.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Which paths operations may touch; that of the root if left out.
+    #[serde(default)]
+    pub acl: Option<AclConfig>,
+}
+
+/// `auth`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[allow(missing_docs, reason = "each is the setting of the same meaning")]
+pub struct AuthDocument {
+    pub mode: Option<Auth>,
+    pub jwks: Option<Map<String, Value>>,
+    pub jwks_file: Option<String>,
+    pub algorithms: Option<Vec<String>>,
+    pub issuers: Option<Vec<String>>,
+    pub audiences: Option<Vec<String>>,
+    pub resource: Option<String>,
+    pub authorization_servers: Option<Vec<String>>,
+}
+
+/// `governor`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct GovernorDocument {
+    /// Most bytes of note text in an answer.
+    pub max_response_bytes: Option<usize>,
+    /// How long one search looks through text, in milliseconds.
+    pub regex_timeout_ms: Option<u64>,
+}
+
+/// `toolFacade`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FacadeDocument {
+    /// Which tools are listed.
+    pub mode: Facade,
+}
+
+/// What stands for the operations in a list of tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Facade {
+    /// Three tools that find, describe and call operations.
+    #[default]
+    Triad,
+    /// One tool for each domain.
+    Domain,
+    /// Each operation.
+    Flat,
+}
+
+/// `transports`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TransportsDocument {
+    /// HTTP.
+    pub http: HttpDocument,
+}
+
+/// `transports.http`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct HttpDocument {
+    /// Names that a server answers for.
+    pub allowed_hosts: Option<Vec<String>>,
+    /// Origins whose pages may call.
+    pub allowed_origins: Option<Vec<String>>,
+}
+
+/// A document that cannot be used; says where, and what to write.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{remedy}", of(path))]
+pub struct DocumentError {
+    /// The path of what is wrong, as `vaults[0].id`; empty for all of it.
+    pub path: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+fn of(path: &str) -> String {
+    if path.is_empty() { "the configuration cannot be used: ".to_owned() } else { format!("`{path}` cannot be used: ") }
+}
+
+impl DocumentError {
+    pub(crate) fn new(path: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { path: path.into(), remedy: remedy.into() }
+    }
+}
+
+impl Document {
+    /// The document in `bytes`.
+    ///
+    /// # Errors
+    /// When it is too large, is not JSON, says what has no meaning, or has a value that cannot be used.
+    pub fn parse(bytes: &[u8]) -> Result<Self, DocumentError> {
+        if bytes.len() > MAX_BYTES {
+            return Err(DocumentError::new("", format!("write at most {MAX_BYTES} bytes")));
+        }
+        let value: Value = serde_json::from_slice(bytes).map_err(|error| remedy("", &error))?;
+        let mut said = BTreeSet::new();
+        foreign::look_through(&value, &mut said)?;
+        // Once more from the text, in which a name that stands there twice is seen.
+        let mut reader = serde_json::Deserializer::from_slice(bytes);
+        let document: Self = serde_path_to_error::deserialize(&mut reader)
+            .map_err(|error| remedy(&error.path().to_string(), error.inner()))?;
+        foreign::check_lists(&value, "")?;
+        let document = Self { said, ..document };
+        document.check()?;
+        Ok(document)
+    }
+
+    /// Whether it says something at `path`.
+    #[must_use]
+    pub fn says(&self, path: &str) -> bool {
+        self.said.contains(path)
+    }
+
+    /// Every path at which it says something.
+    pub(crate) const fn said(&self) -> &BTreeSet<String> {
+        &self.said
+    }
+
+    fn check(&self) -> Result<(), DocumentError> {
+        check_acl("acl", &self.acl)?;
+        if let Some(vaults) = &self.vaults {
+            check_vaults(vaults)?;
+        }
+        self.auth.check()?;
+        let GovernorDocument { max_response_bytes, regex_timeout_ms } = self.governor;
+        range("governor.maxResponseBytes", max_response_bytes.map(|bytes| bytes as u64), 1_000, 5_000_000)?;
+        range("governor.regexTimeoutMs", regex_timeout_ms, 10, 20_000)?;
+        range("idempotencyTtlSeconds", self.idempotency_ttl_seconds, 60, 7 * 24 * 3600)?;
+        range("elicitTtlSeconds", self.elicit_ttl_seconds, 10, 24 * 3600)?;
+        if let Some(throttle) = &self.throttle {
+            check_throttle(throttle)?;
+        }
+        let HttpDocument { allowed_hosts, allowed_origins } = &self.transports.http;
+        if let Some(hosts) = allowed_hosts
+            && Hosts::parse(&hosts.join(",")).is_none()
+        {
+            return Err(DocumentError::new("transports.http.allowedHosts", "write host names without ports"));
+        }
+        if let Some(origins) = allowed_origins {
+            let wrong = |remedy| DocumentError::new("transports.http.allowedOrigins", remedy);
+            Origins::new(origins).map_err(wrong)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_vaults(vaults: &[VaultDocument]) -> Result<(), DocumentError> {
+    if vaults.is_empty() || vaults.len() > MAX_VAULTS {
+        return Err(DocumentError::new("vaults", format!("write 1 to {MAX_VAULTS} vaults, or leave it out")));
+    }
+    let mut ids = BTreeSet::new();
+    for (index, vault) in vaults.iter().enumerate() {
+        if let Err(error) = vault.id.parse::<VaultId>() {
+            return Err(DocumentError::new(format!("vaults[{index}].id"), error.to_string()));
+        }
+        if !ids.insert(&vault.id) {
+            let remedy = format!("another vault is {:?} already: give each an id of its own", vault.id);
+            return Err(DocumentError::new(format!("vaults[{index}].id"), remedy));
+        }
+        if vault.name.as_ref().is_some_and(|name| name.is_empty() || name.len() > MAX_NAME) {
+            let remedy = format!("write 1 to {MAX_NAME} bytes, or leave it out");
+            return Err(DocumentError::new(format!("vaults[{index}].name"), remedy));
+        }
+        if let Some(acl) = &vault.acl {
+            check_acl(&format!("vaults[{index}].acl"), acl)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_acl(path: &str, acl: &AclConfig) -> Result<(), DocumentError> {
+    let wrong = |error: AclError| {
+        DocumentError::new(format!("{path}.{}", error.name), format!("{} instead of {:?}", error.remedy, error.text))
+    };
+    Acl::new(acl).map(drop).map_err(wrong)
+}
+
+impl AuthDocument {
+    fn check(&self) -> Result<(), DocumentError> {
+        if self.jwks.is_some() && self.jwks_file.is_some() {
+            return Err(DocumentError::new("auth.jwksFile", "there is auth.jwks as well: write one of them"));
+        }
+        let known = |algorithm: &String| ALGORITHMS.contains(&algorithm.as_str());
+        if self.algorithms.as_ref().is_some_and(|list| list.is_empty() || !list.iter().all(known)) {
+            return Err(DocumentError::new("auth.algorithms", format!("write some of {}", ALGORITHMS.join(", "))));
+        }
+        for (path, list) in [("auth.issuers", &self.issuers), ("auth.audiences", &self.audiences)] {
+            if list.as_ref().is_some_and(|list| list.is_empty() || list.iter().any(String::is_empty)) {
+                return Err(DocumentError::new(path, "write one name at least, or leave it out to take any"));
+            }
+        }
+        let servers = self.authorization_servers.iter().flatten().map(|server| ("auth.authorizationServers", server));
+        let mut addresses = self.resource.iter().map(|resource| ("auth.resource", resource)).chain(servers);
+        match addresses.find(|(_, address)| !is_address(address)) {
+            Some((path, _)) => Err(DocumentError::new(path, "write an address that begins with https://")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn check_throttle(throttle: &ThrottleConfig) -> Result<(), DocumentError> {
+    let tiers = &throttle.tiers;
+    for (name, tier) in [
+        ("read", tiers.read),
+        ("write", tiers.write),
+        ("delete", tiers.delete),
+        ("bulk", tiers.bulk),
+        ("execute", tiers.execute),
+        ("admin", tiers.admin),
+    ] {
+        for (field, number) in [("perMinute", tier.per_minute), ("burst", tier.burst)] {
+            range(&format!("throttle.tiers.{name}.{field}"), Some(number.into()), 1, MAX_RATE.into())?;
+        }
+    }
+    let concurrent = throttle.max_concurrent_writes_per_vault.map(Into::into);
+    range("throttle.maxConcurrentWritesPerVault", concurrent, 1, MAX_RATE.into())
+}
+
+fn range(path: &str, number: Option<u64>, min: u64, max: u64) -> Result<(), DocumentError> {
+    match number {
+        Some(number) if !(min..=max).contains(&number) => {
+            Err(DocumentError::new(path, format!("write a number from {min} to {max} instead of {number}")))
+        }
+        _ => Ok(()),
+    }
+}

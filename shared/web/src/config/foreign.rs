@@ -1,0 +1,125 @@
+//! What a reader of JSON would take, or leave out, without a word: names of obsidian-tc's configuration that mean nothing here, null, and
+//! lists in the place of objects. All of it is refused with the reason: who wrote it expects something of it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::config::document::DocumentError;
+
+const NO_CACHE: &str = "nothing is kept but in the store";
+const NO_SERVICE: &str = "there is no such service here";
+const NO_OBSIDIAN: &str = "no Obsidian runs here";
+const ELSEWHERE: &str = "`atlas serve` and the functions' gateway decide it";
+
+const NAMES: [(&str, &str); 29] = [
+    ("cacheDir", NO_CACHE),
+    ("maintenance", NO_CACHE),
+    ("idempotencyReclaimSeconds", "a call that was cut short is finished by its repetition, whenever that comes"),
+    ("embeddings", NO_SERVICE),
+    ("retrieval", NO_SERVICE),
+    ("experiential", NO_SERVICE),
+    ("plur", NO_SERVICE),
+    ("plane", NO_SERVICE),
+    ("roles", NO_SERVICE),
+    ("bootstrap", NO_SERVICE),
+    ("observability", "ATLAS_LOG and OTEL_EXPORTER_OTLP_ENDPOINT say what is told"),
+    ("writes", "replacing a note always needs its version"),
+    ("snapshots", "every version is kept for 30 days"),
+    ("vaults[].path", "a vault is read from the store; `atlas sync --root` names its folder"),
+    ("vaults[].restApiUrl", NO_OBSIDIAN),
+    ("vaults[].restApiKey", NO_OBSIDIAN),
+    ("vaults[].mode", NO_OBSIDIAN),
+    ("vaults[].bridges", NO_OBSIDIAN),
+    ("vaults[].plugins", NO_OBSIDIAN),
+    ("vaults[].commands", NO_OBSIDIAN),
+    ("vaults[].memory", NO_SERVICE),
+    ("vaults[].workspace", NO_SERVICE),
+    ("auth.tokenTtlSeconds", "`atlas token --ttl` says it of each token"),
+    ("auth.resourceName", "the deployment has an address and no name"),
+    ("auth.scopesSupported", "they are always the same"),
+    ("transports.stdio", ELSEWHERE),
+    ("transports.http.enabled", ELSEWHERE),
+    ("transports.http.host", ELSEWHERE),
+    ("transports.http.port", ELSEWHERE),
+];
+const SECRET: &str = "auth.jwtSecret";
+const PROTECTION: &str = "transports.http.enableDnsRebindingProtection";
+
+/// Names whose values are lists.
+const LISTS: [&str; 18] = [
+    "vaults",
+    "rules",
+    "scopes",
+    "defaultScopes",
+    "readPaths",
+    "writePaths",
+    "deletePaths",
+    "algorithms",
+    "issuers",
+    "audiences",
+    "authorizationServers",
+    "allowed",
+    "hidden",
+    "disabled",
+    "hiddenTags",
+    "disabledTags",
+    "allowedHosts",
+    "allowedOrigins",
+];
+
+/// Refuses lists where there are none: a reader takes one for the values of an object in their order.
+pub(crate) fn check_lists(value: &Value, path: &str) -> Result<(), DocumentError> {
+    match value {
+        Value::Array(items) => {
+            if !LISTS.contains(&path.rsplit('.').next().unwrap_or_default()) {
+                return Err(DocumentError::new(path, "write an object instead of a list"));
+            }
+            items.iter().enumerate().try_for_each(|(index, item)| check_lists(item, &format!("{path}[{index}]")))
+        }
+        Value::Object(_) if path == "auth.jwks" => Ok(()),
+        Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
+            check_lists(value, &if path.is_empty() { name.clone() } else { format!("{path}.{name}") })
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Looks for what is refused wherever it stands, and collects every name that is said.
+pub(crate) fn look_through(document: &Value, said: &mut BTreeSet<String>) -> Result<(), DocumentError> {
+    walk(document, "", "", said)
+}
+
+/// `pattern` is `path` with `[]` for every index.
+fn walk(value: &Value, path: &str, pattern: &str, said: &mut BTreeSet<String>) -> Result<(), DocumentError> {
+    refuse(path, pattern)?;
+    match value {
+        // As good as left out to some readers, and so a limit that is none.
+        Value::Null => Err(DocumentError::new(path, "write a value instead of null, or leave it out")),
+        // Keys have names of their own.
+        Value::Object(_) if pattern == "auth.jwks" => Ok(()),
+        Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
+            let within = |place: &str| if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+            said.insert(within(path));
+            walk(value, &within(path), &within(pattern), said)
+        }),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, item)| walk(item, &format!("{path}[{index}]"), &format!("{pattern}[]"), said)),
+        _ => Ok(()),
+    }
+}
+
+fn refuse(path: &str, pattern: &str) -> Result<(), DocumentError> {
+    if pattern == SECRET {
+        return Err(DocumentError::new(path, "a document is no place for a secret: set ATLAS_JWT_SECRET instead"));
+    }
+    if pattern == PROTECTION {
+        return Err(DocumentError::new(path, "the protection is always on: leave it out"));
+    }
+    match NAMES.iter().find(|(name, _)| *name == pattern) {
+        Some((_, why)) => Err(DocumentError::new(path, format!("it means nothing here, since {why}: leave it out"))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,111 @@
+//! Every setting with its value and where that comes from, for people who ask what holds.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::config::merge::PAIRS;
+use crate::settings::{KNOWN, Settings};
+
+/// A setting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// The variable or the path in the document, or both parted by a space.
+    pub setting: String,
+    /// Its value; secrets are masked.
+    pub value: Value,
+    /// Where that comes from.
+    pub source: Source,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Nothing says otherwise.
+    Default,
+    /// A variable.
+    Environment,
+    /// The document.
+    Document,
+}
+
+impl Source {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Environment => "environment",
+            Self::Document => "document",
+        }
+    }
+}
+
+/// Stands for what is not shown.
+const MASK: &str = "(set)";
+
+/// All settings: the variables, then what only a document says.
+#[must_use]
+pub fn list(settings: &Settings) -> Vec<Row> {
+    let variables = KNOWN.iter().map(|variable| {
+        let paths = PAIRS.iter().find(|(name, _)| name == variable).map(|(_, paths)| *paths).unwrap_or_default();
+        let setting = [&[*variable], paths].concat().join(" ");
+        let source = if settings.said.environment.contains(*variable) {
+            Source::Environment
+        } else {
+            of_document(settings, paths)
+        };
+        Row { setting, value: of_variable(settings, variable), source }
+    });
+    let ids: Vec<&str> = settings.vaults.iter().map(|vault| vault.id.as_str()).collect();
+    let limits = &settings.limits;
+    let rest = [
+        ("vaults", json!(ids)),
+        ("governor.maxResponseBytes", json!(limits.max_response_bytes)),
+        ("governor.regexTimeoutMs", json!(limits.max_scan_time.as_millis())),
+        ("toolVisibility", json!(settings.visibility)),
+        ("toolFacade.mode", json!(settings.facade)),
+        ("throttle", json!(settings.throttle)),
+        ("idempotencyTtlSeconds", json!(settings.limits.key_time.as_secs())),
+        ("elicitTtlSeconds", json!(settings.limits.confirmation_time.as_secs())),
+    ];
+    let rest =
+        rest.map(|(path, value)| Row { setting: path.to_owned(), value, source: of_document(settings, &[path]) });
+    let acls = settings.vaults.iter().map(|vault| Row {
+        setting: format!("acl of {}", vault.id),
+        value: json!(vault.acl),
+        source: if vault.has_own_acl { Source::Document } else { of_document(settings, &["acl"]) },
+    });
+    variables.chain(rest).chain(acls).collect()
+}
+
+fn of_document(settings: &Settings, paths: &[&str]) -> Source {
+    if paths.iter().any(|path| settings.said.document.contains(*path)) { Source::Document } else { Source::Default }
+}
+
+fn of_variable(settings: &Settings, variable: &str) -> Value {
+    let (tokens, limits) = (&settings.tokens, &settings.limits);
+    match variable {
+        "ATLAS_STORE" => json!(settings.store),
+        "ATLAS_CONFIG" => json!(settings.config.as_ref().map(ToString::to_string)),
+        "ATLAS_VAULT" => json!(settings.vault.as_str()),
+        "ATLAS_AUTH" => json!(settings.auth),
+        "ATLAS_JWT_SECRET" => json!(tokens.secret.as_ref().map(|_| MASK)),
+        // One that was written here may have private parts, by mistake.
+        "ATLAS_JWKS" => json!(tokens.jwks.as_ref().map(|jwks| if jwks.contains('{') { MASK } else { jwks })),
+        "ATLAS_JWT_ISSUER" => json!(tokens.issuers),
+        "ATLAS_JWT_AUDIENCE" => json!(tokens.audiences),
+        "ATLAS_JWT_ALGORITHMS" => json!(tokens.algorithms),
+        "ATLAS_RESOURCE" => json!(tokens.resource),
+        "ATLAS_AUTHORIZATION_SERVERS" => json!(tokens.authorization_servers),
+        "ATLAS_MAX_BYTES" => json!(limits.max_bytes),
+        "ATLAS_MAX_RESULTS" => json!(limits.max_results),
+        "ATLAS_SEARCH_NOTES" => json!(limits.search_notes),
+        "ATLAS_CACHE_BYTES" => json!(settings.cache_bytes),
+        "ATLAS_PORT" => json!(settings.port),
+        "ATLAS_HOSTS" => json!(settings.hosts.names()),
+        "ATLAS_ALLOWED_ORIGINS" => json!(settings.origins.iter().collect::<Vec<_>>()),
+        "ATLAS_LOG" => json!(settings.log),
+        _ => Value::Null,
+    }
+}

@@ -1,0 +1,145 @@
+//! The document and the environment together. Where both say the same, the environment has the last word: it is nearer to the process.
+
+use std::time::Duration;
+
+use atlas_access::visibility::{Known, Visibility};
+use atlas_mirror::VaultId;
+use atlas_ops::catalogue;
+
+use crate::config::{ConfigError, Document, DocumentError};
+use crate::cors::Origins;
+use crate::hosts::Hosts;
+use crate::settings::{Settings, SettingsError, VaultSettings};
+
+/// Variables, and the paths in the document that say the same.
+pub(crate) const PAIRS: [(&str, &[&str]); 10] = [
+    ("ATLAS_VAULT", &["vaults[0].id"]),
+    ("ATLAS_AUTH", &["auth.mode"]),
+    ("ATLAS_JWKS", &["auth.jwks", "auth.jwksFile"]),
+    ("ATLAS_JWT_ALGORITHMS", &["auth.algorithms"]),
+    ("ATLAS_JWT_ISSUER", &["auth.issuers"]),
+    ("ATLAS_JWT_AUDIENCE", &["auth.audiences"]),
+    ("ATLAS_RESOURCE", &["auth.resource"]),
+    ("ATLAS_AUTHORIZATION_SERVERS", &["auth.authorizationServers"]),
+    ("ATLAS_HOSTS", &["transports.http.allowedHosts"]),
+    ("ATLAS_ALLOWED_ORIGINS", &["transports.http.allowedOrigins"]),
+];
+
+impl Settings {
+    /// These settings, which are the environment's, with what `document` says besides.
+    ///
+    /// # Errors
+    /// When the two do not fit together.
+    pub fn with(mut self, document: Document) -> Result<Self, ConfigError> {
+        self.said.document.clone_from(document.said());
+        let vaults = document.vaults.as_ref().map(|vaults| {
+            vaults.iter().map(|vault| {
+                let id =
+                    vault.id.parse::<VaultId>().map_err(|error| DocumentError::new("vaults", error.to_string()))?;
+                let acl = vault.acl.clone().unwrap_or_else(|| document.acl.clone());
+                Ok(VaultSettings { id, name: vault.name.clone(), acl, has_own_acl: vault.acl.is_some() })
+            })
+        });
+        match vaults {
+            Some(vaults) => self.take_vaults(vaults.collect::<Result<_, DocumentError>>()?)?,
+            None => self.vaults.iter_mut().for_each(|vault| vault.acl.clone_from(&document.acl)),
+        }
+        self.take_auth(&document);
+        let http = &document.transports.http;
+        if let (Some(hosts), true) = (&http.allowed_hosts, self.leaves("ATLAS_HOSTS")) {
+            self.hosts = Hosts::parse(&hosts.join(",")).unwrap_or_default();
+        }
+        if let (Some(origins), true) = (&http.allowed_origins, self.leaves("ATLAS_ALLOWED_ORIGINS")) {
+            let wrong = |remedy| DocumentError::new("transports.http.allowedOrigins", remedy);
+            self.origins = Origins::new(origins).map_err(wrong)?;
+        }
+        if let Some(bytes) = document.governor.max_response_bytes {
+            self.limits.max_response_bytes = bytes;
+        }
+        if let Some(milliseconds) = document.governor.regex_timeout_ms {
+            self.limits.max_scan_time = Duration::from_millis(milliseconds);
+        }
+        if let Some(seconds) = document.idempotency_ttl_seconds {
+            self.limits.key_time = Duration::from_secs(seconds);
+        }
+        if let Some(seconds) = document.elicit_ttl_seconds {
+            self.limits.confirmation_time = Duration::from_secs(seconds);
+        }
+        self.throttle = document.throttle;
+        self.facade = document.tool_facade.mode;
+        self.visibility = document.tool_visibility;
+        Ok(self)
+    }
+
+    /// Whether the environment leaves it to the document to say this.
+    fn leaves(&self, variable: &str) -> bool {
+        !self.said.environment.contains(variable)
+    }
+
+    /// What the setting of this variable is called where it was set.
+    pub(crate) fn called(&self, variable: &'static str) -> &'static str {
+        let paths = PAIRS.iter().find(|(name, _)| *name == variable).map(|(_, paths)| *paths).unwrap_or_default();
+        let said = paths.iter().find(|path| self.leaves(variable) && self.said.document.contains(**path));
+        said.copied().unwrap_or(variable)
+    }
+
+    /// The default one comes first: the one that the environment names, or else the first.
+    fn take_vaults(&mut self, mut vaults: Vec<VaultSettings>) -> Result<(), SettingsError> {
+        if !self.leaves("ATLAS_VAULT") {
+            let Some(index) = vaults.iter().position(|vault| vault.id == self.vault) else {
+                let ids: Vec<&str> = vaults.iter().map(|vault| vault.id.as_str()).collect();
+                return Err(SettingsError::Value {
+                    name: "ATLAS_VAULT",
+                    value: self.vault.to_string(),
+                    remedy: format!("write one of the configuration's vaults: {}", ids.join(", ")),
+                });
+            };
+            let default = vaults.remove(index);
+            vaults.insert(0, default);
+        }
+        if let Some(default) = vaults.first() {
+            self.vault = default.id.clone();
+            self.vaults = vaults;
+        }
+        Ok(())
+    }
+
+    fn take_auth(&mut self, document: &Document) {
+        let auth = &document.auth;
+        if let (Some(mode), true) = (auth.mode, self.leaves("ATLAS_AUTH")) {
+            self.auth = mode;
+        }
+        if self.leaves("ATLAS_JWKS") {
+            let inline = auth.jwks.clone().map(|jwks| serde_json::Value::Object(jwks).to_string());
+            if let Some(jwks) = inline.or_else(|| auth.jwks_file.clone()) {
+                self.tokens.jwks = Some(jwks);
+            }
+        }
+        for (variable, said, list) in [
+            ("ATLAS_JWT_ALGORITHMS", &auth.algorithms, &mut self.tokens.algorithms),
+            ("ATLAS_JWT_ISSUER", &auth.issuers, &mut self.tokens.issuers),
+            ("ATLAS_JWT_AUDIENCE", &auth.audiences, &mut self.tokens.audiences),
+            ("ATLAS_AUTHORIZATION_SERVERS", &auth.authorization_servers, &mut self.tokens.authorization_servers),
+        ] {
+            if let (Some(said), false) = (said, self.said.environment.contains(variable)) {
+                list.clone_from(said);
+            }
+        }
+        if let (Some(resource), true) = (&auth.resource, self.leaves("ATLAS_RESOURCE")) {
+            self.tokens.resource = Some(resource.clone());
+        }
+    }
+
+    /// Which operations are offered, of all that there are.
+    ///
+    /// # Errors
+    /// When the configuration names one that there is not.
+    pub fn visible(&self) -> Result<Visibility, DocumentError> {
+        let known =
+            catalogue::ALL.each_ref().map(|info| Known { name: info.name, tags: info.tags, writes: info.writes() });
+        Visibility::new(&self.visibility, &known).map_err(|error| {
+            let remedy = format!("no operation has {:?}: use some of {}", error.name, error.known);
+            DocumentError::new(format!("toolVisibility.{}", error.field), remedy)
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! Where a configuration document is, and reading it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use atlas_mirror::Store;
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{GetOptions, ObjectStore as _};
+use tokio::io::AsyncReadExt as _;
+
+use crate::config::document::MAX_BYTES;
+use crate::config::{ConfigError, Document};
+
+/// What to write, said wherever a text is none of these.
+const FORMS: &str = "write the path of a file, store:KEY for an object of ATLAS_STORE, or the JSON itself";
+/// What stands before the key of an object.
+const OBJECT: &str = "store:";
+/// Folders of the store that functions write to.
+const TAKEN: [&str; 2] = ["vaults", "probes"];
+/// Most tries to read an object, and the time for each.
+const TRIES: u32 = 3;
+const TIMEOUT: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Where a document is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Here: this is it.
+    Inline(String),
+    /// In this file.
+    File(PathBuf),
+    /// In the object of this key, below the prefix of the store that the vaults are in.
+    Object(String),
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Contents {
+    pub(crate) bytes: Bytes,
+    /// What the store tells this version by.
+    tag: Option<String>,
+}
+
+impl Place {
+    /// The place that `text` names.
+    ///
+    /// # Errors
+    /// What to write, when it names none.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.trim_start().starts_with('{') {
+            return Ok(Self::Inline(text.to_owned()));
+        }
+        if let Some(key) = text.strip_prefix(OBJECT) {
+            let folder = key.split('/').next().unwrap_or_default();
+            if TAKEN.contains(&folder) {
+                return Err(format!("functions write below {folder}/: write store: and a key outside of it"));
+            }
+            let is_key = Path::parse(key).is_ok_and(|path| !key.is_empty() && path.as_ref() == key);
+            return if is_key { Ok(Self::Object(key.to_owned())) } else { Err(FORMS.to_owned()) };
+        }
+        if text.is_empty() || text.contains("://") {
+            return Err(FORMS.to_owned());
+        }
+        Ok(Self::File(PathBuf::from(text)))
+    }
+
+    /// Whether what is there can change.
+    pub(crate) const fn can_change(&self) -> bool {
+        !matches!(self, Self::Inline(_))
+    }
+
+    /// What is there; [`None`] if that is what was `seen`. An object that did not change is not sent again.
+    pub(crate) async fn read(&self, store: &Store, seen: Option<&Contents>) -> Result<Option<Contents>, ConfigError> {
+        let read = match self {
+            Self::Inline(text) => Ok(Some(Contents { bytes: Bytes::from(text.clone()), tag: None })),
+            Self::File(path) => read_file(path).await,
+            Self::Object(key) => read_object(store, key, seen.and_then(|seen| seen.tag.clone())).await,
+        };
+        let unreadable = |reason| ConfigError::Unreadable { place: self.called(store), reason };
+        let read = read.map_err(unreadable)?;
+        if read.as_ref().is_some_and(|read| read.bytes.len() > MAX_BYTES) {
+            return Err(unreadable(format!("it has more than {MAX_BYTES} bytes")));
+        }
+        Ok(read.filter(|read| seen.is_none_or(|seen| seen.bytes != read.bytes)))
+    }
+
+    /// The document that is there.
+    pub(crate) async fn document(&self, store: &Store) -> Result<Document, ConfigError> {
+        let contents = self.read(store, None).await?.unwrap_or_default();
+        Ok(Document::parse(&contents.bytes)?)
+    }
+
+    fn called(&self, store: &Store) -> String {
+        match self {
+            Self::Object(key) => format!("{key:?} of {}", store.name()),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inline(_) => f.write_str("ATLAS_CONFIG"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Object(key) => write!(f, "{OBJECT}{key}"),
+        }
+    }
+}
+
+async fn read_file(path: &std::path::Path) -> Result<Option<Contents>, String> {
+    let read = async {
+        let file = tokio::fs::File::open(path).await?;
+        let mut bytes = Vec::new();
+        file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).await?;
+        Ok(Some(Contents { bytes: bytes.into(), tag: None }))
+    };
+    read.await.map_err(|error: std::io::Error| error.to_string())
+}
+
+async fn read_object(store: &Store, key: &str, tag: Option<String>) -> Result<Option<Contents>, String> {
+    let key = if store.prefix().is_empty() { key.to_owned() } else { format!("{}/{key}", store.prefix()) };
+    let key = Path::parse(key).map_err(|error| error.to_string())?;
+    let options = GetOptions { if_none_match: tag, ..GetOptions::default() };
+    let mut tries = 1;
+    loop {
+        let read = async {
+            let found = store.inner().get_opts(&key, options.clone()).await?;
+            let tag = found.meta.e_tag.clone();
+            // What is too long is not fetched; that it is, is told by who asked.
+            let length = usize::try_from(found.meta.size).unwrap_or(usize::MAX);
+            let bytes = if length > MAX_BYTES { Bytes::from(vec![0; MAX_BYTES + 1]) } else { found.bytes().await? };
+            Ok((bytes.len() >= length.min(MAX_BYTES)).then_some(Contents { bytes, tag }))
+        };
+        let failure = match tokio::time::timeout(TIMEOUT, read).await {
+            Ok(Ok(Some(contents))) => return Ok(Some(contents)),
+            Ok(Ok(None)) => "the answer was cut short".to_owned(),
+            Ok(Err(object_store::Error::NotModified { .. })) => return Ok(None),
+            Ok(Err(object_store::Error::NotFound { .. })) => return Err("there is no such object".to_owned()),
+            Ok(Err(error)) => error.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
+            Err(_) => format!("the store does not answer within {} seconds", TIMEOUT.as_secs()),
+        };
+        if tries == TRIES {
+            return Err(failure);
+        }
+        tokio::time::sleep(PAUSE * tries).await;
+        tries += 1;
+    }
+}

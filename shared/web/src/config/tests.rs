@@ -1,0 +1,208 @@
+use serde_json::json;
+
+use super::listing::{self, Source};
+use super::*;
+use crate::settings::{Auth, Settings};
+
+fn environment(pairs: &[(&str, &str)]) -> Settings {
+    Settings::read(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))).unwrap()
+}
+
+fn document(text: &str) -> Document {
+    Document::parse(text.as_bytes()).unwrap()
+}
+
+/// Documents that cannot be used: where the mistake is, and what to write.
+#[test]
+fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
+    for (text, place, says) in [
+        ("", "the configuration", "write JSON"),
+        ("{", "the configuration", "write JSON"),
+        ("{} {}", "the configuration", "write JSON"),
+        ("[]", "the configuration", "write an object instead of a list"),
+        (r#"{"acl": []}"#, "`acl`", "write an object instead of a list"),
+        (r#"{"acl": {"rules": [["**", []]]}}"#, "`acl.rules[0]`", "write an object instead of a list"),
+        (r#"{"acl": {"readPaths": "**"}}"#, "`acl.readPaths`", "write a list instead of string"),
+        (r#"{"vault": "main"}"#, "`vault`", "the names there are vaults, acl, auth, governor, "),
+        (r#"{"vaults": []}"#, "`vaults`", "write 1 to 100 vaults"),
+        (r#"{"vaults": [{}]}"#, "`vaults[0].id`", "it is missing"),
+        (r#"{"vaults": [{"id": "../a"}]}"#, "`vaults[0].id`", "1 to 64 letters"),
+        (r#"{"vaults": [{"id": "a"}, {"id": "a"}]}"#, "`vaults[1].id`", "give each an id of its own"),
+        (r#"{"vaults": [{"id": "a", "name": ""}]}"#, "`vaults[0].name`", "write 1 to 200 bytes"),
+        (r#"{"vaults": [{"id": "a", "path": "/notes"}]}"#, "`vaults[0].path`", "`atlas sync --root` names its folder"),
+        (r#"{"vaults": [{"id": "a", "restApiUrl": "x"}]}"#, "`vaults[0].restApiUrl`", "no Obsidian runs here"),
+        (r#"{"vaults": [{"id": "a", "alc": {}}]}"#, "`vaults[0].alc`", "the names there are id, name, acl"),
+        (r#"{"vaults": [{"id": "a", "acl": {"readOnly": "yes"}}]}"#, "`vaults[0].acl.readOnly`", "write a boolean"),
+        (
+            r#"{"vaults": [{"id": "a", "acl": {"readPaths": ["/a"]}}]}"#,
+            "`vaults[0].acl.readPaths`",
+            "instead of \"/a\"",
+        ),
+        (r#"{"acl": {"readpaths": []}}"#, "`acl.readpaths`", "the names there are readOnly, defaultScopes, rules, "),
+        (r#"{"acl": {"readPaths": null}}"#, "`acl.readPaths`", "write a value instead of null"),
+        (r#"{"acl": {"readOnly": true, "readOnly": false}}"#, "`acl.readOnly`", "write it once"),
+        (r#"{"acl": {"rules": [{"scopes": []}]}}"#, "`acl.rules[0].glob`", "it is missing"),
+        (
+            r#"{"embeddings": {}}"#,
+            "`embeddings`",
+            "it means nothing here, since there is no such service here: leave it out",
+        ),
+        (r#"{"plur": {}}"#, "`plur`", "leave it out"),
+        (r#"{"cacheDir": "x"}"#, "`cacheDir`", "nothing is kept but in the store: leave it out"),
+        (r#"{"idempotencyReclaimSeconds": 60}"#, "`idempotencyReclaimSeconds`", "finished by its repetition"),
+        (r#"{"auth": {"jwtSecret": "hush hush"}}"#, "`auth.jwtSecret`", "set ATLAS_JWT_SECRET instead"),
+        (r#"{"auth": {"mode": "oauth"}}"#, "`auth.mode`", "write none or jwt"),
+        (r#"{"auth": {"algorithms": ["none"]}}"#, "`auth.algorithms`", "write some of HS256, RS256, ES256, EdDSA"),
+        (r#"{"auth": {"algorithms": []}}"#, "`auth.algorithms`", "write some of HS256"),
+        (r#"{"auth": {"issuers": []}}"#, "`auth.issuers`", "leave it out to take any"),
+        (r#"{"auth": {"resource": "atlas.example"}}"#, "`auth.resource`", "begins with https://"),
+        (r#"{"auth": {"authorizationServers": ["x"]}}"#, "`auth.authorizationServers`", "begins with https://"),
+        (r#"{"auth": {"jwks": {}, "jwksFile": "x"}}"#, "`auth.jwksFile`", "write one of them"),
+        (
+            r#"{"governor": {"maxResponseBytes": 10}}"#,
+            "`governor.maxResponseBytes`",
+            "from 1000 to 5000000 instead of 10",
+        ),
+        (r#"{"governor": {"regexTimeoutMs": -1}}"#, "`governor.regexTimeoutMs`", "write a whole number instead of"),
+        (r#"{"idempotencyTtlSeconds": 1}"#, "`idempotencyTtlSeconds`", "from 60 to 604800"),
+        (r#"{"elicitTtlSeconds": 0}"#, "`elicitTtlSeconds`", "from 10 to 86400"),
+        (r#"{"toolFacade": {"mode": "all"}}"#, "`toolFacade.mode`", "write triad, domain, flat"),
+        (
+            r#"{"throttle": {"tiers": {"read": {"perMinute": 0, "burst": 1}}}}"#,
+            "`throttle.tiers.read.perMinute`",
+            "from 1 to",
+        ),
+        (r#"{"throttle": {"tiers": {"raed": {}}}}"#, "`throttle.tiers.raed`", "the names there are read, write, "),
+        (r#"{"transports": {"stdio": true}}"#, "`transports.stdio`", "leave it out"),
+        (r#"{"transports": {"http": {"port": 1}}}"#, "`transports.http.port`", "leave it out"),
+        (
+            r#"{"transports": {"http": {"enableDnsRebindingProtection": false}}}"#,
+            "DnsRebindingProtection`",
+            "always on",
+        ),
+        (r#"{"transports": {"http": {"allowedHosts": ["a:80"]}}}"#, "`transports.http.allowedHosts`", "without ports"),
+        (
+            r#"{"transports": {"http": {"allowedOrigins": ["*"]}}}"#,
+            "`transports.http.allowedOrigins`",
+            "there is none for all",
+        ),
+    ] {
+        let error = Document::parse(text.as_bytes()).expect_err(text).to_string();
+        assert!(error.contains(place) && error.contains(says), "{text}\n{error}");
+        assert!(error.contains(" cannot be used: ") && error.lines().count() == 1, "{error}");
+        assert!(!error.contains("hush"), "{error}");
+    }
+    let long = format!("{{\"elicitTtlSeconds\": {}60}}", " ".repeat(document::MAX_BYTES));
+    assert!(Document::parse(long.as_bytes()).unwrap_err().to_string().contains("write at most 262144 bytes"));
+    let many: Vec<_> = (0..=100).map(|number| json!({ "id": format!("v{number}") })).collect();
+    assert_eq!(Document::parse(json!({ "vaults": many }).to_string().as_bytes()).unwrap_err().path, "vaults");
+}
+
+#[test]
+fn what_a_document_names_that_no_operation_has_is_refused() {
+    for (text, place) in [
+        (
+            r#"{"toolVisibility": {"disabled": ["wirte_note"]}}"#,
+            "`toolVisibility.disabled` cannot be used: no operation",
+        ),
+        (r#"{"toolVisibility": {"hiddenTags": ["write"]}}"#, "`toolVisibility.hiddenTags`"),
+    ] {
+        let error = environment(&[]).with(document(text)).unwrap().visible().unwrap_err().to_string();
+        assert!(error.starts_with(place), "{error}");
+    }
+}
+
+#[test]
+fn the_environment_has_the_last_word() {
+    let text = r#"{
+        "vaults": [{"id": "home"}, {"id": "work", "name": "Work", "acl": {"readOnly": true}}],
+        "acl": {"strictReadDefault": true},
+        "auth": {"mode": "jwt", "issuers": ["a"], "audiences": ["b"], "jwks": {"keys": []}},
+        "governor": {"maxResponseBytes": 2000, "regexTimeoutMs": 500},
+        "transports": {"http": {"allowedOrigins": ["https://a.org"], "allowedHosts": ["a.org"]}}
+    }"#;
+    let both = environment(&[]).with(document(text)).unwrap();
+    let ids = |settings: &Settings| settings.vaults.iter().map(|vault| vault.id.to_string()).collect::<Vec<_>>();
+    assert_eq!((both.vault.as_str(), ids(&both)), ("home", vec!["home".to_owned(), "work".to_owned()]));
+    assert_eq!((both.auth, both.tokens.jwks.as_deref()), (Auth::Jwt, Some("{\"keys\":[]}")));
+    assert_eq!((both.limits.max_response_bytes, both.limits.max_scan_time.as_millis()), (2000, 500));
+    let [home, work] = &both.vaults[..] else { panic!() };
+    assert!(home.acl.strict_read_default && !home.acl.read_only, "the root's");
+    assert!(!work.acl.strict_read_default && work.acl.read_only, "its own, which has nothing of the root's");
+
+    let both = environment(&[
+        ("ATLAS_VAULT", "work"),
+        ("ATLAS_AUTH", "none"),
+        ("ATLAS_JWT_ISSUER", "z"),
+        ("ATLAS_JWKS", "keys.json"),
+        ("ATLAS_ALLOWED_ORIGINS", "https://z.org"),
+    ])
+    .with(document(text))
+    .unwrap();
+    assert_eq!((both.vault.as_str(), ids(&both)), ("work", vec!["work".to_owned(), "home".to_owned()]));
+    assert_eq!((both.auth, both.tokens.jwks.as_deref()), (Auth::None, Some("keys.json")));
+    assert_eq!((&both.tokens.issuers, &both.tokens.audiences), (&vec!["z".to_owned()], &vec!["b".to_owned()]));
+    assert_eq!(both.origins.iter().collect::<Vec<_>>(), ["https://z.org"]);
+    let source = |name: &str| {
+        let rows = listing::list(&both);
+        rows.iter().find(|row| row.setting.split(' ').any(|word| word == name)).unwrap().source
+    };
+    for (name, expected) in [
+        ("ATLAS_JWT_ISSUER", Source::Environment),
+        ("auth.audiences", Source::Document),
+        ("ATLAS_VAULT", Source::Environment),
+        ("vaults", Source::Document),
+        ("toolVisibility", Source::Default),
+        ("ATLAS_PORT", Source::Default),
+        ("governor.maxResponseBytes", Source::Document),
+    ] {
+        assert_eq!(source(name), expected, "{name}");
+    }
+
+    let elsewhere = environment(&[("ATLAS_VAULT", "attic")]).with(document(text)).unwrap_err().to_string();
+    assert!(elsewhere.contains("ATLAS_VAULT=\"attic\"") && elsewhere.contains("home, work"), "{elsewhere}");
+    let alone = environment(&[("ATLAS_VAULT", "attic")]).with(document(r#"{"acl": {"readOnly": true}}"#)).unwrap();
+    assert_eq!((ids(&alone), alone.vaults[0].acl.read_only), (vec!["attic".to_owned()], true));
+}
+
+#[test]
+fn no_secret_is_listed() {
+    let secret = "a secret that is long enough to be one";
+    let settings = environment(&[("ATLAS_JWT_SECRET", secret), ("ATLAS_JWKS", "{\"keys\":[{\"d\":\"private\"}]}")]);
+    let listed = serde_json::to_string(&listing::list(&settings)).unwrap();
+    assert!(!listed.contains(secret) && !listed.contains("private"), "{listed}");
+    assert_eq!(listed.matches("(set)").count(), 2);
+}
+
+#[test]
+fn a_place_is_a_file_an_object_or_the_document_itself() {
+    assert_eq!(Place::parse(" {}").unwrap(), Place::Inline(" {}".to_owned()));
+    assert_eq!(Place::parse("a/b.json").unwrap(), Place::File("a/b.json".into()));
+    assert_eq!(Place::parse("store:config/atlas.json").unwrap(), Place::Object("config/atlas.json".to_owned()));
+    for (text, says) in [
+        ("", "write the path of a file, store:KEY"),
+        ("s3://bucket/atlas.json", "store:KEY for an object of ATLAS_STORE"),
+        ("store:", "store:KEY"),
+        ("store:/a", "store:KEY"),
+        ("store:a/../b", "store:KEY"),
+        ("store:vaults/main/atlas.json", "a key outside of it"),
+        ("store:probes/x", "a key outside of it"),
+    ] {
+        let refused = Place::parse(text).unwrap_err();
+        assert!(refused.contains(says), "{text}: {refused}");
+    }
+}
+
+#[test]
+fn the_example_of_the_readme_can_be_used() {
+    let readme = include_str!("../../../../README.md");
+    let (_, section) = readme.split_once("## Configuration").unwrap();
+    let (_, example) = section.split_once("```json\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let settings = environment(&[]).with(document(example)).unwrap();
+    settings.visible().unwrap();
+    let tags = atlas_ops::catalogue::ALL.iter().flat_map(|info| info.tags);
+    for tag in tags {
+        assert!(section.contains(&format!("`{tag}`")), "{tag} is not among the tags in the README");
+    }
+}

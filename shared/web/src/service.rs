@@ -1,0 +1,64 @@
+//! What answers requests: the routes as they are configured at the time of each.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware;
+use axum::response::{IntoResponse as _, Response};
+use serde_json::json;
+use tower::ServiceExt as _;
+
+use crate::routes::Routes;
+use crate::state::App;
+use crate::{auth, response, telemetry};
+
+/// `routes` as `app` is configured, now and later.
+pub(crate) fn router(routes: Routes, app: App) -> Router {
+    let configured = RwLock::new((app.version, routes.configured(&app)));
+    let service = Arc::new(Service { routes, app: app.clone(), configured });
+    let answer = move |request: Request| {
+        let service = service.clone();
+        async move { service.answer(request).await }
+    };
+    Router::new().fallback(answer).layer(middleware::from_fn_with_state(app, telemetry::observe))
+}
+
+struct Service {
+    routes: Routes,
+    app: App,
+    /// The router of the configuration that was used last.
+    configured: RwLock<(u64, Router)>,
+}
+
+impl Service {
+    async fn answer(&self, request: Request) -> Response {
+        let Ok(app) = self.app.current().await else { return unusable(request.uri().path()) };
+        match self.configured(&app).oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => never.into_response(),
+        }
+    }
+
+    fn configured(&self, app: &App) -> Router {
+        {
+            let last = self.configured.read().unwrap_or_else(PoisonError::into_inner);
+            if last.0 == app.version {
+                return last.1.clone();
+            }
+        }
+        let router = self.routes.configured(app);
+        *self.configured.write().unwrap_or_else(PoisonError::into_inner) = (app.version, router.clone());
+        router
+    }
+}
+
+/// The answer to everything while the configuration cannot be used. The log says why.
+fn unusable(path: &str) -> Response {
+    if path == auth::OPEN {
+        return response::json_response(StatusCode::SERVICE_UNAVAILABLE, &json!({ "ok": false }));
+    }
+    let message = "the configuration of this deployment cannot be used; its operator must look at the log";
+    response::failure(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message, &json!({ "reason": "config_unusable" }))
+}

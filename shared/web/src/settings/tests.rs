@@ -1,0 +1,47 @@
+use super::*;
+
+fn read(pairs: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    Settings::read(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+}
+
+#[test]
+fn what_is_not_set_has_a_default() {
+    let settings = read(&[("PATH", "/bin"), ("ATLAS_CORPORA", "x")]).unwrap();
+    assert_eq!(
+        (settings.store.as_str(), settings.vault.to_string().as_str(), settings.auth, settings.port),
+        (DEFAULT_STORE, "main", Auth::None, 3737)
+    );
+    assert_eq!(settings.limits, Limits::default());
+}
+
+#[test]
+fn what_is_set_is_used() {
+    let settings =
+        read(&[("ATLAS_VAULT", "work"), ("ATLAS_AUTH", "jwt"), ("ATLAS_MAX_RESULTS", "50"), ("ATLAS_PORT", "80")])
+            .unwrap();
+    assert_eq!(
+        (settings.vault.to_string().as_str(), settings.auth, settings.limits.max_results, settings.port),
+        ("work", Auth::Jwt, 50, 80)
+    );
+}
+
+#[test]
+fn what_cannot_be_used_stops_the_start_and_says_what_to_write() {
+    for (name, value, says) in [
+        ("ATLAS_AUTH", "None", "write none or jwt"),
+        ("ATLAS_JWT_SECRET", "short", "fewer than 32 bytes"),
+        ("ATLAS_JWT_ALGORITHMS", "RS256,none", "write some of HS256, RS256, ES256, EdDSA"),
+        ("ATLAS_JWT_ISSUER", "a,,b", "parted by commas"),
+        ("ATLAS_RESOURCE", "atlas.example", "begins with https://"),
+        ("ATLAS_AUTHORIZATION_SERVERS", "https://a,b", "begins with https://"),
+        ("ATLAS_PORT", "70000", "write a port from 0 to 65535"),
+        ("ATLAS_MAX_RESULTS", "0", "write a number from 1 to 50"),
+        ("ATLAS_SEARCH_NOTES", "yes", "write true or false"),
+        ("ATLAS_MAX_BYTES", "many", "write a number from 1000 to 5000000"),
+        ("ATLAS_VAULT", "../x", "write letters"),
+        ("ATLAS_STOER", "x", "is not a setting: use one of ATLAS_STORE, "),
+    ] {
+        let message = read(&[(name, value)]).unwrap_err().to_string();
+        assert!(message.starts_with(name) && message.contains(says), "{message}");
+    }
+}
