@@ -89,9 +89,10 @@ impl Mirror {
         Err(MirrorError::unavailable(format!("the key was claimed {MOST} times within days")))
     }
 
-    /// A generation that there was, the newest if no other process writes; 0 if there is none.
+    /// A generation that there was not long ago, the newest if no other process writes; 0 if there is none. One of long ago would show what the
+    /// key came to by claims that are gone.
     async fn some_generation(&self) -> Result<u64, MirrorError> {
-        if self.known_head().is_none()
+        if !self.known_head().is_some_and(|head| head.is_seen())
             && let Some(head) = self.first_head().await?
         {
             self.keep_head(head);

@@ -157,7 +157,10 @@ impl Mirror {
         let (Some(key), Some(head)) = (attempts.info.key, head) else { return Ok(None) };
         let searched = *attempts.searched.lock().unwrap_or_else(PoisonError::into_inner);
         let found = self.find_answer(key, searched, head).await?;
-        *attempts.searched.lock().unwrap_or_else(PoisonError::into_inner) = head.generation().max(searched);
+        // What was found has to be found again if there is a newer generation, on which all of this is then run again.
+        if found.is_none() {
+            *attempts.searched.lock().unwrap_or_else(PoisonError::into_inner) = head.generation().max(searched);
+        }
         Ok(found)
     }
 

@@ -72,7 +72,8 @@ impl Head {
         !age.is_zero() && self.checked.is_some_and(|checked| checked.elapsed() <= age)
     }
 
-    fn is_seen(&self) -> bool {
+    /// Whether its object was seen not long ago.
+    pub(crate) fn is_seen(&self) -> bool {
         self.seen.is_some_and(|seen| seen.elapsed() <= SEEN_FOR)
     }
 }

@@ -97,6 +97,17 @@ async fn a_key_is_free_when_its_time_is_over() {
     assert!(keyed.claim("third").await.unwrap().is_new);
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_slept_claims_from_what_is_there_now() {
+    let keyed = Keyed::new().await;
+    let sleeper = keyed.instance();
+    sleeper.head().await.unwrap();
+    keyed.commit("b").await;
+    tokio::time::advance(DAY).await;
+    let hash = Hash::of(b"key");
+    assert_eq!(sleeper.claim(hash, hash, Timestamp::UNIX_EPOCH, DAY).await.unwrap().key.since, 2);
+}
+
 #[tokio::test]
 async fn a_claim_by_an_older_version_stands_as_long_as_it_is_there() {
     let mut keyed = Keyed::new().await;
