@@ -11,6 +11,7 @@ use axum::http::{Method, Request};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::clock;
 use crate::deployment::{Client, Deployment, Reply};
 
 pub const SECRET: &str = "a secret that is long enough to be one";
@@ -18,7 +19,7 @@ pub const SECRET: &str = "a secret that is long enough to be one";
 pub fn token(subject: &str, scopes: &[Scope], vault: Option<&str>) -> String {
     let time = Duration::from_secs(600);
     let grant = Grant { subject, scopes, vault, issuer: None, audience: None, time };
-    mint(&Secret::new(SECRET).unwrap(), &grant, Timestamp::now()).unwrap()
+    mint(&Secret::new(SECRET).unwrap(), &grant, clock::now()).unwrap()
 }
 
 pub fn bearer(token: &str) -> (String, String) {
@@ -59,6 +60,7 @@ fn requests() -> Vec<(&'static str, &'static str, Value, &'static [Scope])> {
         ("DELETE", "/notes/vault/new.md", Value::Null, &[Scope::DeleteVault]),
         ("POST", "/move/vault/Home.md", json!({ "to": "vault/House.md" }), &[Scope::WriteVault, Scope::DeleteVault]),
         ("POST", "/restore/vault/new.md", json!({}), WRITE),
+        ("POST", "/approve", json!({ "operation": "delete_note", "args_hash": "0".repeat(32) }), &[Scope::Admin]),
     ]
 }
 

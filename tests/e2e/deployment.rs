@@ -120,6 +120,11 @@ impl Deployment {
         App::open_in(store(self.objects.clone()), &settings(variables), Reach::Loopback, Duration::ZERO).await.unwrap()
     }
 
+    /// A cold process of all functions that is set up otherwise.
+    pub fn client_with(&self, change: impl FnOnce(App) -> App) -> Client {
+        Client::over_app(&store(self.objects.clone()), self.limits, change)
+    }
+
     /// A cold process of some functions.
     pub fn client_of(&self, routes: Routes) -> Client {
         let requests = CountingStore::new(self.objects.clone());
@@ -160,10 +165,15 @@ impl Client {
 
     /// The same with other limits.
     pub fn over_with(place: &Store, limits: Limits) -> Self {
+        Self::over_app(place, limits, |app| app)
+    }
+
+    /// The same, set up otherwise.
+    pub fn over_app(place: &Store, limits: Limits, change: impl FnOnce(App) -> App) -> Self {
         let requests = CountingStore::new(place.inner().clone());
         let store = Store::new(requests.clone(), place.prefix(), StoreOptions::default()).unwrap();
         let app = App::over(store, "main".parse().unwrap(), limits, 256 << 20).unwrap();
-        Self { router: all_functions().into_router(app), requests }
+        Self { router: all_functions().into_router(change(app)), requests }
     }
 
     /// The same set up as `settings` say, if it starts.

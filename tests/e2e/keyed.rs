@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use atlas_mirror::{Store, StoreOptions};
 use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
+use atlas_web::App;
 use axum::http::Method;
 use serde_json::{Value, json};
 
+use crate::clock;
 use crate::deployment::{Client, Deployment, Reply};
 use crate::writes::{create, read, send};
 
@@ -119,7 +121,7 @@ async fn a_key_is_for_one_call() {
     let other = Call { body: json!({ "content": "other" }), ..append() };
     let refused = other.send(&deployment.client(), "k").await;
     assert_eq!(refused.error(409).0, "CONFLICT");
-    assert_eq!(refused.error(409).1, "idempotency_key_reused");
+    assert_eq!(refused.error(409).1, "idempotency_key_mismatch");
     assert_eq!(append().send(&deployment.client(), "k").await.ok(), first);
     other.send(&client, "k2").await.ok();
     // A call of another operation is another call.
@@ -137,6 +139,25 @@ async fn a_key_is_for_one_call() {
     assert_eq!(client.requests.take().count(), 0);
     // What changes nothing takes no notice of it.
     client.get_with("/notes/log.md", &[("idempotency-key", "two words")]).await.ok();
+}
+
+#[tokio::test]
+async fn a_key_stands_for_a_day() {
+    clock::stop();
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("log.md", "first\n")).await;
+    let client = || deployment.client_with(|app| App { clock: clock::now, ..app });
+    let first = append().send(&client(), "k").await.ok();
+    clock::pass(Duration::from_secs(24 * 3600 - 1));
+    assert_eq!(append().send(&client(), "k").await.ok(), first);
+    clock::pass(Duration::from_secs(1));
+    // Also of an idle vault, whose newest generation is what the key came to.
+    let other = Call { body: json!({ "content": "other" }), ..append() };
+    assert_eq!(other.send(&client(), "k").await.ok()["generation"], 3);
+    assert_eq!(append().send(&client(), "k").await.error(409).1, "idempotency_key_mismatch");
+    clock::pass(Duration::from_secs(24 * 3600));
+    let again = append().send(&client(), "k").await.ok();
+    assert_eq!(append().send(&client(), "k").await.ok(), again);
+    assert_eq!(read(&client(), "log.md").await, "first\n\nadded\nother\nadded");
 }
 
 #[tokio::test]

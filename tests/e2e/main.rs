@@ -13,7 +13,9 @@
 mod access;
 mod acl;
 mod buckets;
+mod clock;
 mod configured;
+mod confirmation;
 mod context;
 mod cors;
 mod costs;
@@ -41,6 +43,7 @@ mod schemas;
 mod search;
 mod store_faults;
 mod stores;
+mod throttle;
 mod traversal;
 mod visibility;
 mod writers;

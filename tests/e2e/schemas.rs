@@ -118,9 +118,8 @@ async fn the_openapi_document_describes_every_route_and_is_whole() {
     let deployment = Deployment::of_demo().await;
     let document = deployment.client().get("/openapi.json").await.ok();
     let paths = document["paths"].as_object().unwrap();
-    let key =
-        document.pointer("/paths/~1notes~1{path}/put/parameters").unwrap().to_string().contains("Idempotency-Key");
-    assert!(key, "what writes takes a key");
+    let put = document.pointer("/paths/~1notes~1{path}/put/parameters").unwrap().to_string();
+    assert!(put.contains("Idempotency-Key") && put.contains("X-Atlas-Confirmation"), "{put}");
     for path in ["/context/current", "/find", "/query", "/notes", "/notes/{path}", "/restore/{path}", "/health"] {
         assert!(paths.contains_key(path), "{path}");
     }

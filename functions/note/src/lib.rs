@@ -1,8 +1,9 @@
 //! `/notes`, `/notes/{path}`, `/move/{path}`, `/restore/{path}`, `/history/{path}`: lists, reads, writes, deletes, moves and restores notes, and
-//! tells their history. A path can also be given as `?path=…`, since API gateways decode paths and cut them at `?`.
+//! tells their history. `/approve`: the confirmations that some of that needs. A path can also be given as `?path=…`, since API gateways decode paths and cut them at `?`.
 
 mod representation;
 
+use atlas_ops::approve::Approve;
 use atlas_ops::delete_note::DeleteNote;
 use atlas_ops::edit_note::EditNote;
 use atlas_ops::list_notes::ListNotes;
@@ -122,6 +123,7 @@ pub fn routes() -> Routes {
         .describe(RESTORE)
         .serve("/restore", &[restore], post(restore_at_parameter))
         .serve("/restore/{*path}", &[restore], post(restore_at_path))
+        .post("/approve", Entry::of::<Approve>())
 }
 
 /// A list, or the note that `path` names. Where one of the two is disabled it is as if there were only the other.

@@ -67,6 +67,12 @@ impl Caller {
         self.authenticated
     }
 
+    /// Whether they are a process that is trusted, rather than whoever has a token.
+    #[must_use]
+    pub fn is_trusted(&self) -> bool {
+        self.binding == Binding::Every
+    }
+
     /// Those of `required` that they do not hold.
     #[must_use]
     pub fn missing(&self, required: &[Scope]) -> Vec<Scope> {

@@ -7,6 +7,7 @@
 //! - [`acl`]: which paths of a vault a call may touch, by `glob`s.
 //! - [`policy`]: what a deployment decides about its callers, as it is configured.
 //! - [`visibility`]: which operations it offers.
+//! - [`throttle`]: how often callers may call.
 //! - `crypto`: the signatures themselves, by ring.
 
 pub mod acl;
@@ -17,6 +18,7 @@ pub mod keys;
 pub mod mint;
 pub mod policy;
 pub mod scope;
+pub mod throttle;
 pub mod token;
 pub mod visibility;
 

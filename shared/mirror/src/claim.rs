@@ -1,56 +1,92 @@
 //! Claims: a keyed request is claimed before it is executed, so that whoever repeats it, on any process, knows from which
 //! generation on to look for what it came to.
+//!
+//! A claim ends; then the key is free, and the next claim of it has the next number. A claim stands only as long as all before it are there,
+//! so that whoever goes through them from the first finds it: see `expiry`, which deletes them.
 
-use bytes::Bytes;
+use std::time::Duration;
+
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::change::CommitKey;
 use crate::error::MirrorError;
-use crate::failure::Failure;
 use crate::id::Hash;
 use crate::mirror::Mirror;
 
-/// Longest claim.
-const MAX_BYTES: u64 = 1 << 10;
+/// The folder of claims.
+pub(crate) const FOLDER: &str = "claims";
+/// Most claims of one key that are there at once.
+const MOST: u32 = 64;
+/// Longest time of a claim.
+pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// A claim, as the store keeps it: JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claim {
+struct Claim {
     /// What the key was claimed for.
-    pub arguments: Hash,
+    arguments: Hash,
     /// The newest generation that the claimant knew of: every later one may carry the key's result.
-    pub since: u64,
+    since: u64,
+    /// When it ends; without, it stands as long as it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires: Option<Timestamp>,
 }
 
-impl Claim {
+/// What is at one number of a key.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Link {
+    #[allow(private_interfaces, reason = "others only close")]
+    Claim(Claim),
+    /// The claims before are being deleted: no more follow.
+    Closed { closed: bool },
+}
+
+/// A key that is claimed, by this call or an earlier one, which may have claimed it for other arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// What it was claimed for.
+    pub arguments: Hash,
     /// The key of a commit that executes the claimed request.
-    pub const fn key(&self, hash: Hash) -> CommitKey {
-        CommitKey { hash, since: self.since }
-    }
+    pub key: CommitKey,
+    /// Whether it was claimed by this call, for certain: then nobody has executed the request yet.
+    pub is_new: bool,
 }
 
 impl Mirror {
-    /// Claims the key with this hash for `arguments`; gives the claim that is there, which may be an earlier one for others.
+    /// Claims the key with this hash for `arguments` from `now` on for `time`, of which at most [`LONGEST`] counts; gives the claim that stands.
     ///
     /// # Errors
     /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. The key may be claimed nevertheless; claiming
     /// it again does no harm.
-    pub async fn claim(&self, hash: Hash, arguments: Hash) -> Result<Claim, MirrorError> {
-        let name = format!("claims/{hash}");
-        let refused = |reason: String| MirrorError::StoreRefused { action: "write", reason };
-        let key = self.keys().state(&name).map_err(|error| refused(error.to_string()))?;
-        let claim = Claim { arguments, since: self.some_generation().await? };
-        let bytes = Bytes::from(serde_json::to_vec(&claim).map_err(|error| refused(error.to_string()))?);
-        match self.store.retry(|| self.store.create(&key, &bytes)).await {
-            Ok(()) => Ok(claim),
-            // Perhaps by a try of this very call, of which there was no answer.
-            Err(Failure::Exists) => {
-                let found = self.store.get(&key, MAX_BYTES).await?;
-                let found = found.ok_or_else(|| MirrorError::unavailable(format!("{key} is there and is not")))?;
-                serde_json::from_slice(&found).map_err(|error| MirrorError::damaged(&key, error))
+    pub async fn claim(
+        &self,
+        hash: Hash,
+        arguments: Hash,
+        now: Timestamp,
+        time: Duration,
+    ) -> Result<Claimed, MirrorError> {
+        let expires = now.checked_add(time.min(LONGEST)).unwrap_or(Timestamp::MAX);
+        let own = Claim { arguments, since: self.some_generation().await?, expires: Some(expires) };
+        for number in 0..MOST {
+            let claimed = |claim: Claim, is_new| Claimed {
+                arguments: claim.arguments,
+                key: CommitKey { hash: numbered(hash, number), since: claim.since },
+                is_new,
+            };
+            match self.make_or_find(&name(&hash.to_string(), number), &Link::Claim(own)).await? {
+                None => return Ok(claimed(own, true)),
+                Some(Link::Claim(found)) if found.expires.is_none_or(|expires| now < expires) => {
+                    return Ok(claimed(found, false));
+                }
+                Some(Link::Claim(_)) => {}
+                Some(Link::Closed { .. }) => {
+                    return Err(MirrorError::unavailable("old claims of the key are just being deleted"));
+                }
             }
-            Err(failure) => Err(failure.into_error("write", &key)),
         }
+        Err(MirrorError::unavailable(format!("the key was claimed {MOST} times within days")))
     }
 
     /// A generation that there was, the newest if no other process writes; 0 if there is none.
@@ -62,4 +98,22 @@ impl Mirror {
         }
         Ok(self.known_head().map_or(0, |head| head.generation()))
     }
+}
+
+/// Where claim `number` of a key is.
+pub(crate) fn name(hash: &str, number: u32) -> String {
+    if number == 0 { format!("{FOLDER}/{hash}") } else { format!("{FOLDER}/{hash}.{number}") }
+}
+
+/// The key and number of the claim that is called so below the folder.
+pub(crate) fn parsed(name: &str) -> Option<(&str, u32)> {
+    match name.split_once('.') {
+        None => Some((name, 0)),
+        Some((hash, number)) => Some((hash, number.parse().ok()?)),
+    }
+}
+
+/// What commits by claim `number` of a key are known by: not by what those of an earlier one are.
+fn numbered(hash: Hash, number: u32) -> Hash {
+    if number == 0 { hash } else { Hash::of(format!("{hash}.{number}").as_bytes()) }
 }

@@ -55,7 +55,7 @@ const MOST: usize = 100_000;
 const SHORTEST: Duration = Duration::from_secs(2 * LONGEST_DEADLINE.as_secs());
 
 impl Mirror {
-    /// Deletes the generations that are not kept, the oldest first, and the objects that none of the kept ones needs. `blobs` gives
+    /// Deletes the generations that are not kept, the oldest first, the objects that none of the kept ones needs, and state that has had its time. `blobs` gives
     /// the names of the attachments' objects that a generation refers to; it is asked once, for the oldest that is kept.
     ///
     /// Safe beside writers, readers and other collections, and when it is ended at any moment.
@@ -79,14 +79,14 @@ impl Mirror {
         self.store.put(&keys.latest(), &manifest.ok_or_else(gone)?).await?;
         let now = self.store.modified(&keys.latest()).await?.ok_or_else(gone)?;
         let mut written: BTreeMap<u64, Timestamp> = BTreeMap::new();
-        for listed in self.store.list(&keys.manifests()).await? {
+        for listed in self.store.list(&keys.manifests(), None).await? {
             if let Some(generation) = keys.generation(&listed.key) {
                 written.insert(generation, listed.written);
             }
         }
+        let mut collected = self.collect_state(now, MOST).await?;
         let ended = now - retention.time.max(SHORTEST);
         let oldest = oldest_kept(&written, head.generation(), retention.generations, ended);
-        let mut collected = Collected::default();
         let Some(kept) = self.at(oldest).await? else { return Ok(collected) };
         let Some(kept_since) = written.get(&oldest) else { return Ok(collected) };
         for generation in written.range(..oldest).map(|(generation, _)| *generation).take(MOST) {
@@ -97,7 +97,7 @@ impl Mirror {
         let mut needed = segments_of(&kept, |id| keys.segment(id));
         needed.extend(blobs(kept).await?.iter().map(|key| keys.blob(key)));
         for folder in [keys.segments(), keys.blobs()] {
-            let listed = self.store.list(&folder).await?;
+            let listed = self.store.list(&folder, None).await?;
             for Listed { key, bytes, .. } in garbage(listed, &needed, before).take(MOST) {
                 self.store.delete(&key).await?;
                 collected.objects += 1;

@@ -136,21 +136,48 @@ impl Mirror {
         Ok(Prepared::Ready { manifest: Box::new(manifest), bytes })
     }
 
+    /// What a commit with `key` has come to, if there was one: the generation that it made, and the answer that was kept with it.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), but for [`MirrorError::NotPublished`].
+    pub async fn committed(&self, key: CommitKey) -> Result<Option<(u64, serde_json::Value)>, MirrorError> {
+        match self.head().await {
+            Ok(head) => self.find_answer(key, key.since, &head).await,
+            Err(MirrorError::NotPublished { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The answer that a generation since the key's claim has kept for it.
     async fn search<C>(
         &self,
         attempts: &Attempts<'_, C>,
         head: Option<&Snapshot>,
     ) -> Result<Option<(u64, serde_json::Value)>, MirrorError> {
-        let (Some(CommitKey { hash, .. }), Some(head)) = (attempts.info.key, head) else { return Ok(None) };
+        let (Some(key), Some(head)) = (attempts.info.key, head) else { return Ok(None) };
+        let searched = *attempts.searched.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.find_answer(key, searched, head).await?;
+        *attempts.searched.lock().unwrap_or_else(PoisonError::into_inner) = head.generation().max(searched);
+        Ok(found)
+    }
+
+    /// The same of the generations after `searched` up to `head`.
+    async fn find_answer(
+        &self,
+        key: CommitKey,
+        searched: u64,
+        head: &Snapshot,
+    ) -> Result<Option<(u64, serde_json::Value)>, MirrorError> {
+        // What an earlier claim of the same key came to is no answer to this one.
         let answer = |manifest: &Manifest| match &manifest.idempotency {
-            Some(KeyedResult { key_hash, result }) if *key_hash == hash => Some((manifest.generation, result.clone())),
+            Some(KeyedResult { key_hash, result }) if *key_hash == key.hash && manifest.generation > key.since => {
+                Some((manifest.generation, result.clone()))
+            }
             _ => None,
         };
         if let Some(found) = answer(head.manifest()) {
             return Ok(Some(found));
         }
-        let searched = *attempts.searched.lock().unwrap_or_else(PoisonError::into_inner);
         let read = |generation| async move {
             let gone = || MirrorError::Gone { object: self.shared.keys.manifest(generation).to_string() };
             self.at(generation).await?.ok_or_else(gone)
@@ -162,7 +189,6 @@ impl Mirror {
                 return Ok(Some(found));
             }
         }
-        *attempts.searched.lock().unwrap_or_else(PoisonError::into_inner) = head.generation().max(searched);
         Ok(None)
     }
 

@@ -14,9 +14,9 @@
 //! - [`mirror`]: opening a mirror, older generations; `head` and `read`: the newest, strongly consistent.
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
 //! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
-//! - [`claim`]: keyed requests, claimed before they are executed.
+//! - [`once`]: small objects of which the first writer decides; [`claim`]: keyed requests, claimed before they are executed.
 //! - [`mod@merge`]: small segments become one.
-//! - [`collect`]: what nothing needs any more is deleted.
+//! - [`collect`]: what nothing needs any more is deleted; `expiry`: what is kept for a while only.
 //! - [`blob`]: bytes of attachments.
 //! - [`error`]: what can go wrong, by what to do about it.
 #![doc = ""]
@@ -30,6 +30,7 @@ pub mod collect;
 pub mod commit;
 pub mod counters;
 pub mod error;
+mod expiry;
 mod failure;
 mod head;
 pub mod id;
@@ -38,6 +39,7 @@ pub mod location;
 pub mod manifest;
 pub mod merge;
 pub mod mirror;
+pub mod once;
 pub mod probe;
 mod ranges;
 mod read;
@@ -49,7 +51,7 @@ pub mod tombstones;
 
 pub use cache::PartCache;
 pub use change::{ChangeSet, CommitInfo, CommitKey, Derived, DroppedSegment, NewSegment};
-pub use claim::Claim;
+pub use claim::Claimed;
 pub use collect::{Collected, Retention};
 pub use commit::Committed;
 pub use error::MirrorError;
@@ -57,6 +59,7 @@ pub use id::{Hash, Id, SegmentId};
 pub use keys::{BlobKey, VaultId};
 pub use manifest::Manifest;
 pub use mirror::{Mirror, Options};
+pub use once::Made;
 pub use probe::probe_conditional_writes;
 pub use snapshot::Snapshot;
 pub use store::{Store, StoreOptions};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::TryStreamExt as _;
+use futures::stream::BoxStream;
 use jiff::Timestamp;
 use object_store::path::Path;
 use object_store::{
@@ -200,10 +201,7 @@ impl Store {
         rank: impl Fn(&Path) -> Option<T>,
     ) -> Result<Option<T>, MirrorError> {
         let list = async || {
-            let mut listing = match offset {
-                Some(offset) => self.inner.list_with_offset(Some(folder), offset),
-                None => self.inner.list(Some(folder)),
-            };
+            let mut listing = self.listing(folder, offset);
             let mut greatest = None;
             // Stores need not list in order.
             while let Some(object) = listing.try_next().await? {
@@ -215,11 +213,11 @@ impl Store {
         result.map_err(|failure| failure.into_error("list", folder))
     }
 
-    /// All objects below `folder`.
-    pub(crate) async fn list(&self, folder: &Path) -> Result<Vec<Listed>, MirrorError> {
+    /// All objects below `folder`, or those whose keys are greater than `offset`.
+    pub(crate) async fn list(&self, folder: &Path, offset: Option<&Path>) -> Result<Vec<Listed>, MirrorError> {
         let time = self.options.request_timeout;
         let list = async || {
-            let mut listing = self.inner.list(Some(folder));
+            let mut listing = self.listing(folder, offset);
             let mut all = Vec::new();
             while let Some(object) =
                 timeout(time, listing.try_next()).await.map_err(|_| Failure::unanswered(time))??
@@ -235,6 +233,13 @@ impl Store {
         };
         let result = self.retry(|| self.request(LISTING_TIME, 0, list())).await;
         result.map_err(|failure| failure.into_error("list", folder))
+    }
+
+    fn listing(&self, folder: &Path, offset: Option<&Path>) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
+        match offset {
+            Some(offset) => self.inner.list_with_offset(Some(folder), offset),
+            None => self.inner.list(Some(folder)),
+        }
     }
 
     async fn write_once(&self, key: &Path, bytes: &Bytes, mode: PutMode) -> Result<(), Failure> {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_access::{Acl, Scopes, Visibility};
+use atlas_access::{Acl, Scopes, ThrottleConfig, Visibility};
 pub use atlas_mirror::counters::Counts;
 use atlas_mirror::{Mirror, Snapshot};
 
 use crate::audit::Audit;
 use crate::error::Error;
+use crate::throttle::Throttle;
 use crate::view::{Readings, View};
 
 /// The vaults of one deployment and its limits.
@@ -21,6 +22,8 @@ pub struct Atlas {
     pub audit: Audit,
     /// Which operations are offered.
     pub visibility: Arc<Visibility>,
+    /// How often callers may call.
+    pub throttle: Arc<Throttle>,
 }
 
 /// One vault.
@@ -65,6 +68,10 @@ pub struct Limits {
     pub max_scan_time: Duration,
     /// Whether `find` leaves its results behind, as a note of the vault.
     pub search_notes: bool,
+    /// How long a key stands for the call that it was used for; a week at most.
+    pub key_time: Duration,
+    /// How long a confirmation is good; a day at most.
+    pub confirmation_time: Duration,
 }
 
 impl Default for Limits {
@@ -76,15 +83,25 @@ impl Default for Limits {
             max_scanned_bytes: 192 << 20,
             max_scan_time: Duration::from_secs(1),
             search_notes: false,
+            key_time: Duration::from_secs(24 * 3600),
+            confirmation_time: Duration::from_secs(300),
         }
     }
 }
 
 impl Atlas {
-    /// A deployment of `vaults`, of which the first is the default.
+    /// A deployment of `vaults`, of which the first is the default, whose callers call as often as they like.
     pub fn new(vaults: impl IntoIterator<Item = Vault>, limits: Limits) -> Self {
+        let throttle = ThrottleConfig { enabled: false, ..ThrottleConfig::default() };
+        let throttle = Arc::new(Throttle::new(throttle));
         let visibility = Arc::default();
-        Self { vaults: vaults.into_iter().collect(), limits, audit: Audit::default(), visibility }
+        Self { vaults: vaults.into_iter().collect(), limits, audit: Audit::default(), visibility, throttle }
+    }
+
+    /// The same deployment, whose callers call as often as `config` says.
+    #[must_use]
+    pub fn with_throttle(self, config: ThrottleConfig) -> Self {
+        Self { throttle: Arc::new(Throttle::new(config)), ..self }
     }
 
     /// The same deployment, counting its requests to stores on its own.

@@ -41,7 +41,7 @@ pub(crate) struct Event<'a> {
     /// None if the call did not come so far.
     pub(crate) vault: Option<String>,
     caller: String,
-    args_hash: String,
+    pub(crate) args_hash: String,
     keyed: bool,
     clock: fn() -> Timestamp,
 }

@@ -4,7 +4,7 @@
 use crate::operation::{Info, Operation};
 
 /// All operations, in the order of [`crate::operations`].
-pub const ALL: [Info; 15] = [
+pub const ALL: [Info; 16] = [
     crate::health::Health::INFO,
     crate::context_current::ContextCurrent::INFO,
     crate::find::Find::INFO,
@@ -19,6 +19,7 @@ pub const ALL: [Info; 15] = [
     crate::note_history::NoteHistory::INFO,
     crate::list_notes::ListNotes::INFO,
     crate::search::Search::INFO,
+    crate::approve::Approve::INFO,
     crate::inspect_acl::InspectAcl::INFO,
 ];
 

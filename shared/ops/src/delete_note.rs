@@ -65,6 +65,11 @@ impl Operation for DeleteNote {
         Ok(vec![(Access::Delete, writing::path("path", &arguments.path)?)])
     }
 
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        // The trash keeps what is not deleted so.
+        arguments.hard
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;
         // Without a version whatever is there goes: the trash, and history, keep it.

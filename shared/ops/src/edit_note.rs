@@ -52,6 +52,11 @@ impl Operation for EditNote {
         Ok(vec![(Access::Write, writing::path("path", &arguments.path)?)])
     }
 
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // What an edit does not name stays as it is.
+        false
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;
         let condition = Condition::of_existing(arguments.if_match.as_ref())?;

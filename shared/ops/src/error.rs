@@ -23,6 +23,8 @@ pub enum Code {
     PreconditionRequired,
     /// More than the limits allow; ask for less.
     TooLarge,
+    /// Too often, or too many at once; wait.
+    TooManyRequests,
     /// Not now; the same call may succeed later.
     Unavailable,
     /// A fault that the caller cannot mend; the log has the details.
@@ -41,6 +43,7 @@ impl Code {
             Self::PreconditionFailed => "PRECONDITION_FAILED",
             Self::PreconditionRequired => "PRECONDITION_REQUIRED",
             Self::TooLarge => "TOO_LARGE",
+            Self::TooManyRequests => "TOO_MANY_REQUESTS",
             Self::Unavailable => "UNAVAILABLE",
             Self::Internal => "INTERNAL",
         }

@@ -5,18 +5,22 @@
 //! 2. scopes
 //! 3. the vault, which the token may be bound to
 //! 4. the vault's read-only switch, and its access list for the paths that the arguments name
-//! 5. the idempotency key
-//! 6. the handler
-//! 7. the governor: how large an answer may be
+//! 5. the idempotency key: a call that has been executed passes the next two, for it only gets its answer again
+//! 6. the throttle
+//! 7. the confirmation, which is used up
+//! 8. the handler
+//! 9. the governor: how large an answer may be
 //!
 //! Whatever comes of it is told to the audit log.
 
 use atlas_access::Caller;
+use atlas_access::throttle::Class;
 use serde_json::{Map, Value};
 
 use crate::arguments;
 use crate::atlas::{Atlas, Vault};
 use crate::audit::Event;
+use crate::confirmation::Unconfirmed;
 use crate::error::{Code, Error};
 use crate::governor::govern;
 use crate::idempotency::{self, Keyed};
@@ -42,7 +46,7 @@ pub(crate) async fn run<O: Operation>(atlas: &Atlas, mut call: Call) -> Result<A
 }
 
 async fn pass<O: Operation>(atlas: &Atlas, call: Call, event: &mut Event<'_>) -> Result<Answer<Value>, Error> {
-    let Call { vault, arguments, caller, key, clock, .. } = call;
+    let Call { vault, arguments, caller, key, confirmation, clock, .. } = call;
     let key = key.filter(|_| O::INFO.writes()).map(|key| (Keyed::hash_of(&arguments), key));
     let arguments: O::Arguments = arguments::decode(arguments)?;
     let touches = O::touches(&arguments)?;
@@ -57,8 +61,43 @@ async fn pass<O: Operation>(atlas: &Atlas, call: Call, event: &mut Event<'_>) ->
     for (access, path) in &touches {
         context.check(*access, path)?;
     }
-    context.key = key.map(keyed).transpose()?;
-    let answer = O::run(&context, arguments).await?;
+    let claimed = match key.map(keyed).transpose()? {
+        Some(keyed) => Some(keyed.claim(&vault.mirror, context.now, atlas.limits.key_time).await?),
+        None => None,
+    };
+    context.key = claimed.map(|claimed| claimed.key);
+    let is_done = match claimed.filter(|claimed| !claimed.is_new) {
+        Some(claimed) => vault.mirror.committed(claimed.key).await?.is_some(),
+        None => false,
+    };
+    let answer = if is_done {
+        O::run(&context, arguments).await?
+    } else {
+        let class = Class::of(O::INFO.scopes);
+        atlas.throttle.admit(vault, &caller, class, context.now).await?;
+        let ticket = if O::INFO.writes() { atlas.throttle.begin_write(vault, context.now).await? } else { None };
+        let call = Unconfirmed {
+            vault,
+            caller: &caller,
+            operation: O::INFO.name,
+            args_hash: &event.args_hash,
+            token: confirmation.as_deref(),
+            key: context.key.map(|key| key.hash),
+            now: context.now,
+        };
+        let answer = async {
+            // Who is trusted could as well confirm it.
+            if O::needs_confirmation(&arguments) && !caller.is_trusted() {
+                call.confirm().await?;
+            }
+            O::run(&context, arguments).await
+        };
+        let answer = answer.await;
+        if let Some(ticket) = ticket {
+            ticket.end().await;
+        }
+        answer?
+    };
     let value = serde_json::to_value(answer.value).map_err(|error| Error {
         internal: Some(error.to_string()),
         ..Error::new(Code::Internal, "internal", "the result could not be written")

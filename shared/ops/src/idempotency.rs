@@ -1,7 +1,13 @@
 //! Keyed calls: one that is made again with its key, after its answer was lost, gets that answer and changes nothing more. The key
 //! is claimed in the store before the commit, and travels in the commit with what the answer is made of.
+//!
+//! Of two that run beside each other neither is refused as in flight, as it is where one process knows what is: both look in the store for what the other
+//! has committed, so one of them commits, and both have its answer.
 
-use atlas_mirror::{CommitKey, Hash, Mirror};
+use std::time::Duration;
+
+use atlas_mirror::{Claimed, Hash, Mirror};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::error::{Code, Error};
@@ -33,14 +39,15 @@ impl Keyed {
         Ok(Self { hash, arguments })
     }
 
-    /// Claims the key for this call; fails if it was claimed for another.
-    pub(crate) async fn claim(self, mirror: &Mirror) -> Result<CommitKey, Error> {
-        let claim = mirror.claim(self.hash, self.arguments).await?;
-        if claim.arguments == self.arguments {
-            return Ok(claim.key(self.hash));
+    /// Claims the key for this call, from `now` on for `time`; fails if it was claimed for another.
+    pub(crate) async fn claim(self, mirror: &Mirror, now: Timestamp, time: Duration) -> Result<Claimed, Error> {
+        mirror.check_writes_once().await?;
+        let claimed = mirror.claim(self.hash, self.arguments, now, time).await?;
+        if claimed.arguments == self.arguments {
+            return Ok(claimed);
         }
         let message = "the idempotency key was used for another call: take a new key for each call";
-        Err(Error::new(Code::Conflict, "idempotency_key_reused", message))
+        Err(Error::new(Code::Conflict, "idempotency_key_mismatch", message))
     }
 }
 

@@ -4,8 +4,7 @@
 //! # Layout
 //!
 //! - [`operation`]: what an operation is; [`registry`]: operations as doors see them, dispatch, and which there are; [`catalogue`]: what is
-//!   known of all of them; `gates`: what every call
-//!   passes; `governor`: how large answers are; [`audit`]: what is told of it
+//!   known of all of them; `gates`: what every call passes: [`throttle`], [`confirmation`] (which [`approve`] gives), `governor` (how large answers are); [`audit`]: what is told of it
 //! - [`atlas`]: what operations run on: vaults, limits
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
 //! - `view`: what a caller sees of a vault; `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
@@ -18,11 +17,13 @@
 //!   seen) and [`idempotency`] (calls that are made again); [`move_note`] (many notes in one commit), by `links` (which notes
 //!   link to one)
 
+pub mod approve;
 pub mod arguments;
 pub mod atlas;
 pub mod audit;
 mod bridge_paths;
 pub mod catalogue;
+pub mod confirmation;
 pub mod context_current;
 mod cursor;
 pub mod delete_note;
@@ -51,6 +52,7 @@ pub mod registry;
 pub mod restore_note;
 pub mod search;
 mod search_notes;
+pub mod throttle;
 pub mod upsert_note;
 mod view;
 pub mod write_note;

@@ -93,6 +93,11 @@ impl Operation for MoveNote {
         ])
     }
 
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+        arguments.update_links || folder(&arguments.path) != folder(&arguments.to)
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let (from, to) = (writing::path("path", &arguments.path)?, writing::path("to", &arguments.to)?);
         if from == to {

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub use atlas_access::Scope;
 use atlas_access::acl::Denied;
 use atlas_access::{Access, Caller};
-use atlas_mirror::Snapshot;
+use atlas_mirror::{CommitKey, Snapshot};
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -16,7 +16,6 @@ use serde::de::DeserializeOwned;
 
 use crate::atlas::{Limits, Vault};
 use crate::error::{Code, Error};
-use crate::idempotency::Keyed;
 use crate::view::View;
 
 /// What is known of an operation without running it.
@@ -41,6 +40,11 @@ impl Info {
     pub fn writes(&self) -> bool {
         self.scopes.iter().any(|scope| matches!(scope, Scope::WriteVault | Scope::DeleteVault | Scope::BulkVault))
     }
+
+    /// Whether there may be calls that a person has to confirm.
+    pub fn may_need_confirmation(&self) -> bool {
+        self.destructive || self.scopes.contains(&Scope::BulkVault)
+    }
 }
 
 /// One operation: its arguments, its result, and how to come from one to the other.
@@ -58,6 +62,12 @@ pub trait Operation {
     /// # Errors
     /// When one is no path.
     fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error>;
+
+    /// Whether a person has to confirm a call with these arguments. Of one that can destroy what a person wrote this is so unless the operation says
+    /// which of its calls do not.
+    fn needs_confirmation(_: &Self::Arguments) -> bool {
+        Self::INFO.may_need_confirmation()
+    }
 
     /// Runs it.
     fn run(
@@ -87,8 +97,8 @@ pub struct Context<'a> {
     pub limits: &'a Limits,
     /// Who made it.
     pub caller: &'a Caller,
-    /// What it is known by when it is made again, if it can change the vault and has a key.
-    pub key: Option<Keyed>,
+    /// What its commit is known by when it is made again, if it can change the vault and has a key.
+    pub key: Option<CommitKey>,
     /// When it was made.
     pub now: Timestamp,
     /// Says what time it is.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
+use crate::approve::Approve;
 use crate::atlas::Atlas;
 use crate::context_current::ContextCurrent;
 use crate::delete_note::DeleteNote;
@@ -100,6 +101,7 @@ pub const fn operations() -> &'static [&'static Entry] {
             Entry::of::<NoteHistory>(),
             Entry::of::<ListNotes>(),
             Entry::of::<Search>(),
+            Entry::of::<Approve>(),
             Entry::of::<InspectAcl>(),
         ]
     }

@@ -60,6 +60,11 @@ impl Operation for RestoreNote {
         Ok(vec![(Access::Write, writing::path("path", &arguments.path)?)])
     }
 
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        // Without it nothing is replaced.
+        arguments.if_match.is_some()
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;
         let condition = Condition::of(arguments.if_match.as_ref(), None)?;

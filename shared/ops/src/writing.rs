@@ -167,15 +167,11 @@ pub(crate) async fn commit<T: Serialize + DeserializeOwned + Copy>(
 ) -> Result<Done<T>, Error> {
     let mirror = &context.vault.mirror;
     mirror.check_writes_once().await?;
-    let key = match context.key {
-        Some(keyed) => Some(keyed.claim(mirror).await?),
-        None => None,
-    };
     let info = CommitInfo {
         author: context.caller.name().to_owned(),
         operation: operation.name.to_owned(),
         message: message.map(str::to_owned),
-        key,
+        key: context.key,
         time: context.now,
         deadline: if operation.writes() { COMMIT_TIME } else { ASIDE_TIME },
     };

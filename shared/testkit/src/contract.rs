@@ -8,7 +8,7 @@
 //! - `faults`: a store that fails in the middle.
 //! - `damage`: objects that are not what was written.
 //! - `blobs`: attachments.
-//! - `collections`: garbage collection.
+//! - `collections`: garbage collection; `expiry`: of what is kept for a while only.
 //! - `waves`: what it costs.
 
 use std::collections::BTreeMap;
@@ -36,6 +36,8 @@ mod races;
 mod reads;
 mod waves;
 
+#[cfg(test)]
+mod expiry;
 #[cfg(test)]
 mod model;
 

@@ -59,14 +59,14 @@ pub enum Fault {
 #[derive(Debug)]
 pub struct FaultStore {
     inner: Arc<dyn ObjectStore>,
-    rules: Rules<Fault>,
+    rules: Arc<Rules<Fault>>,
     silent: Arc<Notify>,
 }
 
 impl FaultStore {
     /// A store that passes everything on to `inner` until it is told otherwise.
     pub fn new(inner: Arc<dyn ObjectStore>) -> Arc<Self> {
-        Arc::new(Self { inner, rules: Rules::default(), silent: Arc::default() })
+        Arc::new(Self { inner, rules: Arc::default(), silent: Arc::default() })
     }
 
     /// The next request of kind `op` whose key holds `key` fails so.
@@ -202,7 +202,17 @@ impl ObjectStore for FaultStore {
     }
 
     fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(locations)
+        let (rules, silent, inner) = (self.rules.clone(), self.silent.clone(), self.inner.clone());
+        let delete = move |location: Result<Path>| {
+            let (rules, silent, inner) = (rules.clone(), silent.clone(), inner.clone());
+            async move {
+                let key = location?;
+                let (fault, gone) = (rules.next(Op::Other, key.as_ref()), key.clone());
+                failing(&silent, fault, &key, async move { inner.delete(&gone).await }).await?;
+                Ok(key)
+            }
+        };
+        locations.then(delete).boxed()
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {

@@ -93,6 +93,13 @@ const IDEMPOTENCY_KEY: RouteParameter = RouteParameter {
     description: "Sent again with the same key, the call is not executed again: it gets the answer that it had.",
 };
 
+/// What every route has whose calls may have to be confirmed.
+const CONFIRMATION: RouteParameter = RouteParameter {
+    name: "X-Atlas-Confirmation",
+    place: Place::Header,
+    description: "The token of a person who has confirmed the call; the error `elicit_required` says when one is needed.",
+};
+
 const SCHEMAS: &str = "/components/schemas";
 
 /// The document that describes `routes`.
@@ -125,11 +132,13 @@ pub fn document(routes: &[Route]) -> Value {
 
 fn path_item(route: &Route, requests: &mut SchemaGenerator, responses: &mut SchemaGenerator) -> PathItem {
     let Entry { info, arguments, output, .. } = route.operation;
+    let of_every_call =
+        [info.writes().then_some(&IDEMPOTENCY_KEY), info.may_need_confirmation().then_some(&CONFIRMATION)];
     let mut operation = OperationBuilder::new()
         .operation_id(Some(info.name))
         .summary(Some(info.title))
         .description(Some(info.description))
-        .parameters(Some(route.parameters.iter().chain(info.writes().then_some(&IDEMPOTENCY_KEY)).map(parameter)))
+        .parameters(Some(route.parameters.iter().chain(of_every_call.into_iter().flatten()).map(parameter)))
         .response(
             "200",
             ResponseBuilder::new()

@@ -43,6 +43,7 @@ const fn status(code: Code) -> StatusCode {
         Code::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
         Code::PreconditionRequired => StatusCode::PRECONDITION_REQUIRED,
         Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Code::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
         Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }

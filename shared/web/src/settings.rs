@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
-use std::time::Duration;
 
 use atlas_access::token::ALGORITHMS;
 use atlas_access::{AclConfig, KeyError, Secret, ThrottleConfig, VisibilityConfig};
@@ -48,10 +47,6 @@ pub struct Settings {
     pub facade: Facade,
     /// How often callers may call, if the configuration says so.
     pub throttle: Option<ThrottleConfig>,
-    /// How long a call with an idempotency key is known.
-    pub idempotency_ttl: Duration,
-    /// How long a confirmation can be used.
-    pub confirmation_ttl: Duration,
     /// `ATLAS_LOG`: what is logged, as `tracing` filters.
     pub log: String,
     /// `OTEL_EXPORTER_OTLP_ENDPOINT`: where spans go, in a build that exports them.
@@ -158,8 +153,6 @@ pub const DEFAULT_PORT: u16 = 3737;
 const DEFAULT_CACHE_BYTES: usize = 256 << 20;
 const DEFAULT_LOG: &str = "info";
 const NO_VAULT: &str = "write letters, digits, `.`, `_`, `-`, at most 64";
-const DEFAULT_IDEMPOTENCY_TTL: Duration = Duration::from_secs(24 * 3600);
-const DEFAULT_CONFIRMATION_TTL: Duration = Duration::from_secs(300);
 
 /// The variables that there are.
 pub(crate) const KNOWN: [&str; 19] = [
@@ -273,8 +266,6 @@ impl Settings {
             visibility: VisibilityConfig::default(),
             facade: Facade::default(),
             throttle: None,
-            idempotency_ttl: DEFAULT_IDEMPOTENCY_TTL,
-            confirmation_ttl: DEFAULT_CONFIRMATION_TTL,
             log: DEFAULT_LOG.to_owned(),
             otlp_endpoint: None,
             said: Said::default(),

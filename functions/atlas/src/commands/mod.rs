@@ -1,5 +1,6 @@
 //! The commands of the host program.
 
+mod approve;
 mod config;
 mod doctor;
 mod export;
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     Log(log::Arguments),
     /// Make a token for trying out
     Token(token::Arguments),
+    /// Confirm one call that may destroy what a person wrote
+    Approve(approve::Arguments),
     /// Show the settings, or check them
     Config(config::Arguments),
     /// Make a bucket for mirrors, or check one that is there
@@ -54,6 +57,7 @@ impl Command {
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
             Self::Token(arguments) => token::run(arguments),
+            Self::Approve(arguments) => approve::run(arguments).await,
             Self::Config(arguments) => config::run(arguments).await,
             Self::Init(arguments) => init::run(arguments).await,
             Self::Doctor(arguments) => doctor::run(arguments).await,

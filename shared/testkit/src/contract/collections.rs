@@ -12,7 +12,7 @@ pub(super) async fn run(place: &impl Fn() -> Place) {
 }
 
 /// Collects for a vault without attachments.
-async fn collect(mirror: &Mirror, retention: Retention) -> Result<Collected, MirrorError> {
+pub(super) async fn collect(mirror: &Mirror, retention: Retention) -> Result<Collected, MirrorError> {
     mirror.collect(retention, |_| std::future::ready(Ok::<HashSet<BlobKey>, MirrorError>(HashSet::new()))).await
 }
 

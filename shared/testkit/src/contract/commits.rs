@@ -82,6 +82,8 @@ async fn a_keyed_commit_happens_once(site: Site) {
     let mirror = site.instance();
     commit(&mirror, Put::note("a.md", "one")).await;
     let change = Put::note("a.md", "by key");
+    let key = |since| CommitKey { hash: Hash::of(b"key"), since };
+    assert_eq!(mirror.committed(key(1)).await.unwrap(), None);
     expect_new(mirror.commit(&keyed(1), &change).await);
     for text in ["three", "four"] {
         commit(&mirror, Put::note("a.md", text)).await;
@@ -92,6 +94,9 @@ async fn a_keyed_commit_happens_once(site: Site) {
             other => panic!("expected the earlier answer: {other:?}"),
         }
         assert_eq!(notes_of(&instance).await.unwrap()["a.md"], "four");
+        let (generation, result) = instance.committed(key(1)).await.unwrap().unwrap();
+        assert_eq!((generation, &result["put"]), (2, &1.into()));
+        assert_eq!(instance.committed(key(2)).await.unwrap(), None, "it came to that by an earlier claim");
     }
 }
 

@@ -192,7 +192,7 @@ impl Document {
         let GovernorDocument { max_response_bytes, regex_timeout_ms } = self.governor;
         range("governor.maxResponseBytes", max_response_bytes.map(|bytes| bytes as u64), 1_000, 5_000_000)?;
         range("governor.regexTimeoutMs", regex_timeout_ms, 10, 20_000)?;
-        range("idempotencyTtlSeconds", self.idempotency_ttl_seconds, 60, 30 * 24 * 3600)?;
+        range("idempotencyTtlSeconds", self.idempotency_ttl_seconds, 60, 7 * 24 * 3600)?;
         range("elicitTtlSeconds", self.elicit_ttl_seconds, 10, 24 * 3600)?;
         if let Some(throttle) = &self.throttle {
             check_throttle(throttle)?;

@@ -60,10 +60,10 @@ impl Settings {
             self.limits.max_scan_time = Duration::from_millis(milliseconds);
         }
         if let Some(seconds) = document.idempotency_ttl_seconds {
-            self.idempotency_ttl = Duration::from_secs(seconds);
+            self.limits.key_time = Duration::from_secs(seconds);
         }
         if let Some(seconds) = document.elicit_ttl_seconds {
-            self.confirmation_ttl = Duration::from_secs(seconds);
+            self.limits.confirmation_time = Duration::from_secs(seconds);
         }
         self.throttle = document.throttle;
         self.facade = document.tool_facade.mode;

@@ -64,7 +64,7 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
             "from 1000 to 5000000 instead of 10",
         ),
         (r#"{"governor": {"regexTimeoutMs": -1}}"#, "`governor.regexTimeoutMs`", "write a whole number instead of"),
-        (r#"{"idempotencyTtlSeconds": 1}"#, "`idempotencyTtlSeconds`", "from 60 to 2592000"),
+        (r#"{"idempotencyTtlSeconds": 1}"#, "`idempotencyTtlSeconds`", "from 60 to 604800"),
         (r#"{"elicitTtlSeconds": 0}"#, "`elicitTtlSeconds`", "from 10 to 86400"),
         (r#"{"toolFacade": {"mode": "all"}}"#, "`toolFacade.mode`", "write triad, domain, flat"),
         (

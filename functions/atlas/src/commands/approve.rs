@@ -1,0 +1,81 @@
+//! `atlas approve`
+
+use std::time::Duration;
+
+use atlas_access::Acl;
+use atlas_ops::confirmation::{Approval, LONGEST_TIME, approve};
+use atlas_ops::idempotency::arguments_hash;
+use atlas_ops::{Vault, operations};
+use clap::{ArgGroup, Args};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::commands::Outcome;
+use crate::output;
+use crate::store::StoreArguments;
+use crate::vault::author;
+
+/// Arguments of `atlas approve`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("call").required(true).args(["args_hash", "arguments"]))]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    store: StoreArguments,
+    /// The operation that is called, as the refused call says
+    #[arg(long, value_name = "NAME")]
+    operation: String,
+    /// The hash of its arguments, as the refused call says
+    #[arg(long, value_name = "HASH", value_parser = hash)]
+    args_hash: Option<String>,
+    /// Its arguments instead, as a JSON object
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    arguments: Option<Value>,
+    /// For how long, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=LONGEST_TIME.as_secs()))]
+    ttl: u64,
+    /// Print the token as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `atlas approve`.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let names: Vec<&str> = operations().iter().map(|operation| operation.info.name).collect();
+    let operation = arguments.operation.as_str();
+    if !names.contains(&operation) {
+        return Err(format!("there is no operation {operation}: name one of {}", names.join(", ")).into());
+    }
+    let hash = match (arguments.args_hash, &arguments.arguments) {
+        (Some(hash), _) => hash,
+        (None, call) => arguments_hash(operation, call.as_ref().unwrap_or(&Value::Null)),
+    };
+    let vault = Vault::new(arguments.store.vault.to_string(), arguments.store.open()?, Acl::default());
+    let by = author();
+    let time = Duration::from_secs(arguments.ttl);
+    let approval = Approval { operation, args_hash: &hash, by: &by, not_for: None, time };
+    let approved = approve(&vault, &approval, Timestamp::now()).await;
+    let approved = approved.map_err(|error| error.internal.clone().unwrap_or(error.message))?;
+    if arguments.json {
+        return output::json(&json!({ "token": approved.token, "expires_at": approved.expires, "args_hash": hash }));
+    }
+    output::line(format_args!("{}", approved.token));
+    output::note(format_args!(
+        "good once, for {} s, with this header: X-Atlas-Confirmation: {}",
+        arguments.ttl, approved.token
+    ));
+    Ok(())
+}
+
+fn hash(text: &str) -> Result<String, String> {
+    let is_hash = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if is_hash { Ok(text.to_owned()) } else { Err("write the 32 hexadecimal digits of args_hash".to_owned()) }
+}
+
+fn object(text: &str) -> Result<Value, String> {
+    match serde_json::from_str(text) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_) => Err("write a JSON object".to_owned()),
+        Err(error) => Err(format!("write a JSON object: {error}")),
+    }
+}

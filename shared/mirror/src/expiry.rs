@@ -1,0 +1,68 @@
+//! What is below `state/` only for a while: it is deleted when it has no effect any more, by its age alone.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use jiff::Timestamp;
+
+use crate::claim::{self, Link};
+use crate::collect::Collected;
+use crate::error::MirrorError;
+use crate::mirror::Mirror;
+use crate::once::Made;
+
+/// Folders of what has no effect a day after it was made, by the clocks of those who made it: here it gets another, for clocks that differ.
+const FOLDERS: [&str; 3] = ["confirmations", "throttle", "writing"];
+const KEPT: Duration = Duration::from_secs(2 * 24 * 3600);
+/// The same for claims.
+const CLAIMS_KEPT: Duration = Duration::from_secs(claim::LONGEST.as_secs() + 24 * 3600);
+/// Deleted at once.
+const PARALLEL: usize = 16;
+
+impl Mirror {
+    /// Deletes what has had its time at `now`, which is by the store's clock; at most so many objects of each kind, or a few more.
+    pub(crate) async fn collect_state(&self, now: Timestamp, most: usize) -> Result<Collected, MirrorError> {
+        let mut collected = Collected::default();
+        for folder in FOLDERS {
+            let made = self.made_below(folder, None).await?;
+            let old = made.into_iter().filter(|made| made.written < now - KEPT).take(most);
+            let names: Vec<String> = old.map(|made| format!("{folder}/{}", made.name)).collect();
+            collected.objects += names.len() as u64;
+            self.unmake_all(names).await?;
+        }
+        let mut keys: BTreeMap<String, Vec<(u32, Timestamp)>> = BTreeMap::new();
+        for Made { name, written } in self.made_below(claim::FOLDER, None).await? {
+            if let Some((hash, number)) = claim::parsed(&name) {
+                keys.entry(hash.to_owned()).or_default().push((number, written));
+            }
+        }
+        keys.retain(|_, claims| claims.iter().all(|(_, written)| *written < now - CLAIMS_KEPT));
+        let ends: Vec<_> = keys.into_iter().take(most).map(|(hash, claims)| self.forget_key(hash, claims)).collect();
+        let ends: Vec<u64> = stream::iter(ends).buffer_unordered(PARALLEL).try_collect().await?;
+        collected.objects += ends.iter().sum::<u64>();
+        Ok(collected)
+    }
+
+    /// Deletes all `claims` of a key, unless there is a newer one by now. Nobody may claim the next number meanwhile, for that claim would not be found
+    /// once the first is gone: so the number is closed before, and opened last. Whoever finds the first gone begins anew with it.
+    async fn forget_key(&self, hash: String, claims: Vec<(u32, Timestamp)>) -> Result<u64, MirrorError> {
+        let mut numbers: Vec<u32> = claims.iter().map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
+        let Some(last) = numbers.last().copied() else { return Ok(0) };
+        let next = last.saturating_add(1);
+        if !self.make(&claim::name(&hash, next), &Link::Closed { closed: true }).await? {
+            return Ok(0);
+        }
+        numbers.push(next);
+        for number in &numbers {
+            self.unmake(&claim::name(&hash, *number)).await?;
+        }
+        Ok(claims.len() as u64)
+    }
+
+    async fn unmake_all(&self, names: Vec<String>) -> Result<(), MirrorError> {
+        let unmade: Vec<_> = names.iter().map(|name| self.unmake(name)).collect();
+        stream::iter(unmade).buffer_unordered(PARALLEL).try_collect().await
+    }
+}

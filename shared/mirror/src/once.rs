@@ -1,0 +1,99 @@
+//! Small objects below `state/` that are made once: whoever comes first decides what one says, and everybody else goes by that. Claims are
+//! such objects, confirmations, and whatever else all processes have to agree on.
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use object_store::path::Path;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::MirrorError;
+use crate::failure::Failure;
+use crate::keys::key_of;
+use crate::mirror::Mirror;
+
+/// Longest of them.
+const MAX_BYTES: u64 = 4 << 10;
+
+/// One that is there, as a listing shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Its name below the folder that was listed.
+    pub name: String,
+    /// When it was made, by the store's clock.
+    pub written: Timestamp,
+}
+
+impl Mirror {
+    /// Makes `state/<name>` say `value` unless it is there. Tells whether it was made by this call for certain: an answer that was lost on its way makes it
+    /// look as if another had come first.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]: it may have been made nevertheless.
+    pub async fn make(&self, name: &str, value: &(impl Serialize + Sync)) -> Result<bool, MirrorError> {
+        let key = self.state_key(name, "write")?;
+        let bytes = serde_json::to_vec(value).map_err(|error| refused("write", &error))?;
+        let bytes = Bytes::from(bytes);
+        match self.store.retry(|| self.store.create(&key, &bytes)).await {
+            Ok(()) => Ok(true),
+            Err(Failure::Exists) => Ok(false),
+            Err(failure) => Err(failure.into_error("write", &key)),
+        }
+    }
+
+    /// What `state/<name>` says, if it is there.
+    ///
+    /// # Errors
+    /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn made<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, MirrorError> {
+        let key = self.state_key(name, "read")?;
+        let Some(bytes) = self.store.get(&key, MAX_BYTES).await? else { return Ok(None) };
+        serde_json::from_slice(&bytes).map(Some).map_err(|error| MirrorError::damaged(&key, error))
+    }
+
+    /// Makes `state/<name>` say `value` unless it is there: then gives what it says, which may be what this very call wrote in a try of which there was no
+    /// answer.
+    ///
+    /// # Errors
+    /// As [`make`](Self::make) and [`made`](Self::made). Calling again does no harm.
+    pub async fn make_or_find<T: Serialize + DeserializeOwned + Sync>(
+        &self,
+        name: &str,
+        value: &T,
+    ) -> Result<Option<T>, MirrorError> {
+        if self.make(name, value).await? {
+            return Ok(None);
+        }
+        let gone = || MirrorError::unavailable(format!("state/{name} is there and is not"));
+        self.made(name).await?.ok_or_else(gone).map(Some)
+    }
+
+    /// Deletes `state/<name>`, if it is there.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn unmake(&self, name: &str) -> Result<(), MirrorError> {
+        self.store.delete(&self.state_key(name, "delete")?).await
+    }
+
+    /// What is below `state/<folder>/`; with `after` only names that are greater.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn made_below(&self, folder: &str, after: Option<&str>) -> Result<Vec<Made>, MirrorError> {
+        let key = self.state_key(folder, "list")?;
+        let offset = after.map(|name| self.state_key(&format!("{folder}/{name}"), "list")).transpose()?;
+        let listed = self.store.list(&key, offset.as_ref()).await?;
+        let name = |found: &Path| Some(key_of(found).strip_prefix(key_of(&key))?.strip_prefix('/')?.to_owned());
+        let made = |found: crate::store::Listed| Some(Made { name: name(&found.key)?, written: found.written });
+        Ok(listed.into_iter().filter_map(made).collect())
+    }
+
+    fn state_key(&self, name: &str, action: &'static str) -> Result<Path, MirrorError> {
+        self.keys().state(name).map_err(|error| refused(action, &error))
+    }
+}
+
+fn refused(action: &'static str, reason: &impl ToString) -> MirrorError {
+    MirrorError::StoreRefused { action, reason: reason.to_string() }
+}

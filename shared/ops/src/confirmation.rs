@@ -1,0 +1,157 @@
+//! Confirmations: a call that may destroy what a person wrote is made once and only with a token that somebody has given for this very call.
+//!
+//! A token is an object that all instances see, and using it creates another: the one instance that succeeds may go on, so it works
+//! once however many try at the same time. That other says who used it, so that a keyed call that is made again, because its answer
+//! was lost on the way, is let pass; the commit sees to it that it happens once.
+
+use std::time::Duration;
+
+use atlas_access::Caller;
+use atlas_mirror::{Hash, Id};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::atlas::Vault;
+use crate::error::{Code, Error};
+
+/// The longest that a token is good.
+pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
+/// The detail of an error that says what is wrong with the token that was shown.
+const TOKEN: &str = "elicit_token";
+
+/// What is approved.
+#[derive(Clone, Copy, Debug)]
+pub struct Approval<'a> {
+    /// The operation's name.
+    pub operation: &'a str,
+    /// Its [`arguments_hash`](crate::idempotency::arguments_hash).
+    pub args_hash: &'a str,
+    /// Who approves.
+    pub by: &'a str,
+    /// Who may not use the token: whoever approves must be another.
+    pub not_for: Option<&'a str>,
+    /// How long it is good; [`LONGEST_TIME`] at most.
+    pub time: Duration,
+}
+
+/// A token for one call.
+#[derive(Clone, Debug)]
+pub struct Approved {
+    /// 32 hexadecimal digits. The store keeps its hash alone.
+    pub token: String,
+    /// When it is good no more.
+    pub expires: Timestamp,
+}
+
+/// A token, as the store keeps it at the hash of it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Confirmation {
+    vault: String,
+    operation: String,
+    args_hash: String,
+    expires: Timestamp,
+    approved_by: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_for: Option<String>,
+}
+
+/// That it was used.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Use {
+    by: String,
+}
+
+/// Gives a token for one call in `vault`.
+///
+/// # Errors
+/// When the store cannot keep it.
+pub async fn approve(vault: &Vault, approval: &Approval<'_>, now: Timestamp) -> Result<Approved, Error> {
+    vault.mirror.check_writes_once().await?;
+    let token = Id::random()?.to_string();
+    let expires = now.checked_add(approval.time.min(LONGEST_TIME)).unwrap_or(Timestamp::MAX);
+    let confirmation = Confirmation {
+        vault: vault.id.clone(),
+        operation: approval.operation.to_owned(),
+        args_hash: approval.args_hash.to_owned(),
+        expires,
+        approved_by: approval.by.to_owned(),
+        not_for: approval.not_for.map(str::to_owned),
+    };
+    vault.mirror.make(&name(&token), &confirmation).await?;
+    Ok(Approved { token, expires })
+}
+
+/// A call that needs a confirmation.
+pub(crate) struct Unconfirmed<'a> {
+    pub(crate) vault: &'a Vault,
+    pub(crate) caller: &'a Caller,
+    pub(crate) operation: &'a str,
+    pub(crate) args_hash: &'a str,
+    /// The token that was shown with it.
+    pub(crate) token: Option<&'a str>,
+    /// What it is known by when it is made again.
+    pub(crate) key: Option<Hash>,
+    pub(crate) now: Timestamp,
+}
+
+impl Unconfirmed<'_> {
+    /// Uses its token: whoever gets past this may make the call, once.
+    pub(crate) async fn confirm(&self) -> Result<(), Error> {
+        let Some(token) = self.token else { return Err(self.required(None)) };
+        match self.refused(token).await? {
+            None => Ok(()),
+            Some(why) => Err(self.required(Some(why))),
+        }
+    }
+
+    /// Why the token is not good, if it is not.
+    async fn refused(&self, token: &str) -> Result<Option<&'static str>, Error> {
+        if token.parse::<Id>().is_err() {
+            return Ok(Some("unknown"));
+        }
+        let mirror = &self.vault.mirror;
+        mirror.check_writes_once().await?;
+        let name = name(token);
+        let Some(given) = mirror.made::<Confirmation>(&name).await? else { return Ok(Some("unknown")) };
+        let is_for_it =
+            given.vault == self.vault.id && given.operation == self.operation && given.args_hash == self.args_hash;
+        if !is_for_it {
+            return Ok(Some("of another call"));
+        }
+        if given.not_for.as_deref() == Some(self.caller.name()) {
+            return Ok(Some("the caller's own"));
+        }
+        let name = format!("{name}.used");
+        let own =
+            Use { by: self.key.map_or_else(|| Id::random().map(|id| id.to_string()), |key| Ok(key.to_string()))? };
+        if self.now < given.expires {
+            let other = mirror.make_or_find(&name, &own).await?;
+            return Ok(other.filter(|other| *other != own).map(|_| "used"));
+        }
+        // What was used in time may be made again.
+        let is_own = mirror.made::<Use>(&name).await?.is_some_and(|used| used == own);
+        Ok((!is_own).then_some("expired"))
+    }
+
+    fn required(&self, token: Option<&str>) -> Error {
+        let Self { vault, operation, args_hash, .. } = self;
+        let shown = token.map_or_else(String::new, |why| format!("; the token that was shown is {why}"));
+        let message = format!(
+            "this call has to be confirmed: let a person run `atlas approve --vault {} --operation {operation} --args-hash {args_hash}`, \
+             then make it again with the token that they get, as {TOKEN} or, over HTTP, in the header X-Atlas-Confirmation{shown}",
+            vault.id
+        );
+        let error = Error::new(Code::Forbidden, "elicit_required", message)
+            .with("args_hash", *args_hash)
+            .with("operation", *operation)
+            .with("vault", vault.id.as_str());
+        match token {
+            Some(why) => error.with(TOKEN, why),
+            None => error,
+        }
+    }
+}
+
+fn name(token: &str) -> String {
+    format!("confirmations/{}", Hash::of(token.as_bytes()))
+}
