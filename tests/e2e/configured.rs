@@ -158,6 +158,27 @@ async fn what_was_fetched_is_kept_when_the_document_changes() {
 }
 
 #[tokio::test]
+async fn who_has_called_too_often_has_so_after_the_document_changed() {
+    let deployment = two_vaults().await;
+    let document = |more: &str| {
+        let throttle = r#""throttle": {"tiers": {"read": {"perMinute": 1, "burst": 2}}}"#;
+        format!(r#"{{"auth": {{"mode": "jwt"}}, {throttle}{more}}}"#)
+    };
+    put(&deployment, &document("")).await;
+    let variables = [("ATLAS_CONFIG", &*format!("store:{KEY}")), ("ATLAS_JWT_SECRET", SECRET)];
+    let client = deployment.try_set_up(&variables, Duration::ZERO).await.unwrap();
+    let headers = [bearer(&token("agent", &[Scope::ReadVault], None))];
+    let mut statuses = Vec::new();
+    for more in ["", "", "", r#", "elicitTtlSeconds": 60"#] {
+        put(&deployment, &document(more)).await;
+        statuses.push(read(&client, &headers).await.status.as_u16());
+    }
+    assert_eq!(statuses, [200, 200, 429, 429]);
+    put(&deployment, r#"{"auth": {"mode": "jwt"}}"#).await;
+    read(&client, &headers).await.ok();
+}
+
+#[tokio::test]
 async fn a_document_is_asked_for_when_it_is_old_and_sent_when_it_changed() {
     let deployment = two_vaults().await;
     put(&deployment, "{}").await;

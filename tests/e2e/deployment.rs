@@ -104,11 +104,6 @@ impl Deployment {
         App::over(store(self.objects.clone()), "main".parse().unwrap(), self.limits, 256 << 20).unwrap()
     }
 
-    /// A cold process of all functions that is set up otherwise.
-    pub fn client_with(&self, change: impl FnOnce(App) -> App) -> Client {
-        Client::over_app(&store(self.objects.clone()), self.limits, change)
-    }
-
     /// A cold process of all functions, set up as `variables` say.
     pub async fn set_up(&self, variables: &[(&str, &str)]) -> Client {
         self.try_set_up(variables, Duration::from_secs(30)).await.unwrap()
@@ -123,6 +118,11 @@ impl Deployment {
     /// What functions that are set up as `variables` say share.
     pub async fn app_of(&self, variables: &[(&str, &str)]) -> App {
         App::open_in(store(self.objects.clone()), &settings(variables), Reach::Loopback, Duration::ZERO).await.unwrap()
+    }
+
+    /// A cold process of all functions that is set up otherwise.
+    pub fn client_with(&self, change: impl FnOnce(App) -> App) -> Client {
+        Client::over_app(&store(self.objects.clone()), self.limits, change)
     }
 
     /// A cold process of some functions.

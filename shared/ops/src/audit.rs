@@ -14,7 +14,9 @@ use crate::registry::Call;
 
 /// Where events go; nowhere by default.
 #[derive(Clone, Default)]
-pub struct Audit(Option<Arc<dyn Fn(&Value) + Send + Sync>>);
+pub struct Audit(Option<Arc<Sink>>);
+
+type Sink = dyn Fn(&Value) + Send + Sync;
 
 impl fmt::Debug for Audit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -184,7 +184,7 @@ mod tests {
             while let Some(at) = offset {
                 let page = page(&bytes, at, limit, 60).unwrap();
                 prop_assert!(page.next.is_none_or(|next| next > at));
-                prop_assert!(governor::json_bytes(&page.content) <= 60.max(6 * 4));
+                prop_assert!(governor::json_bytes(&page.content) <= 60);
                 offset = page.next;
             }
         }

@@ -141,7 +141,7 @@ impl Routes {
             Some(cors) => router.layer(cors),
             None => router,
         };
-        if app.checks_hosts {
+        if app.configured.checks_hosts {
             return router.layer(middleware::from_fn_with_state(app.hosts.clone(), hosts::check));
         }
         router

@@ -46,7 +46,7 @@ impl Server {
     pub async fn listen(routes: Routes, settings: &Settings, address: SocketAddr) -> Result<Self, ServerError> {
         let app = App::open(settings, reach(address)).await?.for_its_hosts();
         #[cfg(feature = "otlp")]
-        let app = App { spans: crate::otlp::Spans::open(settings, false)?, ..app };
+        let app = App { spans: crate::otlp::Spans::open(settings, false).map_err(OpenError::from)?, ..app };
         let listener = TcpListener::bind(address).await.map_err(|source| ServerError::Listen { address, source })?;
         Ok(Self {
             listener,

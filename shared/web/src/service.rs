@@ -16,7 +16,7 @@ use crate::{auth, response, telemetry};
 
 /// `routes` as `app` is configured, now and later.
 pub(crate) fn router(routes: Routes, app: App) -> Router {
-    let configured = RwLock::new((app.version, routes.configured(&app)));
+    let configured = RwLock::new((app.configured.version, routes.configured(&app)));
     let service = Arc::new(Service { routes, app: app.clone(), configured });
     let answer = move |request: Request| {
         let service = service.clone();
@@ -44,12 +44,12 @@ impl Service {
     fn configured(&self, app: &App) -> Router {
         {
             let last = self.configured.read().unwrap_or_else(PoisonError::into_inner);
-            if last.0 == app.version {
+            if last.0 == app.configured.version {
                 return last.1.clone();
             }
         }
         let router = self.routes.configured(app);
-        *self.configured.write().unwrap_or_else(PoisonError::into_inner) = (app.version, router.clone());
+        *self.configured.write().unwrap_or_else(PoisonError::into_inner) = (app.configured.version, router.clone());
         router
     }
 }

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 pub use atlas_access::visibility::Offer;
-use atlas_access::{Acl, AclError};
+use atlas_access::{Acl, AclError, ThrottleConfig};
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId};
 use atlas_ops::audit::Audit;
+use atlas_ops::throttle::Throttle;
 use atlas_ops::{Atlas, Entry, Limits, Vault};
 use jiff::Timestamp;
 
@@ -32,16 +33,23 @@ pub struct App {
     pub origins: Origins,
     /// Which names a server answers for.
     pub hosts: Hosts,
-    /// Whether requests for other names are refused.
-    pub(crate) checks_hosts: bool,
     /// Counts requests.
     pub metrics: Metrics,
     /// Exports requests as spans.
     #[cfg(feature = "otlp")]
     pub spans: Option<crate::otlp::Spans>,
-    /// Tells this configuration from those before it.
+    /// Which configuration it is.
+    pub configured: Configured,
+}
+
+/// Which of a deployment's configurations an [`App`] is, and how the next one is found.
+#[derive(Clone, Default)]
+pub struct Configured {
+    /// Tells it from those before it.
     pub(crate) version: u64,
-    pub(crate) follower: Option<Arc<Follower>>,
+    /// Whether requests for hosts that are not its own are refused.
+    pub(crate) checks_hosts: bool,
+    follower: Option<Arc<Follower>>,
 }
 
 /// Who can reach a service.
@@ -95,13 +103,14 @@ pub(crate) struct Deploys {
     store: Store,
     cache: Arc<PartCache>,
     mirrors: Mutex<BTreeMap<VaultId, Mirror>>,
+    throttle: Mutex<Option<(ThrottleConfig, Arc<Throttle>)>>,
     reach: Reach,
 }
 
 impl Deploys {
     fn new(store: Store, cache_bytes: usize, reach: Reach) -> Self {
         let cache = Arc::new(PartCache::new(cache_bytes));
-        Self { store, cache, mirrors: Mutex::default(), reach }
+        Self { store, cache, mirrors: Mutex::default(), throttle: Mutex::default(), reach }
     }
 
     /// Where the vaults are.
@@ -127,8 +136,12 @@ impl Deploys {
         *mirrors = used;
         let mut atlas = Atlas::new(vaults, settings.limits);
         atlas.visibility = Arc::new(settings.visible()?);
-        if let Some(throttle) = settings.throttle {
-            atlas = atlas.with_throttle(throttle);
+        if let Some(config) = settings.throttle {
+            // Callers do not begin anew when something else changes.
+            let mut last = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = last.take().filter(|(of, _)| *of == config);
+            let (_, throttle) = last.insert(kept.unwrap_or_else(|| (config, Arc::new(Throttle::new(config)))));
+            atlas.throttle = throttle.clone();
         }
         if settings.auth == Auth::Jwt {
             atlas.audit = Audit::to(telemetry::audit);
@@ -214,31 +227,29 @@ impl App {
             gate: deployed.gate.clone(),
             origins: deployed.origins.clone(),
             hosts: deployed.hosts.clone(),
-            checks_hosts: false,
             metrics: Metrics::new(false),
             #[cfg(feature = "otlp")]
             spans: None,
-            version: deployed.version,
-            follower,
+            configured: Configured { version: deployed.version, checks_hosts: false, follower },
         }
     }
 
     /// The same for the names of this machine and those that are configured, and no others.
     #[must_use]
     pub fn for_its_hosts(self) -> Self {
-        Self { checks_hosts: true, ..self }
+        Self { configured: Configured { checks_hosts: true, ..self.configured }, ..self }
     }
 
     /// The deployment as it is configured now. What is wrong with its configuration is told to the log only.
     pub(crate) async fn current(&self) -> Result<Self, Unusable> {
-        let Some(follower) = &self.follower else { return Ok(self.clone()) };
+        let Some(follower) = &self.configured.follower else { return Ok(self.clone()) };
         let now = follower.current().await.map_err(|_| Unusable)?;
         Ok(Self {
             atlas: now.atlas.clone(),
             gate: now.gate.clone(),
             origins: now.origins.clone(),
             hosts: now.hosts.clone(),
-            version: now.version,
+            configured: Configured { version: now.version, ..self.configured.clone() },
             ..self.clone()
         })
     }

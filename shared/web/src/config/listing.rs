@@ -66,8 +66,8 @@ pub fn list(settings: &Settings) -> Vec<Row> {
         ("toolVisibility", json!(settings.visibility)),
         ("toolFacade.mode", json!(settings.facade)),
         ("throttle", json!(settings.throttle)),
-        ("idempotencyTtlSeconds", json!(settings.limits.key_time.as_secs())),
-        ("elicitTtlSeconds", json!(settings.limits.confirmation_time.as_secs())),
+        ("idempotencyTtlSeconds", json!(limits.key_time.as_secs())),
+        ("elicitTtlSeconds", json!(limits.confirmation_time.as_secs())),
     ];
     let rest =
         rest.map(|(path, value)| Row { setting: path.to_owned(), value, source: of_document(settings, &[path]) });
