@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use atlas_access::mint::Grant;
-use atlas_access::{Acl, Caller, Expected, Keys, Scope, Scopes, Secret, Verifier, mint};
+use atlas_access::{Acl, Caller, Expected, Keys, Scopes, Secret, Verifier, mint};
 use atlas_ops::{Atlas, Call, Limits, Vault, dispatch};
 use atlas_testkit::Issuer;
 use jiff::Timestamp;
@@ -31,9 +31,9 @@ pub(crate) fn verification(table: &mut Table) {
         Verifier::new(Keys::new(Some(&secret), Some(&issuer.set().to_string())).unwrap(), Expected::default());
     let now = Timestamp::now();
     let claims = json!({ "sub": "agent", "exp": now.as_second() + 600, "scope": "read:vault write:vault" });
-    let (subject, scopes) = ("agent", [Scope::ReadVault, Scope::WriteVault]);
+    let (subject, scopes) = ("agent", "read:vault write:vault");
     let time = Duration::from_secs(600);
-    let grant = Grant { subject, scopes: &scopes, vault: None, issuer: None, audience: None, time };
+    let grant = Grant { subject, scopes, vault: None, issuer: None, audience: None, time };
     for (kind, token, most) in [
         ("HS256", mint(&secret, &grant, now).unwrap(), 20),
         ("ES256", issuer.sign("ES256", Some("ec"), &claims), 200),

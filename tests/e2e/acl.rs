@@ -17,6 +17,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
+use crate::access::{SECRET, bearer, send, token, token_of};
+use crate::deployment::Deployment;
 use crate::publish::publish;
 
 /// A vault in memory, behind the operations.
@@ -439,4 +441,56 @@ async fn an_administrator_learns_what_decides() {
     let told =
         world.told("inspect_acl", json!({ "path": "Team/secret/a.md", "op": "read", "scopes": ["admin"] })).await;
     assert_eq!((&told["required_scopes"], &told["missing_scopes"]), (&json!(["admin", "team:a"]), &json!(["team:a"])));
+}
+
+#[tokio::test]
+async fn a_path_is_denied_in_every_spelling() {
+    let vault =
+        VaultBuilder::new().note("Privé/Plan.md", "zanzibar").note("open/a.md", "x [[Plan]] [plan](../Privé/Plan.md)");
+    let deployment = Deployment::of_vault(&vault).await;
+    let config = json!({ "acl": { "rules": [{ "glob": "Priv\u{e9}/**", "scopes": ["team:a"] }] } }).to_string();
+    let variables = [("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET), ("ATLAS_CONFIG", &config)];
+    let client = deployment.set_up(&variables).await;
+    let headers = [bearer(&token("agent", &ALL, None))];
+    let get = async |uri: &str| send(&client, "GET", uri, &headers, &Value::Null).await;
+    for path in [
+        "Priv%C3%A9/Plan.md",
+        "%50riv%C3%A9/Plan%2Emd",
+        "Prive%CC%81/Plan.md",
+        "priv%C3%A9/plan.MD",
+        "PRIV%C3%89/PLAN.MD",
+        "Priv%C3%A9./Plan.md",
+        "Priv%C3%A9%20/Plan.md",
+        "Priv%C3%A9/Plan.md.",
+        "Priv%C3%A9/Plan.md/",
+        "Priv%C3%A9//Plan.md",
+        "./Priv%C3%A9/Plan.md",
+        "open/../Priv%C3%A9/Plan.md",
+        "Priv%C3%A9%2FPlan.md",
+        "Priv%25C3%25A9/Plan.md",
+        "vault/Priv%C3%A9/Plan.md",
+        "Plan.md",
+        "Plan",
+    ] {
+        for uri in [
+            format!("/notes/{path}"),
+            format!("/notes?path={path}"),
+            format!("/history/{path}"),
+            format!("/notes/{path}?generation=1"),
+        ] {
+            let reply = get(&uri).await;
+            assert!([400, 403, 404].contains(&reply.status.as_u16()), "{uri}: {reply:?}");
+            assert!(!String::from_utf8_lossy(&reply.body).contains("zanzibar"), "{uri}");
+        }
+    }
+    for uri in [
+        "/notes/Priv%C3%A9/Plan.md",
+        "/notes/Prive%CC%81/Plan.md",
+        "/notes/PRIV%C3%89/Plan.md",
+        "/notes/Priv%C3%A9/None.md",
+    ] {
+        assert_eq!(get(uri).await.error(403).1, "acl_denied", "{uri}");
+    }
+    let team = [bearer(&token_of("agent", "read:vault team:a", None))];
+    assert!(send(&client, "GET", "/notes/Priv%C3%A9/Plan.md", &team, &Value::Null).await.ok()["content"] == "zanzibar");
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
 use atlas_ops::Limits;
+use atlas_ops::audit::Audit;
 use atlas_testkit::{CountingStore, VaultBuilder};
 use atlas_web::state::Reach;
 use atlas_web::{App, Routes, Settings};
@@ -118,6 +119,12 @@ impl Deployment {
     /// What functions that are set up as `variables` say share.
     pub async fn app_of(&self, variables: &[(&str, &str)]) -> App {
         App::open_in(store(self.objects.clone()), &settings(variables), Reach::Loopback, Duration::ZERO).await.unwrap()
+    }
+
+    /// The same, telling calls to `audit`.
+    pub async fn audited(&self, variables: &[(&str, &str)], audit: Audit) -> Client {
+        let settings = Settings { limits: self.limits, audit, ..settings(variables) };
+        Client::try_set_up_over(&store(self.objects.clone()), &settings, Duration::from_secs(30)).await.unwrap()
     }
 
     /// A cold process of all functions that is set up otherwise.

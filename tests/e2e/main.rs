@@ -23,6 +23,7 @@ mod damage;
 mod deployment;
 mod events;
 mod find;
+mod gates;
 mod golden;
 mod https;
 mod keyed;

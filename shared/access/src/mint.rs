@@ -8,15 +8,14 @@ use serde::Serialize;
 
 use crate::crypto;
 use crate::keys::Secret;
-use crate::scope::Scope;
 
 /// What a token is to say.
 #[derive(Clone, Debug)]
 pub struct Grant<'a> {
     /// Who its bearer is.
     pub subject: &'a str,
-    /// What they may.
-    pub scopes: &'a [Scope],
+    /// What they may: scopes parted by spaces.
+    pub scopes: &'a str,
     /// For which vault; the default one if none.
     pub vault: Option<&'a str>,
     /// Who says so.
@@ -30,7 +29,7 @@ pub struct Grant<'a> {
 #[derive(Serialize)]
 struct Claims<'a> {
     sub: &'a str,
-    scope: String,
+    scope: &'a str,
     iat: i64,
     exp: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,10 +46,9 @@ struct Claims<'a> {
 /// When it cannot be signed.
 pub fn mint(secret: &Secret, grant: &Grant<'_>, now: Timestamp) -> Result<String, String> {
     crypto::install();
-    let scopes: Vec<&str> = grant.scopes.iter().map(|scope| scope.as_str()).collect();
     let claims = Claims {
         sub: grant.subject,
-        scope: scopes.join(" "),
+        scope: grant.scopes,
         iat: now.as_second(),
         exp: now.as_second().saturating_add(i64::try_from(grant.time.as_secs()).unwrap_or(i64::MAX)),
         vault: grant.vault,

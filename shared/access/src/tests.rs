@@ -85,7 +85,7 @@ fn a_good_token_of_every_kind_names_its_caller() {
 fn what_was_minted_is_taken_as_long_as_it_was_minted_for() {
     let grant = Grant {
         subject: "agent",
-        scopes: &[Scope::ReadVault, Scope::Admin],
+        scopes: "read:vault admin",
         vault: Some("work"),
         issuer: Some("us"),
         audience: Some("atlas"),

@@ -29,7 +29,7 @@ pub async fn serve(
 ) -> Result<(), lambda_http::Error> {
     let variables: Vec<(String, String)> = variables.into_iter().collect();
     let on_lambda = variables.iter().any(|(name, _)| name == ON_LAMBDA);
-    let settings = Settings::read(variables)?;
+    let settings = Settings { audit: telemetry::audit(), ..Settings::read(variables)? };
     telemetry::start(&settings.log, on_lambda);
     let app = App { metrics: Metrics::new(on_lambda), ..App::open(&settings, reach(on_lambda)).await? };
     #[cfg(feature = "otlp")]

@@ -2,7 +2,7 @@
 
 use atlas_ops::{Answer, Code, Error};
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, ETAG, RETRY_AFTER};
+use axum::http::header::{CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -24,6 +24,15 @@ pub fn error(error: &Error) -> Response {
         failure(status(error.code), error.code.as_str(), &error.message, &Value::Object(error.details.clone()));
     if let Some(seconds) = error.details.get("retry_after_seconds").and_then(Value::as_u64) {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    // RFC 6750, section 3.1: what a token must grant.
+    if let Some(scopes) = error.details.get("required").and_then(Value::as_array) {
+        let scopes: Vec<&str> = scopes.iter().filter_map(Value::as_str).collect();
+        let challenge =
+            format!("Bearer realm=\"atlas-mirror\", error=\"insufficient_scope\", scope=\"{}\"", scopes.join(" "));
+        if let Ok(challenge) = HeaderValue::from_str(&challenge) {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
     }
     // The version that is there, for a caller that named another.
     if let Some(sha256) = error.details.get("sha256").and_then(Value::as_str) {

@@ -1,11 +1,12 @@
 //! Routes of operations, and what every service has.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
 use atlas_access::Caller;
 use atlas_access::visibility::Offer;
 use atlas_ops::health::Health;
-use atlas_ops::{Answer, Call, Entry, Error, dispatch};
+use atlas_ops::{Answer, Call, Code, Entry, Error, dispatch};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
@@ -16,6 +17,7 @@ use axum::middleware;
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::openapi::{self, Route};
 use crate::state::App;
@@ -30,6 +32,9 @@ pub const KEY: &str = "idempotency-key";
 
 /// The request header with the token that says that a person has confirmed the call.
 pub const CONFIRMATION: &str = "x-atlas-confirmation";
+
+/// How long a call that changes nothing may take: less than a function may.
+const READ_TIME: Duration = Duration::from_secs(12);
 
 /// Routes and their descriptions.
 #[derive(Clone, Default)]
@@ -148,6 +153,12 @@ impl Routes {
     }
 }
 
+/// The error for a call that took too long.
+fn too_slow() -> Error {
+    let message = "this took too long: ask for less at a time, or try again";
+    Error::new(Code::Unavailable, "time_budget_exceeded", message).with("retry_after_seconds", 2)
+}
+
 /// What came of a call.
 pub struct Called {
     result: Result<Answer<Value>, Error>,
@@ -183,7 +194,13 @@ pub async fn call(door: &Door, operation: &'static Entry, arguments: Value) -> C
     let atlas = app.atlas.metered();
     let confirmation = headers.get(CONFIRMATION).map(|token| token.to_str().unwrap_or_default().to_owned());
     let call = Call { vault, key, confirmation, ..Call::new(operation, arguments, caller.clone(), app.clock) };
-    let result = dispatch(&atlas, call).await;
+    let called = dispatch(&atlas, call);
+    // A write has a deadline of its own, and may have happened.
+    let result = if operation.info.writes() {
+        called.await
+    } else {
+        timeout(READ_TIME, called).await.unwrap_or_else(|_| Err(too_slow()))
+    };
     Called { result, cost: Cost { operation: operation.info.name, counts: atlas.counts() } }
 }
 

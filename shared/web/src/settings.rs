@@ -8,6 +8,7 @@ use atlas_access::{AclConfig, KeyError, Secret, ThrottleConfig, VisibilityConfig
 use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
+use atlas_ops::audit::Audit;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Facade, Place};
@@ -51,6 +52,8 @@ pub struct Settings {
     pub log: String,
     /// `OTEL_EXPORTER_OTLP_ENDPOINT`: where spans go, in a build that exports them.
     pub otlp_endpoint: Option<String>,
+    /// Where each call is told to, where callers are told apart: nowhere, until a program says so.
+    pub audit: Audit,
     /// What was set.
     pub said: Said,
 }
@@ -268,6 +271,7 @@ impl Settings {
             throttle: None,
             log: DEFAULT_LOG.to_owned(),
             otlp_endpoint: None,
+            audit: Audit::default(),
             said: Said::default(),
         }
     }

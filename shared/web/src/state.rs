@@ -7,7 +7,6 @@ use std::time::Duration;
 pub use atlas_access::visibility::Offer;
 use atlas_access::{Acl, AclError, ThrottleConfig};
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId};
-use atlas_ops::audit::Audit;
 use atlas_ops::throttle::Throttle;
 use atlas_ops::{Atlas, Entry, Limits, Vault};
 use jiff::Timestamp;
@@ -18,7 +17,7 @@ use crate::config::{ConfigError, DocumentError};
 use crate::cors::Origins;
 use crate::hosts::Hosts;
 use crate::settings::{Auth, Settings, SettingsError};
-use crate::telemetry::{self, Metrics};
+use crate::telemetry::Metrics;
 
 /// The deployment, as it is configured at one time, and the clock.
 #[derive(Clone)]
@@ -144,7 +143,7 @@ impl Deploys {
             atlas.throttle = throttle.clone();
         }
         if settings.auth == Auth::Jwt {
-            atlas.audit = Audit::to(telemetry::audit);
+            atlas.audit = settings.audit.clone();
         }
         Ok(Deployed { version, atlas, gate, origins: settings.origins.clone(), hosts: settings.hosts.clone() })
     }

@@ -7,6 +7,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
 use atlas_ops::atlas::Counts;
+use atlas_ops::audit::Audit;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
@@ -36,10 +37,10 @@ pub fn start(filter: &str, json: bool) {
     let _ = if json { subscriber.json().without_time().try_init() } else { subscriber.try_init() };
 }
 
-/// Writes an event of the audit log: a line of JSON, whatever is logged otherwise.
-pub(crate) fn audit(event: &serde_json::Value) {
+/// The audit log on standard error: each event a line of JSON, whatever is logged otherwise.
+pub fn audit() -> Audit {
     // Where standard error is closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "{event}");
+    Audit::to(|event| drop(writeln!(std::io::stderr(), "{event}")))
 }
 
 /// What a call was and what it asked of the store; handlers leave it with the response.

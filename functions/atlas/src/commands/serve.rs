@@ -63,7 +63,7 @@ fn routes() -> Routes {
 
 /// Runs `atlas serve`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
-    let settings = Settings::read(arguments.variables())?;
+    let settings = Settings { audit: telemetry::audit(), ..Settings::read(arguments.variables())? };
     telemetry::start(&settings.log, false);
     let address = arguments.addr.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.port));
     let certificate = match (arguments.tls_cert, arguments.tls_key) {

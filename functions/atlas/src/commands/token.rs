@@ -20,9 +20,9 @@ pub(crate) struct Arguments {
     /// Who its bearer is: the name in the log of the vault
     #[arg(long, value_name = "NAME", default_value = "agent")]
     subject: String,
-    /// What they may: read:vault, write:vault, delete:vault, bulk:vault, admin
-    #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read:vault")]
-    scopes: Vec<Scope>,
+    /// What they may: read:vault, write:vault, delete:vault, bulk:vault, admin, and those that access rules ask for, such as team:a
+    #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read:vault", value_parser = scope)]
+    scopes: Vec<String>,
     /// For which vault [default: the deployment's default vault]
     #[arg(long, value_name = "ID")]
     vault: Option<String>,
@@ -43,6 +43,16 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+/// A scope of operations, or one of access rules, which is `class:name`.
+fn scope(text: &str) -> Result<String, String> {
+    let is_of_rules =
+        text.contains(':') && !text.ends_with(":vault") && text.bytes().all(|byte| byte.is_ascii_graphic());
+    match text.parse::<Scope>() {
+        Err(error) if !is_of_rules => Err(format!("{error}, or what your access rules ask for, such as team:a")),
+        _ => Ok(text.to_owned()),
+    }
+}
+
 /// Runs `atlas token`: for trying out, and for tests; people and agents get theirs from an authorization server.
 pub(crate) fn run(arguments: Arguments) -> Outcome {
     let secret = Secret::new(arguments.secret)?;
@@ -51,7 +61,7 @@ pub(crate) fn run(arguments: Arguments) -> Outcome {
     let (issuer, audience) = (first(&arguments.issuer), first(&arguments.audience));
     let grant = Grant {
         subject: &arguments.subject,
-        scopes: &arguments.scopes,
+        scopes: &arguments.scopes.join(" "),
         vault: arguments.vault.as_deref(),
         issuer: issuer.as_deref(),
         audience: audience.as_deref(),
