@@ -10,6 +10,7 @@ use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
 use atlas_ops::audit::Audit;
 use serde::{Deserialize, Serialize};
+use tracing_subscriber::filter::Targets;
 
 use crate::config::{Facade, Place};
 use crate::cors::Origins;
@@ -239,7 +240,11 @@ impl Settings {
                         remedy,
                     })?);
                 }
-                "ATLAS_LOG" => settings.log = text,
+                "ATLAS_LOG" => {
+                    let remedy = "write a level such as info, or some such as warn,atlas_web=debug";
+                    value::<Targets>("ATLAS_LOG", &text, remedy)?;
+                    settings.log = text;
+                }
                 "OTEL_EXPORTER_OTLP_ENDPOINT" => settings.otlp_endpoint = Some(text).filter(|text| !text.is_empty()),
                 name if name.starts_with("ATLAS_") && !IGNORED.contains(&name) => {
                     return Err(SettingsError::Unknown { name: name.to_owned(), known: KNOWN.join(", ") });

@@ -18,8 +18,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use serde_json::json;
-use tracing::Instrument as _;
-use tracing_subscriber::EnvFilter;
+use tracing::{Instrument as _, Level};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt, registry};
 
 use crate::caller::Caller;
 use crate::response::GENERATION;
@@ -30,11 +33,12 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Logs to standard error: as JSON where a machine reads it, as text where a person does.
 pub fn start(filter: &str, json: bool) {
-    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = filter.parse().unwrap_or_else(|_| Targets::new().with_default(Level::INFO));
     let colours = std::io::stderr().is_terminal();
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
+    let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
+    let layer = if json { layer.json().without_time().boxed() } else { layer.boxed() };
     // A second start, in tests, changes nothing.
-    let _ = if json { subscriber.json().without_time().try_init() } else { subscriber.try_init() };
+    let _ = registry().with(layer.with_filter(filter)).try_init();
 }
 
 /// The audit log on standard error: each event a line of JSON, whatever is logged otherwise.
