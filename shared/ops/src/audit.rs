@@ -45,14 +45,22 @@ pub(crate) struct Event<'a> {
     caller: String,
     pub(crate) args_hash: String,
     keyed: bool,
+    confirmed: bool,
     clock: fn() -> Timestamp,
 }
 
 impl Event<'_> {
     /// A call of `O`, whose operation and arguments have this hash.
     pub(crate) fn new<O: Operation>(call: &Call, args_hash: String) -> Self {
-        let (caller, keyed) = (call.caller.pseudonym(), call.key.is_some());
-        Self { operation: O::INFO.name, vault: None, caller, args_hash, keyed, clock: call.clock }
+        Self {
+            operation: O::INFO.name,
+            vault: None,
+            caller: call.caller.pseudonym(),
+            args_hash,
+            keyed: call.key.is_some(),
+            confirmed: call.confirmation.is_some(),
+            clock: call.clock,
+        }
     }
 
     fn to_json(&self, now: Timestamp, began: Timestamp, result: &Result<Answer<Value>, Error>) -> Value {
@@ -74,6 +82,7 @@ impl Event<'_> {
                 "caller": self.caller,
                 "args_hash": self.args_hash,
                 "keyed": self.keyed,
+                "elicit_used": self.confirmed,
                 "status": status,
                 "error": error,
                 "reason": reason,
