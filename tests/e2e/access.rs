@@ -62,7 +62,12 @@ fn requests() -> Vec<(&'static str, &'static str, Value, &'static [Scope])> {
         ("GET", "/history/vault/Home.md", Value::Null, READ),
         ("PUT", "/notes/vault/new.md", json!({ "content": "x" }), WRITE),
         ("POST", "/notes/vault/new.md", json!({ "content": "x" }), WRITE),
-        ("PATCH", "/notes/vault/Home.md", json!({ "edits": [{ "op": "append", "text": "x" }] }), WRITE),
+        (
+            "PATCH",
+            "/notes/vault/Home.md",
+            json!({ "edits": [{ "op": "append", "text": "x" }] }),
+            &[Scope::ReadVault, Scope::WriteVault],
+        ),
         ("DELETE", "/notes/vault/new.md", Value::Null, &[Scope::DeleteVault]),
         ("POST", "/move/vault/Home.md", json!({ "to": "vault/House.md" }), &[Scope::WriteVault, Scope::DeleteVault]),
         ("POST", "/restore/vault/new.md", json!({}), WRITE),

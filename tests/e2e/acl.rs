@@ -494,3 +494,84 @@ async fn a_path_is_denied_in_every_spelling() {
     let team = [bearer(&token_of("agent", "read:vault team:a", None))];
     assert!(send(&client, "GET", "/notes/Priv%C3%A9/Plan.md", &team, &Value::Null).await.ok()["content"] == "zanzibar");
 }
+
+#[tokio::test]
+async fn what_is_in_closed_folders_is_nowhere() {
+    let vault = VaultBuilder::new()
+        .note("planning/now.md", "# Now\n\n[[.trash/gone]] [[gone]] [[.obsidian/app.json]]\n")
+        .note("gone.md", "# Zanzibar\n\nzanzibar e #gonetag\n")
+        .note(".obsidian/app.json", "{\"zanzibar\": true}");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = deployment.client();
+    for _ in 0..2 {
+        let delete = axum::http::Request::delete("/notes/gone.md").body(axum::body::Body::empty()).unwrap();
+        client.send(delete).await.ok();
+        client.post("/notes/gone.md", json!({ "content": "zanzibar again e\n" })).await;
+    }
+    let delete = axum::http::Request::delete("/notes/gone.md").body(axum::body::Body::empty()).unwrap();
+    client.send(delete).await.ok();
+    let include = json!([".trash/gone.md", ".obsidian/app.json", "gone"]);
+    for (path, body) in [
+        ("/context/current", json!({ "include": include })),
+        ("/context/current", json!({})),
+        ("/find", json!({ "term": "gone" })),
+        ("/find", json!({ "term": "zanzibar" })),
+        ("/find", json!({ "term": "e" })),
+        ("/search", json!({ "query": "zanzibar" })),
+        ("/search", json!({ "query": "tag:gonetag" })),
+        ("/search", json!({ "query": "e", "mode": "literal" })),
+        ("/search", json!({ "query": "path:trash" })),
+    ] {
+        let reply = client.post(path, body.clone()).await;
+        let told = reply.json();
+        let results = told["results"].as_array().cloned().unwrap_or_default();
+        let is_closed = |found: &Value| found["path"].as_str().unwrap().starts_with('.');
+        assert!(!results.iter().any(is_closed), "{path} {body}: {told}");
+        assert!(path != "/context/current" || !told.to_string().contains("zanzibar"), "{body}: {told}");
+    }
+    assert!(!client.get("/notes").await.ok().to_string().contains("trash"));
+}
+
+#[tokio::test]
+async fn history_tells_nothing_of_other_notes() {
+    let notes = [("Private/plan.md", "x"), ("Public/index.md", "[[plan]]")];
+    let notes: BTreeMap<String, String> =
+        notes.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+    let acl = json!({ "rules": [{ "glob": "Private/**", "scopes": ["team:a"] }] });
+    let mut world = World::of(&[notes], &acl, Caller::trusted("alice")).await;
+    let moved = world.told("move_note", json!({ "path": "Private/plan.md", "to": "Private/merger.md" })).await;
+    assert_eq!(moved["notes"], 1, "{moved}");
+    let edit =
+        json!({ "path": "Public/index.md", "edits": [{ "op": "append", "text": "y" }], "message": "told to all" });
+    world.told("edit_note", edit).await;
+    let history = json!({ "path": "Public/index.md" });
+    assert_eq!(
+        world.told("note_history", history.clone()).await["versions"][1]["message"],
+        "moved from Private/plan.md"
+    );
+    world.caller = caller(&[]);
+    let told = world.told("note_history", history).await;
+    assert!(!told.to_string().contains("Private"), "{told}");
+    assert_eq!(told["versions"][0]["message"], "told to all");
+}
+
+#[tokio::test]
+async fn who_may_only_write_learns_nothing_of_what_is_there() {
+    let notes = BTreeMap::from([("a.md".to_owned(), "secret".to_owned())]);
+    let mut world = World::of(&[notes], &json!({}), caller(&[])).await;
+    world.caller = Caller::of_scopes("agent", Scopes::named(["write:vault", "delete:vault"]));
+    for (name, arguments) in [
+        ("write_note", json!({ "path": "a.md", "content": "x" })),
+        ("write_note", json!({ "path": "a.md", "content": "x", "if_match": "0" })),
+        (
+            "edit_note",
+            json!({ "path": "a.md", "edits": [{ "op": "replace_text", "find": "s", "replace": "s", "count": 9 }] }),
+        ),
+        ("delete_note", json!({ "path": "a.md", "if_match": "0" })),
+        ("move_note", json!({ "path": "a.md", "to": "b.md", "if_match": "0" })),
+    ] {
+        let told = world.told(name, arguments).await;
+        assert!(told["code"].is_string() && told["details"]["sha256"].is_null(), "{name}: {told}");
+        assert!(!told.to_string().contains("secret"), "{name}: {told}");
+    }
+}

@@ -245,9 +245,9 @@ async fn a_keyed_call_that_was_confirmed_survives_the_loss_of_its_process_and_of
         let other = overwrite().with("idempotency-key", "other").confirmed(&token);
         assert_eq!(other.refused_token(&client).await, "used", "{fault:?}");
         // And in time.
+        let again = call.send(&guarded(&deployment)).await.ok();
         clock::pass(Duration::from_secs(400));
         assert_eq!(other.refused_token(&client).await, "expired", "{fault:?}");
-        let again = call.send(&guarded(&deployment)).await.ok();
         assert_eq!(again["generation"], 2, "{fault:?}");
         // What has been executed is not confirmed again, nor does it count as a call.
         let hasty = deployment.client_with(throttled(at_once(1)));
@@ -295,4 +295,18 @@ async fn who_is_at_the_host_approves_with_the_program() {
         let refused = program(wrong).output().unwrap();
         assert!(!refused.status.success() && refused.stdout.is_empty(), "{refused:?}");
     }
+}
+
+#[tokio::test]
+async fn a_token_that_was_used_for_nothing_is_good_no_longer_than_any() {
+    clock::stop();
+    let deployment = vault().await;
+    let client = guarded(&deployment);
+    let call = Call::new("DELETE", "/notes/new.md?hard=true", Value::Null).with("idempotency-key", "k");
+    let token = call.approved(&client).await;
+    let call = call.confirmed(&token);
+    assert_eq!(call.send(&client).await.error(404).1, "note_not_found");
+    clock::pass(Duration::from_secs(301));
+    Call::new("PUT", "/notes/new.md", json!({ "content": "x" })).with("if-none-match", "*").send(&client).await;
+    assert_eq!(call.refused_token(&client).await, "expired");
 }

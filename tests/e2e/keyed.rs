@@ -178,3 +178,18 @@ async fn what_came_to_nothing_is_decided_again() {
         assert_eq!((reply.ok()["generation"].as_u64(), reply.ok()["created"].as_bool()), (Some(3), Some(false)));
     }
 }
+
+#[tokio::test]
+async fn what_is_repeated_is_not_prepared_again() {
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("log.md", "first\n")).await;
+    let client = deployment.client();
+    let first = append().send(&client, "k").await.ok();
+    client.requests.take();
+    for client in [client, deployment.client()] {
+        assert_eq!(append().send(&client, "k").await.ok(), first);
+        let asked = client.requests.take();
+        let written: Vec<_> =
+            asked.of(Op::Create).chain(asked.of(Op::Put)).map(|request| request.key.clone()).collect();
+        assert!(written.iter().all(|key| key.contains("/state/") || key.starts_with("probes/")), "{written:?}");
+    }
+}

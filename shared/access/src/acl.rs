@@ -262,6 +262,12 @@ impl Acl {
     }
 }
 
+/// Whether `path`, in NFC, is in a folder that no list opens.
+#[must_use]
+pub fn is_closed_path(path: &str) -> bool {
+    is_closed(&Matched::new(path))
+}
+
 /// Whether `path` is in a folder that no list opens, in whatever spelling a file system may take for its name.
 fn is_closed(path: &Matched<'_>) -> bool {
     let first = path.folded().split('/').next().unwrap_or_default();

@@ -8,6 +8,7 @@ use crate::scope::{Scope, Scopes};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     name: String,
+    identity: String,
     scopes: Scopes,
     binding: Binding,
     authenticated: bool,
@@ -28,31 +29,38 @@ impl Caller {
     /// A process that is trusted: at the host, or where callers are not told apart.
     #[must_use]
     pub fn trusted(name: &str) -> Self {
-        Self { name: name.to_owned(), scopes: Scopes::all(), binding: Binding::Every, authenticated: true }
+        Self::subject(name.to_owned(), None, Scopes::all(), Binding::Every)
     }
 
     /// Somebody who has shown no token.
     #[must_use]
     pub fn nobody() -> Self {
-        let (scopes, binding) = (Scopes::default(), Binding::Default);
-        Self { name: "nobody".to_owned(), scopes, binding, authenticated: false }
+        let nobody = Self::subject("nobody".to_owned(), None, Scopes::default(), Binding::Default);
+        Self { authenticated: false, ..nobody }
     }
 
     /// Somebody of this name with these scopes, for the default vault.
     #[must_use]
     pub fn of_scopes(name: &str, scopes: Scopes) -> Self {
-        Self::subject(name.to_owned(), scopes, Binding::Default)
+        Self::subject(name.to_owned(), None, scopes, Binding::Default)
     }
 
-    /// The subject of a token.
-    pub(crate) fn subject(name: String, scopes: Scopes, binding: Binding) -> Self {
-        Self { name, scopes, binding, authenticated: true }
+    /// The subject of a token, whose name says little without who gave it (RFC 7519, section 4.1.2).
+    pub(crate) fn subject(name: String, issuer: Option<&str>, scopes: Scopes, binding: Binding) -> Self {
+        let identity = issuer.map_or_else(|| name.clone(), |issuer| format!("{issuer} {name}"));
+        Self { name, identity, scopes, binding, authenticated: true }
     }
 
     /// Their name, as commits and logs keep it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What tells them from all others.
+    #[must_use]
+    pub fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// Their scopes.
@@ -102,7 +110,7 @@ impl Caller {
     /// What stands for them where their name must not: 16 hexadecimal digits.
     #[must_use]
     pub fn pseudonym(&self) -> String {
-        let hash = Sha256::digest(format!("atlas caller {}", self.name));
+        let hash = Sha256::digest(format!("atlas caller {}", self.identity));
         hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 }

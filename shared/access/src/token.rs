@@ -161,5 +161,10 @@ fn caller(claims: Claims) -> Result<Caller, Refused> {
     }
     let listed = claims.scopes.iter().flatten().map(String::as_str);
     let spaced = claims.scope.iter().flat_map(|scope| scope.split(' '));
-    Ok(Caller::subject(name, Scopes::named(listed.chain(spaced)), claims.vault.map_or(Binding::Default, Binding::One)))
+    Ok(Caller::subject(
+        name,
+        claims.iss.as_deref(),
+        Scopes::named(listed.chain(spaced)),
+        claims.vault.map_or(Binding::Default, Binding::One),
+    ))
 }

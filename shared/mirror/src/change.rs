@@ -103,6 +103,8 @@ pub struct CommitKey {
     pub hash: Hash,
     /// The generation that was the newest when the key was claimed: every later one may carry the key's result.
     pub since: u64,
+    /// Whether the request is known to have been executed: then its answer is looked for before anything is derived again.
+    pub is_executed: bool,
 }
 
 /// What is uploaded of a [`Derived`], in its order.

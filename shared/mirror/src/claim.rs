@@ -72,7 +72,7 @@ impl Mirror {
         for number in 0..MOST {
             let claimed = |claim: Claim, is_new| Claimed {
                 arguments: claim.arguments,
-                key: CommitKey { hash: numbered(hash, number), since: claim.since },
+                key: CommitKey { hash: numbered(hash, number), since: claim.since, is_executed: false },
                 is_new,
             };
             match self.make_or_find(&name(&hash.to_string(), number), &Link::Claim(own)).await? {

@@ -114,6 +114,11 @@ impl Mirror {
         attempts: &Attempts<'_, C>,
         head: Option<Arc<Snapshot>>,
     ) -> Result<Prepared, C::Error> {
+        if attempts.info.key.is_some_and(|key| key.is_executed)
+            && let Some((generation, result)) = self.search(attempts, head.as_deref()).await?
+        {
+            return Ok(Prepared::Replayed { generation, result });
+        }
         let early: Vec<_> =
             attempts.change.early().iter().map(|new| self.upload_object(attempts, &new.bytes)).collect();
         let early = stream::iter(early).buffered(PARALLEL_UPLOADS).map_err(C::Error::from).try_collect::<Vec<_>>();

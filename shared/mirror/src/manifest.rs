@@ -85,6 +85,14 @@ pub struct Changes {
     pub removed: u64,
 }
 
+impl Changes {
+    /// How many documents.
+    #[must_use]
+    pub const fn sum(&self) -> u64 {
+        self.added.saturating_add(self.changed).saturating_add(self.removed)
+    }
+}
+
 /// What a vault holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {

@@ -55,7 +55,7 @@ impl Operation for Approve {
             operation: arguments.operation.as_str(),
             args_hash: arguments.args_hash.as_str(),
             by: context.caller.name(),
-            not_for: Some(context.caller.name()),
+            not_for: Some(context.caller.identity()),
             time: context.limits.confirmation_time,
         };
         let approved = confirmation::approve(context.vault, &approval, context.now).await?;

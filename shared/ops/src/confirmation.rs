@@ -2,7 +2,7 @@
 //!
 //! A token is an object that all instances see, and using it creates another: the one instance that succeeds may go on, so it works
 //! once however many try at the same time. That other says who used it, so that a keyed call that is made again, because its answer
-//! was lost on the way, is let pass; the commit sees to it that it happens once.
+//! was lost on the way, is let pass while the token is good; the commit sees to it that it happens once.
 
 use std::time::Duration;
 
@@ -118,19 +118,17 @@ impl Unconfirmed<'_> {
         if !is_for_it {
             return Ok(Some("of another call"));
         }
-        if given.not_for.as_deref() == Some(self.caller.name()) {
+        if given.not_for.as_deref() == Some(self.caller.identity()) {
             return Ok(Some("the caller's own"));
         }
         let name = format!("{name}.used");
         let own =
             Use { by: self.key.map_or_else(|| Id::random().map(|id| id.to_string()), |key| Ok(key.to_string()))? };
-        if self.now < given.expires {
-            let other = mirror.make_or_find(&name, &own).await?;
-            return Ok(other.filter(|other| *other != own).map(|_| "used"));
+        if self.now >= given.expires {
+            return Ok(Some("expired"));
         }
-        // What was used in time may be made again.
-        let is_own = mirror.made::<Use>(&name).await?.is_some_and(|used| used == own);
-        Ok((!is_own).then_some("expired"))
+        let other = mirror.make_or_find(&name, &own).await?;
+        Ok(other.filter(|other| *other != own).map(|_| "used"))
     }
 
     fn required(&self, token: Option<&str>) -> Error {

@@ -41,7 +41,8 @@ impl Operation for EditNote {
         name: "edit_note",
         title: "Edit a note",
         description: "Changes parts of a note and leaves every other byte as it is: append, prepend, replace_text, replace_section, append_to_section, insert_before, insert_after, set_property, remove_property, merge_properties. All edits are made or none. A target that is missing or ambiguous changes nothing; the error lists what it could be.",
-        scopes: &[Scope::WriteVault],
+        // What cannot be done is told with what there is.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["notes"],
     };

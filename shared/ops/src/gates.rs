@@ -15,6 +15,7 @@
 
 use atlas_access::Caller;
 use atlas_access::throttle::Class;
+use atlas_mirror::CommitKey;
 use serde_json::{Map, Value};
 
 use crate::arguments;
@@ -24,7 +25,7 @@ use crate::confirmation::Unconfirmed;
 use crate::error::{Code, Error};
 use crate::governor::govern;
 use crate::idempotency::{self, Keyed};
-use crate::operation::{self, Answer, Context, Info, Operation};
+use crate::operation::{self, Answer, Context, Info, Operation, Scope};
 use crate::registry::Call;
 
 /// Arguments of every operation that are none of its own: doors without headers pass them so.
@@ -56,7 +57,7 @@ async fn pass<O: Operation>(atlas: &Atlas, call: Call, event: &mut Event<'_>) ->
     if O::INFO.writes() && vault.acl().is_read_only() {
         return Err(operation::read_only());
     }
-    let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.name(), O::INFO.name, &key, arguments);
+    let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.identity(), O::INFO.name, &key, arguments);
     let mut context = Context { vault, limits: &atlas.limits, caller: &caller, key: None, now: clock(), clock };
     for (access, path) in &touches {
         context.check(*access, path)?;
@@ -65,11 +66,11 @@ async fn pass<O: Operation>(atlas: &Atlas, call: Call, event: &mut Event<'_>) ->
         Some(keyed) => Some(keyed.claim(&vault.mirror, context.now, atlas.limits.key_time).await?),
         None => None,
     };
-    context.key = claimed.map(|claimed| claimed.key);
     let is_done = match claimed.filter(|claimed| !claimed.is_new) {
         Some(claimed) => vault.mirror.committed(claimed.key).await?.is_some(),
         None => false,
     };
+    context.key = claimed.map(|claimed| CommitKey { is_executed: is_done, ..claimed.key });
     let answer = if is_done {
         O::run(&context, arguments).await?
     } else {
@@ -96,7 +97,7 @@ async fn pass<O: Operation>(atlas: &Atlas, call: Call, event: &mut Event<'_>) ->
         if let Some(ticket) = ticket {
             ticket.end().await;
         }
-        answer?
+        answer.map_err(|error| told(error, &caller))?
     };
     let value = serde_json::to_value(answer.value).map_err(|error| Error {
         internal: Some(error.to_string()),
@@ -124,6 +125,14 @@ fn take(arguments: &mut Map<String, Value>, name: &str, place: &mut Option<Strin
         (Some(_), _) => return refused("must be text"),
     }
     Ok(())
+}
+
+/// An error as the caller may see it: who may not read learns no version of what is there, which could be compared with a guess.
+fn told(mut error: Error, caller: &Caller) -> Error {
+    if !caller.scopes().holds(Scope::ReadVault) {
+        error.details.remove("sha256");
+    }
+    error
 }
 
 /// Whether the caller holds what the operation asks for.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use atlas_access::acl::is_closed_path;
 use atlas_mirror::Snapshot;
 use atlas_segment::Record;
 use atlas_segment::candidates;
@@ -181,9 +182,14 @@ impl Index {
         Ok(candidates(probe, self.layout(segment)?, pages.iter().filter_map(|page| page.gram_page().ok())))
     }
 
-    /// Whether a document is live and the caller sees it.
+    /// Whether a document is live and the caller sees it. Nobody sees what is kept of an app's configuration, or in the trash.
     pub(crate) fn shows(&self, document: DocumentRef) -> bool {
-        self.view.shows(document.segment, document.document, || self.path(document).ok())
+        !self.is_closed(document) && self.view.shows(document.segment, document.document, || self.path(document).ok())
+    }
+
+    fn is_closed(&self, document: DocumentRef) -> bool {
+        let is_dotted = self.paths(document.segment).is_ok_and(|paths| paths.dotted().contains(&document.document));
+        is_dotted && self.path(document).map_or(true, |path| is_closed_path(&path))
     }
 
     /// Whether the caller sees all that is live.

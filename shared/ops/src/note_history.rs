@@ -60,7 +60,7 @@ pub struct Version {
     author: String,
     /// By which operation.
     operation: String,
-    /// Why, in the author's words.
+    /// Why, in the author's words; absent if it is said of other notes as well, some of which the caller may not see.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
@@ -87,9 +87,11 @@ impl Operation for NoteHistory {
         let path = arguments::path("path", &arguments.path)?;
         let path = path.as_str();
         let limit = arguments.limit.map_or(DEFAULT_LIMIT, Bounded::get);
-        let newest = context.read(|view| async move { Ok(view.snapshot().clone()) }).await?;
+        let newest = context.read(|view| async move { Ok(view) }).await?;
+        // What is said of several notes may name one that the caller does not see.
+        let is_whole = newest.value.is_whole();
         let mut snapshot = match arguments.before {
-            None => newest.value,
+            None => newest.value.snapshot().clone(),
             Some(before) => notes::at(context, before.saturating_sub(1)).await?,
         };
         let mut versions = Vec::new();
@@ -107,7 +109,7 @@ impl Operation for NoteHistory {
                 time: manifest.time,
                 author: manifest.author.clone(),
                 operation: manifest.operation.clone(),
-                message: manifest.message.clone(),
+                message: manifest.message.clone().filter(|_| is_whole || manifest.changes.sum() == 1),
             });
             if found.replaces == 0 {
                 break;

@@ -253,6 +253,26 @@ pub(crate) fn trash(path: &VaultPath) -> Result<VaultPath, Error> {
     arguments::path("path", &format!("{TRASH}{path}"))
 }
 
+/// Keeps what the trash has at `trash` beside what comes there now, under a name with the beginning of its hash: putting something into the
+/// trash destroys nothing.
+async fn keep_earlier(
+    head: &Arc<Snapshot>,
+    derived: &mut Derived,
+    trash: &VaultPath,
+    old: &Found,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let name = trash.as_str().strip_suffix(".md").unwrap_or(trash.as_str());
+    let sha256 = old.sha256();
+    let path = format!("{name} ({}).md", sha256.get(..8).unwrap_or_default());
+    // A name that is too long for it keeps the newest version alone; older generations have the others.
+    let Ok(path) = VaultPath::parse(&path) else { return Ok(()) };
+    let there = notes::find(head, path.as_str(), |_| false).await?;
+    let new = segment(&path, Kind::Config, &old.text, now)?;
+    put(derived, new, Kind::Config, old.record.bytes, there.as_ref());
+    Ok(())
+}
+
 impl<F: Fn(Option<&Found>) -> Result<Become, Error> + Sync> ChangeSet for NoteChange<'_, F> {
     type Error = Error;
 
@@ -300,7 +320,10 @@ impl<F: Fn(Option<&Found>) -> Result<Become, Error> + Sync> ChangeSet for NoteCh
                 derived.changes = Changes { removed: 1, ..Changes::default() };
                 if matches!(becomes, Become::Trash) {
                     let trash = trash(self.path)?;
-                    let old = notes::find(head, trash.as_str(), |_| false).await?;
+                    let old = notes::find(head, trash.as_str(), |record| record.sha256 != found.record.sha256).await?;
+                    if let Some(old) = old.as_ref().filter(|old| old.record.sha256 != found.record.sha256) {
+                        keep_earlier(head, &mut derived, &trash, old, self.now).await?;
+                    }
                     // Like configuration it is kept, and never shown.
                     let new = segment(&trash, Kind::Config, &found.text, self.now)?;
                     put(&mut derived, new, Kind::Config, found.record.bytes, old.as_ref());

@@ -21,6 +21,8 @@ pub struct Paths {
     fst: fst::Map<Bytes>,
     /// The first path and the last: most of what is looked for in a small segment lies before or after all of it.
     ends: Option<(Vec<u8>, Vec<u8>)>,
+    /// The documents at paths that begin with a dot.
+    dotted: Range<u32>,
     /// How many paths were asked for.
     asked: AtomicU32,
     all: OnceLock<Lines>,
@@ -32,7 +34,12 @@ impl Paths {
         // Its own checksum too: a walk trusts every byte of it.
         let sound = fst::Map::new(bytes).and_then(|fst| fst.as_fst().verify().map(|()| fst));
         sound
-            .map(|fst| Self { ends: ends(&fst), fst, asked: AtomicU32::new(0), all: OnceLock::new() })
+            .map(|fst| {
+                let (ends, asked, all) = (ends(&fst), AtomicU32::new(0), OnceLock::new());
+                let mut paths = Self { ends, dotted: 0..0, fst, asked, all };
+                paths.dotted = paths.with_prefix(".");
+                paths
+            })
             .map_err(|_| FormatError::damaged(SectionName::Paths, "it is not an fst of a version that this code reads"))
     }
 
@@ -67,6 +74,11 @@ impl Paths {
         });
         // A path cannot have a line feed; where one has, it is not what it should be, and the fst tells.
         Some(all).filter(|all| all.len() == self.fst.len())
+    }
+
+    /// The documents whose paths begin with a dot, known beforehand.
+    pub fn dotted(&self) -> Range<u32> {
+        self.dotted.clone()
     }
 
     /// The documents whose paths begin with `prefix`.

@@ -207,7 +207,7 @@ pub(crate) async fn authenticate(State(app): State<App>, mut request: Request, n
         Err(Challenge::Missing) if path == OPEN => Caller::nobody(),
         Err(challenge) => return challenge.response(app.gate.metadata(request.headers()).as_deref()),
     };
-    let known = (app.gate.0.is_some() && caller.is_authenticated()).then(|| caller::Caller::named(caller.name()));
+    let known = (app.gate.0.is_some() && caller.is_authenticated()).then(|| caller::Caller::named(caller.identity()));
     request.extensions_mut().insert(caller);
     let mut response = next.run(request).await;
     if let Some(known) = known {

@@ -17,6 +17,8 @@ const MAX_BYTES: usize = 256;
 const GRAM_BYTES: usize = 3;
 /// Most short strings of which one must be there.
 const MAX_SHORT: usize = 4;
+/// Most strings of a plan. What repeats itself within itself would else be asked for thousands of times.
+const MAX_ASKED: usize = 128;
 /// Grams looked up for a whole plan, and most for one string.
 const MAX_GRAMS: usize = 12;
 const MAX_GRAMS_EACH: usize = 7;
@@ -79,6 +81,9 @@ impl Plan {
             return Self::Anything;
         }
         plans.dedup();
+        if plans.iter().map(Self::asked).sum::<usize>() > MAX_ASKED {
+            return Self::Anything;
+        }
         if plans.len() > MAX_SHORT && plans.iter().any(Self::is_short) {
             return Self::Anything;
         }
@@ -89,12 +94,20 @@ impl Plan {
     }
 
     fn every(plans: Vec<Self>) -> Self {
-        let mut known = Vec::new();
+        let mut known: Vec<Self> = Vec::new();
+        let mut asked = 0;
+        let mut add = |plan: Self| {
+            let more = plan.asked();
+            if asked + more <= MAX_ASKED && !known.contains(&plan) {
+                asked += more;
+                known.push(plan);
+            }
+        };
         for plan in plans {
             match plan {
                 Self::Anything => {}
-                Self::Every(plans) => known.extend(plans),
-                plan => known.push(plan),
+                Self::Every(plans) => plans.into_iter().for_each(&mut add),
+                plan => add(plan),
             }
         }
         // Short strings take much to look up and say little beside others.
@@ -113,6 +126,13 @@ impl Plan {
         let mut strings = Vec::new();
         self.strings(&mut strings);
         strings.iter().any(|string| string.len() < GRAM_BYTES)
+    }
+
+    /// How many strings it asks for.
+    fn asked(&self) -> usize {
+        let mut strings = Vec::new();
+        self.strings(&mut strings);
+        strings.len()
     }
 
     fn strings<'a>(&'a self, found: &mut Vec<&'a [u8]>) {
@@ -195,6 +215,7 @@ fn both(mut one: Vec<u32>, other: &[u32]) -> Vec<u32> {
 type Strings = BTreeSet<Vec<u8>>;
 
 /// What is known of what a part of a pattern matches.
+#[derive(Clone)]
 struct Part {
     /// All strings that it can be, folded, if they are few.
     strings: Option<Strings>,
@@ -234,8 +255,7 @@ impl Part {
                     (0, _) => Self::unknown(),
                     (1, Some(1)) => part,
                     (min, max) => {
-                        let copies = (0..min.min(8)).map(|_| &*repetition.sub);
-                        let mut all = Self::of_sequence(copies);
+                        let mut all = Self::of_sequence(std::iter::repeat_n(part, min.min(8) as usize));
                         if max != Some(min) || min > 8 {
                             all = Self { strings: None, plan: all.known() };
                         }
@@ -243,18 +263,17 @@ impl Part {
                     }
                 }
             }
-            HirKind::Concat(parts) => Self::of_sequence(parts.iter()),
+            HirKind::Concat(parts) => Self::of_sequence(parts.iter().map(Self::of)),
             HirKind::Alternation(parts) => Self::of_choice(parts.iter().map(Self::of)),
         }
     }
 
     /// Parts that follow each other.
-    fn of_sequence<'a>(parts: impl Iterator<Item = &'a Hir>) -> Self {
+    fn of_sequence(parts: impl Iterator<Item = Self>) -> Self {
         let mut plans = Vec::new();
         let mut whole = true;
         let mut run: Strings = [Vec::new()].into();
-        for hir in parts {
-            let part = Self::of(hir);
+        for part in parts {
             plans.push(part.plan);
             match part.strings.map(|strings| (joined(&run, &strings), strings)) {
                 Some((Some(longer), _)) => run = longer,
@@ -338,6 +357,17 @@ mod tests {
             Plan::Every(plans) => plans.iter().all(|plan| allows(plan, folded)),
             Plan::Any(plans) => plans.iter().any(|plan| allows(plan, folded)),
         }
+    }
+
+    #[test]
+    fn what_repeats_itself_within_itself_asks_for_little() {
+        let nested = |class: &str, depth| format!("{}{class}{}", "(?:".repeat(depth), "){8}".repeat(depth));
+        for pattern in [nested("th[a-p]", 5), nested("(?:ab|cd|ef)gh.", 6), nested("x[a-z]y", 40), nested("abc", 12)] {
+            let plan = plan(&pattern);
+            assert!(plan.asked() <= MAX_ASKED, "{pattern}");
+        }
+        let choice: Vec<String> = (0..32).map(|number| format!("a{number}[a-z]b{number}[a-z]c.d")).collect();
+        assert!(plan(&choice.join("|")).asked() <= MAX_ASKED);
     }
 
     #[test]

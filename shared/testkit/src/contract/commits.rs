@@ -75,14 +75,14 @@ async fn older_generations_can_be_read(site: Site) {
 }
 
 fn keyed(since: u64) -> CommitInfo {
-    CommitInfo { key: Some(CommitKey { hash: Hash::of(b"key"), since }), ..by("agent") }
+    CommitInfo { key: Some(CommitKey { hash: Hash::of(b"key"), since, is_executed: false }), ..by("agent") }
 }
 
 async fn a_keyed_commit_happens_once(site: Site) {
     let mirror = site.instance();
     commit(&mirror, Put::note("a.md", "one")).await;
     let change = Put::note("a.md", "by key");
-    let key = |since| CommitKey { hash: Hash::of(b"key"), since };
+    let key = |since| CommitKey { hash: Hash::of(b"key"), since, is_executed: false };
     assert_eq!(mirror.committed(key(1)).await.unwrap(), None);
     expect_new(mirror.commit(&keyed(1), &change).await);
     for text in ["three", "four"] {
@@ -133,7 +133,8 @@ async fn a_replay_comes_before_a_precondition(site: Site) {
     expect_new(site.instance().commit(&keyed(1), &change).await);
     let again = site.instance().commit(&keyed(1), &change).await;
     assert!(matches!(again, Ok(Committed::Replayed { generation: 2, .. })), "{again:?}");
-    let other = CommitInfo { key: Some(CommitKey { hash: Hash::of(b"other"), since: 1 }), ..by("agent") };
+    let other =
+        CommitInfo { key: Some(CommitKey { hash: Hash::of(b"other"), since: 1, is_executed: false }), ..by("agent") };
     let other = site.instance().commit(&other, &change).await;
     assert!(matches!(other, Err(MirrorError::Conflict { .. })), "{other:?}");
 }

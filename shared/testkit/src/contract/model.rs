@@ -109,7 +109,7 @@ async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
                     message: Some(name.clone()),
                     // With a key, short: a client that does not wait repeats more often.
                     deadline: if keyed { Duration::from_millis(700) } else { Duration::from_secs(4) },
-                    key: keyed.then(|| CommitKey { hash: Hash::of(name.as_bytes()), since: 1 }),
+                    key: keyed.then(|| CommitKey { hash: Hash::of(name.as_bytes()), since: 1, is_executed: false }),
                     ..by("writer")
                 };
                 // A keyed commit is repeated until it is known what happened, as a client would.
