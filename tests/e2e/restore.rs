@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::deployment::{Client, Deployment, Reply, encoded};
 use crate::programs::{Place, json_of, refusal_of};
+use crate::publish::exported;
 use crate::writes::{create, delete, read, send};
 
 async fn restore(client: &Client, path: &str, headers: &[(&str, &str)], body: Value) -> Reply {
@@ -124,4 +125,21 @@ fn the_host_restores_over_whatever_is_there() {
     assert_eq!(log[0]["author"], "maeve");
     assert_eq!((&log[0]["operation"], &log[0]["message"]), (&json!("restore_note"), &json!("it was better")));
     assert!(refusal_of(&mut restore(&["b.md"])).contains("in the trash"));
+}
+
+#[tokio::test]
+async fn the_trash_keeps_what_was_deleted_at_one_path_again() {
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "first\n")).await;
+    let client = deployment.client();
+    delete(&client, "a.md", &[]).await.ok();
+    for text in ["second\n", "second\n"] {
+        create(&client, "a.md", text).await;
+        delete(&client, "a.md", &[]).await.ok();
+    }
+    let (files, _) = exported(&deployment.mirror(), None).await;
+    let kept: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_slice())).collect();
+    let first = format!(".trash/a ({}).md", &atlas_mirror::Hash::of(b"first\n").to_string()[..8]);
+    assert_eq!(kept, [(first.as_str(), &b"first\n"[..]), (".trash/a.md", b"second\n")]);
+    assert_eq!(restore(&client, "a.md", &[], json!({})).await.status.as_u16(), 201);
+    assert_eq!(client.get("/notes/a.md").await.ok()["content"], "second\n");
 }
