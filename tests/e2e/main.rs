@@ -12,6 +12,7 @@
 
 mod access;
 mod acl;
+mod bridge;
 mod buckets;
 mod clock;
 mod configured;
@@ -27,6 +28,7 @@ mod golden;
 mod https;
 mod keyed;
 mod killed;
+mod links;
 mod lossless;
 mod moves;
 mod names;
@@ -45,6 +47,8 @@ mod store_faults;
 mod stores;
 mod throttle;
 mod traversal;
+mod vault_mcp;
 mod visibility;
+mod world;
 mod writers;
 mod writes;

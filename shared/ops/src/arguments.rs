@@ -15,6 +15,11 @@ use crate::error::Error;
 pub struct Bounded<const MIN: u32, const MAX: u32>(u32);
 
 impl<const MIN: u32, const MAX: u32> Bounded<MIN, MAX> {
+    /// The greatest of them.
+    pub const fn most() -> Self {
+        Self(MAX)
+    }
+
     /// The number.
     pub const fn get(self) -> usize {
         self.0 as usize
@@ -59,6 +64,11 @@ impl<const MAX: usize, const TRIMMED: bool> Written<MAX, TRIMMED> {
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// What `rewrite` makes of it, however long that is.
+    pub(crate) fn map(&self, rewrite: impl FnOnce(&str) -> String) -> Self {
+        Self(rewrite(&self.0))
     }
 }
 

@@ -28,9 +28,12 @@ pub(crate) struct Found {
     pub(crate) document: (SegmentId, u32),
 }
 
+/// The reason of the error for a note that is not there.
+pub(crate) const MISSING: &str = "note_not_found";
+
 /// The error for a note that is not there.
 pub(crate) fn missing(path: &str) -> Error {
-    Error::not_found("note_not_found", format!("there is no note at {path}")).with("path", path)
+    Error::not_found(MISSING, format!("there is no note at {path}")).with("path", path)
 }
 
 /// The vault as it was at `generation`.

@@ -1,7 +1,7 @@
 //! `read_note`: one note's text and properties.
 
 use atlas_access::Access;
-use atlas_segment::Kind;
+use atlas_segment::{Kind, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -76,8 +76,8 @@ impl Operation for ReadNote {
         let path = arguments::path("path", &arguments.path)?;
         let path = path.as_str();
         let find = |view: View| async move {
-            let found = notes::find(view.snapshot(), path, |record| has_text(record.kind)).await?;
-            found.filter(|found| has_text(found.record.kind)).ok_or_else(|| notes::missing(path))
+            let found = notes::find(view.snapshot(), path, has_text).await?;
+            found.filter(|found| has_text(&found.record)).ok_or_else(|| notes::missing(path))
         };
         let answer = match arguments.generation {
             None => context.read(find).await?,
@@ -107,8 +107,9 @@ impl Operation for ReadNote {
     }
 }
 
-const fn has_text(kind: Kind) -> bool {
-    matches!(kind, Kind::Note | Kind::Text)
+/// Whether it is a note or another file of text.
+pub(crate) const fn has_text(record: &Record) -> bool {
+    matches!(record.kind, Kind::Note | Kind::Text)
 }
 
 struct Page {
