@@ -116,6 +116,11 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
     ] {
         questions.push(("search", json!({ "query": query, "limit": 3, "explain": true }), Some("results")));
     }
+    for task in ["tide and berth", "zebra", "piloten"] {
+        questions.push(("atlas_pack", json!({ "task": task, "budget": 900 }), None));
+        questions.push(("atlas_find_duplicates", json!({ "intent": task }), None));
+        questions.push(("connector_search", json!({ "query": task }), None));
+    }
     questions.push(("vault_search", json!({ "query": "tide" }), None));
     for (query, mode) in [("tide", "literal"), ("z.bra", "regex"), ("^## ", "regex"), ("[[", "literal")] {
         questions.push((
@@ -294,6 +299,7 @@ async fn a_read_only_vault_is_read() {
             "edit_note" => json!({ "path": "a.md", "edits": [{ "op": "append", "text": "x" }] }),
             "move_note" => json!({ "path": "a.md", "to": "b.md" }),
             "link_add" => json!({ "from": "a.md", "to": "a.md" }),
+            "vault_sync" => json!({}),
             _ => json!({ "path": "a.md" }),
         };
         let told = world.told(operation.info.name, arguments).await;

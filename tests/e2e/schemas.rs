@@ -114,8 +114,21 @@ async fn requests_are_judged_as_the_schemas_judge_them() {
 }
 
 /// What only agents' doors offer.
-const WITHOUT_ROUTE: [&str; 7] =
-    ["note_read", "note_upsert", "note_delete", "vault_search", "backlinks_search", "graph_neighbors", "link_add"];
+const WITHOUT_ROUTE: [&str; 13] = [
+    "note_read",
+    "note_upsert",
+    "note_delete",
+    "vault_search",
+    "backlinks_search",
+    "graph_neighbors",
+    "link_add",
+    "atlas_index",
+    "atlas_pack",
+    "atlas_find_duplicates",
+    "vault_sync",
+    "connector_search",
+    "connector_fetch",
+];
 
 #[tokio::test]
 async fn the_openapi_document_describes_every_route_and_is_whole() {

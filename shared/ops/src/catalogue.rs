@@ -4,7 +4,7 @@
 use crate::operation::{Info, Operation};
 
 /// All operations, in the order of [`crate::operations`].
-pub const ALL: [Info; 23] = [
+pub const ALL: [Info; 29] = [
     crate::health::Health::INFO,
     crate::context_current::ContextCurrent::INFO,
     crate::find::Find::INFO,
@@ -28,6 +28,12 @@ pub const ALL: [Info; 23] = [
     crate::backlinks_search::BacklinksSearch::INFO,
     crate::graph_neighbors::GraphNeighbors::INFO,
     crate::link_add::LinkAdd::INFO,
+    crate::atlas_index::AtlasIndex::INFO,
+    crate::atlas_pack::AtlasPack::INFO,
+    crate::atlas_find_duplicates::AtlasFindDuplicates::INFO,
+    crate::vault_sync::VaultSync::INFO,
+    crate::connector_search::ConnectorSearch::INFO,
+    crate::connector_fetch::ConnectorFetch::INFO,
 ];
 
 #[cfg(test)]

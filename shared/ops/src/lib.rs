@@ -19,15 +19,22 @@
 //!   link to one)
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
 //! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by `graph` (the links of all notes)
+//! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
+//!   [`connector_fetch`] (for connectors of chat applications)
 
 pub mod approve;
 pub mod arguments;
 pub mod atlas;
+pub mod atlas_find_duplicates;
+pub mod atlas_index;
+pub mod atlas_pack;
 pub mod audit;
 pub mod backlinks_search;
 mod bridge_paths;
 pub mod catalogue;
 pub mod confirmation;
+pub mod connector_fetch;
+pub mod connector_search;
 pub mod context_current;
 mod cursor;
 pub mod delete_note;
@@ -65,6 +72,7 @@ mod search_notes;
 pub mod throttle;
 pub mod upsert_note;
 pub mod vault_search;
+pub mod vault_sync;
 mod view;
 pub mod write_note;
 mod writing;

@@ -37,23 +37,30 @@ pub struct Arguments {
 #[schemars(rename = "ReadNoteResponse")]
 pub struct Output {
     /// Its path.
-    path: String,
+    pub(crate) path: String,
     /// Its text, or the page of it that was asked for.
-    content: String,
+    pub(crate) content: String,
     /// Its properties; null if it has none or they cannot be read.
-    frontmatter: Option<Map<String, Value>>,
+    pub(crate) frontmatter: Option<Map<String, Value>>,
     /// Its size in bytes.
-    bytes: u64,
+    pub(crate) bytes: u64,
     /// SHA-256 of its bytes, in hex.
-    sha256: String,
+    pub(crate) sha256: String,
     /// The generation that wrote this version.
     generation: u64,
     /// Where the next page begins; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_offset: Option<u64>,
+    pub(crate) next_offset: Option<u64>,
     /// True if the note is not UTF-8: what could not be decoded is shown as U+FFFD.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     lossy: bool,
+}
+
+impl Arguments {
+    /// The beginning of the newest version of the note at `path`.
+    pub(crate) const fn of(path: String) -> Self {
+        Self { path, offset: 0, generation: None }
+    }
 }
 
 impl Operation for ReadNote {

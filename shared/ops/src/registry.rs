@@ -10,7 +10,12 @@ use serde_json::Value;
 
 use crate::approve::Approve;
 use crate::atlas::Atlas;
+use crate::atlas_find_duplicates::AtlasFindDuplicates;
+use crate::atlas_index::AtlasIndex;
+use crate::atlas_pack::AtlasPack;
 use crate::backlinks_search::BacklinksSearch;
+use crate::connector_fetch::ConnectorFetch;
+use crate::connector_search::ConnectorSearch;
 use crate::context_current::ContextCurrent;
 use crate::delete_note::DeleteNote;
 use crate::edit_note::EditNote;
@@ -34,6 +39,7 @@ use crate::restore_note::RestoreNote;
 use crate::search::Search;
 use crate::upsert_note::UpsertNote;
 use crate::vault_search::VaultSearch;
+use crate::vault_sync::VaultSync;
 use crate::write_note::WriteNote;
 
 /// A call, as a door understood it.
@@ -117,6 +123,12 @@ pub const fn operations() -> &'static [&'static Entry] {
             Entry::of::<BacklinksSearch>(),
             Entry::of::<GraphNeighbors>(),
             Entry::of::<LinkAdd>(),
+            Entry::of::<AtlasIndex>(),
+            Entry::of::<AtlasPack>(),
+            Entry::of::<AtlasFindDuplicates>(),
+            Entry::of::<VaultSync>(),
+            Entry::of::<ConnectorSearch>(),
+            Entry::of::<ConnectorFetch>(),
         ]
     }
 }

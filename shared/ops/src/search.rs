@@ -7,16 +7,16 @@
 //! - `ranking`: pages of notes; `scores`: how they rank; `expression`: what words are looked for; `snippet`: what is shown of a note
 //! - `filter`: which paths are looked at
 
-mod expression;
-mod filter;
+pub(crate) mod expression;
+pub(crate) mod filter;
 mod matching;
 mod page;
 mod pattern;
 mod plan;
-mod ranking;
+pub(crate) mod ranking;
 mod regions;
-mod scores;
-mod snippet;
+pub(crate) mod scores;
+pub(crate) mod snippet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -134,11 +134,11 @@ pub struct Note {
     /// Its title: the property, else its first heading of level 1, else its name.
     pub(crate) title: String,
     /// How much it says about the words (BM25). Comparable within one query.
-    score: f64,
+    pub(crate) score: f64,
     /// The heading nearest above the snippet, as `#anchor`; null if there is none.
     anchor: Option<String>,
     /// The number of the snippet's first line, counted from 1.
-    line: u64,
+    pub(crate) line: u64,
     /// The line that says most; a long one cut around the words, the cuts marked with `…`.
     snippet: String,
 }

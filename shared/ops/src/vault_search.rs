@@ -12,6 +12,8 @@ use crate::search::{self, Found, Mode, Search};
 /// The operation.
 pub struct VaultSearch;
 
+/// Most lines in an answer.
+const MAX_LINES: u32 = 1000;
 /// Bytes of a result besides its path and text.
 const AROUND_RESULT: usize = 64;
 const TOO_MANY: &str =
@@ -72,7 +74,7 @@ impl Operation for VaultSearch {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let filter = arguments.path_filter.map(|filter| filter.map(at_any_depth));
-        let wanted = search::Arguments::of(arguments.query, Mode::Regex, filter, Some(Bounded::most()));
+        let wanted = search::Arguments::of(arguments.query, Mode::Regex, filter, Some(Bounded::nearest(MAX_LINES)));
         let Answer { value: found, generation } = Search::run(context, wanted).await?;
         let mut is_partial = found.cursor.is_some();
         let mut left = context.limits.max_response_bytes.saturating_sub(AROUND_TEXT);
