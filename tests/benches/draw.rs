@@ -1,11 +1,15 @@
 //! What is asked, drawn from a vault at random, with a fixed seed.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use atlas_ops::Entry;
+use atlas_ops::atlas_pack::AtlasPack;
+use atlas_ops::backlinks_search::BacklinksSearch;
 use atlas_ops::context_current::ContextCurrent;
 use atlas_ops::find::Find;
+use atlas_ops::graph_neighbors::GraphNeighbors;
 use atlas_ops::list_notes::ListNotes;
 use atlas_ops::query::Query;
 use atlas_ops::read_note::ReadNote;
@@ -17,6 +21,8 @@ use crate::vault::Folder;
 
 /// How many of each kind.
 const CALLS: usize = 100;
+/// How many of the notes that are linked to most are asked about.
+const LINKED: usize = 10;
 
 /// Calls of one kind.
 #[derive(Clone)]
@@ -81,6 +87,7 @@ impl Drawn {
             let arguments = (0..CALLS).map(|_| one(&mut random)).collect();
             Calls { what, operation, arguments }
         };
+        let linked = most_linked(folder, &texts);
         let calls = vec![
             draw("find, rare word", Entry::of::<Find>(), &|random| find(random.of(&rare).to_string())),
             draw("find, common word", Entry::of::<Find>(), &|random| find(random.of(&common).to_string())),
@@ -100,7 +107,42 @@ impl Drawn {
                 Entry::of::<ListNotes>(),
                 &|random| json!({ "prefix": random.of(&folder.notes).rsplit_once('/').map_or("", |(folder, _)| folder) }),
             ),
+            draw(
+                "pack",
+                Entry::of::<AtlasPack>(),
+                &|random| json!({ "task": format!("{} {} {}", random.of(&common), random.of(&common), random.of(&rare)) }),
+            ),
+            of_linked("backlinks", Entry::of::<BacklinksSearch>(), &linked, &json!({})),
+            of_linked("backlinks, paths", Entry::of::<BacklinksSearch>(), &linked, &json!({ "paths_only": true })),
+            of_linked("neighbors", Entry::of::<GraphNeighbors>(), &linked, &json!({ "depth": 2 })),
         ];
         Self { calls }
     }
+}
+
+/// Calls about each of the notes that are linked to most.
+fn of_linked(what: &'static str, operation: &'static Entry, linked: &[&str], more: &Value) -> Calls {
+    let about = |path: &&str| {
+        let mut arguments = more.clone();
+        arguments["path"] = (*path).into();
+        arguments
+    };
+    Calls { what, operation, arguments: linked.iter().map(about).collect() }
+}
+
+/// The notes whose names stand in most wikilinks, as far as it takes no resolving to tell.
+fn most_linked<'f>(folder: &'f Folder, texts: &[String]) -> Vec<&'f str> {
+    let mut links: BTreeMap<&str, usize> = BTreeMap::new();
+    for link in texts.iter().flat_map(|text| text.split("[[").skip(1)) {
+        let target = link.split(['|', '#', ']', '\n']).next().unwrap_or_default();
+        *links.entry(target.rsplit('/').next().unwrap_or(target)).or_default() += 1;
+    }
+    let count = |path: &&str| {
+        let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md").to_lowercase();
+        Reverse(links.get(name.as_str()).copied().unwrap_or(0))
+    };
+    let mut notes: Vec<&str> = folder.notes.iter().map(String::as_str).collect();
+    notes.sort_by_key(count);
+    notes.truncate(LINKED);
+    notes
 }

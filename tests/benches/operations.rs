@@ -81,7 +81,8 @@ fn warm(criterion: &mut Criterion, table: &mut Table, folder: &Folder, world: &W
     let times = times(calls, |arguments| world.call(calls.operation, arguments).1);
     let target = match (calls.operation.info.name, folder.name) {
         ("find", "hub") => Some(Duration::from_millis(1)),
-        ("find", "all") => Some(Duration::from_millis(10)),
+        ("find", "all") | ("atlas_pack", "hub") => Some(Duration::from_millis(10)),
+        ("backlinks_search" | "graph_neighbors", "hub") => Some(Duration::from_millis(1)),
         _ => None,
     };
     let limit = target.map_or(String::new(), |target| format!("median {}", table::duration(target)));

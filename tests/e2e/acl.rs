@@ -1,128 +1,18 @@
 //! Access lists: what a caller may not read is nowhere.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
 
 use atlas_access::scope::ALL;
 use atlas_access::{Acl, Caller, Scopes};
-use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
-use atlas_ops::confirmation::{Approval, approve};
-use atlas_ops::idempotency::arguments_hash;
-use atlas_ops::{Atlas, Call, Error, Limits, Vault, dispatch, operations};
+use atlas_ops::operations;
 use atlas_testkit::VaultBuilder;
-use jiff::Timestamp;
-use object_store::memory::InMemory;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use crate::access::{SECRET, bearer, send, token, token_of};
 use crate::deployment::Deployment;
-use crate::publish::publish;
-
-/// A vault in memory, behind the operations.
-struct World {
-    atlas: Atlas,
-    caller: Caller,
-}
-
-fn mirror() -> Mirror {
-    let store = Store::new(Arc::new(InMemory::new()), "", StoreOptions::default()).unwrap();
-    Mirror::open(store, "main".parse().unwrap(), Arc::new(PartCache::new(64 << 20)), Options::default()).unwrap()
-}
-
-fn atlas(mirror: Mirror, acl: &Value) -> Atlas {
-    let acl = Acl::new(&serde_json::from_value(acl.clone()).unwrap()).unwrap();
-    Atlas::new(
-        [Vault::new("main", mirror, acl)],
-        Limits { max_scan_time: std::time::Duration::MAX / 4, ..Limits::default() },
-    )
-}
-
-/// A caller with every scope of operations, and these.
-fn caller(others: &[String]) -> Caller {
-    let names = ALL.iter().map(|scope| scope.as_str()).chain(others.iter().map(String::as_str));
-    Caller::of_scopes("agent", Scopes::named(names))
-}
-
-impl World {
-    /// The notes of each step are one publication, so that there are several segments.
-    async fn of(steps: &[BTreeMap<String, String>], acl: &Value, caller: Caller) -> Self {
-        let mirror = mirror();
-        let vault = VaultBuilder::new();
-        let state = tempfile::tempdir().unwrap();
-        for step in steps {
-            for (path, text) in step {
-                write(vault.root(), path, text);
-            }
-            publish(vault.root(), &mirror, state.path()).await;
-        }
-        Self { atlas: atlas(mirror, acl), caller }
-    }
-
-    /// A call that a person has confirmed, if it needs that.
-    async fn call(&self, name: &str, arguments: Value) -> Result<Value, Error> {
-        let operation = operations().iter().find(|entry| entry.info.name == name).unwrap();
-        let args_hash = &arguments_hash(name, &arguments);
-        let call = Call::new(operation, arguments, self.caller.clone(), || Timestamp::UNIX_EPOCH);
-        let answer = match dispatch(&self.atlas, call.clone()).await {
-            Err(error) if error.reason() == "elicit_required" => {
-                let time = self.atlas.limits.confirmation_time;
-                let approval = Approval { operation: name, args_hash, by: "a person", not_for: None, time };
-                let vault = self.atlas.vault(None).unwrap();
-                let confirmation = Some(approve(vault, &approval, Timestamp::UNIX_EPOCH).await.unwrap().token);
-                dispatch(&self.atlas, Call { confirmation, ..call }).await
-            }
-            answer => answer,
-        };
-        answer.map(|answer| answer.value)
-    }
-
-    /// What comes of it, without what differs from one publication to the other: times.
-    async fn told(&self, name: &str, arguments: Value) -> Value {
-        let mut told = match self.call(name, arguments).await {
-            Ok(value) => value,
-            Err(error) => json!({ "code": error.code.as_str(), "message": error.message, "details": error.details }),
-        };
-        forget_times(&mut told);
-        told
-    }
-
-    /// All pages of a listing.
-    async fn pages(&self, name: &str, mut arguments: Value, field: &str) -> Vec<Value> {
-        let mut all = Vec::new();
-        for _ in 0..200 {
-            let page = self.told(name, arguments.clone()).await;
-            let Some(items) = page[field].as_array() else { return vec![page] };
-            all.extend(items.iter().cloned());
-            match page["cursor"].as_str() {
-                Some(cursor) => arguments["cursor"] = cursor.into(),
-                None => return all,
-            }
-        }
-        panic!("{name} {arguments} does not end");
-    }
-}
-
-fn write(root: &Path, path: &str, text: &str) {
-    let file = root.join(path);
-    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::fs::write(file, text).unwrap();
-}
-
-fn forget_times(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            for time in ["modified", "time", "generated_at", "timestamp", "generation", "last_generation"] {
-                fields.remove(time);
-            }
-            fields.values_mut().for_each(forget_times);
-        }
-        Value::Array(items) => items.iter_mut().for_each(forget_times),
-        _ => {}
-    }
-}
+use crate::world::{World, caller};
 
 /// What an access list lets through, said once more and simply: a path is read if its list has it as it is written, and if the last
 /// rule that matches it, as it is written and in any case, asks for nothing that the caller does not hold.
@@ -230,6 +120,12 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
     ] {
         questions.push(("search", json!({ "query": query, "limit": 3, "explain": true }), Some("results")));
     }
+    for task in ["tide and berth", "zebra", "piloten"] {
+        questions.push(("atlas_pack", json!({ "task": task, "budget": 900 }), None));
+        questions.push(("atlas_find_duplicates", json!({ "intent": task }), None));
+        questions.push(("connector_search", json!({ "query": task }), None));
+    }
+    questions.push(("vault_search", json!({ "query": "tide" }), None));
     for (query, mode) in [("tide", "literal"), ("z.bra", "regex"), ("^## ", "regex"), ("[[", "literal")] {
         questions.push((
             "search",
@@ -297,7 +193,7 @@ async fn compare(steps: &[BTreeMap<String, String>], acl: &Value, held: &[String
     let all: BTreeMap<&String, &String> = steps.iter().flatten().collect();
     let mut hidden = 0;
     for path in all.keys() {
-        for name in ["read_note", "note_history"] {
+        for name in ["read_note", "note_history", "note_read", "backlinks_search", "graph_neighbors"] {
             let found = restricted.told(name, json!({ "path": path })).await;
             if may_read(acl, held, path) {
                 assert_eq!(found, whole.told(name, json!({ "path": path })).await, "{name} {path}");
@@ -403,9 +299,11 @@ async fn a_read_only_vault_is_read() {
     let world = World::of(&[notes], &json!({ "readOnly": true }), caller(&[])).await;
     for operation in operations().iter().filter(|entry| entry.info.writes()) {
         let arguments = match operation.info.name {
-            "write_note" | "upsert_note" => json!({ "path": "a.md", "content": "x" }),
+            "write_note" | "upsert_note" | "note_upsert" => json!({ "path": "a.md", "content": "x" }),
             "edit_note" => json!({ "path": "a.md", "edits": [{ "op": "append", "text": "x" }] }),
             "move_note" => json!({ "path": "a.md", "to": "b.md" }),
+            "link_add" => json!({ "from": "a.md", "to": "a.md" }),
+            "vault_sync" => json!({}),
             _ => json!({ "path": "a.md" }),
         };
         let told = world.told(operation.info.name, arguments).await;

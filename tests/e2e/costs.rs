@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::deployment::{Client, Deployment};
 use crate::writes::{create, put, send};
 
-const MAX_WAVES: u64 = 3;
+pub const MAX_WAVES: u64 = 3;
 const MAX_REQUESTS: usize = 24;
 /// Bytes of a manifest, and more for each thousand notes: 64 KiB at 100,000 with room for what writes add.
 const MANIFEST: usize = 1100;

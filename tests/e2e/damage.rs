@@ -39,3 +39,12 @@ async fn whatever_byte_is_flipped_the_answer_is_right_or_an_error() {
     }
     assert!(errors > 20);
 }
+
+/// Leaves nothing of what segments hold.
+pub async fn damage_segments(deployment: &Deployment) {
+    let objects: Vec<_> = deployment.objects.list(None).try_collect().await.unwrap();
+    for object in objects.into_iter().filter(|object| object.location.as_ref().contains("/segments/")) {
+        let nothing = vec![0; usize::try_from(object.size).unwrap()];
+        deployment.objects.put(&object.location, PutPayload::from(nothing)).await.unwrap();
+    }
+}

@@ -162,6 +162,7 @@ pub fn all_functions() -> Routes {
         .merge(function_search::routes())
         .merge(function_query::routes())
         .merge(function_note::routes())
+        .merge(function_bridge::routes())
 }
 
 impl Client {

@@ -166,6 +166,9 @@ fn the_functions_answer_under_cargo_lambda_watch_as_the_server_does() {
     assert_eq!(context["sources"][0]["path"], "vault/planning/now.md");
     let answer = answered("/query", Some("{\"question\": \"components\"}"));
     assert_eq!(answer["citations"][0]["anchor"], "#components");
+    assert_eq!(answered("/bridge/v1/health", None)["status"], "ok");
+    let read = answered("/bridge/v1/tools/note_read/call", Some("{\"arguments\": {\"path\": \"vault/Home.md\"}}"));
+    assert_eq!(read["success"], true);
     for url in [&functions, &server] {
         let (status, body) = ask(url, "/notes/%252e%252e/secret.md", None).unwrap();
         assert!(status == 400 && body.contains("path_invalid"), "{status} {body}");

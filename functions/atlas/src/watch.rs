@@ -1,9 +1,11 @@
-//! The pauses between the runs of a watching sync: so long, or until a file of the folder changed and a moment was quiet.
+//! The pauses between the runs of a watching sync: so long, or until a file of the folder changed and a moment was quiet, or somebody asked for
+//! a sync.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use atlas_mirror::Mirror;
 use atlas_sync::rules;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
@@ -13,6 +15,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 const QUIET: Duration = Duration::from_millis(500);
 /// However busy the folder is, it is synced after so long.
 const LONGEST: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether a sync was asked for.
+const ASKED: Duration = Duration::from_secs(5);
 
 /// What `statfs` calls file systems whose changes come from elsewhere too, unseen by this machine: NFS, SMB, CIFS, SMB2, FUSE, 9P, Coda,
 /// AFS.
@@ -59,8 +64,15 @@ impl Watch {
         }
     }
 
-    /// Waits.
-    pub(crate) async fn wait(&self) {
+    /// Waits; not on, once somebody asks for a sync through `mirror`.
+    pub(crate) async fn wait(&self, mirror: Option<&Mirror>) {
+        tokio::select! {
+            () = self.wait_for_changes() => {}
+            () = asked_for(mirror, self.pause) => {}
+        }
+    }
+
+    async fn wait_for_changes(&self) {
         let end = Instant::now() + self.pause;
         if timeout_at(end, self.changed.notified()).await.is_err() {
             return;
@@ -71,6 +83,20 @@ impl Watch {
                 () = self.changed.notified() => {}
                 () = sleep(QUIET) => return,
             }
+        }
+    }
+}
+
+/// Done when a sync is asked for, which the mirror is asked for all along.
+async fn asked_for(mirror: Option<&Mirror>, pause: Duration) {
+    let Some(mirror) = mirror else { return std::future::pending().await };
+    loop {
+        sleep(ASKED.min(pause)).await;
+        match mirror.sync_asked_for().await {
+            Ok(Some(request)) => return tracing::info!(by = request.by, "a sync was asked for"),
+            Ok(None) => {}
+            // The next run says what is wrong with the store.
+            Err(error) => tracing::debug!(%error, "whether a sync was asked for is not known"),
         }
     }
 }

@@ -14,7 +14,7 @@
 //! - [`mirror`]: opening a mirror, older generations; `head` and `read`: the newest, strongly consistent.
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
 //! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
-//! - [`once`]: small objects of which the first writer decides; [`claim`]: keyed requests, claimed before they are executed.
+//! - [`once`]: small objects of which the first writer decides; [`claim`]: keyed requests, claimed before they are executed; [`request`]: requests for a sync.
 //! - [`mod@merge`]: small segments become one.
 //! - [`collect`]: what nothing needs any more is deleted; `expiry`: what is kept for a while only.
 //! - [`blob`]: bytes of attachments.
@@ -43,6 +43,7 @@ pub mod once;
 pub mod probe;
 mod ranges;
 mod read;
+pub mod request;
 mod s3;
 mod s3_answer;
 pub mod snapshot;
@@ -61,5 +62,6 @@ pub use manifest::Manifest;
 pub use mirror::{Mirror, Options};
 pub use once::Made;
 pub use probe::probe_conditional_writes;
+pub use request::SyncRequest;
 pub use snapshot::Snapshot;
 pub use store::{Store, StoreOptions};

@@ -15,6 +15,11 @@ use crate::error::Error;
 pub struct Bounded<const MIN: u32, const MAX: u32>(u32);
 
 impl<const MIN: u32, const MAX: u32> Bounded<MIN, MAX> {
+    /// The number of them that is nearest.
+    pub(crate) fn nearest(number: u32) -> Self {
+        Self(number.clamp(MIN, MAX))
+    }
+
     /// The number.
     pub const fn get(self) -> usize {
         self.0 as usize
@@ -56,23 +61,33 @@ pub type Exact<const MAX: usize> = Written<MAX, false>;
 pub struct Written<const MAX: usize, const TRIMMED: bool>(String);
 
 impl<const MAX: usize, const TRIMMED: bool> Written<MAX, TRIMMED> {
+    /// This text; what is wrong with it, if it cannot be.
+    pub(crate) fn new(text: &str) -> Result<Self, String> {
+        let kept = if TRIMMED { text.trim() } else { text };
+        if kept.is_empty() {
+            return Err("must not be empty".to_owned());
+        }
+        if kept.len() > MAX {
+            return Err(format!("must be at most {MAX} bytes"));
+        }
+        Ok(Self(kept.to_owned()))
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// What `rewrite` makes of it, however long that is.
+    pub(crate) fn map(&self, rewrite: impl FnOnce(&str) -> String) -> Self {
+        Self(rewrite(&self.0))
     }
 }
 
 impl<'de, const MAX: usize, const TRIMMED: bool> Deserialize<'de> for Written<MAX, TRIMMED> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let kept = if TRIMMED { text.trim() } else { &text };
-        if kept.is_empty() {
-            return Err(D::Error::custom("must not be empty"));
-        }
-        if kept.len() > MAX {
-            return Err(D::Error::custom(format_args!("must be at most {MAX} bytes")));
-        }
-        Ok(Self(kept.to_owned()))
+        Self::new(&text).map_err(D::Error::custom)
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::operation::{Info, Operation};
 
 /// All operations, in the order of [`crate::operations`].
-pub const ALL: [Info; 16] = [
+pub const ALL: [Info; 29] = [
     crate::health::Health::INFO,
     crate::context_current::ContextCurrent::INFO,
     crate::find::Find::INFO,
@@ -21,6 +21,19 @@ pub const ALL: [Info; 16] = [
     crate::search::Search::INFO,
     crate::approve::Approve::INFO,
     crate::inspect_acl::InspectAcl::INFO,
+    crate::note_read::NoteRead::INFO,
+    crate::note_upsert::NoteUpsert::INFO,
+    crate::note_delete::NoteDelete::INFO,
+    crate::vault_search::VaultSearch::INFO,
+    crate::backlinks_search::BacklinksSearch::INFO,
+    crate::graph_neighbors::GraphNeighbors::INFO,
+    crate::link_add::LinkAdd::INFO,
+    crate::atlas_index::AtlasIndex::INFO,
+    crate::atlas_pack::AtlasPack::INFO,
+    crate::atlas_find_duplicates::AtlasFindDuplicates::INFO,
+    crate::vault_sync::VaultSync::INFO,
+    crate::connector_search::ConnectorSearch::INFO,
+    crate::connector_fetch::ConnectorFetch::INFO,
 ];
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The index of a snapshot: the sections of every segment that a query needs, fetched in one wave.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use atlas_access::acl::is_closed_path;
 use atlas_mirror::Snapshot;
-use atlas_segment::Record;
 use atlas_segment::candidates;
 use atlas_segment::chunk::Chunks;
 use atlas_segment::headings::Headings;
@@ -13,8 +13,9 @@ use atlas_segment::paths::{Names, Paths};
 use atlas_segment::record::RecordPage;
 use atlas_segment::terms::Terms;
 use atlas_segment::text::TextBlocks;
-use atlas_segment::{Layout, Part, PartRef, Probe, TextSpan};
+use atlas_segment::{Layout, Part, PartRef, Probe, Record, SectionName, TextSpan};
 use bytes::Bytes;
+use futures::future::{TryFutureExt as _, try_join};
 
 use crate::error::Error;
 use crate::view::View;
@@ -37,6 +38,8 @@ pub(crate) struct Want<'a> {
     pub(crate) headings: bool,
     /// The table of terms.
     pub(crate) terms: bool,
+    /// The postings of all terms too, where they are few and nothing is in memory: for who has more to do after.
+    pub(crate) postings: bool,
     /// The postings for these.
     pub(crate) probes: &'a [Probe],
     /// The pages that hold the records of these paths.
@@ -47,7 +50,11 @@ pub(crate) struct Want<'a> {
 pub(crate) struct Index {
     view: View,
     segments: Vec<Segment>,
+    near: Vec<Near>,
 }
+
+/// Most bytes of all terms' postings that are fetched before it is known which are wanted.
+const MAX_NEAR: u64 = 4 << 20;
 
 /// The parts of a segment, or where they will be in the wave that fetches them.
 struct Segment<P = Arc<Part>> {
@@ -105,8 +112,12 @@ impl Index {
         let snapshot = view.snapshot();
         let mut wave = Wave::default();
         let mut plans = Vec::new();
+        let mut near: Vec<(usize, Range<u64>)> = Vec::new();
         for (segment, entry) in snapshot.segments().iter().enumerate() {
             let layout = &entry.layout;
+            if want.postings && snapshot.cost(&[(segment, layout.terms()?)])? > 0 {
+                near.push((segment, layout.range(SectionName::TermPostings)?));
+            }
             let mut add = |part| wave.add(segment, part);
             let mut gram_pages = BTreeMap::new();
             for probe in want.probes {
@@ -131,9 +142,13 @@ impl Index {
                 record_pages,
             });
         }
-        let fetched = wave.fetch(snapshot).await?;
+        if near.iter().map(|(_, range)| range.end - range.start).sum::<u64>() > MAX_NEAR {
+            near.clear();
+        }
+        let (fetched, bytes) = try_join(wave.fetch(snapshot), snapshot.fetch(&near).map_err(Error::from)).await?;
         let segments = plans.into_iter().map(|plan| plan.get(&fetched)).collect::<Result<_, _>>()?;
-        Ok(Self { view, segments })
+        let near = near.into_iter().zip(bytes).map(|((segment, range), bytes)| Near { segment, range, bytes });
+        Ok(Self { near: near.collect(), view, segments })
     }
 
     /// The segments' indexes.
@@ -255,7 +270,19 @@ impl Index {
 
     /// The parts of a wave.
     pub(crate) async fn load(&self, wave: Wave) -> Result<Fetched, Error> {
-        wave.fetch(self.view.snapshot()).await
+        let held: Vec<Option<Arc<Part>>> =
+            wave.0.iter().map(|(segment, part)| self.held(*segment, part)).collect::<Result<_, _>>()?;
+        let missing = wave.0.into_iter().zip(&held).filter(|(_, held)| held.is_none()).map(|(want, _)| want);
+        let mut loaded = Wave(missing.collect()).fetch(self.view.snapshot()).await?.0.into_iter();
+        Ok(Fetched(held.into_iter().filter_map(|held| held.or_else(|| loaded.next())).collect()))
+    }
+
+    /// A part that was fetched before it was wanted.
+    fn held(&self, segment: usize, part: &PartRef) -> Result<Option<Arc<Part>>, Error> {
+        let of_segment = || self.near.iter().filter(|near| near.segment == segment);
+        let Some(bytes) = of_segment().find_map(|near| near.cut(part)) else { return Ok(None) };
+        let decoded = Part::decode(part.kind, &bytes);
+        Ok(Some(Arc::new(decoded.map_err(|error| self.view.snapshot().fault(segment, error))?)))
     }
 
     /// The texts of `documents`, in one wave.
@@ -366,5 +393,21 @@ impl Fetched {
             .get(slot.0)
             .cloned()
             .ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a fetched part is missing"))
+    }
+}
+
+/// Bytes of a segment that have parts of it, fetched before it was known where those are.
+pub(crate) struct Near {
+    pub(crate) segment: usize,
+    pub(crate) range: Range<u64>,
+    pub(crate) bytes: Bytes,
+}
+
+impl Near {
+    /// The bytes of a part, if it is among them.
+    pub(crate) fn cut(&self, part: &PartRef) -> Option<Bytes> {
+        let start = usize::try_from(part.range.start.checked_sub(self.range.start)?).ok()?;
+        let end = usize::try_from(part.range.end.checked_sub(self.range.start)?).ok()?;
+        (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
     }
 }

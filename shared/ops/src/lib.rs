@@ -17,14 +17,24 @@
 //!   [`delete_note`], [`restore_note`], by `writing` (one note in one commit), `precondition` (which version the caller has
 //!   seen) and [`idempotency`] (calls that are made again); [`move_note`] (many notes in one commit), by `links` (which notes
 //!   link to one)
+//! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
+//! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by `graph` (the links of all notes)
+//! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
+//!   [`connector_fetch`] (for connectors of chat applications)
 
 pub mod approve;
 pub mod arguments;
 pub mod atlas;
+pub mod atlas_find_duplicates;
+pub mod atlas_index;
+pub mod atlas_pack;
 pub mod audit;
+pub mod backlinks_search;
 mod bridge_paths;
 pub mod catalogue;
 pub mod confirmation;
+pub mod connector_fetch;
+pub mod connector_search;
 pub mod context_current;
 mod cursor;
 pub mod delete_note;
@@ -34,15 +44,21 @@ mod excerpt;
 pub mod find;
 mod gates;
 mod governor;
+mod graph;
+pub mod graph_neighbors;
 pub mod health;
 pub mod idempotency;
 mod index;
 pub mod inspect_acl;
+pub mod link_add;
 mod links;
 pub mod list_notes;
 mod merge;
 pub mod move_note;
+pub mod note_delete;
 pub mod note_history;
+pub mod note_read;
+pub mod note_upsert;
 mod notes;
 pub mod operation;
 mod passages;
@@ -55,6 +71,8 @@ pub mod search;
 mod search_notes;
 pub mod throttle;
 pub mod upsert_note;
+pub mod vault_search;
+pub mod vault_sync;
 mod view;
 pub mod write_note;
 mod writing;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use atlas_mirror::{SegmentId, Snapshot};
 use atlas_segment::text::TextBlocks;
-use atlas_segment::{Part, PartRef, Record, TextSpan};
+use atlas_segment::{Part, Record, TextSpan};
 use bytes::Bytes;
 use futures::future::{TryFutureExt as _, try_join};
 
 use crate::error::Error;
-use crate::index::Wave;
+use crate::index::{Near, Wave};
 use crate::operation::Context;
 
 /// Most bytes that are fetched of a segment for a text of which it is not known where it is.
@@ -28,9 +28,12 @@ pub(crate) struct Found {
     pub(crate) document: (SegmentId, u32),
 }
 
+/// The reason of the error for a note that is not there.
+pub(crate) const MISSING: &str = "note_not_found";
+
 /// The error for a note that is not there.
 pub(crate) fn missing(path: &str) -> Error {
-    Error::not_found("note_not_found", format!("there is no note at {path}")).with("path", path)
+    Error::not_found(MISSING, format!("there is no note at {path}")).with("path", path)
 }
 
 /// The vault as it was at `generation`.
@@ -123,19 +126,4 @@ async fn text(
     }
     let parts = snapshot.load(&parts.into_iter().map(|part| (segment, part)).collect::<Vec<_>>()).await?;
     Ok(blocks.cut(span, parts.iter().map(AsRef::as_ref))?)
-}
-
-/// Bytes of a segment that may have a text, fetched before it was known where that is.
-struct Near {
-    segment: usize,
-    range: Range<u64>,
-    bytes: Bytes,
-}
-
-impl Near {
-    fn cut(&self, part: &PartRef) -> Option<Bytes> {
-        let start = usize::try_from(part.range.start.checked_sub(self.range.start)?).ok()?;
-        let end = usize::try_from(part.range.end.checked_sub(self.range.start)?).ok()?;
-        (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
-    }
 }

@@ -41,6 +41,11 @@ impl Info {
         self.scopes.iter().any(|scope| matches!(scope, Scope::WriteVault | Scope::DeleteVault | Scope::BulkVault))
     }
 
+    /// Whether all that it does is to look into the vault.
+    pub fn only_reads(&self) -> bool {
+        self.scopes.iter().all(|scope| *scope == Scope::ReadVault)
+    }
+
     /// Whether there may be calls that a person has to confirm.
     pub fn may_need_confirmation(&self) -> bool {
         self.destructive || self.scopes.contains(&Scope::BulkVault)

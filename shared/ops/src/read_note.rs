@@ -1,7 +1,7 @@
 //! `read_note`: one note's text and properties.
 
 use atlas_access::Access;
-use atlas_segment::Kind;
+use atlas_segment::{Kind, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -37,23 +37,30 @@ pub struct Arguments {
 #[schemars(rename = "ReadNoteResponse")]
 pub struct Output {
     /// Its path.
-    path: String,
+    pub(crate) path: String,
     /// Its text, or the page of it that was asked for.
-    content: String,
+    pub(crate) content: String,
     /// Its properties; null if it has none or they cannot be read.
-    frontmatter: Option<Map<String, Value>>,
+    pub(crate) frontmatter: Option<Map<String, Value>>,
     /// Its size in bytes.
-    bytes: u64,
+    pub(crate) bytes: u64,
     /// SHA-256 of its bytes, in hex.
-    sha256: String,
+    pub(crate) sha256: String,
     /// The generation that wrote this version.
     generation: u64,
     /// Where the next page begins; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_offset: Option<u64>,
+    pub(crate) next_offset: Option<u64>,
     /// True if the note is not UTF-8: what could not be decoded is shown as U+FFFD.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     lossy: bool,
+}
+
+impl Arguments {
+    /// The beginning of the newest version of the note at `path`.
+    pub(crate) const fn of(path: String) -> Self {
+        Self { path, offset: 0, generation: None }
+    }
 }
 
 impl Operation for ReadNote {
@@ -76,8 +83,8 @@ impl Operation for ReadNote {
         let path = arguments::path("path", &arguments.path)?;
         let path = path.as_str();
         let find = |view: View| async move {
-            let found = notes::find(view.snapshot(), path, |record| has_text(record.kind)).await?;
-            found.filter(|found| has_text(found.record.kind)).ok_or_else(|| notes::missing(path))
+            let found = notes::find(view.snapshot(), path, has_text).await?;
+            found.filter(|found| has_text(&found.record)).ok_or_else(|| notes::missing(path))
         };
         let answer = match arguments.generation {
             None => context.read(find).await?,
@@ -107,8 +114,9 @@ impl Operation for ReadNote {
     }
 }
 
-const fn has_text(kind: Kind) -> bool {
-    matches!(kind, Kind::Note | Kind::Text)
+/// Whether it is a note or another file of text.
+pub(crate) const fn has_text(record: &Record) -> bool {
+    matches!(record.kind, Kind::Note | Kind::Text)
 }
 
 struct Page {

@@ -10,23 +10,36 @@ use serde_json::Value;
 
 use crate::approve::Approve;
 use crate::atlas::Atlas;
+use crate::atlas_find_duplicates::AtlasFindDuplicates;
+use crate::atlas_index::AtlasIndex;
+use crate::atlas_pack::AtlasPack;
+use crate::backlinks_search::BacklinksSearch;
+use crate::connector_fetch::ConnectorFetch;
+use crate::connector_search::ConnectorSearch;
 use crate::context_current::ContextCurrent;
 use crate::delete_note::DeleteNote;
 use crate::edit_note::EditNote;
 use crate::error::Error;
 use crate::find::Find;
 use crate::gates;
+use crate::graph_neighbors::GraphNeighbors;
 use crate::health::Health;
 use crate::inspect_acl::InspectAcl;
+use crate::link_add::LinkAdd;
 use crate::list_notes::ListNotes;
 use crate::move_note::MoveNote;
+use crate::note_delete::NoteDelete;
 use crate::note_history::NoteHistory;
+use crate::note_read::NoteRead;
+use crate::note_upsert::NoteUpsert;
 use crate::operation::{Answer, Info, Operation};
 use crate::query::Query;
 use crate::read_note::ReadNote;
 use crate::restore_note::RestoreNote;
 use crate::search::Search;
 use crate::upsert_note::UpsertNote;
+use crate::vault_search::VaultSearch;
+use crate::vault_sync::VaultSync;
 use crate::write_note::WriteNote;
 
 /// A call, as a door understood it.
@@ -103,6 +116,19 @@ pub const fn operations() -> &'static [&'static Entry] {
             Entry::of::<Search>(),
             Entry::of::<Approve>(),
             Entry::of::<InspectAcl>(),
+            Entry::of::<NoteRead>(),
+            Entry::of::<NoteUpsert>(),
+            Entry::of::<NoteDelete>(),
+            Entry::of::<VaultSearch>(),
+            Entry::of::<BacklinksSearch>(),
+            Entry::of::<GraphNeighbors>(),
+            Entry::of::<LinkAdd>(),
+            Entry::of::<AtlasIndex>(),
+            Entry::of::<AtlasPack>(),
+            Entry::of::<AtlasFindDuplicates>(),
+            Entry::of::<VaultSync>(),
+            Entry::of::<ConnectorSearch>(),
+            Entry::of::<ConnectorFetch>(),
         ]
     }
 }

@@ -7,16 +7,16 @@
 //! - `ranking`: pages of notes; `scores`: how they rank; `expression`: what words are looked for; `snippet`: what is shown of a note
 //! - `filter`: which paths are looked at
 
-mod expression;
-mod filter;
+pub(crate) mod expression;
+pub(crate) mod filter;
 mod matching;
 mod page;
 mod pattern;
 mod plan;
-mod ranking;
+pub(crate) mod ranking;
 mod regions;
-mod scores;
-mod snippet;
+pub(crate) mod scores;
+pub(crate) mod snippet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,10 +101,10 @@ pub enum Case {
 #[schemars(rename = "SearchResponse")]
 pub struct Output {
     /// Notes, best first; or lines, by path and line.
-    results: Vec<Found>,
+    pub(crate) results: Vec<Found>,
     /// What to pass for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
+    pub(crate) cursor: Option<String>,
     /// Why the page ends before it is full, where it does; its cursor goes on from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     partial: Option<&'static str>,
@@ -130,15 +130,15 @@ pub enum Found {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Note {
     /// Its path.
-    path: String,
+    pub(crate) path: String,
     /// Its title: the property, else its first heading of level 1, else its name.
-    title: String,
+    pub(crate) title: String,
     /// How much it says about the words (BM25). Comparable within one query.
-    score: f64,
+    pub(crate) score: f64,
     /// The heading nearest above the snippet, as `#anchor`; null if there is none.
     anchor: Option<String>,
     /// The number of the snippet's first line, counted from 1.
-    line: u64,
+    pub(crate) line: u64,
     /// The line that says most; a long one cut around the words, the cuts marked with `…`.
     snippet: String,
 }
@@ -156,11 +156,11 @@ pub struct Correction {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Line {
     /// The file's path.
-    path: String,
+    pub(crate) path: String,
     /// The line's number, counted from 1.
-    line: u64,
+    pub(crate) line: u64,
     /// The line; a long one cut around the match, the cuts marked with `…`.
-    text: String,
+    pub(crate) text: String,
     /// The lines before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     before: Vec<String>,
@@ -260,6 +260,16 @@ impl Operation for Search {
 }
 
 impl Arguments {
+    /// The first `limit` results.
+    pub(crate) const fn of(
+        query: Exact<1000>,
+        mode: Mode,
+        path_filter: Option<Text<500>>,
+        limit: Option<Bounded<1, 1000>>,
+    ) -> Self {
+        Self { query, mode, path_filter, case: None, context_lines: None, limit, cursor: None, explain: false }
+    }
+
     /// A number for the arguments that make the listing, of which a cursor is of one place.
     fn listing(&self) -> u32 {
         let listing = (self.query.as_str(), self.mode, self.case, &self.path_filter);

@@ -1,6 +1,7 @@
 //! `upsert_note`: creates a note, or adds to the end of the one that is there, as obsidian-vault-mcp's `note_upsert` does.
 
 use atlas_access::Access;
+use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,7 +11,7 @@ use crate::error::Error;
 use crate::notes::Found;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::write_note::Output;
-use crate::writing::{self, Become, Beforehand};
+use crate::writing::{self, Become, Beforehand, Written};
 
 /// The operation.
 pub struct UpsertNote;
@@ -53,16 +54,35 @@ impl Operation for UpsertNote {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;
         let message = arguments.message.as_ref().map(Text::as_str);
-        let content = arguments.content.as_str();
-        let new = writing::with_properties(arguments.frontmatter.as_ref(), content)?;
-        let decide = |found: Option<&Found>| {
-            Ok(Become::Text(match found {
-                None => new.clone().into_bytes(),
-                // The bytes that are there stay, whatever they are.
-                Some(found) => [&found.text[..], b"\n", content.as_bytes()].concat(),
-            }))
-        };
-        let answer = writing::write(context, &Self::INFO, &path, message, Beforehand::Nothing, decide).await?;
+        let new = New { content: &arguments.content, properties: arguments.frontmatter.as_ref() };
+        let answer = upsert(context, &Self::INFO, &path, new, message).await?;
         Ok(Output::of(&path, answer))
     }
+}
+
+/// What is written.
+pub(crate) struct New<'a> {
+    pub(crate) content: &'a str,
+    /// The properties of a note that is created.
+    pub(crate) properties: Option<&'a Map<String, Value>>,
+}
+
+/// Creates the note at `path`, or adds to the end of the one that is there.
+pub(crate) async fn upsert(
+    context: &Context<'_>,
+    operation: &Info,
+    path: &VaultPath,
+    new: New<'_>,
+    message: Option<&str>,
+) -> Result<Answer<Written>, Error> {
+    let New { content, properties } = new;
+    let created = writing::with_properties(properties, content)?;
+    let decide = |found: Option<&Found>| {
+        Ok(Become::Text(match found {
+            None => created.clone().into_bytes(),
+            // The bytes that are there stay, whatever they are.
+            Some(found) => [&found.text[..], b"\n", content.as_bytes()].concat(),
+        }))
+    };
+    writing::write(context, operation, path, message, Beforehand::Nothing, decide).await
 }

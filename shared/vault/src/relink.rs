@@ -188,6 +188,26 @@ fn is_internal(link: &Link) -> bool {
     !link.target.is_empty() && !link.is_external()
 }
 
+/// The target of a new wikilink in the note at `here` that means the file `meant`, as Obsidian writes it: its name if only it can be meant
+/// so, else its path from the root. [`None`] if a wikilink cannot name it. `files` are all that have its name, or that without `.md`.
+#[must_use]
+pub fn shortest_target(meant: &VaultPath, here: &VaultPath, files: &Files) -> Option<String> {
+    let shown = |path: &str| match path.len().checked_sub(".md".len()) {
+        Some(end) if meant.is_note() => path.get(..end).unwrap_or(path).to_owned(),
+        _ => path.to_owned(),
+    };
+    let (name, path) = (shown(meant.file_name()), shown(meant.as_str()));
+    let name = (files.only(&name) == Some(meant)).then_some(name);
+    let others = [path.clone(), meant.as_str().to_owned(), format!("/{path}"), format!("/{meant}")];
+    let mut targets = name.into_iter().chain(others);
+    targets.find(|target| is_writable(target) && resolve(target, here, files) == Some(meant))
+}
+
+/// Whether a wikilink can have this target.
+fn is_writable(target: &str) -> bool {
+    !target.contains(['#', '|', '[', ']']) && target.trim() == target
+}
+
 /// The targets that mean `meant` in the note that is `here`, the one most like that of `link`, which meant `before`, first.
 fn targets<'a>(
     link: &'a Link,
@@ -238,8 +258,7 @@ fn edit(text: &str, link: &Link, target: &str) -> Option<(Range<usize>, String)>
     let written = text.get(link.destination.clone()).filter(|written| !written.is_empty())?;
     let old = written.split_once('#').map_or(written, |(old, _)| old).trim_end();
     if matches!(link.kind, LinkKind::Wikilink | LinkKind::Embed) {
-        let is_possible = !target.contains(['#', '|', '[', ']']) && target.trim() == target;
-        return is_possible.then(|| (start..start + old.len(), target.to_owned()));
+        return is_writable(target).then(|| (start..start + old.len(), target.to_owned()));
     }
     if has_scheme(target) {
         return None;

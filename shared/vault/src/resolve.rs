@@ -56,6 +56,19 @@ impl Files {
         !self.named(folded).is_empty()
     }
 
+    /// What a link with this `target` means wherever it stands, if it is a bare name that one file has.
+    #[must_use]
+    pub fn only(&self, target: &str) -> Option<&VaultPath> {
+        if target.contains('/') {
+            return None;
+        }
+        let mut named = spellings(target).map(|written| self.named(&fold(&written)));
+        match named.find(|named| !named.is_empty())? {
+            [(_, only)] => Some(only),
+            _ => None,
+        }
+    }
+
     fn named(&self, name: &str) -> &[(String, VaultPath)] {
         self.by_name.get(name).map(Vec::as_slice).unwrap_or_default()
     }
@@ -282,6 +295,16 @@ mod tests {
     #[test]
     fn hidden_files_are_never_meant() {
         links_mean(&[".trash/a.md", "x/.hidden/b.md"], "n.md", &[("a", None), ("b", None), (".trash/a", None)]);
+    }
+
+    #[test]
+    fn a_bare_name_that_one_file_has_means_it_everywhere() {
+        let files: Files = ["a/One.md", "b/two.md", "two.md", "v1.2"].map(path).into_iter().collect();
+        let only = |target: &str| files.only(target).map(VaultPath::as_str);
+        assert_eq!((only("one"), only("v1.2")), (Some("a/One.md"), Some("v1.2")));
+        for other in ["two", "a/One", "/One", "", "three"] {
+            assert_eq!(only(other), None, "{other}");
+        }
     }
 
     #[test]

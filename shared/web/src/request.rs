@@ -50,7 +50,11 @@ pub async fn note(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
     Ok(Value::Object(serde_json::Map::from_iter([("content".to_owned(), Value::from(content))])))
 }
 
-async fn bytes(body: Body) -> Result<Bytes, Error> {
+/// The bytes of a body.
+///
+/// # Errors
+/// When there are too many, or it is cut short.
+pub async fn bytes(body: Body) -> Result<Bytes, Error> {
     match Limited::new(body, MAX_BODY_BYTES).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {
@@ -108,7 +112,11 @@ pub fn flag(parameters: &mut serde_json::Map<String, Value>, name: &str) {
     }
 }
 
-fn decode(text: &str) -> Result<String, Error> {
+/// A percent-encoded part of a URL, decoded once.
+///
+/// # Errors
+/// When it is not UTF-8.
+pub fn decode(text: &str) -> Result<String, Error> {
     let decoded = percent_decode_str(text).decode_utf8();
     decoded
         .map(std::borrow::Cow::into_owned)

@@ -2,8 +2,8 @@
 
 use atlas_ops::{Answer, Code, Error};
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use serde_json::{Value, json};
 
@@ -65,21 +65,62 @@ pub fn insert_etag(response: &mut Response, sha256: &str) {
     }
 }
 
-/// An error that is HTTP's own: no such route, a wrong method.
-pub(crate) fn failure(status: StatusCode, code: &str, message: &str, details: &Value) -> Response {
-    json_response(status, &json!({ "error": { "code": code, "message": message, "details": details } }))
+/// What an error says, left with the response for doors whose errors have another shape.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The sentence for people.
+    pub message: String,
+    /// The finer code.
+    pub reason: String,
 }
 
-pub(crate) fn json_response(status: StatusCode, value: &Value) -> Response {
+/// An error that is HTTP's own: no such route, a wrong method.
+pub(crate) fn failure(status: StatusCode, code: &str, message: &str, details: &Value) -> Response {
+    let mut response =
+        json_response(status, &json!({ "error": { "code": code, "message": message, "details": details } }));
+    let reason = details.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
+    response.extensions_mut().insert(Failure { message: message.to_owned(), reason });
+    response
+}
+
+/// Whether the caller has what has this entity tag: `If-None-Match` names it (RFC 9110, section 13.1.2; weak comparison).
+pub fn is_known(headers: &HeaderMap, etag: &str) -> bool {
+    let listed = headers
+        .get_all(IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    listed.map(str::trim).any(|listed| listed == "*" || listed.strip_prefix("W/").unwrap_or(listed) == etag)
+}
+
+/// JSON.
+pub fn json_response(status: StatusCode, value: &Value) -> Response {
     let mut response = Response::new(Body::from(value.to_string()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-pub(crate) fn with_generation(mut response: Response, generation: Option<u64>) -> Response {
+/// The same with the generation that it is from.
+pub fn with_generation(mut response: Response, generation: Option<u64>) -> Response {
     if let Some(generation) = generation {
         response.headers_mut().insert(GENERATION, HeaderValue::from(generation));
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entity_tag_is_matched_in_every_spelling() {
+        let headers = |value| HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_static(value))]);
+        for (value, expected) in
+            [("\"a\"", true), ("W/\"a\"", true), ("\"b\", \"a\"", true), ("*", true), ("\"b\"", false), ("a", false)]
+        {
+            assert_eq!(is_known(&headers(value), "\"a\""), expected, "{value}");
+        }
+        assert!(!is_known(&HeaderMap::new(), "\"a\""));
+    }
 }

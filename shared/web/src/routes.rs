@@ -41,7 +41,11 @@ const READ_TIME: Duration = Duration::from_secs(12);
 pub struct Routes {
     served: Vec<Served>,
     descriptions: Vec<Route>,
+    finishes: Vec<(&'static str, Finish)>,
 }
+
+/// What a door does with every response below its path, errors of others among them: the path, and the response.
+pub type Finish = fn(&App, &str, Response) -> Response;
 
 /// A route, for one method or some.
 #[derive(Clone)]
@@ -81,6 +85,18 @@ impl Routes {
         self
     }
 
+    /// Has every response at a path that begins so finished by `finish`.
+    #[must_use]
+    pub fn finish(mut self, prefix: &'static str, finish: Finish) -> Self {
+        self.finishes.push((prefix, finish));
+        self
+    }
+
+    /// What finishes responses at `path`.
+    pub(crate) fn finish_of(&self, path: &str) -> Option<Finish> {
+        self.finishes.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, finish)| *finish)
+    }
+
     /// `GET /metrics`: the counters of this process, for Prometheus.
     #[must_use]
     pub fn metrics(self) -> Self {
@@ -98,6 +114,7 @@ impl Routes {
     pub fn merge(mut self, other: Self) -> Self {
         self.served.extend(other.served);
         self.descriptions.extend(other.descriptions);
+        self.finishes.extend(other.finishes);
         self
     }
 
@@ -207,10 +224,15 @@ pub async fn call(door: &Door, operation: &'static Entry, arguments: Value) -> C
 impl Called {
     /// The response: the answer as `show` shows it, or the error.
     pub fn respond(self, show: impl FnOnce(&Answer<Value>) -> Response) -> Response {
-        let mut response = match &self.result {
+        self.respond_to(|result| match result {
             Ok(answer) => show(answer),
             Err(error) => response::error(error),
-        };
+        })
+    }
+
+    /// The response as `show` shows what came of the call.
+    pub fn respond_to(self, show: impl FnOnce(&Result<Answer<Value>, Error>) -> Response) -> Response {
+        let mut response = show(&self.result);
         response.extensions_mut().insert(self.cost);
         response
     }

@@ -34,8 +34,23 @@ struct Service {
 
 impl Service {
     async fn answer(&self, request: Request) -> Response {
-        let Ok(app) = self.app.current().await else { return unusable(request.uri().path()) };
-        match self.configured(&app).oneshot(request).await {
+        let path = request.uri().path();
+        let finish = self.routes.finish_of(path).map(|finish| (finish, path.to_owned()));
+        let (app, response) = match self.app.current().await {
+            Ok(app) => {
+                let response = self.respond(&app, request).await;
+                (app, response)
+            }
+            Err(_) => (self.app.clone(), unusable(path)),
+        };
+        match finish {
+            Some((finish, path)) => finish(&app, &path, response),
+            None => response,
+        }
+    }
+
+    async fn respond(&self, app: &App, request: Request) -> Response {
+        match self.configured(app).oneshot(request).await {
             Ok(response) => response,
             Err(never) => never.into_response(),
         }

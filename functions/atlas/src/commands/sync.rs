@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atlas_mirror::manifest::Changes;
-use atlas_mirror::{Collected, Mirror, Retention};
+use atlas_mirror::{Collected, Mirror, MirrorError, Retention};
 use atlas_sync::{Conflicted, Progress, Run, Runs, Summary, SyncError, SyncOptions, sync};
 use clap::Args;
 use indicatif::DecimalBytes;
@@ -65,7 +65,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
             Ok(summary) => print(&arguments, &summary)?,
             Err(error) => output::error(&*error),
         }
-        watch.wait().await;
+        watch.wait(mirror.as_ref()).await;
     }
 }
 
@@ -75,6 +75,14 @@ async fn watched(arguments: &Arguments, mirror: &mut Option<Mirror>) -> Result<S
         None => mirror.insert(arguments.vault.store.open()?),
     };
     once(arguments, mirror, Arc::new(())).await
+}
+
+/// Takes away the request for a sync, if there is one.
+async fn take_request(mirror: &Mirror) -> Result<(), MirrorError> {
+    match mirror.sync_asked_for().await? {
+        Some(_) => mirror.take_sync_request().await,
+        None => Ok(()),
+    }
 }
 
 async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress>) -> Result<Summary, Box<dyn Error>> {
@@ -91,6 +99,12 @@ async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress
         allow_mass_delete: arguments.allow_mass_delete,
         ..base
     };
+    // Who asks from now on asks for the next one. Where nothing may be deleted the sync is worth more than that.
+    if !options.dry_run
+        && let Err(error) = take_request(mirror).await
+    {
+        tracing::warn!(%error, "that a sync was asked for could not be taken note of");
+    }
     let result = sync(mirror, &options, progress).await;
     match &result {
         Ok(summary) if !options.dry_run => {

@@ -126,6 +126,17 @@ impl Expression {
         Ok(expression)
     }
 
+    /// The words of a text in plain language, each once, as many as an expression has.
+    pub(crate) fn of_words(text: &str) -> Self {
+        let mut words: Vec<Token> = Vec::new();
+        for token in tokens(text, false) {
+            if words.len() < MAX_PARTS && !words.contains(&token) {
+                words.push(token);
+            }
+        }
+        Self { words, ..Self::default() }
+    }
+
     fn add(&mut self, part: &Part<'_>) -> Result<(), Error> {
         let value = part.value;
         match part.key {

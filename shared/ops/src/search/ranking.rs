@@ -122,17 +122,19 @@ fn takes(request: &Request<'_>, path: &str) -> bool {
         && !excluded_paths.iter().any(|part| folded.contains(part))
 }
 
+/// The title of a note with these headings: the property, else the first heading of level 1, else its name.
+pub(crate) fn title<'h>(path: &str, text: &str, mut headings: impl Iterator<Item = (u8, &'h str)>) -> String {
+    frontmatter::title(text).unwrap_or_else(|| {
+        let first = headings.find(|(level, heading)| *level == 1 && !heading.trim().is_empty());
+        first.map_or_else(|| stem(path), |(_, heading)| heading.trim()).to_owned()
+    })
+}
+
 fn note(index: &Index, candidate: Candidate, text: &str, wanted: &mut Wanted) -> Result<Note, Error> {
     let Candidate { score, document, path, .. } = candidate;
     let snippet = wanted.snippet(text);
     let headings = || Ok::<_, Error>(index.headings(document.segment)?.of(document.document));
-    let title = match frontmatter::title(text) {
-        Some(title) => title,
-        None => {
-            let first = headings()?.find(|heading| heading.level == 1 && !heading.text.trim().is_empty());
-            first.map_or_else(|| stem(&path), |heading| heading.text.trim()).to_owned()
-        }
-    };
+    let title = title(&path, text, headings()?.map(|heading| (heading.level, heading.text)));
     let nearest = headings()?.take_while(|heading| heading.line as usize <= snippet.line).last();
     Ok(Note {
         path,
@@ -146,7 +148,7 @@ fn note(index: &Index, candidate: Candidate, text: &str, wanted: &mut Wanted) ->
 }
 
 /// Documents by score, the highest first; by path where scores are equal.
-struct Ranked<'a> {
+pub(crate) struct Ranked<'a> {
     index: &'a Index,
     heap: BinaryHeap<Scored>,
     /// Documents of the same score, the last first.
@@ -176,12 +178,12 @@ impl PartialEq for Scored {
 impl Eq for Scored {}
 
 impl<'a> Ranked<'a> {
-    fn new(index: &'a Index, scores: Vec<(f32, DocumentRef)>) -> Self {
+    pub(crate) fn new(index: &'a Index, scores: Vec<(f32, DocumentRef)>) -> Self {
         let heap = scores.into_iter().map(|(score, document)| Scored(score, document)).collect();
         Self { index, heap, equal: Vec::new() }
     }
 
-    fn next(&mut self) -> Result<Option<(f32, DocumentRef, String)>, Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<(f32, DocumentRef, String)>, Error> {
         if self.equal.is_empty() {
             let Some(Scored(score, document)) = self.heap.pop() else { return Ok(None) };
             // Within one segment documents are in path order already.

@@ -37,7 +37,8 @@ impl Wanted {
         Self { words, known: HashMap::new() }
     }
 
-    fn index(&mut self, word: &str) -> Option<u8> {
+    /// The index of the word looked for that another one of a text is.
+    pub(crate) fn index(&mut self, word: &str) -> Option<u8> {
         if let Some(index) = self.known.get(word) {
             return *index;
         }
@@ -47,6 +48,11 @@ impl Wanted {
             self.known.insert(word.to_owned(), index);
         }
         index
+    }
+
+    /// A word looked for, and how much it says.
+    pub(crate) fn word(&self, index: u8) -> Option<(&str, f32)> {
+        self.words.get(usize::from(index)).map(|(token, worth)| (token.word.as_str(), *worth))
     }
 
     /// The best line of `text`: that with the most of what is looked for, the first of equals; its beginning if there is none.

@@ -1,0 +1,97 @@
+//! `/bridge/v1/…`: the ObsiScripta Bridge protocol, version 1. Every operation is a tool.
+//!
+//! Where callers are not told apart, as the protocol has it, any web page may call the tools that only read, and none of another site
+//! those that do more.
+
+mod origin;
+mod shape;
+mod tools;
+
+use atlas_ops::{Answer, Code, Entry, Error};
+use atlas_web::response::{self, insert_etag, is_known, json_response, with_generation};
+use atlas_web::routes::call;
+use atlas_web::{Door, Routes, request};
+use axum::body::Body;
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use axum::routing::{get, post};
+use serde_json::{Value, json};
+
+/// Where the protocol's endpoints are.
+pub(crate) const BASE: &str = "/bridge/v1";
+
+/// The function's routes.
+#[must_use]
+pub fn routes() -> Routes {
+    Routes::default()
+        .serve("/bridge/v1/health", &[], get(health).options(preflight))
+        .serve("/bridge/v1/tools", &[], get(list).options(preflight))
+        .serve("/bridge/v1/tools/{name}/call", &[], post(call_tool).options(preflight))
+        .finish(BASE, shape::finish)
+}
+
+async fn health() -> Response {
+    let health = json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION"), "protocolVersion": "1" });
+    json_response(StatusCode::OK, &health)
+}
+
+/// What a browser asks before it calls; the headers that answer it are those of every response.
+async fn preflight() -> StatusCode {
+    StatusCode::NO_CONTENT
+}
+
+async fn list(door: Door) -> Response {
+    let (tools, hash) = tools::listed(&door.app);
+    let mut response = if is_known(&door.headers, &format!("\"{hash}\"")) {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response
+    } else {
+        json_response(StatusCode::OK, &json!({ "tools": tools, "hash": hash }))
+    };
+    insert_etag(&mut response, &hash);
+    response
+}
+
+async fn call_tool(door: Door, uri: Uri, body: Body) -> Response {
+    match arguments_of(&door, &uri, body).await {
+        Ok((operation, arguments)) => call(&door, operation, arguments).await.respond_to(result),
+        Err(error) => response::error(&error),
+    }
+}
+
+/// The tool that is called, and its arguments.
+async fn arguments_of(door: &Door, uri: &Uri, body: Body) -> Result<(&'static Entry, Value), Error> {
+    let missing = || Error::not_found(shape::NO_TOOL, "there is no such tool; GET /bridge/v1/tools lists them");
+    let operation = tools::named(&door.app, uri.path()).ok_or_else(missing)?;
+    origin::check(door, operation)?;
+    let bytes = request::bytes(body).await?;
+    let invalid = |problem: &str| Error::bad_request("body_invalid", problem);
+    let body: Value =
+        serde_json::from_slice(&bytes).map_err(|error| invalid(&format!("the body is not JSON: {error}")))?;
+    let Value::Object(mut body) = body else { return Err(invalid("the body must be a JSON object")) };
+    match body.remove("arguments") {
+        Some(arguments @ Value::Object(_)) => Ok((operation, arguments)),
+        Some(_) => Err(invalid("arguments must be a JSON object")),
+        None => Err(invalid("the body must have the field arguments")),
+    }
+}
+
+/// What came of a call. Only what is the service's own fault is an error of HTTP.
+fn result(result: &Result<Answer<Value>, Error>) -> Response {
+    match result {
+        Ok(answer) => {
+            let content = json!([{ "type": "text", "text": answer.value.to_string() }]);
+            let body = json!({ "success": true, "content": content });
+            with_generation(json_response(StatusCode::OK, &body), answer.generation)
+        }
+        Err(error) if error.code == Code::Internal => response::error(error),
+        Err(error) => {
+            if let Some(internal) = &error.internal {
+                tracing::error!(reason = error.reason(), internal, "{}", error.message);
+            }
+            let content = json!([{ "type": "text", "text": format!("Error: {}", error.message) }]);
+            json_response(StatusCode::OK, &json!({ "success": false, "content": content, "isError": true }))
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Responses as the protocol has them: errors, and the headers for web pages.
+
+use atlas_web::App;
+use atlas_web::response::Failure;
+use axum::body::Body;
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_LENGTH,
+};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use serde_json::json;
+
+use crate::tools;
+
+/// The reason of the error for a tool that there is not.
+pub(crate) const NO_TOOL: &str = "tool_not_found";
+
+/// What pages are told that may call.
+const LEAVE: [(HeaderName, &str); 3] = [
+    (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+    (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, OPTIONS"),
+    (ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type"),
+];
+
+/// Gives errors the protocol's shape, and pages leave to call what only reads.
+pub(crate) fn finish(app: &App, path: &str, mut response: Response) -> Response {
+    if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+        let Failure { message, reason } = failure;
+        let error = error(response.status(), &reason);
+        let body = json!({ "error": error, "message": message, "details": reason });
+        *response.body_mut() = Body::from(body.to_string());
+        response.headers_mut().remove(CONTENT_LENGTH);
+    }
+    let reads = tools::named(app, path).is_none_or(|operation| operation.info.only_reads());
+    if reads && !app.gate.is_shut() {
+        for (name, value) in LEAVE {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+    }
+    response
+}
+
+/// What the protocol calls an error.
+fn error(status: StatusCode, reason: &str) -> &'static str {
+    match status {
+        StatusCode::BAD_REQUEST => "Invalid request body",
+        StatusCode::NOT_FOUND if reason == NO_TOOL => "Tool not found",
+        StatusCode::NOT_FOUND => "Not found",
+        StatusCode::METHOD_NOT_ALLOWED => "Method not allowed",
+        StatusCode::PAYLOAD_TOO_LARGE => "Request body too large",
+        StatusCode::INTERNAL_SERVER_ERROR => "Internal server error",
+        // Of these the protocol says nothing.
+        StatusCode::UNAUTHORIZED => "Unauthorized",
+        StatusCode::FORBIDDEN => "Forbidden",
+        StatusCode::TOO_MANY_REQUESTS => "Too many requests",
+        StatusCode::SERVICE_UNAVAILABLE => "Service unavailable",
+        _ => "Error",
+    }
+}

@@ -1,0 +1,67 @@
+//! `note_delete`, as obsidian-vault-mcp has it: takes a note out of the vault, if it is there.
+
+use atlas_access::Access;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::notes::{self, Found};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::writing::{self, Become, Beforehand};
+
+/// The operation.
+pub struct NoteDelete;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "NoteDeleteRequest")]
+pub struct Arguments {
+    /// Its path from the root of the vault; it ends in `.md`.
+    path: String,
+}
+
+/// What was done.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NoteDeleteResponse")]
+pub struct Output {
+    /// Whether the note was there, and was deleted.
+    deleted: bool,
+}
+
+impl Operation for NoteDelete {
+    const INFO: Info = Info {
+        name: "note_delete",
+        title: "Delete a note if it is there",
+        description: "Takes the note at a path out of the vault, into the trash; deleted is false if there is none.",
+        scopes: &[Scope::DeleteVault],
+        destructive: true,
+        tags: &["notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(vec![(Access::Delete, writing::path("path", &arguments.path)?)])
+    }
+
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // The trash keeps it.
+        false
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writing::path("path", &arguments.path)?;
+        let decide = |found: Option<&Found>| match found {
+            Some(_) => Ok(Become::Trash),
+            None => Err(notes::missing(path.as_str())),
+        };
+        match writing::write(context, &Self::INFO, &path, None, Beforehand::Nothing, decide).await {
+            Ok(answer) => Ok(Answer { value: Output { deleted: true }, generation: answer.generation }),
+            Err(error) if error.reason() == notes::MISSING => {
+                Ok(Answer { value: Output { deleted: false }, generation: None })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
