@@ -155,6 +155,7 @@ pub fn all_functions() -> Routes {
         .merge(function_search::routes())
         .merge(function_query::routes())
         .merge(function_note::routes())
+        .merge(function_mcp::routes())
 }
 
 impl Client {

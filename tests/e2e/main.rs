@@ -28,6 +28,7 @@ mod https;
 mod keyed;
 mod killed;
 mod lossless;
+mod mcp;
 mod moves;
 mod names;
 mod notes;

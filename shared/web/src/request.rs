@@ -50,7 +50,11 @@ pub async fn note(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
     Ok(Value::Object(serde_json::Map::from_iter([("content".to_owned(), Value::from(content))])))
 }
 
-async fn bytes(body: Body) -> Result<Bytes, Error> {
+/// The bytes of `body`.
+///
+/// # Errors
+/// When it is too large, or cut short.
+pub async fn bytes(body: Body) -> Result<Bytes, Error> {
     match Limited::new(body, MAX_BODY_BYTES).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {

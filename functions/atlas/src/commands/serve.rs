@@ -58,6 +58,7 @@ fn routes() -> Routes {
         .merge(function_search::routes())
         .merge(function_query::routes())
         .merge(function_note::routes())
+        .merge(function_mcp::routes())
         .metrics()
 }
 

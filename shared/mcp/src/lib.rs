@@ -1,0 +1,16 @@
+//! The MCP door: the operations as tools, notes as resources, a few prompts. It has no logic of the operations' own, and every call
+//! passes the same gates. The protocol itself is `rmcp`'s: 2026-07-28, and those before it without sessions.
+//!
+//! # Layout
+//!
+//! - [`http`]: `POST /mcp`
+//! - [`server`]: what answers one client's messages
+//! - `tools`: operations as tools, calls and what comes of them; `schema`: their schemas
+
+pub mod http;
+mod schema;
+pub mod server;
+mod tools;
+
+pub use http::routes;
+pub use server::Server;
