@@ -1,6 +1,7 @@
 //! The MCP door, in this process: both eras of the protocol.
 
 use atlas_access::Scope;
+use atlas_testkit::VaultBuilder;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
@@ -179,7 +180,7 @@ async fn each_tool_says_what_it_takes_returns_and_does() {
         ("move_note", json!({ "path": "a.md", "to": "b.md" })),
         ("delete_note", json!({ "path": "b.md", "hard": false })),
         ("restore_note", json!({ "path": "b.md" })),
-        ("inspect_acl", json!({ "path": "vault/Home.md" })),
+        ("inspect_acl", json!({ "path": "vault/Home.md", "op": "read" })),
     ] {
         let taken = schema_of(name, "inputSchema");
         assert!(taken.is_valid(&arguments), "{name}: {:?}", taken.iter_errors(&arguments).next().unwrap());
@@ -306,5 +307,142 @@ async fn the_door_asks_for_a_token_and_says_where_there_is_one() {
         );
         let foreign = reader.failure("find", json!({ "term": "berth", "vault": "work" })).await;
         assert_eq!(foreign["code"], "vault_forbidden");
+    }
+}
+
+#[tokio::test]
+async fn notes_are_resources_page_by_page() {
+    let deployment = Deployment::of_demo().await;
+    let client = deployment.client();
+    for era in ERAS {
+        let agent = Agent::new(&client, era);
+        let mut paths = Vec::new();
+        let mut page = agent.result("resources/list", json!({})).await;
+        loop {
+            for note in page["resources"].as_array().unwrap() {
+                assert_eq!(note["mimeType"], "text/markdown");
+                paths.push(note["name"].as_str().unwrap().to_owned());
+            }
+            let Some(cursor) = page.get("nextCursor") else { break };
+            page = agent.result("resources/list", json!({ "cursor": cursor })).await;
+        }
+        let listed = client.get("/notes?limit=1000").await.ok();
+        let notes: Vec<&str> =
+            listed["notes"].as_array().unwrap().iter().map(|note| note["path"].as_str().unwrap()).collect();
+        assert_eq!(paths, notes);
+
+        let storm = "vault/reference/🌊 Storm surge checklist.md";
+        let page = agent.result("resources/list", json!({})).await;
+        let uri =
+            page["resources"].as_array().unwrap().iter().find(|note| note["name"] == storm).unwrap()["uri"].clone();
+        let read = agent.result("resources/read", json!({ "uri": uri })).await;
+        let note = client.get(&format!("/notes?path={}", crate::deployment::encoded(storm))).await.ok();
+        assert_eq!(read["contents"], json!([{ "uri": uri, "mimeType": "text/markdown", "text": note["content"] }]));
+
+        let templates = agent.result("resources/templates/list", json!({})).await;
+        assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "atlas://{vault}/{+path}");
+        // The newer era has one error for all parameters that name nothing.
+        let not_found = if era == ERAS[0] { -32602 } else { -32002 };
+        for uri in ["atlas://main/no/such.md", "atlas://elsewhere/vault/Home.md", "file:///etc/passwd"] {
+            assert_eq!(agent.refusal("resources/read", json!({ "uri": uri })).await.0, not_found, "{uri}");
+        }
+        let (code, message) = agent.refusal("resources/read", json!({ "uri": "atlas://main/../secret.md" })).await;
+        assert!(code == -32602 && message.starts_with("path: "), "{code} {message}");
+        assert_eq!(agent.refusal("resources/list", json!({ "cursor": "x" })).await.0, -32602);
+    }
+}
+
+#[tokio::test]
+async fn a_long_note_says_where_it_goes_on() {
+    let vault = VaultBuilder::new().note("long.md", &"All the tides of a year. ".repeat(100));
+    let deployment = Deployment::of_vault(&vault).await.with_limits(|limits| limits.max_bytes = 1000);
+    let client = deployment.client();
+    let agent = Agent::new(&client, ERAS[0]);
+    let (mut text, mut uri) = (String::new(), Some(json!("atlas://main/long.md")));
+    while let Some(at) = uri {
+        let read = agent.result("resources/read", json!({ "uri": at })).await;
+        text.push_str(read["contents"][0]["text"].as_str().unwrap());
+        uri = read["contents"][0]["_meta"].get("atlas-mirror/next").cloned();
+    }
+    assert_eq!(text, "All the tides of a year. ".repeat(100));
+}
+
+#[tokio::test]
+async fn prompts_name_what_to_do_and_their_arguments_are_completed() {
+    let deployment = Deployment::of_demo().await;
+    let client = deployment.client();
+    for era in ERAS {
+        let agent = Agent::new(&client, era);
+        let listed = agent.result("prompts/list", json!({})).await;
+        assert_eq!(names(listed["prompts"].as_array().unwrap()), ["find-and-cite", "daily-review", "record-devlog"]);
+        let get = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
+        let prompt = agent.result("prompts/get", get("find-and-cite", json!({ "question": "Why {tides}?" }))).await;
+        assert!(prompt["messages"][0]["content"]["text"].as_str().unwrap().contains("alone: Why {tides}?\n"));
+        for (name, arguments, says) in [
+            ("nothing", json!({}), "Unknown prompt"),
+            ("record-devlog", json!({ "path": "a.md" }), "summary is missing"),
+            ("record-devlog", json!({ "path": "a.md", "summary": 7 }), "summary: must be text"),
+            ("daily-review", json!({ "colour": "red" }), "colour: "),
+        ] {
+            let (code, message) = agent.refusal("prompts/get", get(name, arguments)).await;
+            assert!(code == -32602 && message.contains(says), "{code} {message}");
+        }
+        let complete = |reference: Value, name: &str, value: &str| json!({ "ref": reference, "argument": { "name": name, "value": value } });
+        let template = json!({ "type": "ref/resource", "uri": "atlas://{vault}/{+path}" });
+        let prompt = json!({ "type": "ref/prompt", "name": "record-devlog" });
+        for (reference, name, value, expected) in [
+            (&template, "path", "vault/devlog/t", json!(["vault/devlog/tide-engine-rewrite.md"])),
+            (&prompt, "path", "vault/devlog/g", json!(["vault/devlog/gauge-feed.md"])),
+            (&prompt, "summary", "x", json!([])),
+            (&template, "vault", "m", json!(["main"])),
+            (&template, "vault", "x", json!([])),
+        ] {
+            let completed = agent.result("completion/complete", complete(reference.clone(), name, value)).await;
+            assert_eq!(completed["completion"]["values"], expected, "{name}: {value}");
+        }
+        let unknown = complete(json!({ "type": "ref/prompt", "name": "nothing" }), "path", "x");
+        assert_eq!(agent.refusal("completion/complete", unknown).await.0, -32602);
+    }
+}
+
+#[tokio::test]
+async fn few_tools_can_stand_for_many() {
+    let deployment = Deployment::of_demo().await;
+    let with_facade = async |mode: &str| {
+        let config = json!({ "toolFacade": { "mode": mode }, "toolVisibility": { "disabled": ["query"] } }).to_string();
+        deployment.set_up(&[("ATLAS_CONFIG", &config)]).await
+    };
+    let (triad, domain) = (with_facade("triad").await, with_facade("domain").await);
+    for era in ERAS {
+        let agent = Agent::new(&triad, era);
+        assert_eq!(names(&agent.tools().await), ["find_capability", "describe_capability", "call_capability"]);
+        let found = agent.answer("find_capability", json!({ "query": "note history" })).await;
+        assert_eq!(found["capabilities"][0]["name"], "note_history");
+        let all = agent.answer("find_capability", json!({})).await;
+        assert_eq!(all["total"], atlas_ops::operations().len() - 1);
+        assert!(!all.to_string().contains("\"query\""), "a disabled operation is told");
+        let described = agent.answer("describe_capability", json!({ "name": "find" })).await;
+        assert_eq!(described["inputSchema"]["required"], json!(["term"]));
+        let call = json!({ "name": "find", "arguments": { "term": "berth" } });
+        let found = agent.answer("find", call["arguments"].clone()).await;
+        assert_eq!(agent.answer("call_capability", call).await, found);
+        for (arguments, code) in [
+            (json!({ "name": "query", "arguments": { "question": "x" } }), "operation_not_found"),
+            (json!({ "name": "nothing" }), "operation_not_found"),
+            (json!({ "name": "find" }), "validation_error"),
+            (json!({ "arguments": {} }), "validation_error"),
+            (json!({ "name": "find", "term": "x" }), "validation_error"),
+        ] {
+            assert_eq!(agent.failure("call_capability", arguments.clone()).await["code"], code, "{arguments}");
+        }
+
+        let agent = Agent::new(&domain, era);
+        let tools = agent.tools().await;
+        assert!(tools.len() < atlas_ops::operations().len() && names(&tools).contains(&"notes_domain"), "{tools:?}");
+        let read = json!({ "name": "read_note", "arguments": { "path": "vault/Home.md" } });
+        let note = agent.answer("notes_domain", read.clone()).await;
+        assert_eq!(note, agent.answer("read_note", read["arguments"].clone()).await);
+        let foreign = agent.failure("notes_domain", json!({ "name": "find", "arguments": { "term": "x" } })).await;
+        assert_eq!(foreign["code"], "operation_not_found");
     }
 }

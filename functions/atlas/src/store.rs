@@ -1,4 +1,4 @@
-//! Which vault in which store: the arguments that all commands share.
+//! Which vault in which store: the arguments that commands share.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -47,6 +47,28 @@ impl StoreArguments {
             Some(folder) => Ok(folder.to_string_lossy().into_owned()),
             None => Ok(self.store()?.name().to_owned()),
         }
+    }
+}
+
+/// What a command that answers agents serves.
+#[derive(Debug, Args)]
+pub(crate) struct DeploymentArguments {
+    /// The store: file:///a/folder or s3://bucket/prefix [env: ATLAS_STORE] [default: file://.atlas-store]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// The vault's id in the store, or the default one's of several [env: ATLAS_VAULT] [default: main]
+    #[arg(long, value_name = "ID")]
+    vault: Option<String>,
+    /// The configuration: the path of a file, store:KEY for an object of the store, or the JSON itself [env: ATLAS_CONFIG]
+    #[arg(long, value_name = "PLACE")]
+    config: Option<String>,
+}
+
+impl DeploymentArguments {
+    /// The environment, in which what was typed has the last word.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        let typed = [("ATLAS_STORE", &self.store), ("ATLAS_VAULT", &self.vault), ("ATLAS_CONFIG", &self.config)];
+        variables().chain(typed.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))))
     }
 }
 

@@ -3,13 +3,21 @@
 //!
 //! # Layout
 //!
-//! - [`http`]: `POST /mcp`
+//! - [`http`]: `POST /mcp`; [`stdio`]: standard input and output
 //! - [`server`]: what answers one client's messages
-//! - `tools`: operations as tools, calls and what comes of them; `schema`: their schemas
+//! - `tools`: operations as tools, calls and what comes of them; `schema`: their schemas; `facade`: few tools in the place of many, by
+//!   `ranking`
+//! - `resources`: notes by address; `prompts`; `completion` of arguments
 
+mod completion;
+mod facade;
 pub mod http;
+mod prompts;
+mod ranking;
+mod resources;
 mod schema;
 pub mod server;
+pub mod stdio;
 mod tools;
 
 pub use http::routes;

@@ -35,7 +35,7 @@ pub(crate) fn output(entry: &Entry) -> JsonObject {
 }
 
 /// The schema that `add` adds to a generator, with the definitions that it refers to.
-fn complete(add: fn(&mut SchemaGenerator) -> Schema, mut generator: SchemaGenerator) -> JsonObject {
+pub(crate) fn complete(add: fn(&mut SchemaGenerator) -> Schema, mut generator: SchemaGenerator) -> JsonObject {
     let mut reference = add(&mut generator);
     let mut definitions = generator.take_definitions(true);
     let name = reference.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());

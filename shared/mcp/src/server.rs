@@ -7,14 +7,16 @@ use atlas_web::routes::{self, Door};
 use atlas_web::state::Offer;
 use atlas_web::telemetry::Cost;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation, JsonObject, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 
-use crate::{schema, tools};
+use crate::{prompts, resources, schema, tools};
 
 /// How long clients may keep lists that change with the configuration only, in milliseconds.
 const LIST_TIME: u64 = 60_000;
@@ -27,7 +29,7 @@ const INSTRUCTIONS: &str = "The notes of a markdown (Obsidian) vault. Look for n
 /// A client's server.
 #[derive(Clone)]
 pub struct Server {
-    door: Arc<Door>,
+    pub(crate) door: Arc<Door>,
     last: Arc<Mutex<Option<Called>>>,
 }
 
@@ -53,6 +55,24 @@ impl Server {
     /// Whether an operation is there.
     pub(crate) fn has(&self, entry: &Entry) -> bool {
         self.door.app.offers(entry) != Offer::Disabled
+    }
+
+    /// The vault that is meant where none is named.
+    pub(crate) fn vault(&self) -> Result<String, Error> {
+        let Door { app, headers, caller } = &*self.door;
+        let named = headers.get(routes::VAULT).map(|vault| vault.to_str().unwrap_or_default());
+        match named.or_else(|| caller.vault()) {
+            Some(vault) => Ok(vault.to_owned()),
+            None => Ok(app.atlas.vault(None)?.id.clone()),
+        }
+    }
+
+    /// The vaults that the caller may name and that begin so.
+    pub(crate) fn vaults(&self, begun: &str) -> Vec<String> {
+        let Door { app, caller, .. } = &*self.door;
+        let default = app.atlas.vaults().first().map_or("", |vault| vault.id.as_str());
+        let ids = app.atlas.vaults().iter().map(|vault| vault.id.as_str());
+        ids.filter(|id| id.starts_with(begun) && caller.may_name(id, default)).map(str::to_owned).collect()
     }
 
     /// Runs a call of an operation.
@@ -84,23 +104,26 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_completions()
+            .enable_prompts()
+            .enable_resources()
+            .enable_tools()
+            .build();
         let name = Implementation::new("atlas-mirror", env!("CARGO_PKG_VERSION")).with_title("Atlas Mirror");
         ServerConfig::new(capabilities).with_server_info(name).with_instructions(INSTRUCTIONS)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::named(name).filter(|offered| self.has(offered.entry)).map(|offered| offered.tool.clone())
+        match tools::named(name) {
+            Some(offered) => self.has(offered.entry).then(|| offered.tool.clone()),
+            None => self.meta_tool(name),
+        }
     }
 
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let listed = tools::ALL.iter().filter(|offered| self.door.app.offers(offered.entry) == Offer::Listed);
-        let tools = listed.map(|offered| offered.tool.clone()).collect();
-        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(LIST_TIME))
+    async fn list_tools(&self, request: Page, _: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
+        only(request)?;
+        Ok(ListToolsResult::with_all_items(self.listed()).with_ttl_ms(LIST_TIME))
     }
 
     async fn call_tool(
@@ -108,15 +131,73 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(offered) = tools::named(&request.name).filter(|offered| self.has(offered.entry)) else {
-            return Err(unknown_tool(&request.name));
+        let arguments = request.arguments.unwrap_or_default();
+        let result = match tools::named(&request.name) {
+            Some(offered) if self.has(offered.entry) => match self.operate(offered.entry, arguments).await {
+                Ok(value) => Some(CallToolResult::structured(value)),
+                Err(error) => Some(tools::failed(&error)),
+            },
+            Some(_) => None,
+            None => self.call_meta_tool(&request.name, arguments).await,
         };
-        let result = self.operate(offered.entry, request.arguments.unwrap_or_default()).await;
-        Ok(match result {
-            Ok(value) => CallToolResult::structured(value),
-            Err(error) => tools::failed(&error),
-        }
-        .into())
+        result.map(Into::into).ok_or_else(|| unknown_tool(&request.name))
+    }
+
+    async fn list_resources(
+        &self,
+        request: Page,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.notes(request.and_then(|page| page.cursor)).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Page,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        only(request)?;
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()).with_ttl_ms(LIST_TIME))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.note(&request.uri).await.map(Into::into)
+    }
+
+    async fn list_prompts(&self, request: Page, _: RequestContext<RoleServer>) -> Result<ListPromptsResult, ErrorData> {
+        only(request)?;
+        Ok(ListPromptsResult::with_all_items(prompts::all()).with_ttl_ms(LIST_TIME))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        prompts::get(&request.name, &request.arguments.unwrap_or_default()).map(Into::into)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.completions(&request).await
+    }
+}
+
+/// Which page of a list.
+type Page = Option<PaginatedRequestParams>;
+
+/// Refuses to go on with a list that has only one page.
+fn only(page: Page) -> Result<(), ErrorData> {
+    match page.and_then(|page| page.cursor) {
+        Some(_) => Err(ErrorData::invalid_params("cursor: this list has only one page", None)),
+        None => Ok(()),
     }
 }
 
