@@ -29,6 +29,7 @@ mod keyed;
 mod killed;
 mod lossless;
 mod mcp;
+mod mcp_stdio;
 mod moves;
 mod names;
 mod notes;

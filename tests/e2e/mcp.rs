@@ -1,16 +1,12 @@
 //! The MCP door, in this process: both eras of the protocol.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::Stdio;
-
 use atlas_access::Scope;
 use atlas_testkit::VaultBuilder;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::access::{SECRET, bearer, send, token};
-use crate::deployment::{Client, Deployment, Reply, demo};
-use crate::programs::{Place, Running};
+use crate::deployment::{Client, Deployment, Reply};
 
 /// The two eras: each request by itself, and after a handshake.
 const ERAS: [&str; 2] = ["2026-07-28", "2025-11-25"];
@@ -449,39 +445,4 @@ async fn few_tools_can_stand_for_many() {
         let foreign = agent.failure("notes_domain", json!({ "name": "find", "arguments": { "term": "x" } })).await;
         assert_eq!(foreign["code"], "operation_not_found");
     }
-}
-
-/// The host program speaks to the process that started it, and to nobody else on its standard output.
-#[test]
-fn standard_output_has_nothing_but_the_protocol() {
-    let place = Place::new();
-    assert!(place.sync(&demo()).status().unwrap().success());
-    let mut command = place.atlas("mcp");
-    command.env("ATLAS_LOG", "debug,rmcp=debug").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut running = Running(command.spawn().unwrap());
-    let mut input = running.0.stdin.take().unwrap();
-    let mut lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
-    let mut ask = |id: u64, method: &str, params: Value| {
-        writeln!(input, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).unwrap();
-        let line = lines.next().expect("an answer").unwrap();
-        let answer: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
-        assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!(id)), "{line}");
-        answer["result"].clone()
-    };
-    let hello =
-        json!({ "protocolVersion": ERAS[1], "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
-    assert_eq!(ask(1, "initialize", hello)["serverInfo"]["name"], "atlas-mirror");
-    let found = ask(2, "tools/call", json!({ "name": "find", "arguments": { "term": "berth" } }));
-    assert!(found["structuredContent"]["results"][0].is_object(), "{found}");
-    // Who starts it may write, and is named in the log of the vault.
-    let written =
-        ask(3, "tools/call", json!({ "name": "write_note", "arguments": { "path": "new.md", "content": "x" } }));
-    assert_eq!(written["isError"], false, "{written}");
-    let failed = ask(4, "tools/call", json!({ "name": "read_note", "arguments": { "path": "no/such.md" } }));
-    assert_eq!(failed["isError"], true, "{failed}");
-    drop(input);
-    assert_eq!(lines.next().map(Result::unwrap), None, "something was said after the end");
-    assert!(running.0.wait().unwrap().success());
-    let log = place.atlas("log").output().unwrap();
-    assert!(String::from_utf8(log.stdout).unwrap().contains("stdio"));
 }

@@ -30,9 +30,7 @@ impl StoreArguments {
 
     /// Opens the vault's mirror.
     pub(crate) fn open(&self) -> Result<Mirror, Box<dyn Error>> {
-        let store = self.store()?;
-        let cache = Arc::new(PartCache::new(CACHE_BYTES));
-        Ok(Mirror::open(store, self.vault.clone(), cache, Options::default())?)
+        open_mirror(&self.store, &self.vault)
     }
 
     /// The store's folder, if it is one.
@@ -50,6 +48,13 @@ impl StoreArguments {
     }
 }
 
+/// Opens the mirror of a vault in the store at `url`.
+pub(crate) fn open_mirror(url: &str, vault: &VaultId) -> Result<Mirror, Box<dyn Error>> {
+    let store = location::open(url, &variables().collect())?;
+    let cache = Arc::new(PartCache::new(CACHE_BYTES));
+    Ok(Mirror::open(store, vault.clone(), cache, Options::default())?)
+}
+
 /// What a command that answers agents serves.
 #[derive(Debug, Args)]
 pub(crate) struct DeploymentArguments {
@@ -65,6 +70,17 @@ pub(crate) struct DeploymentArguments {
 }
 
 impl DeploymentArguments {
+    /// Whether nothing says which store it is.
+    pub(crate) fn names_no_store(&self) -> bool {
+        !self.variables().any(|(name, _)| name == "ATLAS_STORE")
+    }
+
+    /// Whether nothing says what else is to be served than the folder here.
+    pub(crate) fn is_empty(&self) -> bool {
+        let names = ["ATLAS_STORE", "ATLAS_VAULT", "ATLAS_CONFIG"];
+        !self.variables().any(|(name, _)| names.contains(&name.as_str()))
+    }
+
     /// The environment, in which what was typed has the last word.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
         let typed = [("ATLAS_STORE", &self.store), ("ATLAS_VAULT", &self.vault), ("ATLAS_CONFIG", &self.config)];
