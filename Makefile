@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check watch bench fuzz package deploy deploy-local setup setup-tools setup-fuse setup-localstack setup-minio setup-infra setup-deny setup-bench setup-fuzz
+.PHONY: help run test test-mcp check watch bench fuzz package deploy deploy-local setup setup-tools setup-fuse setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
 
 # A copy beside its store, for what agents write is to come into it.
 VAULT ?= .atlas-store/demo
@@ -13,7 +13,7 @@ ARCH ?= x86_64
 SECONDS ?= 60
 export VAULT PORT STORE ARCH
 
-FUNCTIONS := context find search query note bridge
+FUNCTIONS := context find search query note bridge mcp
 TOOLS := target/tools
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 DENY_VERSION := 0.20.2
@@ -39,6 +39,10 @@ run: $(filter .atlas-store/demo,$(VAULT)) ## Publish a vault folder and serve it
 test: setup-tools setup-fuse setup-localstack setup-bench $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
 	cargo test --workspace --locked
 	cargo test --package atlas-web --features otlp --locked otlp
+
+test-mcp: setup-tools setup-mcp ## Run the conformance suite of MCP, and clients of other makers, against the mcp function
+	cargo build --locked --package atlas --bin atlas
+	PATH="$(CURDIR)/$(TOOLS)/mcp/node_modules/.bin:$(CURDIR)/$(TOOLS)/mcp/bin:$$PATH" python tests/mcp/run.py "$${CARGO_TARGET_DIR:-target}/debug/atlas"
 
 check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template and container
 	cargo fmt --all --check
@@ -71,7 +75,7 @@ deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm6
 deploy-local: setup-tools ## Deploy the packaged functions to LocalStack's Lambda, which needs Docker
 	infra/deploy.sh local $(FUNCTIONS)
 
-setup: setup-tools setup-fuse setup-localstack setup-minio setup-infra setup-deny setup-bench setup-fuzz ## Install every tool below into target/tools
+setup: setup-tools setup-fuse setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz ## Install every tool below into target/tools
 
 setup-tools: $(TOOLS)/tools/.ready ## cargo-lambda and rclone
 setup-fuse: ## fusermount3 for rclone, unless the system has it
@@ -79,6 +83,7 @@ setup-fuse: ## fusermount3 for rclone, unless the system has it
 setup-localstack: $(TOOLS)/localstack/.ready ## LocalStack in host mode
 setup-infra: $(TOOLS)/infra/.ready ## cfn-lint, the SAM command line, and hadolint
 setup-minio: $(TOOLS)/bin/minio ## MinIO, built with Go
+setup-mcp: $(TOOLS)/mcp/.ready ## Node, and MCP's clients and conformance suite
 setup-deny: $(TOOLS)/bin/cargo-deny ## cargo-deny
 setup-bench: $(TOOLS)/bench/.ready ## ripgrep, to compare with, in tests and in benches
 setup-fuzz: $(TOOLS)/bin/cargo-fuzz ## cargo-fuzz
@@ -93,6 +98,14 @@ $(TOOLS)/bench/.ready: tests/benches/requirements.txt
 	rm -rf $(@D)
 	python3 -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
+
+$(TOOLS)/mcp/.ready: tests/mcp/requirements.txt tests/mcp/package.json
+	rm -rf $(@D)
+	python3 -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	cp tests/mcp/package.json $(@D)
+	PATH="$(CURDIR)/$(@D)/bin:$$PATH" npm install --prefix $(@D) --no-audit --no-fund --ignore-scripts --silent
 	touch $@
 
 $(TOOLS)/bin/minio:

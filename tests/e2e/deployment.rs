@@ -163,6 +163,7 @@ pub fn all_functions() -> Routes {
         .merge(function_query::routes())
         .merge(function_note::routes())
         .merge(function_bridge::routes())
+        .merge(function_mcp::routes())
 }
 
 impl Client {

@@ -33,6 +33,8 @@ mod keyed;
 mod killed;
 mod links;
 mod lossless;
+mod mcp;
+mod mcp_stdio;
 mod moves;
 mod names;
 mod notes;

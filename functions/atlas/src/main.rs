@@ -4,6 +4,7 @@ mod bar;
 mod bucket;
 mod commands;
 mod output;
+mod repository;
 mod store;
 mod vault;
 mod watch;

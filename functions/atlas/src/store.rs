@@ -1,4 +1,4 @@
-//! Which vault in which store: the arguments that all commands share.
+//! Which vault in which store: the arguments that commands share.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -30,9 +30,7 @@ impl StoreArguments {
 
     /// Opens the vault's mirror.
     pub(crate) fn open(&self) -> Result<Mirror, Box<dyn Error>> {
-        let store = self.store()?;
-        let cache = Arc::new(PartCache::new(CACHE_BYTES));
-        Ok(Mirror::open(store, self.vault.clone(), cache, Options::default())?)
+        open_mirror(&self.store, &self.vault)
     }
 
     /// The store's folder, if it is one.
@@ -47,6 +45,46 @@ impl StoreArguments {
             Some(folder) => Ok(folder.to_string_lossy().into_owned()),
             None => Ok(self.store()?.name().to_owned()),
         }
+    }
+}
+
+/// Opens the mirror of a vault in the store at `url`.
+pub(crate) fn open_mirror(url: &str, vault: &VaultId) -> Result<Mirror, Box<dyn Error>> {
+    let store = location::open(url, &variables().collect())?;
+    let cache = Arc::new(PartCache::new(CACHE_BYTES));
+    Ok(Mirror::open(store, vault.clone(), cache, Options::default())?)
+}
+
+/// What a command that answers agents serves.
+#[derive(Debug, Args)]
+pub(crate) struct DeploymentArguments {
+    /// The store: file:///a/folder or s3://bucket/prefix [env: ATLAS_STORE] [default: file://.atlas-store]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// The vault's id in the store, or the default one's of several [env: ATLAS_VAULT] [default: main]
+    #[arg(long, value_name = "ID")]
+    vault: Option<String>,
+    /// The configuration: the path of a file, store:KEY for an object of the store, or the JSON itself [env: ATLAS_CONFIG]
+    #[arg(long, value_name = "PLACE")]
+    config: Option<String>,
+}
+
+impl DeploymentArguments {
+    /// Whether nothing says which store it is.
+    pub(crate) fn names_no_store(&self) -> bool {
+        !self.variables().any(|(name, _)| name == "ATLAS_STORE")
+    }
+
+    /// Whether nothing says what else is to be served than the folder here.
+    pub(crate) fn is_empty(&self) -> bool {
+        let names = ["ATLAS_STORE", "ATLAS_VAULT", "ATLAS_CONFIG"];
+        !self.variables().any(|(name, _)| names.contains(&name.as_str()))
+    }
+
+    /// The environment, in which what was typed has the last word.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        let typed = [("ATLAS_STORE", &self.store), ("ATLAS_VAULT", &self.vault), ("ATLAS_CONFIG", &self.config)];
+        variables().chain(typed.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))))
     }
 }
 

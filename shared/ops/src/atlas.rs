@@ -126,6 +126,11 @@ impl Atlas {
         })
     }
 
+    /// The vaults, the default one first.
+    pub fn vaults(&self) -> &[Vault] {
+        &self.vaults
+    }
+
     /// The vault called `id`, or the default one.
     pub fn vault(&self, id: Option<&str>) -> Result<&Vault, Error> {
         let found = match id {

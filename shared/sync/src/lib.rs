@@ -5,7 +5,8 @@
 //! replaced mirror stop the sync before it changes anything. No environment and no clock: callers pass both.
 //!
 //! # Layout
-//! - [`rules`]: which files belong to the vault; [`folder`]: the folder, out of which nothing leads; [`scan`]: its files.
+//! - [`rules`]: which files belong to the vault; [`folder`]: the folder, out of which nothing leads; [`scan`]: its files,
+//!   less those that `gitignore` says.
 //! - [`state`]: what was last equal on both sides; [`guard`]: what stops a sync; [`head`]: what the mirror has.
 //! - [`decide`]: what is to become of a path; [`plan`]: what both sides have; `decided`: all paths, for which `reading` reads files.
 //! - [`sync`]: one sync. It begins with a `session`, and a `recovery` of what a killed one left; decides every path; does a [`pull`],
@@ -24,6 +25,7 @@ mod decided;
 pub mod error;
 pub mod export;
 pub mod folder;
+mod gitignore;
 pub mod guard;
 pub mod head;
 pub mod plan;

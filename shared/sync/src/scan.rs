@@ -9,6 +9,7 @@ use cap_std::fs::{DirEntry, Metadata};
 
 use crate::error::SyncError;
 use crate::folder::{Folder, Stamp};
+use crate::gitignore::Gitignores;
 use crate::progress::Progress;
 use crate::report::{Reason, Skipped};
 use crate::rules::{self, CONFIG_FILES, CONFIG_FOLDER, Class};
@@ -96,12 +97,13 @@ impl Unknown {
     }
 }
 
-/// Lists the files of `folder`, however it orders them.
+/// Lists the files of `folder`, however it orders them; less those that its `.gitignore` files say, if `gitignore`.
 ///
 /// # Errors
 /// [`SyncError::RootMissing`] when the folder itself cannot be listed to its end.
-pub fn scan(folder: &Folder, progress: &dyn Progress) -> Result<Scan, SyncError> {
-    let mut walk = Walk { folder, scan: Scan::default(), below: Vec::new() };
+pub fn scan(folder: &Folder, gitignore: bool, progress: &dyn Progress) -> Result<Scan, SyncError> {
+    let ignored = gitignore.then(Gitignores::default);
+    let mut walk = Walk { folder, ignored, scan: Scan::default(), below: Vec::new() };
     let root = |error| SyncError::RootMissing { root: folder.path().to_owned(), error };
     walk.list("").map_err(root)?;
     walk.config();
@@ -119,6 +121,7 @@ pub fn scan(folder: &Folder, progress: &dyn Progress) -> Result<Scan, SyncError>
 
 struct Walk<'a> {
     folder: &'a Folder,
+    ignored: Option<Gitignores>,
     scan: Scan,
     /// Folders yet to be listed.
     below: Vec<String>,
@@ -127,6 +130,9 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Takes up what is in the folder at `path`, which is empty for the root. What was found before an error stays.
     fn list(&mut self, path: &str) -> io::Result<()> {
+        if let Some(ignored) = &mut self.ignored {
+            ignored.enter(&self.folder.dir, path)?;
+        }
         let entries = if path.is_empty() { self.folder.dir.entries()? } else { self.folder.dir.read_dir(path)? };
         for entry in entries {
             let entry = entry?;
@@ -148,6 +154,9 @@ impl Walk<'_> {
         if !(file_type.is_dir() || file_type.is_file() || file_type.is_symlink()) {
             // Some file systems do not tell in the listing.
             file_type = entry.metadata().map_err(Reason::unreadable)?.file_type();
+        }
+        if self.ignored.as_ref().is_some_and(|ignored| ignored.leave_out(on_disk, file_type.is_dir())) {
+            return Ok(());
         }
         if file_type.is_dir() {
             if !rules::enters(name) {

@@ -46,6 +46,8 @@ pub struct SyncOptions {
     pub time_zone: TimeZone,
     /// Read all files, also those whose size and time are as they were.
     pub checksum: bool,
+    /// Leave out what `.gitignore` files in the folder say.
+    pub gitignore: bool,
     /// Change nothing.
     pub dry_run: bool,
     /// Go on when many files vanished.
@@ -65,6 +67,7 @@ impl SyncOptions {
             began,
             time_zone: TimeZone::UTC,
             checksum: false,
+            gitignore: false,
             dry_run: false,
             allow_mass_delete: false,
             collect: None,
@@ -86,8 +89,8 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
     let mut summary = Summary { skipped: recovered(&session, options).await?, ..Summary::default() };
     progress.begin(Phase::Scan, None);
     let scanning = {
-        let (folder, progress) = (session.folder.clone(), progress.clone());
-        blocking(move || scan::scan(&folder, &*progress))
+        let (folder, progress, gitignore) = (session.folder.clone(), progress.clone(), options.gitignore);
+        blocking(move || scan::scan(&folder, gitignore, &*progress))
     };
     let (mut scan, head) = futures::future::try_join(scanning, newest(&mirror)).await?;
     let last = session.check_ancestry(&mirror, head.as_ref()).await?;

@@ -82,10 +82,12 @@ impl Gate {
         guard.verifier.verify(token, now).map_err(Challenge::Refused)
     }
 
-    /// The address of the description that fits a request.
-    fn metadata(&self, headers: &HeaderMap) -> Option<String> {
+    /// The address of the description that fits a request for `path`.
+    fn metadata(&self, path: &str, headers: &HeaderMap) -> Option<String> {
         let base = self.base(headers)?;
-        Some(format!("{base}{}", METADATA[0]))
+        let [whole, mcp] = METADATA;
+        let place = if whole.len() + path.len() == mcp.len() && mcp.ends_with(path) { mcp } else { whole };
+        Some(format!("{base}{place}"))
     }
 
     /// Where this deployment is, as far as its settings or the request say.
@@ -202,10 +204,11 @@ pub(crate) async fn authenticate(State(app): State<App>, mut request: Request, n
     if METADATA.contains(&path) {
         return next.run(request).await;
     }
+    let metadata = || app.gate.metadata(path, request.headers());
     let caller = match app.gate.caller(request.headers(), (app.clock)()) {
         Ok(caller) => caller,
         Err(Challenge::Missing) if path == OPEN => Caller::nobody(),
-        Err(challenge) => return challenge.response(app.gate.metadata(request.headers()).as_deref()),
+        Err(challenge) => return challenge.response(metadata().as_deref()),
     };
     let known = (app.gate.0.is_some() && caller.is_authenticated()).then(|| caller::Caller::named(caller.identity()));
     request.extensions_mut().insert(caller);

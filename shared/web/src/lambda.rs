@@ -34,6 +34,8 @@ pub async fn serve(
     let app = App { metrics: Metrics::new(on_lambda), ..App::open(&settings, reach(on_lambda)).await? };
     #[cfg(feature = "otlp")]
     let app = App { spans: crate::otlp::Spans::open(&settings, true)?, ..app };
+    // Elsewhere it is on loopback, where a web page could reach it by a name of its own.
+    let app = if on_lambda { app } else { app.for_its_hosts() };
     lambda_http::run(service(routes.into_router(app))).await
 }
 

@@ -17,9 +17,7 @@ pub fn ok(answer: &Answer<Value>) -> Response {
 
 /// An error in the shape `{"error": {"code", "message", "details"}}`.
 pub fn error(error: &Error) -> Response {
-    if let Some(internal) = &error.internal {
-        tracing::error!(code = error.code.as_str(), reason = error.reason(), internal, "{}", error.message);
-    }
+    log(error);
     let mut response =
         failure(status(error.code), error.code.as_str(), &error.message, &Value::Object(error.details.clone()));
     if let Some(seconds) = error.details.get("retry_after_seconds").and_then(Value::as_u64) {
@@ -39,6 +37,13 @@ pub fn error(error: &Error) -> Response {
         insert_etag(&mut response, sha256);
     }
     response
+}
+
+/// Tells the log what only the operator is told of an error.
+pub fn log(error: &Error) {
+    if let Some(internal) = &error.internal {
+        tracing::error!(code = error.code.as_str(), reason = error.reason(), internal, "{}", error.message);
+    }
 }
 
 /// The status of an error's class.

@@ -201,27 +201,48 @@ impl FromRequestParts<App> for Door {
     }
 }
 
+impl Door {
+    /// A call of `operation`, with what the headers say of it.
+    #[must_use]
+    pub fn call_of(&self, operation: &'static Entry, arguments: Value) -> Call {
+        let Self { app, headers, caller } = self;
+        let vault = headers.get(VAULT).map(|vault| vault.to_str().unwrap_or_default().to_owned());
+        // Several are one list (RFC 9110, section 5.3), and so no key.
+        let keys: Vec<&str> = headers.get_all(KEY).iter().map(|key| key.to_str().unwrap_or_default()).collect();
+        let key = (!keys.is_empty()).then(|| keys.join(", "));
+        let confirmation = headers.get(CONFIRMATION).map(|token| token.to_str().unwrap_or_default().to_owned());
+        Call { vault, key, confirmation, ..Call::new(operation, arguments, caller.clone(), app.clock) }
+    }
+}
+
 /// Calls an operation for a request.
 pub async fn call(door: &Door, operation: &'static Entry, arguments: Value) -> Called {
-    let Door { app, headers, caller } = door;
-    let vault = headers.get(VAULT).map(|vault| vault.to_str().unwrap_or_default().to_owned());
-    // Several are one list (RFC 9110, section 5.3), and so no key.
-    let keys: Vec<&str> = headers.get_all(KEY).iter().map(|key| key.to_str().unwrap_or_default()).collect();
-    let key = (!keys.is_empty()).then(|| keys.join(", "));
+    run(&door.app, door.call_of(operation, arguments)).await
+}
+
+/// Runs a call.
+pub async fn run(app: &App, call: Call) -> Called {
     let atlas = app.atlas.metered();
-    let confirmation = headers.get(CONFIRMATION).map(|token| token.to_str().unwrap_or_default().to_owned());
-    let call = Call { vault, key, confirmation, ..Call::new(operation, arguments, caller.clone(), app.clock) };
+    let operation = call.operation.info;
     let called = dispatch(&atlas, call);
     // A write has a deadline of its own, and may have happened.
-    let result = if operation.info.writes() {
+    let result = if operation.writes() {
         called.await
     } else {
         timeout(READ_TIME, called).await.unwrap_or_else(|_| Err(too_slow()))
     };
-    Called { result, cost: Cost { operation: operation.info.name, counts: atlas.counts() } }
+    Called { result, cost: Cost { operation: operation.name, counts: atlas.counts() } }
 }
 
 impl Called {
+    /// The answer, and what it cost; the cost belongs into the extensions of the response.
+    ///
+    /// # Errors
+    /// As the call.
+    pub fn into_parts(self) -> (Result<Answer<Value>, Error>, Cost) {
+        (self.result, self.cost)
+    }
+
     /// The response: the answer as `show` shows it, or the error.
     pub fn respond(self, show: impl FnOnce(&Answer<Value>) -> Response) -> Response {
         self.respond_to(|result| match result {

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::auth::Gate;
 use crate::config::follower::{self, Follower};
-use crate::config::{ConfigError, DocumentError};
+use crate::config::{ConfigError, DocumentError, Facade};
 use crate::cors::Origins;
 use crate::hosts::Hosts;
 use crate::settings::{Auth, Settings, SettingsError};
@@ -32,6 +32,8 @@ pub struct App {
     pub origins: Origins,
     /// Which names a server answers for.
     pub hosts: Hosts,
+    /// What a list of tools shows.
+    pub facade: Facade,
     /// Counts requests.
     pub metrics: Metrics,
     /// Exports requests as spans.
@@ -95,6 +97,7 @@ pub(crate) struct Deployed {
     gate: Gate,
     origins: Origins,
     hosts: Hosts,
+    facade: Facade,
 }
 
 /// What stays while configurations come and go: the store, and what was fetched from it.
@@ -145,7 +148,8 @@ impl Deploys {
         if settings.auth == Auth::Jwt {
             atlas.audit = settings.audit.clone();
         }
-        Ok(Deployed { version, atlas, gate, origins: settings.origins.clone(), hosts: settings.hosts.clone() })
+        let (origins, hosts) = (settings.origins.clone(), settings.hosts.clone());
+        Ok(Deployed { version, atlas, gate, origins, hosts, facade: settings.facade })
     }
 
     fn open(&self, vault: VaultId) -> Result<Mirror, MirrorError> {
@@ -226,6 +230,7 @@ impl App {
             gate: deployed.gate.clone(),
             origins: deployed.origins.clone(),
             hosts: deployed.hosts.clone(),
+            facade: deployed.facade,
             metrics: Metrics::new(false),
             #[cfg(feature = "otlp")]
             spans: None,
@@ -248,6 +253,7 @@ impl App {
             gate: now.gate.clone(),
             origins: now.origins.clone(),
             hosts: now.hosts.clone(),
+            facade: now.facade,
             configured: Configured { version: now.version, ..self.configured.clone() },
             ..self.clone()
         })

@@ -33,7 +33,10 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Logs to standard error: as JSON where a machine reads it, as text where a person does.
 pub fn start(filter: &str, json: bool) {
-    let filter = filter.parse().unwrap_or_else(|_| Targets::new().with_default(Level::INFO));
+    let filter: Targets = filter.parse().unwrap_or_else(|_| Targets::new().with_default(Level::INFO));
+    // Which tells each message of MCP thrice, unless it is asked for.
+    let is_told = filter.iter().any(|(target, _)| target.starts_with("rmcp"));
+    let filter = if is_told { filter } else { filter.with_target("rmcp", Level::ERROR) };
     let colours = std::io::stderr().is_terminal();
     let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
     let layer = if json { layer.json().without_time().boxed() } else { layer.boxed() };

@@ -6,6 +6,7 @@ mod doctor;
 mod export;
 mod init;
 mod log;
+mod mcp;
 mod restore;
 mod serve;
 mod status;
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Status(status::Arguments),
     /// Serve all functions over HTTP from this process
     Serve(serve::Arguments),
+    /// Speak MCP on standard input and output, for the agent that starts this process
+    Mcp(mcp::Arguments),
     /// Write a published vault into a folder, byte for byte
     Export(export::Arguments),
     /// Make a note of the mirror again what it was
@@ -53,6 +56,7 @@ impl Command {
             Self::Sync(arguments) => sync::run(arguments).await,
             Self::Status(arguments) => status::run(arguments).await,
             Self::Serve(arguments) => serve::run(arguments).await,
+            Self::Mcp(arguments) => mcp::run(arguments).await,
             Self::Export(arguments) => export::run(arguments).await,
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,

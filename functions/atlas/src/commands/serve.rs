@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::commands::Outcome;
 use crate::output;
-use crate::store::variables;
+use crate::store::DeploymentArguments;
 
 /// Arguments of `atlas serve`.
 #[derive(Debug, Args)]
@@ -32,23 +32,8 @@ pub(crate) struct Arguments {
     /// The key of the certificate, a PEM file
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// The store: file:///a/folder or s3://bucket/prefix [env: ATLAS_STORE] [default: file://.atlas-store]
-    #[arg(long, value_name = "URL")]
-    store: Option<String>,
-    /// The vault's id in the store, or the default one's of several [env: ATLAS_VAULT] [default: main]
-    #[arg(long, value_name = "ID")]
-    vault: Option<String>,
-    /// The configuration: the path of a file, store:KEY for an object of the store, or the JSON itself [env: ATLAS_CONFIG]
-    #[arg(long, value_name = "PLACE")]
-    config: Option<String>,
-}
-
-impl Arguments {
-    /// The environment, in which what was typed has the last word.
-    fn variables(&self) -> impl Iterator<Item = (String, String)> {
-        let typed = [("ATLAS_STORE", &self.store), ("ATLAS_VAULT", &self.vault), ("ATLAS_CONFIG", &self.config)];
-        variables().chain(typed.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))))
-    }
+    #[command(flatten)]
+    deployment: DeploymentArguments,
 }
 
 /// All functions.
@@ -59,12 +44,13 @@ fn routes() -> Routes {
         .merge(function_query::routes())
         .merge(function_note::routes())
         .merge(function_bridge::routes())
+        .merge(function_mcp::routes())
         .metrics()
 }
 
 /// Runs `atlas serve`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
-    let settings = Settings { audit: telemetry::audit(), ..Settings::read(arguments.variables())? };
+    let settings = Settings { audit: telemetry::audit(), ..Settings::read(arguments.deployment.variables())? };
     telemetry::start(&settings.log, false);
     let address = arguments.addr.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.port));
     let certificate = match (arguments.tls_cert, arguments.tls_key) {

@@ -104,11 +104,11 @@ pub struct FacadeDocument {
 #[serde(rename_all = "lowercase")]
 pub enum Facade {
     /// Three tools that find, describe and call operations.
-    #[default]
     Triad,
     /// One tool for each domain.
     Domain,
     /// Each operation.
+    #[default]
     Flat,
 }
 

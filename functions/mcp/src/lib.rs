@@ -1,0 +1,9 @@
+//! `POST /mcp`: every operation, as agents' clients speak.
+
+use atlas_web::Routes;
+
+/// The function's routes.
+#[must_use]
+pub fn routes() -> Routes {
+    atlas_mcp::routes()
+}

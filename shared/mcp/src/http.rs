@@ -1,0 +1,88 @@
+//! `POST /mcp`: each request by itself, without sessions, and nothing left running after its answer.
+
+use std::sync::Arc;
+
+use atlas_ops::{Code, Error};
+use atlas_web::request::{self, MAX_BODY_BYTES};
+use atlas_web::response;
+use atlas_web::routes::{Door, Routes};
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::response::Response;
+use axum::routing::post;
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcError};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::error::Category;
+
+use crate::server::Server;
+
+/// The route.
+pub const PATH: &str = "/mcp";
+
+/// The door's routes.
+#[must_use]
+pub fn routes() -> Routes {
+    Routes::default().serve(PATH, &[], post(answer))
+}
+
+async fn answer(door: Door, request: Request) -> Response {
+    if let Some(origin) = request.headers().get(ORIGIN)
+        && !is_own(origin, request.headers())
+        && !door.app.origins.iter().any(|allowed| origin.as_bytes() == allowed.as_bytes())
+    {
+        let message = "requests of web pages of this origin are not answered; its operator can allow it with ATLAS_ALLOWED_ORIGINS";
+        return response::error(&Error::new(Code::Forbidden, "origin_not_allowed", message));
+    }
+    let (head, body) = request.into_parts();
+    let bytes = match request::bytes(body).await {
+        Ok(bytes) => bytes,
+        Err(error) => return response::error(&error),
+    };
+    if let Err(error) = serde_json::from_slice::<ClientJsonRpcMessage>(&bytes) {
+        return malformed(&error);
+    }
+    let server = Server::new(door);
+    let answering = server.clone();
+    let service = StreamableHttpService::new(
+        move || Ok(answering.clone()),
+        Arc::new(NeverSessionManager::default()),
+        // Which hosts and origins are answered is decided before.
+        StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_sse_keep_alive(None)
+            .disable_allowed_hosts()
+            .with_max_request_body_bytes(MAX_BODY_BYTES),
+    );
+    let mut response = service.handle(Request::from_parts(head, Body::from(bytes))).await.map(Body::new);
+    if let Some(called) = server.last() {
+        response.extensions_mut().insert(called.cost);
+        response = response::with_generation(response, called.generation);
+    }
+    response
+}
+
+/// Whether a page is of the host that the request is for.
+fn is_own(origin: &HeaderValue, headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
+    let of = origin.as_ref().and_then(|origin| origin.authority());
+    host.is_some_and(|host| of.is_some_and(|of| of.as_str().eq_ignore_ascii_case(host)))
+}
+
+/// The answer to what is no message of the protocol.
+fn malformed(error: &serde_json::Error) -> Response {
+    let data = if error.classify() == Category::Data {
+        ErrorData::invalid_request("send one JSON-RPC 2.0 message", None)
+    } else {
+        ErrorData::parse_error(format!("the body is not JSON: {error}"), None)
+    };
+    let body = serde_json::to_vec(&JsonRpcError::new(None, data)).unwrap_or_default();
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

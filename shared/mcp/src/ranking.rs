@@ -1,0 +1,57 @@
+//! Which of some texts fit words best, by BM25.
+
+use std::collections::HashMap;
+
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+
+/// The indexes of the `texts` that have a word of `query`, with how well they fit: best first, and of equals the first.
+pub(crate) fn ranked(texts: &[String], query: &str) -> Vec<(usize, f64)> {
+    let texts: Vec<HashMap<String, f64>> = texts.iter().map(|text| counts(text)).collect();
+    let length = |counts: &HashMap<String, f64>| counts.values().sum::<f64>();
+    let mean = texts.iter().map(length).sum::<f64>() / texts.len().max(1) as f64;
+    let weight = |word: &str| {
+        let having = texts.iter().filter(|counts| counts.contains_key(word)).count() as f64;
+        ((texts.len() as f64 - having + 0.5) / (having + 0.5)).ln_1p()
+    };
+    let words: Vec<(String, f64)> =
+        counts(query).into_keys().map(|word| (weight(&word), word)).map(|(weight, word)| (word, weight)).collect();
+    let score = |counts: &HashMap<String, f64>| {
+        let norm = K1 * (1.0 - B + B * length(counts) / mean);
+        let scores = words.iter().filter_map(|(word, weight)| {
+            let count = counts.get(word)?;
+            Some(weight * count * (K1 + 1.0) / (count + norm))
+        });
+        scores.sum::<f64>()
+    };
+    let scored = texts.iter().map(score).enumerate();
+    let mut ranked: Vec<(usize, f64)> = scored.filter(|(_, score)| *score > 0.0).collect();
+    ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    ranked
+}
+
+/// The words of a text, in lower case, and how often each stands there.
+fn counts(text: &str) -> HashMap<String, f64> {
+    let mut counts = HashMap::new();
+    for word in text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        *counts.entry(word.to_lowercase()).or_default() += 1.0;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rare_words_count_more_and_long_texts_less() {
+        let texts = ["a note", "a note that is long and says much of many things", "a link", "Link_to a Note"];
+        let texts = texts.map(str::to_owned);
+        let order = |query: &str| ranked(&texts, query).into_iter().map(|(index, _)| index).collect::<Vec<_>>();
+        assert_eq!(order("note"), [0, 3, 1]);
+        assert_eq!(order("LINK"), [2, 3]);
+        assert_eq!(order("link note"), [3, 2, 0, 1]);
+        assert_eq!((order("nothing"), order("")), (vec![], vec![]));
+        assert_eq!(ranked(&[], "x"), []);
+    }
+}

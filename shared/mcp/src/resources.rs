@@ -1,0 +1,135 @@
+//! Notes as resources: `atlas://VAULT/PATH`, percent-encoded.
+
+use atlas_ops::list_notes::ListNotes;
+use atlas_ops::read_note::ReadNote;
+use atlas_ops::{Call, Code, Entry, Error};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use rmcp::model::{
+    ErrorData, JsonObject, ListResourcesResult, MetaObject, ReadResourceResult, Resource, ResourceContents,
+    ResourceTemplate,
+};
+use serde_json::{Value, json};
+
+use crate::server::Server;
+use crate::tools;
+
+/// The template of their addresses.
+pub(crate) const TEMPLATE: &str = "atlas://{vault}/{+path}";
+/// Where the rest of a long note is, in the `_meta` of what was read.
+const NEXT: &str = "atlas-mirror/next";
+const SCHEME: &str = "atlas://";
+const OFFSET: &str = "?offset=";
+const MARKDOWN: &str = "text/markdown";
+
+/// What an address names.
+#[derive(Debug, PartialEq, Eq)]
+struct Named {
+    vault: String,
+    path: String,
+    offset: u64,
+}
+
+impl Server {
+    /// One page of the notes.
+    pub(crate) async fn notes(&self, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
+        let mut arguments = JsonObject::new();
+        arguments.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
+        let vault = self.vault().map_err(|error| refusal(&error))?;
+        let listed = self.answer(Entry::of::<ListNotes>(), &vault, arguments).await?;
+        let resources = listed.get("notes").and_then(Value::as_array).into_iter().flatten().filter_map(|note| {
+            let path = note.get("path")?.as_str()?;
+            let title = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
+            let size = note.get("bytes").and_then(Value::as_u64).unwrap_or_default();
+            Some(Resource::new(address(&vault, path), path).with_title(title).with_mime_type(MARKDOWN).with_size(size))
+        });
+        let page = ListResourcesResult::with_all_items(resources.collect());
+        let next_cursor = listed.get("cursor").and_then(Value::as_str).map(str::to_owned);
+        Ok(ListResourcesResult { next_cursor, ..page })
+    }
+
+    /// The text of a note.
+    pub(crate) async fn note(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+        let Some(Named { vault, path, offset }) = parse(uri) else {
+            let data = json!({ "uri": uri });
+            return Err(ErrorData::resource_not_found(format!("addresses of notes are {TEMPLATE}"), Some(data)));
+        };
+        let arguments = JsonObject::from_iter([("path".to_owned(), path.into()), ("offset".to_owned(), offset.into())]);
+        let note = self.answer(Entry::of::<ReadNote>(), &vault, arguments).await?;
+        let text = |name: &str| note.get(name).and_then(Value::as_str).unwrap_or_default();
+        let mut contents = ResourceContents::text(text("content"), uri).with_mime_type(MARKDOWN);
+        if let Some(next) = note.get("next_offset").and_then(Value::as_u64) {
+            let next = format!("{}{OFFSET}{next}", address(&vault, text("path")));
+            contents = contents.with_meta(MetaObject(JsonObject::from_iter([(NEXT.to_owned(), next.into())])));
+        }
+        Ok(ReadResourceResult::new(vec![contents]))
+    }
+
+    /// Notes' paths that begin so, at most `limit`, and whether there are more.
+    pub(crate) async fn paths(
+        &self,
+        vault: &str,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<(Vec<String>, bool), ErrorData> {
+        let arguments =
+            JsonObject::from_iter([("prefix".to_owned(), prefix.into()), ("limit".to_owned(), limit.into())]);
+        let listed = self.answer(Entry::of::<ListNotes>(), vault, arguments).await?;
+        let notes = listed.get("notes").and_then(Value::as_array).into_iter().flatten();
+        let paths = notes.filter_map(|note| Some(note.get("path")?.as_str()?.to_owned())).collect();
+        Ok((paths, listed.get("cursor").is_some()))
+    }
+
+    async fn answer(&self, entry: &'static Entry, vault: &str, arguments: JsonObject) -> Result<Value, ErrorData> {
+        let call = Call { vault: Some(vault.to_owned()), ..self.door.call_of(entry, arguments.into()) };
+        self.run(call).await.map(|answer| answer.value).map_err(|error| refusal(&error))
+    }
+}
+
+/// The templates of resources.
+pub(crate) fn templates() -> Vec<ResourceTemplate> {
+    let note = ResourceTemplate::new(TEMPLATE, "note").with_title("Note");
+    vec![note.with_description("The text of the note at a path of a vault.").with_mime_type(MARKDOWN)]
+}
+
+/// An operation's error as the protocol's.
+fn refusal(error: &Error) -> ErrorData {
+    let (message, data) = (error.message.clone(), Some(tools::told(error)));
+    match error.code {
+        Code::NotFound => ErrorData::resource_not_found(message, data),
+        Code::TooManyRequests | Code::Unavailable | Code::Internal => ErrorData::internal_error(message, data),
+        _ => ErrorData::invalid_params(message, data),
+    }
+}
+
+fn address(vault: &str, path: &str) -> String {
+    const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
+    format!("{SCHEME}{vault}/{}", utf8_percent_encode(path, PATH))
+}
+
+fn parse(uri: &str) -> Option<Named> {
+    let (vault, path) = uri.strip_prefix(SCHEME)?.split_once('/')?;
+    let (path, offset) = match path.split_once(OFFSET) {
+        Some((path, offset)) => (path, offset.parse().ok()?),
+        None => (path, 0),
+    };
+    let path = percent_decode_str(path).decode_utf8().ok()?.into_owned();
+    Some(Named { vault: vault.to_owned(), path, offset })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_what_it_was_made_of() {
+        for path in ["a.md", "Ein Ordner/100% #1?.md", "日記/🌊.md", "a?offset=3.md", "a//b.md", "%41.md"] {
+            let named = Named { vault: "main".to_owned(), path: path.to_owned(), offset: 0 };
+            assert_eq!(parse(&address("main", path)), Some(named), "{path}");
+        }
+        let rest = Named { vault: "work".to_owned(), path: "a b.md".to_owned(), offset: 12 };
+        assert_eq!(parse("atlas://work/a%20b.md?offset=12"), Some(rest));
+        for uri in ["", "atlas://", "atlas://main", "file:///a.md", "atlas://main/a.md?offset=x", "atlas://main/%ff"] {
+            assert_eq!(parse(uri), None, "{uri}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What answers the messages of one client.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use atlas_ops::{Answer, Call, Entry, Error};
+use atlas_web::routes::{self, Door};
+use atlas_web::state::Offer;
+use atlas_web::telemetry::Cost;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::Value;
+
+use crate::{prompts, resources, schema, tools};
+
+/// How long clients may keep lists that change with the configuration only, in milliseconds.
+const LIST_TIME: u64 = 60_000;
+
+/// What clients tell agents of this server.
+const INSTRUCTIONS: &str = "The notes of a markdown (Obsidian) vault. Look for notes with `search` (by words) or `find` (by name and heading), read \
+    them with `read_note`, and cite them by path. Read a note before you change it, and name the version that you have seen. Failed \
+    calls say what to do in `message`.";
+
+/// A client's server.
+#[derive(Clone)]
+pub struct Server {
+    pub(crate) door: Arc<Door>,
+    last: Arc<Mutex<Option<Called>>>,
+}
+
+/// What is told of the call that a message was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Called {
+    pub(crate) cost: Cost,
+    pub(crate) generation: Option<u64>,
+}
+
+impl Server {
+    /// The server for who came through `door`.
+    #[must_use]
+    pub fn new(door: Door) -> Self {
+        Self { door: Arc::new(door), last: Arc::default() }
+    }
+
+    /// The last call that was made of an operation.
+    pub(crate) fn last(&self) -> Option<Called> {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether an operation is there.
+    pub(crate) fn has(&self, entry: &Entry) -> bool {
+        self.door.app.offers(entry) != Offer::Disabled
+    }
+
+    /// The vault that is meant where none is named.
+    pub(crate) fn vault(&self) -> Result<String, Error> {
+        let Door { app, headers, caller } = &*self.door;
+        let named = headers.get(routes::VAULT).map(|vault| vault.to_str().unwrap_or_default());
+        match named.or_else(|| caller.vault()) {
+            Some(vault) => Ok(vault.to_owned()),
+            None => Ok(app.atlas.vault(None)?.id.clone()),
+        }
+    }
+
+    /// The vaults that the caller may name and that begin so.
+    pub(crate) fn vaults(&self, begun: &str) -> Vec<String> {
+        let Door { app, caller, .. } = &*self.door;
+        let default = app.atlas.vaults().first().map_or("", |vault| vault.id.as_str());
+        let ids = app.atlas.vaults().iter().map(|vault| vault.id.as_str());
+        ids.filter(|id| id.starts_with(begun) && caller.may_name(id, default)).map(str::to_owned).collect()
+    }
+
+    /// Runs a call of an operation.
+    pub(crate) async fn run(&self, call: Call) -> Result<Answer<Value>, Error> {
+        let (result, cost) = routes::run(&self.door.app, call).await.into_parts();
+        if let Err(error) = &result {
+            atlas_web::response::log(error);
+        }
+        let generation = result.as_ref().ok().and_then(|answer| answer.generation);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Called { cost, generation });
+        result
+    }
+
+    /// Runs an operation in the vault that its arguments or the headers name.
+    pub(crate) async fn operate(&self, entry: &'static Entry, mut arguments: JsonObject) -> Result<Value, Error> {
+        let vault = tools::take_text(&mut arguments, schema::VAULT)?;
+        let mut call = self.door.call_of(entry, arguments.into());
+        match (&vault, &call.vault) {
+            (Some(named), Some(header)) if named != header => {
+                let error = Error::bad_request("validation_error", "vault: the header says another");
+                return Err(error.with("field", schema::VAULT));
+            }
+            (Some(_), _) => call.vault = vault,
+            (None, _) => {}
+        }
+        Ok(self.run(call).await?.value)
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_completions()
+            .enable_prompts()
+            .enable_resources()
+            .enable_tools()
+            .build();
+        let name = Implementation::new("atlas-mirror", env!("CARGO_PKG_VERSION")).with_title("Atlas Mirror");
+        ServerConfig::new(capabilities).with_server_info(name).with_instructions(INSTRUCTIONS)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        match tools::named(name) {
+            Some(offered) => self.has(offered.entry).then(|| offered.tool.clone()),
+            None => self.meta_tool(name),
+        }
+    }
+
+    async fn list_tools(&self, request: Page, _: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
+        only(request)?;
+        Ok(ListToolsResult::with_all_items(self.listed()).with_ttl_ms(LIST_TIME))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let result = match tools::named(&request.name) {
+            Some(offered) if self.has(offered.entry) => match self.operate(offered.entry, arguments).await {
+                Ok(value) => Some(CallToolResult::structured(value)),
+                Err(error) => Some(tools::failed(&error)),
+            },
+            Some(_) => None,
+            None => self.call_meta_tool(&request.name, arguments).await,
+        };
+        result.map(Into::into).ok_or_else(|| unknown_tool(&request.name))
+    }
+
+    async fn list_resources(
+        &self,
+        request: Page,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.notes(request.and_then(|page| page.cursor)).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Page,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        only(request)?;
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()).with_ttl_ms(LIST_TIME))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.note(&request.uri).await.map(Into::into)
+    }
+
+    async fn list_prompts(&self, request: Page, _: RequestContext<RoleServer>) -> Result<ListPromptsResult, ErrorData> {
+        only(request)?;
+        Ok(ListPromptsResult::with_all_items(prompts::all()).with_ttl_ms(LIST_TIME))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        prompts::get(&request.name, &request.arguments.unwrap_or_default()).map(Into::into)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.completions(&request).await
+    }
+}
+
+/// Which page of a list.
+type Page = Option<PaginatedRequestParams>;
+
+/// Refuses to go on with a list that has only one page.
+fn only(page: Page) -> Result<(), ErrorData> {
+    match page.and_then(|page| page.cursor) {
+        Some(_) => Err(ErrorData::invalid_params("cursor: this list has only one page", None)),
+        None => Ok(()),
+    }
+}
+
+fn unknown_tool(name: &str) -> ErrorData {
+    let name = name.get(..name.floor_char_boundary(100)).unwrap_or_default();
+    ErrorData::invalid_params(format!("Unknown tool: {name}"), None)
+}

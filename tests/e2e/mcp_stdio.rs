@@ -1,0 +1,116 @@
+//! `atlas mcp`, as an agent's client starts it.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use atlas_testkit::VaultBuilder;
+use serde_json::{Value, json};
+
+use crate::deployment::demo;
+use crate::programs::{Place, Running, atlas, refusal_of, until};
+
+/// A program that was greeted.
+struct Agent {
+    running: Running,
+    input: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+    asked: u64,
+}
+
+impl Agent {
+    fn start(command: &mut Command) -> Self {
+        let mut running = Running(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+        let input = running.0.stdin.take().unwrap();
+        let lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
+        let mut agent = Self { running, input, lines, asked: 0 };
+        let client = json!({ "name": "test", "version": "1" });
+        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        assert_eq!(agent.ask("initialize", &hello)["serverInfo"]["name"], "atlas-mirror");
+        agent
+    }
+
+    /// The result of a request. Every line of standard output must be an answer.
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.asked += 1;
+        let request = json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
+        writeln!(self.input, "{request}").unwrap();
+        let line = self.lines.next().expect("an answer").unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
+        assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!(self.asked)), "{line}");
+        answer["result"].clone()
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// Ends it as clients do, and gives what it wrote to standard error, if that is piped.
+    fn end(mut self) -> String {
+        drop(self.input);
+        assert_eq!(self.lines.next().map(Result::unwrap), None, "something was said after the end");
+        let mut told = String::new();
+        if let Some(mut log) = self.running.0.stderr.take() {
+            log.read_to_string(&mut told).unwrap();
+        }
+        assert!(self.running.0.wait().unwrap().success(), "{told}");
+        told
+    }
+}
+
+#[test]
+fn standard_output_has_nothing_but_the_protocol() {
+    let place = Place::new();
+    assert!(place.sync(&demo()).status().unwrap().success());
+    let mut agent = Agent::start(place.atlas("mcp").env("ATLAS_LOG", "debug,rmcp=debug").stderr(Stdio::null()));
+    let found = agent.call("find", &json!({ "term": "berth" }));
+    assert!(found["structuredContent"]["results"][0].is_object(), "{found}");
+    assert_eq!(agent.call("read_note", &json!({ "path": "no/such.md" }))["isError"], true);
+    // Who starts it may write, and is named in the log of the vault.
+    assert_eq!(agent.call("write_note", &json!({ "path": "new.md", "content": "x" }))["isError"], false);
+    agent.end();
+    let log = place.atlas("log").output().unwrap();
+    assert!(String::from_utf8(log.stdout).unwrap().contains("stdio"));
+}
+
+#[test]
+fn without_a_store_it_serves_the_folder_that_it_is_started_in() {
+    let folder = VaultBuilder::new()
+        .note("README.md", "# Lighthouse\n\nA fog horn.\n")
+        .file("src/horn.rs", b"fn blow() {}\n")
+        .note("secret/plan.md", "The fog horn is a decoy.")
+        .note("docs/draft.md", "A fog horn, perhaps.")
+        .file(".gitignore", b"/secret/\n")
+        .file("docs/.gitignore", b"draft.md\n");
+    let mut command = atlas();
+    let mut agent = Agent::start(command.arg("mcp").current_dir(folder.root()).stderr(Stdio::piped()));
+    let listed = |agent: &mut Agent| {
+        let notes = agent.call("list_notes", &json!({}))["structuredContent"]["notes"].clone();
+        notes.as_array().unwrap().iter().map(|note| note["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&mut agent), ["README.md"]);
+    let lines = agent.call("search", &json!({ "query": "blow|fog", "mode": "regex" }));
+    let found = lines["structuredContent"]["results"].to_string();
+    assert!(found.contains("src/horn.rs") && found.contains("README.md") && !found.contains("decoy"), "{found}");
+    let refused = agent.call("write_note", &json!({ "path": "new.md", "content": "x" }));
+    assert!(refused["content"][0]["text"].as_str().unwrap().contains("read_only_mode"), "{refused}");
+
+    // What changes is seen, and nothing is written but below `.atlas`.
+    fs::write(folder.path("new.md"), "# New").unwrap();
+    fs::remove_file(folder.path("README.md")).unwrap();
+    until(Duration::from_secs(100), "the new note", || match listed(&mut agent) {
+        paths if paths == ["new.md"] => Ok(()),
+        paths => Err(paths),
+    });
+    let mut there: Vec<_> = fs::read_dir(folder.root()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    there.sort();
+    assert_eq!(there, [".atlas", ".gitignore", "docs", "new.md", "secret", "src"]);
+    assert_eq!(folder.read(".atlas/.gitignore"), b"*\n");
+    let told = agent.end();
+    assert!(told.starts_with("[INFO] Starting indexing...\n[INFO] Indexing complete: 1 notes and "), "{told}");
+
+    let mut command = atlas();
+    let said = refusal_of(command.args(["mcp", "--vault", "work"]).current_dir(folder.root()));
+    assert!(said.contains("name that with --store"), "{said}");
+}

@@ -1,0 +1,178 @@
+"""The MCP door as others see it: the protocol's conformance suite against the function under `cargo lambda watch`, and clients of other
+makers, of both eras of the protocol, against `atlas serve` with tokens and `atlas mcp`.
+
+usage: run.py PROGRAM, where PROGRAM is the built `atlas`
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from httpx2 import AsyncClient
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+HERE = Path(__file__).resolve().parent
+PROJECT = HERE.parent.parent
+REVISIONS = ["2026-07-28", "2025-11-25"]
+SECRET = "a secret that is long enough to be one"
+# A function is built at its first request.
+BUILD_SECONDS = 900
+# How long anything else may take.
+SECONDS = 120
+
+NOTE = "vault/Home.md"
+MISSING = "no/such.md"
+
+
+def environment(**settings):
+    """This process's environment with no settings but these."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("ATLAS_")}
+    return inherited | {f"ATLAS_{name}": value for name, value in settings.items()}
+
+
+@contextlib.contextmanager
+def running(command, log, **settings):
+    """A process, and those that it starts, while it is needed."""
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
+            command, cwd=PROJECT, env=environment(**settings), stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        )
+    try:
+        yield process
+    except BaseException:
+        print(Path(log).read_text(errors="replace")[-4000:], file=sys.stderr)
+        raise
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def answers(url, process, seconds):
+    """Waits until the door at `url` answers: that it takes no GET."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            urllib.request.urlopen(url, timeout=SECONDS)
+        except urllib.error.HTTPError as refused:
+            if refused.code in (401, 405):
+                return
+        except OSError:
+            pass
+        time.sleep(0.2)
+    raise SystemExit(f"{url} does not answer")
+
+
+def conformance(url, folder):
+    for revision in REVISIONS:
+        command = ["conformance", "server", "--url", url, "--requirements", revision]
+        command += ["--expected-failures", str(HERE / f"baseline-{revision}.yml"), "--output-dir", str(folder / revision)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment())
+        if done.returncode != 0:
+            raise SystemExit(f"{revision}\n{done.stdout[-6000:]}{done.stderr[-2000:]}")
+        print(f"conformance {revision}:", next(line for line in done.stdout.splitlines() if line.startswith("Total:")))
+
+
+def inspector(target, era, *arguments, fails=0):
+    """What the Inspector prints of one request; `fails` is the status that it must end with."""
+    command = ["mcp-inspector", "--cli", *target, "--protocol-era", era, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment())
+    assert done.returncode == fails, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return json.loads(done.stdout)
+
+
+def inspect(target):
+    for era in ["modern", "legacy"]:
+        # Strict: no schema that some model would not take.
+        tools = inspector(target, era, "--method", "tools/list", "--strict")["tools"]
+        assert {"find", "read_note"} <= {tool["name"] for tool in tools}
+        found = inspector(target, era, "--method", "tools/call", "--tool-name", "find", "--tool-arg", "term=berth")
+        assert found["structuredContent"]["results"] and json.loads(found["content"][0]["text"]) == found["structuredContent"]
+        read = ["--method", "tools/call", "--tool-name", "read_note", "--tool-arg", f"path={MISSING}"]
+        failed = inspector(target, era, *read, fails=5)
+        assert failed["isError"] and "note_not_found" in failed["content"][0]["text"]
+        note = inspector(target, era, "--method", "resources/read", "--uri", f"atlas://main/{NOTE}")
+        assert "# Home" in note["contents"][0]["text"]
+        print("inspector:", era)
+
+
+async def converse(server, name):
+    for mode in [REVISIONS[0], "legacy"]:
+        async with Client(server(), mode=mode, read_timeout_seconds=SECONDS) as client:
+            tools = (await client.list_tools()).tools
+            assert {"find", "read_note"} <= {tool.name for tool in tools}
+            found = await client.call_tool("find", {"term": "berth"})
+            assert not found.is_error and found.structured_content["results"]
+            failed = await client.call_tool("read_note", {"path": MISSING})
+            assert failed.is_error and "note_not_found" in failed.content[0].text
+            note = await client.read_resource(f"atlas://main/{NOTE}")
+            assert "# Home" in note.contents[0].text
+            listed = await client.list_resources()
+            assert any(resource.name == NOTE for resource in listed.resources) or listed.next_cursor
+            try:
+                await client.call_tool("nothing", {})
+            except MCPError as refused:
+                assert refused.error.code == -32602, refused
+            else:
+                raise AssertionError("a tool that there is not was called")
+            print(f"python over {name}:", mode)
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def main(program):
+    invoked, served = free_port(), free_port()
+    function, server = f"http://127.0.0.1:{invoked}/mcp", f"http://127.0.0.1:{served}/mcp"
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = Path(scratch)
+        store = f"file://{scratch / 'store'}"
+        sync = [program, "sync", "--root", str(PROJECT / "tests/vaults/demo"), "--state", str(scratch / "state")]
+        subprocess.run([*sync, "--store", store], check=True, env=environment(), timeout=SECONDS)
+
+        watch = ["cargo", "lambda", "watch", "--ignore-changes", "--invoke-address", "127.0.0.1"]
+        with running([*watch, "--invoke-port", str(invoked)], scratch / "watch.log", STORE=store) as process:
+            answers(function, process, BUILD_SECONDS)
+            conformance(function, scratch)
+
+        serve = [program, "serve", "--addr", f"127.0.0.1:{served}"]
+        tokens = {"AUTH": "jwt", "JWT_SECRET": SECRET}
+        token = subprocess.run(
+            [program, "token"], check=True, capture_output=True, text=True, env=environment(**tokens), timeout=SECONDS
+        ).stdout.strip()
+        with running(serve, scratch / "serve.log", STORE=store, **tokens) as process:
+            answers(server, process, SECONDS)
+            inspect([server, "--transport", "http", "--header", f"Authorization: Bearer {token}"])
+            asyncio.run(converse(lambda: bearing(server, token), "HTTP"))
+
+        stdio = StdioServerParameters(command=program, args=["mcp", "--store", store], env=environment())
+        asyncio.run(converse(lambda: stdio, "stdio"))
+
+
+def bearing(url, token):
+    client = AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=SECONDS)
+    return streamable_http_client(url, http_client=client)
+
+
+if __name__ == "__main__":
+    main(str(Path(sys.argv[1]).resolve()))
