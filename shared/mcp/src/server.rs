@@ -203,11 +203,9 @@ impl ServerHandler for Server {
     }
 }
 
-/// The methods that are answered.
-const METHODS: [&str; 11] = [
+/// The methods that are answered in both eras.
+const METHODS: [&str; 9] = [
     "completion/complete",
-    "initialize",
-    "ping",
     "prompts/get",
     "prompts/list",
     "resources/list",
