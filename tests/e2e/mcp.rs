@@ -232,6 +232,9 @@ async fn what_is_no_tool_is_the_protocols_error() {
         // One that is hidden answers who knows its name.
         agent.answer("search", json!({ "query": "berth" })).await;
         assert_eq!(agent.refusal("nothing/here", json!({})).await.0, -32601);
+        for params in [json!({}), json!({ "name": 7 }), json!({ "name": "find", "arguments": ["berth"] })] {
+            assert_eq!(agent.refusal("tools/call", params.clone()).await.0, -32602, "{params}");
+        }
     }
 }
 

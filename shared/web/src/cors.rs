@@ -21,6 +21,9 @@ const MAX_AGE: Duration = Duration::from_secs(600);
 /// Response headers of Atlas Mirror's own.
 const OWN: [&str; 2] = [crate::response::GENERATION, "x-atlas-next-offset"];
 
+/// Request headers of MCP.
+const OF_MCP: [&str; 3] = ["mcp-protocol-version", "mcp-method", "mcp-name"];
+
 /// The origins whose pages may call; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins(Vec<HeaderValue>);
@@ -56,12 +59,13 @@ impl Origins {
         let methods = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
         let own = |name: &'static str| HeaderName::from_static(name);
         let asked = [AUTHORIZATION, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, own(KEY), own(VAULT), own(CONFIRMATION)];
+        let asked = asked.into_iter().chain(OF_MCP.map(own));
         let told = [ETAG, WWW_AUTHENTICATE, RETRY_AFTER, REQUEST_ID];
         Some(
             CorsLayer::new()
                 .allow_origin(self.0.clone())
                 .allow_methods(methods)
-                .allow_headers(asked)
+                .allow_headers(asked.collect::<Vec<_>>())
                 .expose_headers(told.into_iter().chain(OWN.map(own)).collect::<Vec<_>>())
                 .max_age(MAX_AGE),
         )
