@@ -109,21 +109,23 @@ impl Operation for BacklinksSearch {
             async move {
                 let generation = view.generation();
                 let graph = Graph::fetch(context, view).await?;
-                graph.node(path)?;
-                let all = graph.incoming(path)?;
+                let all = graph.incoming(path, graph.file(path)?)?;
                 let total = all.len();
-                let begin = after.map_or(0, |after| all.partition_point(|node| node.path.as_str() <= after));
+                let begin = all.partition_point(|document| {
+                    after.is_some_and(|after| graph.path(*document).is_ok_and(|path| path.as_str() <= after))
+                });
                 let page = all.get(begin..).unwrap_or_default();
                 let (page, rest) = page.split_at(limit.min(page.len()));
-                let last = page.last().filter(|_| !rest.is_empty());
+                let mut results = Vec::with_capacity(page.len());
+                for document in page {
+                    results.push(Backlink { path: graph.path(*document)?, line: None, text: None });
+                }
+                let last = results.last().filter(|_| !rest.is_empty());
                 let cursor = last.map(|last| Cursor { generation, of, after: last.path.clone() });
                 let cursor = cursor.as_ref().and_then(cursor::encode);
-                let mut results: Vec<Backlink> =
-                    page.iter().map(|node| Backlink { path: node.path.clone(), line: None, text: None }).collect();
                 if with_lines {
-                    let documents: Vec<_> = page.iter().map(|node| node.document).collect();
                     let files = graph.rivals(path)?;
-                    for (result, text) in results.iter_mut().zip(graph.index().texts(&documents).await?) {
+                    for (result, text) in results.iter_mut().zip(graph.index().texts(page).await?) {
                         result.find_line(path, &decoded(&text), &files)?;
                     }
                 }

@@ -4,8 +4,6 @@
 
 mod table;
 
-use std::collections::{BTreeSet, HashSet};
-
 use atlas_vault::resolve::{self, Files, resolve};
 use atlas_vault::{VaultPath, fold};
 use futures::future::try_join;
@@ -25,21 +23,6 @@ pub(crate) struct Graph {
     tables: Tables,
 }
 
-/// A file of the graph.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Node {
-    pub(crate) path: String,
-    pub(crate) document: DocumentRef,
-}
-
-/// What the links of a note lead to, each once, in the order of its links.
-#[derive(Default)]
-pub(crate) struct Outgoing {
-    pub(crate) files: Vec<Node>,
-    /// Targets, as written, that mean no file.
-    pub(crate) unresolved: Vec<String>,
-}
-
 impl Graph {
     pub(crate) async fn fetch(context: &Context<'_>, view: View) -> Result<Self, Error> {
         let tables = context.vault.links.of(view.snapshot().clone());
@@ -52,9 +35,8 @@ impl Graph {
     }
 
     /// The file at `path`.
-    pub(crate) fn node(&self, path: &VaultPath) -> Result<Node, Error> {
-        let found = self.index.find(path.as_str())?.ok_or_else(|| notes::missing(path.as_str()))?;
-        Ok(Node { path: path.as_str().to_owned(), document: found })
+    pub(crate) fn file(&self, path: &VaultPath) -> Result<DocumentRef, Error> {
+        self.index.find(path.as_str())?.ok_or_else(|| notes::missing(path.as_str()))
     }
 
     /// The files that a link must be resolved among to tell whether it means the one at `path`.
@@ -81,13 +63,18 @@ impl Graph {
         Ok(())
     }
 
-    /// The other notes that link to the file at `path`, by path.
-    pub(crate) fn incoming(&self, path: &VaultPath) -> Result<Vec<Node>, Error> {
+    /// The path of a file.
+    pub(crate) fn path(&self, document: DocumentRef) -> Result<String, Error> {
+        self.index.path(document)
+    }
+
+    /// The other notes that link to the file at `path`, which is `own`, by path.
+    pub(crate) fn incoming(&self, path: &VaultPath, own: DocumentRef) -> Result<Vec<DocumentRef>, Error> {
         let files = self.rivals(path)?;
         let name = fold(path.file_name());
-        let mut nodes = Vec::new();
+        let mut all = Vec::new();
         for (segment, table) in self.tables.iter().enumerate() {
-            let mut linking = BTreeSet::new();
+            let mut linking: Vec<u32> = Vec::new();
             for (target, documents) in table.targets_with(&name) {
                 if let Some(only) = files.only(target) {
                     if only == path {
@@ -98,50 +85,57 @@ impl Graph {
                 for document in documents {
                     let from = VaultPath::parse(&self.index.path(DocumentRef { segment, document: *document })?);
                     if from.is_ok_and(|from| resolve(target, &from, &files) == Some(path)) {
-                        linking.insert(document);
+                        linking.push(*document);
                     }
                 }
             }
-            for document in linking {
-                let document = DocumentRef { segment, document: *document };
-                if self.index.shows(document) {
-                    nodes.push(Node { path: self.index.path(document)?, document });
-                }
-            }
+            linking.sort_unstable();
+            linking.dedup();
+            let linking = linking.into_iter().map(|document| DocumentRef { segment, document });
+            all.extend(linking.filter(|document| *document != own && self.index.shows(*document)));
         }
-        nodes.retain(|node| node.path != path.as_str());
         // Within one segment documents are in path order already.
         if self.tables.len() > 1 {
-            nodes.sort_unstable();
+            all.sort_by_cached_key(|document| self.index.path(*document).unwrap_or_default());
         }
-        Ok(nodes)
+        Ok(all)
     }
 
-    /// What the note at `path` links to besides itself.
-    pub(crate) fn outgoing(&self, path: &VaultPath, document: DocumentRef) -> Result<Outgoing, Error> {
-        let mut outgoing = Outgoing::default();
-        let Some(table) = self.tables.get(document.segment) else { return Ok(outgoing) };
-        let targets: Vec<&str> = table.targets_of(document.document).collect();
+    /// What the links of the note at `path` lead to: each target as written and the file that it means, in the order of the links.
+    pub(crate) fn outgoing<'a>(
+        &'a self,
+        path: &'a VaultPath,
+        document: DocumentRef,
+    ) -> impl Iterator<Item = Result<(&'a str, Option<DocumentRef>), Error>> {
+        let targets = self.tables.get(document.segment).into_iter();
+        let targets = targets.flat_map(move |table| table.targets_of(document.document));
+        targets.map(move |target| Ok((target, self.meant(target, path)?)))
+    }
+
+    /// The file that a link with this target means in the note at `from`.
+    fn meant(&self, target: &str, from: &VaultPath) -> Result<Option<DocumentRef>, Error> {
+        let mut named = Vec::new();
+        for name in resolve::names(target) {
+            for (segment, table) in self.tables.iter().enumerate() {
+                let documents = table.named(&name).iter().map(|document| DocumentRef { segment, document: *document });
+                named.extend(documents.filter(|document| self.index.shows(*document)));
+            }
+        }
+        match named.as_slice() {
+            [] => return Ok(None),
+            // A bare name needs no look at paths.
+            [only] if !target.contains('/') => return Ok(Some(*only)),
+            _ => {}
+        }
         let mut files = Files::default();
-        let mut known = HashSet::new();
-        for name in targets.iter().flat_map(|target| resolve::names(target)) {
-            if !known.contains(&name) {
-                self.add_files(&mut files, &name)?;
-                known.insert(name);
+        let mut documents = Vec::new();
+        for document in named {
+            if let Ok(path) = VaultPath::parse(&self.index.path(document)?) {
+                files.insert(path.clone());
+                documents.push((path, document));
             }
         }
-        let mut seen = HashSet::from([path.as_str()]);
-        for target in targets {
-            match resolve(target, path, &files) {
-                Some(meant) if seen.insert(meant.as_str()) => {
-                    if let Some(found) = self.index.find(meant.as_str())? {
-                        outgoing.files.push(Node { path: meant.as_str().to_owned(), document: found });
-                    }
-                }
-                Some(_) => {}
-                None => outgoing.unresolved.push(target.to_owned()),
-            }
-        }
-        Ok(outgoing)
+        let meant = resolve(target, from, &files);
+        Ok(documents.iter().find(|(path, _)| Some(path) == meant).map(|(_, document)| *document))
     }
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Bounded};
 use crate::error::Error;
-use crate::graph::{Graph, Node};
+use crate::graph::Graph;
+use crate::index::DocumentRef;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::view::View;
 
@@ -96,16 +97,15 @@ impl Operation for GraphNeighbors {
             let path = &path;
             async move {
                 let graph = Graph::fetch(context, view).await?;
-                let mut walk = Walk { graph: &graph, limit, places: HashMap::new(), found: Vec::new(), is_cut: false };
-                let start = graph.node(path)?;
-                walk.places.insert(start.path.clone(), usize::MAX);
-                let mut unresolved = walk.step(&start, 1)?;
-                unresolved.truncate(limit);
-                let nearest = walk.found.len();
-                for at in 0..if depth > 1 { nearest } else { 0 } {
-                    let node = walk.found.get(at).map(|(node, _)| node.clone());
-                    let Some(node) = node.filter(|_| !walk.is_cut) else { break };
-                    walk.step(&node, 2)?;
+                let start = graph.file(path)?;
+                let places = HashMap::from([(start, usize::MAX)]);
+                let mut walk = Walk { graph: &graph, limit, places, found: Vec::new(), is_cut: false };
+                let unresolved = walk.step(path.as_str(), start, 1)?;
+                let nearest = if depth > 1 { walk.found.len() } else { 0 };
+                for at in 0..nearest {
+                    let near = walk.found.get(at).map(|(document, near)| (*document, near.path.clone()));
+                    let Some((document, path)) = near.filter(|_| !walk.is_cut) else { break };
+                    walk.step(&path, document, 2)?;
                 }
                 let is_cut = walk.is_cut;
                 let neighbors = walk.found.into_iter().map(|(_, neighbor)| neighbor).collect();
@@ -120,29 +120,45 @@ impl Operation for GraphNeighbors {
 struct Walk<'a> {
     graph: &'a Graph,
     limit: usize,
-    /// Where each path stands in what was found.
-    places: HashMap<String, usize>,
-    found: Vec<(Node, Neighbor)>,
+    /// Where each file stands in what was found.
+    places: HashMap<DocumentRef, usize>,
+    found: Vec<(DocumentRef, Neighbor)>,
     is_cut: bool,
 }
 
 impl Walk<'_> {
-    /// Adds what is one link away from `node`; gives its targets that mean no file.
-    fn step(&mut self, node: &Node, depth: usize) -> Result<Vec<String>, Error> {
-        let path = arguments::path("path", &node.path)?;
-        let outgoing = self.graph.outgoing(&path, node.document)?;
+    /// Adds what is one link away from the file at `from`; gives its targets that mean no file, as many as there may be neighbors.
+    fn step(&mut self, from: &str, document: DocumentRef, depth: usize) -> Result<Vec<String>, Error> {
+        let path = arguments::path("path", from)?;
+        let graph = self.graph;
         let first = self.found.len();
-        for next in outgoing.files {
-            self.add(node, next, depth, Direction::Out, first);
+        let mut unresolved = Vec::new();
+        for next in graph.outgoing(&path, document) {
+            match next? {
+                (_, Some(next)) => self.add(from, next, depth, Direction::Out, first)?,
+                (target, None) if unresolved.len() < self.limit => unresolved.push(target.to_owned()),
+                _ => {}
+            }
+            // Of the neighbors' own links no more is told.
+            if self.is_cut && depth > 1 {
+                return Ok(unresolved);
+            }
         }
-        for next in self.graph.incoming(&path)? {
-            self.add(node, next, depth, Direction::In, first);
+        for next in graph.incoming(&path, document)? {
+            self.add(from, next, depth, Direction::In, first)?;
         }
-        Ok(outgoing.unresolved)
+        Ok(unresolved)
     }
 
-    fn add(&mut self, from: &Node, next: Node, depth: usize, direction: Direction, first: usize) {
-        if let Some(place) = self.places.get(&next.path) {
+    fn add(
+        &mut self,
+        from: &str,
+        next: DocumentRef,
+        depth: usize,
+        direction: Direction,
+        first: usize,
+    ) -> Result<(), Error> {
+        if let Some(place) = self.places.get(&next) {
             // It links back.
             if *place >= first
                 && let Some((_, known)) = self.found.get_mut(*place)
@@ -150,15 +166,15 @@ impl Walk<'_> {
             {
                 known.direction = Direction::Both;
             }
-            return;
+            return Ok(());
         }
         if self.found.len() >= self.limit {
             self.is_cut = true;
-            return;
+            return Ok(());
         }
-        self.places.insert(next.path.clone(), self.found.len());
-        let via = (depth > 1).then(|| from.path.clone());
-        let neighbor = Neighbor { path: next.path.clone(), depth, direction, via };
-        self.found.push((next, neighbor));
+        self.places.insert(next, self.found.len());
+        let via = (depth > 1).then(|| from.to_owned());
+        self.found.push((next, Neighbor { path: self.graph.path(next)?, depth, direction, via }));
+        Ok(())
     }
 }

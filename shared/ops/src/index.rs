@@ -18,6 +18,7 @@ use bytes::Bytes;
 use futures::future::{TryFutureExt as _, try_join};
 
 use crate::error::Error;
+use crate::near::Near;
 use crate::view::View;
 
 /// A document of a snapshot.
@@ -393,21 +394,5 @@ impl Fetched {
             .get(slot.0)
             .cloned()
             .ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a fetched part is missing"))
-    }
-}
-
-/// Bytes of a segment that have parts of it, fetched before it was known where those are.
-pub(crate) struct Near {
-    pub(crate) segment: usize,
-    pub(crate) range: Range<u64>,
-    pub(crate) bytes: Bytes,
-}
-
-impl Near {
-    /// The bytes of a part, if it is among them.
-    pub(crate) fn cut(&self, part: &PartRef) -> Option<Bytes> {
-        let start = usize::try_from(part.range.start.checked_sub(self.range.start)?).ok()?;
-        let end = usize::try_from(part.range.end.checked_sub(self.range.start)?).ok()?;
-        (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
     }
 }

@@ -8,8 +8,8 @@
 //!   answers are); [`audit`]: what is told of it
 //! - [`atlas`]: what operations run on: vaults, limits
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
-//! - `view`: what a caller sees of a vault; `index`: fetching what a query needs in one wave; `passages`: where a term may stand; `merge`: several
-//!   segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes; `search_notes`: what `find` leaves behind;
+//! - `view`: what a caller sees of a vault; `index`: fetching what a query needs in one wave; `near`: and what it may need;
+//!   `passages`: where a term may stand; `merge`: several segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes; `search_notes`: what `find` leaves behind;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
 //! - [`inspect_acl`]: what may be done where
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
@@ -55,6 +55,7 @@ mod links;
 pub mod list_notes;
 mod merge;
 pub mod move_note;
+mod near;
 pub mod note_delete;
 pub mod note_history;
 pub mod note_read;

@@ -75,7 +75,7 @@ impl Operation for LinkAdd {
             let to = &to;
             async move {
                 let graph = Graph::fetch(context, view).await?;
-                graph.node(to)?;
+                graph.file(to)?;
                 graph.rivals(to)
             }
         };

@@ -10,7 +10,8 @@ use bytes::Bytes;
 use futures::future::{TryFutureExt as _, try_join};
 
 use crate::error::Error;
-use crate::index::{Near, Wave};
+use crate::index::Wave;
+use crate::near::Near;
 use crate::operation::Context;
 
 /// Most bytes that are fetched of a segment for a text of which it is not known where it is.

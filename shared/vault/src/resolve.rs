@@ -56,15 +56,15 @@ impl Files {
         !self.named(folded).is_empty()
     }
 
-    /// What a link with this `target` means wherever it stands, if it is a bare name that one file has.
+    /// What a link with this `target` means wherever it stands, if that is one file and does not depend on where.
     #[must_use]
     pub fn only(&self, target: &str) -> Option<&VaultPath> {
-        if target.contains('/') {
+        if target.is_empty() || target.starts_with("./") || target.starts_with("../") {
             return None;
         }
-        let mut named = spellings(target).map(|written| self.named(&fold(&written)));
-        match named.find(|named| !named.is_empty())? {
-            [(_, only)] => Some(only),
+        let mut found = spellings(target).map(|written| found_as(&written, "", self));
+        match found.find(|found| !found.is_empty())?.as_slice() {
+            [only] => Some(only),
             _ => None,
         }
     }
@@ -97,7 +97,7 @@ pub fn meanings<'f>(target: &str, from: &'f VaultPath, files: &'f Files) -> Vec<
     }
     let mut found = Vec::new();
     for written in spellings(target) {
-        found = found_as(&written, from, files);
+        found = found_as(&written, from.folder().unwrap_or_default(), files);
         if !found.is_empty() {
             break;
         }
@@ -128,8 +128,7 @@ fn spellings(target: &str) -> impl Iterator<Item = String> {
     as_it_is.into_iter().chain(with_extension)
 }
 
-fn found_as<'f>(written: &str, from: &VaultPath, files: &'f Files) -> Vec<&'f VaultPath> {
-    let folder = from.folder().unwrap_or_default();
+fn found_as<'f>(written: &str, folder: &str, files: &'f Files) -> Vec<&'f VaultPath> {
     let (path, is_whole) = match written.strip_prefix('/') {
         Some(path) => (path.to_owned(), true),
         None if written.starts_with("./") || written.starts_with("../") => (joined(folder, written), true),
@@ -298,11 +297,21 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_name_that_one_file_has_means_it_everywhere() {
-        let files: Files = ["a/One.md", "b/two.md", "two.md", "v1.2"].map(path).into_iter().collect();
+    fn what_one_file_alone_can_be_meant_by_means_it_everywhere() {
+        let files: Files =
+            ["a/One.md", "b/two.md", "c/two.md", "three.md", "d/three.md", "v1.2"].map(path).into_iter().collect();
         let only = |target: &str| files.only(target).map(VaultPath::as_str);
-        assert_eq!((only("one"), only("v1.2")), (Some("a/One.md"), Some("v1.2")));
-        for other in ["two", "a/One", "/One", "", "three"] {
+        for (target, meant) in [
+            ("one", "a/One.md"),
+            ("v1.2", "v1.2"),
+            ("a/One", "a/One.md"),
+            ("b/two", "b/two.md"),
+            ("three", "three.md"),
+            ("/three", "three.md"),
+        ] {
+            assert_eq!(only(target), Some(meant), "{target}");
+        }
+        for other in ["two", "./three", "../a/One", "", "four", "/One"] {
             assert_eq!(only(other), None, "{other}");
         }
     }

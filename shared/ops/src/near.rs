@@ -1,0 +1,22 @@
+//! Bytes of segments that are fetched before it is known which parts of them are wanted, so that these take no wave more.
+
+use std::ops::Range;
+
+use atlas_segment::PartRef;
+use bytes::Bytes;
+
+/// Bytes of a segment that have parts of it, fetched before it was known where those are.
+pub(crate) struct Near {
+    pub(crate) segment: usize,
+    pub(crate) range: Range<u64>,
+    pub(crate) bytes: Bytes,
+}
+
+impl Near {
+    /// The bytes of a part, if it is among them.
+    pub(crate) fn cut(&self, part: &PartRef) -> Option<Bytes> {
+        let start = usize::try_from(part.range.start.checked_sub(self.range.start)?).ok()?;
+        let end = usize::try_from(part.range.end.checked_sub(self.range.start)?).ok()?;
+        (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
+    }
+}
