@@ -181,6 +181,18 @@ async fn each_tool_says_what_it_takes_returns_and_does() {
         ("delete_note", json!({ "path": "b.md", "hard": false })),
         ("restore_note", json!({ "path": "b.md" })),
         ("inspect_acl", json!({ "path": "vault/Home.md", "op": "read" })),
+        ("note_read", json!({ "path": "vault/Home.md" })),
+        ("note_upsert", json!({ "path": "d.md", "content": "d" })),
+        ("note_delete", json!({ "path": "d.md" })),
+        ("vault_search", json!({ "query": "berth", "path_filter": "*.md" })),
+        ("backlinks_search", json!({ "path": "vault/Home.md" })),
+        ("graph_neighbors", json!({ "path": "vault/Home.md" })),
+        ("vault_sync", json!({})),
+        ("atlas_index", json!({})),
+        ("atlas_pack", json!({ "task": "berth windows" })),
+        ("atlas_find_duplicates", json!({ "intent": "tide window" })),
+        ("connector_search", json!({ "query": "berth" })),
+        ("connector_fetch", json!({ "id": "vault/Home.md" })),
     ] {
         let taken = schema_of(name, "inputSchema");
         assert!(taken.is_valid(&arguments), "{name}: {:?}", taken.iter_errors(&arguments).next().unwrap());
