@@ -461,3 +461,20 @@ async fn few_tools_can_stand_for_many() {
         assert_eq!(foreign["code"], "operation_not_found");
     }
 }
+
+#[tokio::test]
+async fn chat_connectors_find_the_two_tools_that_they_expect() {
+    let deployment = Deployment::of_demo().await;
+    let client = deployment.set_up(&[("ATLAS_CONFIG", r#"{"toolFacade": {"mode": "connector"}}"#)]).await;
+    for era in ERAS {
+        let agent = Agent::new(&client, era);
+        assert_eq!(names(&agent.tools().await), ["search", "fetch"]);
+        let found = agent.answer("search", json!({ "query": "berth" })).await;
+        let first = &found["results"][0];
+        assert!(first["title"].is_string() && first["url"].is_string(), "{found}");
+        let fetched = agent.answer("fetch", json!({ "id": first["id"] })).await;
+        assert_eq!((&fetched["id"], &fetched["title"]), (&first["id"], &first["title"]));
+        assert!(!fetched["text"].as_str().unwrap().is_empty());
+        assert!(agent.answer("find", json!({ "term": "berth" })).await["results"].is_array());
+    }
+}

@@ -25,6 +25,8 @@ const CALL: &str = "call_capability";
 /// What the name of a domain's tool ends with.
 const DOMAIN: &str = "_domain";
 const DEFAULT_LIMIT: usize = 5;
+/// The names that chat connectors expect, and the operations that they mean.
+const CONNECTOR: [(&str, &str); 2] = [("search", "connector_search"), ("fetch", "connector_fetch")];
 
 /// What to look for.
 #[derive(Deserialize, JsonSchema)]
@@ -65,11 +67,27 @@ impl Server {
         match self.door.app.facade {
             Facade::Flat => self.capabilities().map(|offered| offered.tool.clone()).collect(),
             Facade::Triad => vec![finder(), describer(), caller()],
+            Facade::Connector => {
+                let shown = |(name, operation): &(&'static str, &str)| {
+                    let offered = self.capabilities().find(|offered| offered.entry.info.name == *operation)?;
+                    let mut tool = offered.tool.clone();
+                    tool.name = (*name).into();
+                    Some(tool)
+                };
+                CONNECTOR.iter().filter_map(shown).collect()
+            }
             Facade::Domain => {
                 let domains = self.domains();
                 domains.into_iter().map(|(tag, members)| of_domain(tag, &members)).chain([describer()]).collect()
             }
         }
+    }
+
+    /// The name of the operation that a tool of this name is.
+    pub(crate) fn meant<'a>(&self, name: &'a str) -> &'a str {
+        let is_connector = self.door.app.facade == Facade::Connector;
+        let meant = CONNECTOR.iter().find(|(shown, _)| is_connector && *shown == name);
+        meant.map_or(name, |(_, operation)| operation)
     }
 
     /// The tool of this name that stands for others.

@@ -115,7 +115,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        match tools::named(name) {
+        match tools::named(self.meant(name)) {
             Some(offered) => self.has(offered.entry).then(|| offered.tool.clone()),
             None => self.meta_tool(name),
         }
@@ -132,7 +132,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let result = match tools::named(&request.name) {
+        let result = match tools::named(self.meant(&request.name)) {
             Some(offered) if self.has(offered.entry) => match self.operate(offered.entry, arguments).await {
                 Ok(value) => Some(CallToolResult::structured(value)),
                 Err(error) => Some(tools::failed(&error)),

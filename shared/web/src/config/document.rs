@@ -107,6 +107,8 @@ pub enum Facade {
     Triad,
     /// One tool for each domain.
     Domain,
+    /// `search` and `fetch`, as chat connectors expect them.
+    Connector,
     /// Each operation.
     #[default]
     Flat,
