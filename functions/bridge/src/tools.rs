@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use atlas_ops::gates::arguments_of_calls;
 use atlas_ops::schemars::generate::SchemaSettings;
 use atlas_ops::{Entry, operations};
 use atlas_web::state::Offer;
@@ -40,21 +41,8 @@ fn described(operation: &Entry) -> Value {
     let mut schema = (operation.arguments)(&mut settings.into_generator()).to_value();
     let properties = schema.as_object_mut().map(|schema| schema.entry("properties").or_insert_with(|| json!({})));
     if let Some(properties) = properties.and_then(Value::as_object_mut) {
-        for (name, description, is_taken) in [
-            (
-                "idempotency_key",
-                "A call that is made again with the same key is not executed again.",
-                operation.info.writes(),
-            ),
-            (
-                "elicit_token",
-                "The token of a person who has confirmed the call.",
-                operation.info.may_need_confirmation(),
-            ),
-        ] {
-            if is_taken {
-                properties.insert(name.to_owned(), json!({ "type": "string", "description": description }));
-            }
+        for (name, description) in arguments_of_calls(&operation.info) {
+            properties.insert(name.to_owned(), json!({ "type": "string", "description": description }));
         }
     }
     json!({ "name": operation.info.name, "description": operation.info.description, "inputSchema": schema })

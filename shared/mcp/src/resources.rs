@@ -126,8 +126,8 @@ mod tests {
             let named = Named { vault: "main".to_owned(), path: path.to_owned(), offset: 0 };
             assert_eq!(parse(&address("main", path)), Some(named), "{path}");
         }
-        let rest = Named { vault: "work".to_owned(), path: "a b.md".to_owned(), offset: 12 };
-        assert_eq!(parse("atlas://work/a%20b.md?offset=12"), Some(rest));
+        let rest = Named { vault: "notes".to_owned(), path: "a b.md".to_owned(), offset: 12 };
+        assert_eq!(parse("atlas://notes/a%20b.md?offset=12"), Some(rest));
         for uri in ["", "atlas://", "atlas://main", "file:///a.md", "atlas://main/a.md?offset=x", "atlas://main/%ff"] {
             assert_eq!(parse(uri), None, "{uri}");
         }

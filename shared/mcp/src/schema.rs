@@ -1,6 +1,7 @@
 //! Schemas of tools: JSON Schema 2020-12, each complete in itself.
 
 use atlas_ops::Entry;
+use atlas_ops::gates::arguments_of_calls;
 use atlas_ops::schemars::generate::SchemaSettings;
 use atlas_ops::schemars::{Schema, SchemaGenerator};
 use rmcp::model::JsonObject;
@@ -14,12 +15,7 @@ pub(crate) fn input(entry: &Entry) -> JsonObject {
     let settings = SchemaSettings::draft2020_12();
     let mut schema = complete(entry.arguments, settings.into_generator());
     let mut own = vec![(VAULT, "The vault's id; the default vault if not given.")];
-    if entry.info.writes() {
-        own.push(("idempotency_key", "A name for this call: made again with the same one, it changes the vault once."));
-    }
-    if entry.info.may_need_confirmation() {
-        own.push(("elicit_token", "The token that says that a person has confirmed this call."));
-    }
+    own.extend(arguments_of_calls(&entry.info));
     let properties = schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     if let Value::Object(properties) = properties {
         for (name, description) in own {

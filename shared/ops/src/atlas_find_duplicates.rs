@@ -14,7 +14,6 @@ use crate::atlas_find_duplicates::similarity::Intent;
 use crate::error::Error;
 use crate::index::{DocumentRef, Index, Want};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::search::filter::Filter;
 use crate::search::{self, Found, Mode, Search};
 use crate::view::View;
 
@@ -137,11 +136,9 @@ fn named(index: &Index, intent: &Intent) -> Result<Vec<Candidate>, Error> {
             }
             compared += 1;
             let path = index.path(document)?;
-            if Filter::takes(None, &path) {
-                let name = path.rsplit('/').next().unwrap_or(&path);
-                let name = name.rsplit_once('.').map_or(name, |(name, _)| name).to_owned();
-                found.push(Candidate { kind: Kind::Note, score: intent.score(&name), name, path, line: 1 });
-            }
+            let name = path.rsplit('/').next().unwrap_or(&path);
+            let name = name.rsplit_once('.').map_or(name, |(name, _)| name).to_owned();
+            found.push(Candidate { kind: Kind::Note, score: intent.score(&name), name, path, line: 1 });
         }
         for stem in intent.stems() {
             for heading in index.headings(segment)?.holding(stem.as_bytes()) {

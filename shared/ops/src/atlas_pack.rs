@@ -20,7 +20,6 @@ use crate::governor::AROUND_TEXT;
 use crate::index::{DocumentRef, Index, Want};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::search::expression::Expression;
-use crate::search::filter::Filter;
 use crate::search::ranking::Ranked;
 use crate::search::scores::Lists;
 use crate::search::snippet::Wanted;
@@ -157,11 +156,9 @@ fn best(index: &Index, scores: Vec<(f32, DocumentRef)>, budget: usize) -> Result
         && let Some((score, document, path)) = ranked.next()?
         && score >= least
     {
-        if Filter::takes(None, &path) {
-            least = f32::max(least, score * LEAST_SHARE);
-            bytes += u64::from(index.span(document)?.length);
-            best.push((document, path));
-        }
+        least = f32::max(least, score * LEAST_SHARE);
+        bytes += u64::from(index.span(document)?.length);
+        best.push((document, path));
     }
     Ok(best)
 }

@@ -30,9 +30,14 @@ impl Audit {
         Self(Some(Arc::new(sink)))
     }
 
-    pub(crate) fn tell(&self, event: &Event<'_>, began: Timestamp, result: &Result<Answer<Value>, Error>) {
+    /// Whether anybody listens.
+    pub(crate) const fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub(crate) fn tell(&self, event: &Event<'_>, result: &Result<Answer<Value>, Error>) {
         if let Some(sink) = &self.0 {
-            sink(&event.to_json((event.clock)(), began, result));
+            sink(&event.to_json((event.clock)(), result));
         }
     }
 }
@@ -43,7 +48,8 @@ pub(crate) struct Event<'a> {
     /// None if the call did not come so far.
     pub(crate) vault: Option<String>,
     caller: String,
-    pub(crate) args_hash: String,
+    args_hash: String,
+    began: Timestamp,
     keyed: bool,
     confirmed: bool,
     clock: fn() -> Timestamp,
@@ -57,13 +63,14 @@ impl Event<'_> {
             vault: None,
             caller: call.caller.pseudonym(),
             args_hash,
+            began: (call.clock)(),
             keyed: call.key.is_some(),
             confirmed: call.confirmation.is_some(),
             clock: call.clock,
         }
     }
 
-    fn to_json(&self, now: Timestamp, began: Timestamp, result: &Result<Answer<Value>, Error>) -> Value {
+    fn to_json(&self, now: Timestamp, result: &Result<Answer<Value>, Error>) -> Value {
         let (status, error, reason) = match result {
             Ok(_) => ("ok", None, None),
             Err(error) => ("error", Some(error.code.as_str()), Some(error.reason())),
@@ -87,7 +94,7 @@ impl Event<'_> {
                 "error": error,
                 "reason": reason,
                 "generation": result.as_ref().ok().and_then(|answer| answer.generation),
-                "milliseconds": now.as_millisecond() - began.as_millisecond(),
+                "milliseconds": now.as_millisecond() - self.began.as_millisecond(),
             },
         })
     }

@@ -28,32 +28,50 @@ use crate::idempotency::{self, Keyed};
 use crate::operation::{self, Answer, Context, Info, Operation, Scope};
 use crate::registry::Call;
 
-/// Arguments of every operation that are none of its own: doors without headers pass them so.
+/// Arguments that are no operation's own: doors without headers pass them so.
 const KEY: &str = "idempotency_key";
 const CONFIRMATION: &str = "elicit_token";
 
+/// Those that calls of `operation` may have, each with what it is for.
+pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let key = (KEY, "A name for this call: made again with the same one, it changes the vault once.");
+    let confirmation = (CONFIRMATION, "The token that says that a person has confirmed this call.");
+    let taken = [operation.writes().then_some(key), operation.may_need_confirmation().then_some(confirmation)];
+    taken.into_iter().flatten()
+}
+
 /// Runs a call of the operation `O` through all gates.
 pub(crate) async fn run<O: Operation>(atlas: &Atlas, mut call: Call) -> Result<Answer<Value>, Error> {
-    let began = (call.clock)();
     let taken = take_own(&mut call);
-    let hash = idempotency::arguments_hash(O::INFO.name, &call.arguments);
-    let mut event = Event::new::<O>(&call, hash);
+    // A read that nobody is told of has no use for it.
+    let is_wanted = atlas.audit.is_on() || !O::INFO.only_reads();
+    let args_hash = is_wanted.then(|| idempotency::arguments_hash(O::INFO.name, &call.arguments));
+    let mut event = atlas.audit.is_on().then(|| Event::new::<O>(&call, args_hash.clone().unwrap_or_default()));
     let result = match taken {
-        Ok(()) => pass::<O>(atlas, call, &mut event).await,
+        Ok(()) => pass::<O>(atlas, call, args_hash.as_deref(), event.as_mut()).await,
         Err(error) => Err(error),
     };
-    atlas.audit.tell(&event, began, &result);
+    if let Some(event) = event {
+        atlas.audit.tell(&event, &result);
+    }
     result
 }
 
-async fn pass<O: Operation>(atlas: &Atlas, call: Call, event: &mut Event<'_>) -> Result<Answer<Value>, Error> {
+async fn pass<O: Operation>(
+    atlas: &Atlas,
+    call: Call,
+    args_hash: Option<&str>,
+    event: Option<&mut Event<'_>>,
+) -> Result<Answer<Value>, Error> {
     let Call { vault, arguments, caller, key, confirmation, clock, .. } = call;
     let key = key.filter(|_| O::INFO.writes()).map(|key| (Keyed::hash_of(&arguments), key));
     let arguments: O::Arguments = arguments::decode(arguments)?;
     let touches = O::touches(&arguments)?;
     may_run(&caller, &O::INFO)?;
     let vault = the_vault(atlas, &caller, vault.as_deref())?;
-    event.vault = Some(vault.id.clone());
+    if let Some(event) = event {
+        event.vault = Some(vault.id.clone());
+    }
     if O::INFO.writes() && vault.acl().is_read_only() {
         return Err(operation::read_only());
     }
@@ -77,18 +95,19 @@ async fn pass<O: Operation>(atlas: &Atlas, call: Call, event: &mut Event<'_>) ->
         let class = Class::of(O::INFO.scopes);
         atlas.throttle.admit(vault, &caller, class, context.now).await?;
         let ticket = if O::INFO.writes() { atlas.throttle.begin_write(vault, context.now).await? } else { None };
-        let call = Unconfirmed {
-            vault,
-            caller: &caller,
-            operation: O::INFO.name,
-            args_hash: &event.args_hash,
-            token: confirmation.as_deref(),
-            key: context.key.map(|key| key.hash),
-            now: context.now,
-        };
         let answer = async {
             // Who is trusted could as well confirm it.
             if O::needs_confirmation(&arguments) && !caller.is_trusted() {
+                let unhashed = || Error::new(Code::Internal, "internal", "the call has no hash to be confirmed by");
+                let call = Unconfirmed {
+                    vault,
+                    caller: &caller,
+                    operation: O::INFO.name,
+                    args_hash: args_hash.ok_or_else(unhashed)?,
+                    token: confirmation.as_deref(),
+                    key: context.key.map(|key| key.hash),
+                    now: context.now,
+                };
                 call.confirm().await?;
             }
             O::run(&context, arguments).await

@@ -54,7 +54,8 @@ impl Operation for LinkAdd {
         name: "link_add",
         title: "Add a link",
         description: "Adds a wikilink to another note at the end of a note, as Obsidian writes it, on a line of its own. Does nothing if the note has a link that leads there.",
-        scopes: &[Scope::WriteVault],
+        // It tells whether there is a link, and what there is to link to.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: false,
         tags: &["links", "notes"],
     };

@@ -3,7 +3,6 @@
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::error::Error;
-use crate::writing::TRASH;
 
 /// Which paths are looked at.
 pub(crate) struct Filter {
@@ -25,10 +24,8 @@ impl Filter {
         Ok(Self { glob: built.map_err(invalid)?.compile_matcher(), is_negated })
     }
 
-    /// Whether `path` is looked at. What is kept of an app's configuration, and in the trash, never is.
+    /// Whether `path` is looked at.
     pub(crate) fn takes(filter: Option<&Self>, path: &str) -> bool {
-        !path.starts_with(".obsidian/")
-            && !path.starts_with(TRASH)
-            && filter.is_none_or(|filter| filter.glob.is_match(path) != filter.is_negated)
+        filter.is_none_or(|filter| filter.glob.is_match(path) != filter.is_negated)
     }
 }
