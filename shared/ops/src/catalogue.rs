@@ -1,48 +1,67 @@
-//! What is known of every operation, without the operations themselves: a function holds only those that it serves, and its
-//! configuration may name any.
+//! Which operations there are, and what is known of them all without the operations themselves: a function holds only those that it
+//! serves, and its configuration may name any.
 
 use crate::operation::{Info, Operation};
 
+/// Makes something of the list of all operations.
+macro_rules! every_operation {
+    ($make:ident) => {
+        $make! {
+            // the Atlas Local Bridge
+            crate::health::Health,
+            crate::context_current::ContextCurrent,
+            crate::find::Find,
+            crate::query::Query,
+            // notes
+            crate::read_note::ReadNote,
+            crate::write_note::WriteNote,
+            crate::edit_note::EditNote,
+            crate::upsert_note::UpsertNote,
+            crate::delete_note::DeleteNote,
+            crate::move_note::MoveNote,
+            crate::restore_note::RestoreNote,
+            crate::note_history::NoteHistory,
+            crate::list_notes::ListNotes,
+            crate::search::Search,
+            // access
+            crate::approve::Approve,
+            crate::inspect_acl::InspectAcl,
+            // obsidian-vault-mcp
+            crate::note_read::NoteRead,
+            crate::note_upsert::NoteUpsert,
+            crate::note_delete::NoteDelete,
+            crate::vault_search::VaultSearch,
+            crate::backlinks_search::BacklinksSearch,
+            crate::graph_neighbors::GraphNeighbors,
+            crate::link_add::LinkAdd,
+            // Atlas Guardrails
+            crate::atlas_index::AtlasIndex,
+            crate::atlas_pack::AtlasPack,
+            crate::atlas_find_duplicates::AtlasFindDuplicates,
+            // the host and connectors
+            crate::vault_sync::VaultSync,
+            crate::connector_search::ConnectorSearch,
+            crate::connector_fetch::ConnectorFetch,
+        }
+    };
+}
+pub(crate) use every_operation;
+
+macro_rules! infos {
+    ($($operation:path,)*) => { &[$(<$operation>::INFO),*] };
+}
+
 /// All operations, in the order of [`crate::operations`].
-pub const ALL: [Info; 29] = [
-    crate::health::Health::INFO,
-    crate::context_current::ContextCurrent::INFO,
-    crate::find::Find::INFO,
-    crate::query::Query::INFO,
-    crate::read_note::ReadNote::INFO,
-    crate::write_note::WriteNote::INFO,
-    crate::edit_note::EditNote::INFO,
-    crate::upsert_note::UpsertNote::INFO,
-    crate::delete_note::DeleteNote::INFO,
-    crate::move_note::MoveNote::INFO,
-    crate::restore_note::RestoreNote::INFO,
-    crate::note_history::NoteHistory::INFO,
-    crate::list_notes::ListNotes::INFO,
-    crate::search::Search::INFO,
-    crate::approve::Approve::INFO,
-    crate::inspect_acl::InspectAcl::INFO,
-    crate::note_read::NoteRead::INFO,
-    crate::note_upsert::NoteUpsert::INFO,
-    crate::note_delete::NoteDelete::INFO,
-    crate::vault_search::VaultSearch::INFO,
-    crate::backlinks_search::BacklinksSearch::INFO,
-    crate::graph_neighbors::GraphNeighbors::INFO,
-    crate::link_add::LinkAdd::INFO,
-    crate::atlas_index::AtlasIndex::INFO,
-    crate::atlas_pack::AtlasPack::INFO,
-    crate::atlas_find_duplicates::AtlasFindDuplicates::INFO,
-    crate::vault_sync::VaultSync::INFO,
-    crate::connector_search::ConnectorSearch::INFO,
-    crate::connector_fetch::ConnectorFetch::INFO,
-];
+pub const ALL: &[Info] = every_operation!(infos);
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     #[test]
-    fn it_has_every_operation() {
-        let known: Vec<&str> = super::ALL.iter().map(|info| info.name).collect();
-        let all: Vec<&str> = crate::operations().iter().map(|operation| operation.info.name).collect();
-        assert_eq!(known, all);
+    fn each_has_a_name_of_its_own_and_says_what_it_is_about() {
+        let names: BTreeSet<&str> = super::ALL.iter().map(|info| info.name).collect();
+        assert_eq!(names.len(), super::ALL.len());
         assert!(super::ALL.iter().all(|info| !info.tags.is_empty()));
     }
 }

@@ -10,6 +10,7 @@ use atlas_access::Caller;
 use atlas_mirror::{Hash, Id};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
 
 use crate::atlas::Vault;
 use crate::error::{Code, Error};
@@ -45,7 +46,7 @@ pub struct Approved {
 
 /// A token, as the store keeps it at the hash of it.
 #[derive(Debug, Serialize, Deserialize)]
-struct Confirmation {
+struct Given {
     vault: String,
     operation: String,
     args_hash: String,
@@ -69,7 +70,7 @@ pub async fn approve(vault: &Vault, approval: &Approval<'_>, now: Timestamp) -> 
     vault.mirror.check_writes_once().await?;
     let token = Id::random()?.to_string();
     let expires = now.checked_add(approval.time.min(LONGEST_TIME)).unwrap_or(Timestamp::MAX);
-    let confirmation = Confirmation {
+    let given = Given {
         vault: vault.id.clone(),
         operation: approval.operation.to_owned(),
         args_hash: approval.args_hash.to_owned(),
@@ -77,12 +78,12 @@ pub async fn approve(vault: &Vault, approval: &Approval<'_>, now: Timestamp) -> 
         approved_by: approval.by.to_owned(),
         not_for: approval.not_for.map(str::to_owned),
     };
-    vault.mirror.make(&name(&token), &confirmation).await?;
+    vault.mirror.make(&name(&token), &given).await?;
     Ok(Approved { token, expires })
 }
 
-/// A call that needs a confirmation.
-pub(crate) struct Unconfirmed<'a> {
+/// The confirmation of a call that may need one.
+pub(crate) struct Confirmation<'a> {
     pub(crate) vault: &'a Vault,
     pub(crate) caller: &'a Caller,
     pub(crate) operation: &'a str,
@@ -92,11 +93,17 @@ pub(crate) struct Unconfirmed<'a> {
     /// What it is known by when it is made again.
     pub(crate) key: Option<Hash>,
     pub(crate) now: Timestamp,
+    /// Set when it was used.
+    pub(crate) used: OnceCell<()>,
 }
 
-impl Unconfirmed<'_> {
+impl Confirmation<'_> {
     /// Uses its token: whoever gets past this may make the call, once.
     pub(crate) async fn confirm(&self) -> Result<(), Error> {
+        self.used.get_or_try_init(|| self.use_token()).await.copied()
+    }
+
+    async fn use_token(&self) -> Result<(), Error> {
         let Some(token) = self.token else { return Err(self.required(None)) };
         match self.refused(token).await? {
             None => Ok(()),
@@ -112,7 +119,7 @@ impl Unconfirmed<'_> {
         let mirror = &self.vault.mirror;
         mirror.check_writes_once().await?;
         let name = name(token);
-        let Some(given) = mirror.made::<Confirmation>(&name).await? else { return Ok(Some("unknown")) };
+        let Some(given) = mirror.made::<Given>(&name).await? else { return Ok(Some("unknown")) };
         let is_for_it =
             given.vault == self.vault.id && given.operation == self.operation && given.args_hash == self.args_hash;
         if !is_for_it {

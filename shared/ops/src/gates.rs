@@ -17,11 +17,12 @@ use atlas_access::Caller;
 use atlas_access::throttle::Class;
 use atlas_mirror::CommitKey;
 use serde_json::{Map, Value};
+use tokio::sync::OnceCell;
 
 use crate::arguments;
 use crate::atlas::{Atlas, Vault};
 use crate::audit::Event;
-use crate::confirmation::Unconfirmed;
+use crate::confirmation::Confirmation;
 use crate::error::{Code, Error};
 use crate::governor::govern;
 use crate::idempotency::{self, Keyed};
@@ -35,8 +36,8 @@ const CONFIRMATION: &str = "elicit_token";
 /// Those that calls of `operation` may have, each with what it is for.
 pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static str, &'static str)> {
     let key = (KEY, "A name for this call: made again with the same one, it changes the vault once.");
-    let confirmation = (CONFIRMATION, "The token that says that a person has confirmed this call.");
-    let taken = [operation.writes().then_some(key), operation.may_need_confirmation().then_some(confirmation)];
+    let confirmation = (CONFIRMATION, "The token that says that a person has confirmed this call, if it asks for one.");
+    let taken = [operation.writes().then_some(key), operation.writes().then_some(confirmation)];
     taken.into_iter().flatten()
 }
 
@@ -63,7 +64,7 @@ async fn pass<O: Operation>(
     args_hash: Option<&str>,
     event: Option<&mut Event<'_>>,
 ) -> Result<Answer<Value>, Error> {
-    let Call { vault, arguments, caller, key, confirmation, clock, .. } = call;
+    let Call { vault, arguments, caller, key, confirmation: token, clock, .. } = call;
     let key = key.filter(|_| O::INFO.writes()).map(|key| (Keyed::hash_of(&arguments), key));
     let arguments: O::Arguments = arguments::decode(arguments)?;
     let touches = O::touches(&arguments)?;
@@ -76,7 +77,8 @@ async fn pass<O: Operation>(
         return Err(operation::read_only());
     }
     let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.identity(), O::INFO.name, &key, arguments);
-    let mut context = Context { vault, limits: &atlas.limits, caller: &caller, key: None, now: clock(), clock };
+    let mut context =
+        Context { vault, limits: &atlas.limits, caller: &caller, key: None, now: clock(), clock, confirmation: None };
     for (access, path) in &touches {
         context.check(*access, path)?;
     }
@@ -97,18 +99,19 @@ async fn pass<O: Operation>(
         let ticket = if O::INFO.writes() { atlas.throttle.begin_write(vault, context.now).await? } else { None };
         let answer = async {
             // Who is trusted could as well confirm it.
-            if O::needs_confirmation(&arguments) && !caller.is_trusted() {
-                let unhashed = || Error::new(Code::Internal, "internal", "the call has no hash to be confirmed by");
-                let call = Unconfirmed {
-                    vault,
-                    caller: &caller,
-                    operation: O::INFO.name,
-                    args_hash: args_hash.ok_or_else(unhashed)?,
-                    token: confirmation.as_deref(),
-                    key: context.key.map(|key| key.hash),
-                    now: context.now,
-                };
-                call.confirm().await?;
+            let confirmation = args_hash.filter(|_| !caller.is_trusted()).map(|args_hash| Confirmation {
+                vault,
+                caller: &caller,
+                operation: O::INFO.name,
+                args_hash,
+                token: token.as_deref(),
+                key: context.key.map(|key| key.hash),
+                now: context.now,
+                used: OnceCell::new(),
+            });
+            let context = Context { confirmation: confirmation.as_ref(), ..context };
+            if O::needs_confirmation(&arguments) {
+                context.confirm().await?;
             }
             O::run(&context, arguments).await
         };

@@ -9,7 +9,7 @@
 //! - [`atlas`]: what operations run on: vaults, limits
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
 //! - `view`: what a caller sees of a vault; `index`: fetching what a query needs in one wave; `near`: and what it may need;
-//!   `passages`: where a term may stand; `merge`: several segments in path order; `cursor`: pages; `notes`: notes by known paths; `excerpt`: quotes; `search_notes`: what `find` leaves behind;
+//!   `passages`: where a term may stand; `merge`: several segments in path order; `cursor`, [`paging`]: pages; `notes`: notes by known paths; `excerpt`: quotes; `search_notes`: what `find` leaves behind;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
 //! - [`inspect_acl`]: what may be done where
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
@@ -62,6 +62,7 @@ pub mod note_read;
 pub mod note_upsert;
 mod notes;
 pub mod operation;
+pub mod paging;
 mod passages;
 mod precondition;
 pub mod query;

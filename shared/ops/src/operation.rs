@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::atlas::{Limits, Vault};
+use crate::confirmation::Confirmation;
 use crate::error::{Code, Error};
 use crate::view::View;
 
@@ -46,8 +47,8 @@ impl Info {
         self.scopes.iter().all(|scope| *scope == Scope::ReadVault)
     }
 
-    /// Whether there may be calls that a person has to confirm.
-    pub fn may_need_confirmation(&self) -> bool {
+    /// Whether every call is one that a person has to confirm, unless the operation says which are not.
+    fn is_to_be_confirmed(&self) -> bool {
         self.destructive || self.scopes.contains(&Scope::BulkVault)
     }
 }
@@ -69,9 +70,9 @@ pub trait Operation {
     fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error>;
 
     /// Whether a person has to confirm a call with these arguments. Of one that can destroy what a person wrote this is so unless the operation says
-    /// which of its calls do not.
+    /// which of its calls do not. Where that depends on what is there, the operation asks for it by [`Context::confirm`] when it has looked.
     fn needs_confirmation(_: &Self::Arguments) -> bool {
-        Self::INFO.may_need_confirmation()
+        Self::INFO.is_to_be_confirmed()
     }
 
     /// Runs it.
@@ -108,6 +109,8 @@ pub struct Context<'a> {
     pub now: Timestamp,
     /// Says what time it is.
     pub clock: fn() -> Timestamp,
+    /// The call's confirmation; none if it needs none, whatever it does.
+    pub(crate) confirmation: Option<&'a Confirmation<'a>>,
 }
 
 /// When a call must have come to an end.
@@ -141,6 +144,14 @@ impl Context<'_> {
         tracing::debug!(%denied, access, "denied");
         let message = format!("you may not {access} {path}");
         Err(Error::new(Code::Forbidden, "acl_denied", message).with("path", path.as_str()).with("op", access))
+    }
+
+    /// Fails unless a person has confirmed the call. A confirmation is used up once, however often this is asked in a call.
+    pub(crate) async fn confirm(&self) -> Result<(), Error> {
+        match self.confirmation {
+            Some(confirmation) => confirmation.confirm().await,
+            None => Ok(()),
+        }
     }
 
     /// The end of what may go on for `limit` from now.

@@ -8,39 +8,11 @@ use jiff::Timestamp;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::approve::Approve;
 use crate::atlas::Atlas;
-use crate::atlas_find_duplicates::AtlasFindDuplicates;
-use crate::atlas_index::AtlasIndex;
-use crate::atlas_pack::AtlasPack;
-use crate::backlinks_search::BacklinksSearch;
-use crate::connector_fetch::ConnectorFetch;
-use crate::connector_search::ConnectorSearch;
-use crate::context_current::ContextCurrent;
-use crate::delete_note::DeleteNote;
-use crate::edit_note::EditNote;
+use crate::catalogue::every_operation;
 use crate::error::Error;
-use crate::find::Find;
 use crate::gates;
-use crate::graph_neighbors::GraphNeighbors;
-use crate::health::Health;
-use crate::inspect_acl::InspectAcl;
-use crate::link_add::LinkAdd;
-use crate::list_notes::ListNotes;
-use crate::move_note::MoveNote;
-use crate::note_delete::NoteDelete;
-use crate::note_history::NoteHistory;
-use crate::note_read::NoteRead;
-use crate::note_upsert::NoteUpsert;
 use crate::operation::{Answer, Info, Operation};
-use crate::query::Query;
-use crate::read_note::ReadNote;
-use crate::restore_note::RestoreNote;
-use crate::search::Search;
-use crate::upsert_note::UpsertNote;
-use crate::vault_search::VaultSearch;
-use crate::vault_sync::VaultSync;
-use crate::write_note::WriteNote;
 
 /// A call, as a door understood it.
 #[derive(Clone, Debug)]
@@ -96,41 +68,13 @@ impl Entry {
     }
 }
 
+macro_rules! entries {
+    ($($operation:path,)*) => { const { &[$(Entry::of::<$operation>()),*] } };
+}
+
 /// All operations, for a door that offers every one of them.
 pub const fn operations() -> &'static [&'static Entry] {
-    const {
-        &[
-            Entry::of::<Health>(),
-            Entry::of::<ContextCurrent>(),
-            Entry::of::<Find>(),
-            Entry::of::<Query>(),
-            Entry::of::<ReadNote>(),
-            Entry::of::<WriteNote>(),
-            Entry::of::<EditNote>(),
-            Entry::of::<UpsertNote>(),
-            Entry::of::<DeleteNote>(),
-            Entry::of::<MoveNote>(),
-            Entry::of::<RestoreNote>(),
-            Entry::of::<NoteHistory>(),
-            Entry::of::<ListNotes>(),
-            Entry::of::<Search>(),
-            Entry::of::<Approve>(),
-            Entry::of::<InspectAcl>(),
-            Entry::of::<NoteRead>(),
-            Entry::of::<NoteUpsert>(),
-            Entry::of::<NoteDelete>(),
-            Entry::of::<VaultSearch>(),
-            Entry::of::<BacklinksSearch>(),
-            Entry::of::<GraphNeighbors>(),
-            Entry::of::<LinkAdd>(),
-            Entry::of::<AtlasIndex>(),
-            Entry::of::<AtlasPack>(),
-            Entry::of::<AtlasFindDuplicates>(),
-            Entry::of::<VaultSync>(),
-            Entry::of::<ConnectorSearch>(),
-            Entry::of::<ConnectorFetch>(),
-        ]
-    }
+    every_operation!(entries)
 }
 
 /// Runs a call through all gates. A disabled operation is answered as one that does not exist.

@@ -132,8 +132,7 @@ pub fn document(routes: &[Route]) -> Value {
 
 fn path_item(route: &Route, requests: &mut SchemaGenerator, responses: &mut SchemaGenerator) -> PathItem {
     let Entry { info, arguments, output, .. } = route.operation;
-    let of_every_call =
-        [info.writes().then_some(&IDEMPOTENCY_KEY), info.may_need_confirmation().then_some(&CONFIRMATION)];
+    let of_every_call = [info.writes().then_some(&IDEMPOTENCY_KEY), info.writes().then_some(&CONFIRMATION)];
     let mut operation = OperationBuilder::new()
         .operation_id(Some(info.name))
         .summary(Some(info.title))

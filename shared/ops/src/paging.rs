@@ -1,0 +1,110 @@
+//! Pages of a listing: what obsidian-tc's tools take (`limit`, `cursor`) and give (`items`, `cursor`, `overflow`, `total_count`). All pages of
+//! a listing show the vault as it was at the first.
+
+use std::fmt::Debug;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments::{Bounded, Text};
+use crate::cursor;
+use crate::error::Error;
+use crate::governor::AROUND_TEXT;
+use crate::operation::{Answer, Context};
+use crate::view::View;
+
+/// The argument `limit`. Of more than 1,000 there are 1,000 on a page.
+pub(crate) type Limit = Bounded<1, { u32::MAX }>;
+
+/// Items on a page if `limit` is not given, and the most.
+const DEFAULT_ITEMS: usize = 100;
+const MAX_ITEMS: usize = 1000;
+
+/// A page.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Page<T> {
+    /// The items.
+    pub(crate) items: Vec<T>,
+    /// What to pass for the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cursor: Option<String>,
+    /// Whether the limit was more than a page has.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) overflow: bool,
+    /// How many there are on all pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) total_count: Option<usize>,
+}
+
+/// Which page of which listing.
+pub(crate) struct Paging {
+    limit: usize,
+    overflow: bool,
+    /// The listing.
+    of: u32,
+    begin: Option<Begin>,
+}
+
+/// Where a page begins.
+#[derive(Serialize, Deserialize)]
+struct Begin {
+    generation: u64,
+    of: u32,
+    at: usize,
+}
+
+impl Paging {
+    /// The page that `limit` and `cursor` ask for of the listing that an operation's other arguments make.
+    pub(crate) fn new(limit: Option<Limit>, cursor: Option<&Text<4096>>, listing: &impl Debug) -> Result<Self, Error> {
+        let of = crc32fast::hash(format!("{listing:?}").as_bytes());
+        let begin: Option<Begin> = cursor.map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
+        if begin.as_ref().is_some_and(|begin| begin.of != of) {
+            return Err(cursor::invalid());
+        }
+        let asked = limit.map_or(DEFAULT_ITEMS, Bounded::get);
+        Ok(Self { limit: asked.min(MAX_ITEMS), overflow: asked > MAX_ITEMS, of, begin })
+    }
+
+    /// Runs a query on the generation that the page is of.
+    pub(crate) async fn read<T, Q, F>(&self, context: &Context<'_>, query: Q) -> Result<Answer<T>, Error>
+    where
+        Q: Fn(View) -> F + Send + Sync,
+        F: Future<Output = Result<T, Error>> + Send,
+        T: Send,
+    {
+        cursor::read(context, self.begin.as_ref().map(|begin| begin.generation), query).await
+    }
+
+    /// Of all items of the listing, those that the page may have.
+    pub(crate) fn of<'a, I>(&self, all: &'a [I]) -> &'a [I] {
+        let rest = all.get(self.at()..).unwrap_or_default();
+        rest.get(..self.limit).unwrap_or(rest)
+    }
+
+    /// The page of these `items`, of `total` on all pages of the listing at `generation`; fewer if they make it too long.
+    pub(crate) fn page<T: Serialize>(
+        &self,
+        context: &Context<'_>,
+        generation: u64,
+        total: usize,
+        mut items: Vec<T>,
+    ) -> Result<Page<T>, Error> {
+        let room = context.limits.max_response_bytes.saturating_sub(AROUND_TEXT);
+        let mut bytes = 0;
+        let fitting = items.iter().take_while(|item| {
+            bytes += serde_json::to_string(item).map_or(0, |json| json.len() + 1);
+            bytes <= room
+        });
+        // One that is too long by itself is the governor's.
+        let count = fitting.count().max(1).min(items.len());
+        items.truncate(count);
+        let at = self.at() + items.len();
+        let next = (at < total && !items.is_empty()).then_some(Begin { generation, of: self.of, at });
+        let cursor = next.as_ref().and_then(cursor::encode);
+        Ok(Page { items, cursor, overflow: self.overflow, total_count: Some(total) })
+    }
+
+    fn at(&self) -> usize {
+        self.begin.as_ref().map_or(0, |begin| begin.at)
+    }
+}
