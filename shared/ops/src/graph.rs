@@ -94,10 +94,7 @@ impl Graph {
             let linking = linking.into_iter().map(|document| DocumentRef { segment, document });
             all.extend(linking.filter(|document| *document != own && self.index.shows(*document)));
         }
-        // Within one segment documents are in path order already.
-        if self.tables.len() > 1 {
-            all.sort_by_cached_key(|document| self.index.path(*document).unwrap_or_default());
-        }
+        self.index.sort_by_path(&mut all, |document| *document);
         Ok(all)
     }
 

@@ -19,6 +19,7 @@
 //!   link to one)
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
 //! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by `graph` (the links of all notes)
+//! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves), as obsidian-tc has them
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
 //!   [`connector_fetch`] (for connectors of chat applications)
 
@@ -41,6 +42,7 @@ pub mod delete_note;
 pub mod edit_note;
 pub mod error;
 mod excerpt;
+mod facts;
 pub mod find;
 pub mod gates;
 mod governor;
@@ -65,12 +67,15 @@ pub mod operation;
 pub mod paging;
 mod passages;
 mod precondition;
+pub mod properties;
 pub mod query;
 pub mod read_note;
 pub mod registry;
 pub mod restore_note;
 pub mod search;
 mod search_notes;
+pub mod tags;
+pub mod tasks;
 pub mod throttle;
 pub mod upsert_note;
 pub mod vault_search;

@@ -1,0 +1,1 @@
+//! Tasks: list items with a check box.
