@@ -34,6 +34,8 @@ macro_rules! every_operation {
             // tags
             crate::tags::list_tags::ListTags,
             crate::tags::find_notes_by_tag::FindNotesByTag,
+            // tasks
+            crate::tasks::list_tasks::ListTasks,
             // obsidian-vault-mcp
             crate::note_read::NoteRead,
             crate::note_upsert::NoteUpsert,
