@@ -36,6 +36,11 @@ macro_rules! every_operation {
             crate::tags::find_notes_by_tag::FindNotesByTag,
             // tasks
             crate::tasks::list_tasks::ListTasks,
+            // links
+            crate::graph::get_outgoing_links::GetOutgoingLinks,
+            crate::graph::get_backlinks::GetBacklinks,
+            crate::graph::find_orphans::FindOrphans,
+            crate::graph::find_unresolved_links::FindUnresolvedLinks,
             // obsidian-vault-mcp
             crate::note_read::NoteRead,
             crate::note_upsert::NoteUpsert,
