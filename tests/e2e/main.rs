@@ -24,6 +24,7 @@ mod costs;
 mod damage;
 mod deployment;
 mod events;
+mod facts;
 mod find;
 mod gates;
 mod golden;
