@@ -7,9 +7,9 @@ mod origin;
 mod shape;
 mod tools;
 
-use atlas_ops::{Answer, Code, Entry, Error};
+use atlas_ops::{Answer, Call, Code, Entry, Error, Sent};
 use atlas_web::response::{self, insert_etag, is_known, json_response, with_generation};
-use atlas_web::routes::call;
+use atlas_web::routes::run;
 use atlas_web::{Door, Routes, request};
 use axum::body::Body;
 use axum::http::{StatusCode, Uri};
@@ -55,7 +55,10 @@ async fn list(door: Door) -> Response {
 
 async fn call_tool(door: Door, uri: Uri, body: Body) -> Response {
     match arguments_of(&door, &uri, body).await {
-        Ok((operation, arguments)) => call(&door, operation, arguments).await.respond_to(result),
+        Ok((operation, arguments)) => {
+            let call = Call { sent: Sent::AsText, ..door.call_of(operation, arguments) };
+            run(&door.app, call).await.respond_to(result)
+        }
         Err(error) => response::error(&error),
     }
 }

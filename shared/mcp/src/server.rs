@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use atlas_ops::{Answer, Call, Entry, Error};
+use atlas_ops::{Answer, Call, Entry, Error, Sent};
 use atlas_web::routes::{self, Door};
 use atlas_web::state::Offer;
 use atlas_web::telemetry::Cost;
@@ -89,7 +89,7 @@ impl Server {
     /// Runs an operation in the vault that its arguments or the headers name.
     pub(crate) async fn operate(&self, entry: &'static Entry, mut arguments: JsonObject) -> Result<Value, Error> {
         let vault = tools::take_text(&mut arguments, schema::VAULT)?;
-        let mut call = self.door.call_of(entry, arguments.into());
+        let mut call = Call { sent: Sent::Twice, ..self.door.call_of(entry, arguments.into()) };
         match (&vault, &call.vault) {
             (Some(named), Some(header)) if named != header => {
                 let error = Error::bad_request("validation_error", "vault: the header says another");
