@@ -3,6 +3,7 @@
 //! Where callers are not told apart, as the protocol has it, any web page may call the tools that only read, and none of another site
 //! those that do more.
 
+mod openapi;
 mod origin;
 mod shape;
 mod tools;
@@ -27,6 +28,9 @@ pub fn routes() -> Routes {
         .serve("/bridge/v1/health", &[], get(health).options(preflight))
         .serve("/bridge/v1/tools", &[], get(list).options(preflight))
         .serve("/bridge/v1/tools/{name}/call", &[], post(call_tool).options(preflight))
+        .describe_as("/bridge/v1/health", openapi::health)
+        .describe_as("/bridge/v1/tools", openapi::tools)
+        .describe_as("/bridge/v1/tools/{name}/call", openapi::call)
         .finish(BASE, shape::finish)
 }
 
