@@ -85,6 +85,16 @@ async fn a_long_note_is_read_in_pages_that_fit() {
             assert!(pages <= most_pages, "{path} through {door:?}: {pages} pages");
         }
     }
+    let agent = Agent::new(&client, ERAS[0]);
+    let (mut whole, mut address) = (String::new(), json!("atlas://main/hard.md"));
+    while !address.is_null() {
+        let reply = agent.ask("resources/read", json!({ "uri": address })).await;
+        assert!(reply.body.len() <= 1_000_000, "{} bytes", reply.body.len());
+        let page = reply.ok()["result"]["contents"][0].clone();
+        whole.push_str(page["text"].as_str().unwrap());
+        address = page["_meta"]["atlas-mirror/next"].clone();
+    }
+    assert!(whole == hard, "{} bytes", whole.len());
 }
 
 #[tokio::test]
