@@ -12,6 +12,8 @@
 
 mod access;
 mod acl;
+mod agent;
+mod answer_sizes;
 mod bridge;
 mod buckets;
 mod clock;

@@ -14,6 +14,7 @@ use crate::cursor;
 use crate::error::Error;
 use crate::excerpt::{Lines, cut_at};
 use crate::facts::Facts;
+use crate::governor::fitting;
 use crate::graph::Graph;
 use crate::index::DocumentRef;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -126,9 +127,6 @@ impl Operation for BacklinksSearch {
                 for (document, _) in page {
                     results.push(Backlink { path: graph.path(*document)?, line: None, text: None });
                 }
-                let last = results.last().filter(|_| !rest.is_empty());
-                let cursor = last.map(|last| Cursor { generation, of, after: last.path.clone() });
-                let cursor = cursor.as_ref().and_then(cursor::encode);
                 if with_lines {
                     let files = graph.rivals(path)?;
                     let documents: Vec<DocumentRef> = page.iter().map(|(document, _)| *document).collect();
@@ -141,7 +139,12 @@ impl Operation for BacklinksSearch {
                         }
                     }
                 }
-                Ok(Output { results, total, cursor })
+                let fitting = fitting(&results, context.limits.max_response_bytes);
+                let is_last = rest.is_empty() && fitting == results.len();
+                results.truncate(fitting);
+                let last = results.last().filter(|_| !is_last);
+                let cursor = last.map(|last| Cursor { generation, of, after: last.path.clone() });
+                Ok(Output { results, total, cursor: cursor.as_ref().and_then(cursor::encode) })
             }
         };
         cursor::read(context, generation, page).await

@@ -87,6 +87,7 @@ mod writing;
 pub use atlas::{Atlas, Limits, Vault};
 pub use atlas_access::Caller;
 pub use error::{Code, Error};
+pub use governor::Sent;
 pub use operation::{Answer, Context, Info, Operation, Scope};
 pub use registry::{Call, Entry, dispatch, operations};
 pub use schemars;
