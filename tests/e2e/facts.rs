@@ -35,7 +35,7 @@ async fn tags_are_counted_whatever_their_case() {
     assert_eq!(
         all["items"],
         json!([
-            { "tag": "sea", "count": 2, "source": "both" },
+            { "tag": "Sea", "count": 2, "source": "both" },
             { "tag": "log", "count": 1, "source": "inline" },
             { "tag": "log/old", "count": 1, "source": "frontmatter" },
             { "tag": "sea/deep", "count": 1, "source": "inline" },
