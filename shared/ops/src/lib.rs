@@ -20,6 +20,7 @@
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
 //! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by [`graph`] (the links of all notes), with obsidian-tc's tools
 //! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves), as obsidian-tc has them
+//! - [`obsidian_app`]: tools that need the app; [`surface`]: obsidian-tc's tools, and which of them work here
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
 //!   [`connector_fetch`] (for connectors of chat applications)
 
@@ -63,6 +64,7 @@ pub mod note_history;
 pub mod note_read;
 pub mod note_upsert;
 mod notes;
+pub mod obsidian_app;
 pub mod operation;
 pub mod paging;
 mod passages;
@@ -74,6 +76,7 @@ pub mod registry;
 pub mod restore_note;
 pub mod search;
 mod search_notes;
+pub mod surface;
 pub mod tags;
 pub mod tasks;
 pub mod throttle;
