@@ -86,6 +86,16 @@ fn warm(criterion: &mut Criterion, table: &mut Table, folder: &Folder, world: &W
         ("find", "hub") => Some(Duration::from_millis(1)),
         ("find", "all") | ("atlas_pack", "hub") => Some(Duration::from_millis(10)),
         ("backlinks_search" | "graph_neighbors", "hub") => Some(Duration::from_millis(1)),
+        (
+            "get_backlinks"
+            | "list_tags"
+            | "find_notes_by_tag"
+            | "list_properties"
+            | "find_notes_by_property"
+            | "list_tasks",
+            "hub",
+        ) => Some(Duration::from_millis(2)),
+        ("find_orphans" | "find_unresolved_links", "hub") => Some(Duration::from_millis(20)),
         _ => None,
     };
     let limit = target.map_or(String::new(), |target| format!("median {}", table::duration(target)));
