@@ -305,7 +305,10 @@ async fn prompts_name_what_to_do_and_their_arguments_are_completed() {
     for era in ERAS {
         let agent = Agent::new(&client, era);
         let listed = agent.result("prompts/list", json!({})).await;
-        assert_eq!(names(listed["prompts"].as_array().unwrap()), ["find-and-cite", "daily-review", "record-devlog"]);
+        assert_eq!(
+            names(listed["prompts"].as_array().unwrap()),
+            ["find-and-cite", "daily-review", "review-tag", "record-devlog"]
+        );
         let get = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
         let prompt = agent.result("prompts/get", get("find-and-cite", json!({ "question": "Why {tides}?" }))).await;
         assert!(prompt["messages"][0]["content"]["text"].as_str().unwrap().contains("alone: Why {tides}?\n"));
@@ -321,10 +324,12 @@ async fn prompts_name_what_to_do_and_their_arguments_are_completed() {
         let complete = |reference: Value, name: &str, value: &str| json!({ "ref": reference, "argument": { "name": name, "value": value } });
         let template = json!({ "type": "ref/resource", "uri": "atlas://{vault}/{+path}" });
         let prompt = json!({ "type": "ref/prompt", "name": "record-devlog" });
+        let of_tag = json!({ "type": "ref/prompt", "name": "review-tag" });
         for (reference, name, value, expected) in [
             (&template, "path", "vault/devlog/t", json!(["vault/devlog/tide-engine-rewrite.md"])),
             (&prompt, "path", "vault/devlog/g", json!(["vault/devlog/gauge-feed.md"])),
             (&prompt, "summary", "x", json!([])),
+            (&of_tag, "tag", "#BER", json!(["berth/north"])),
             (&template, "vault", "m", json!(["main"])),
             (&template, "vault", "x", json!([])),
         ] {
