@@ -329,7 +329,7 @@ async fn prompts_name_what_to_do_and_their_arguments_are_completed() {
             (&template, "path", "vault/devlog/t", json!(["vault/devlog/tide-engine-rewrite.md"])),
             (&prompt, "path", "vault/devlog/g", json!(["vault/devlog/gauge-feed.md"])),
             (&prompt, "summary", "x", json!([])),
-            (&of_tag, "tag", "#BER", json!(["berth/north"])),
+            (&of_tag, "tag", "#berth/NO", json!(["berth/north-quay"])),
             (&template, "vault", "m", json!(["main"])),
             (&template, "vault", "x", json!([])),
         ] {
