@@ -53,6 +53,7 @@ mod schemas;
 mod search;
 mod store_faults;
 mod stores;
+mod surface;
 mod throttle;
 mod traversal;
 mod vault_mcp;

@@ -6,12 +6,8 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::access::{SECRET, bearer, send, token};
-use crate::agent::{Agent, ERAS};
+use crate::agent::{Agent, ERAS, listed, names};
 use crate::deployment::Deployment;
-
-fn names(tools: &[Value]) -> Vec<&str> {
-    tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
-}
 
 #[tokio::test]
 async fn an_agent_of_either_era_lists_tools_and_calls_them() {
@@ -20,7 +16,7 @@ async fn an_agent_of_either_era_lists_tools_and_calls_them() {
     for era in ERAS {
         let agent = Agent::new(&client, era);
         let tools = agent.tools().await;
-        let all: Vec<&str> = atlas_ops::operations().iter().map(|entry| entry.info.name).collect();
+        let all: Vec<&str> = listed().map(|entry| entry.info.name).collect();
         assert_eq!(names(&tools), all);
         let found = agent.answer("find", json!({ "term": "surge checklist" })).await;
         assert_eq!(found, client.post("/find", json!({ "term": "surge checklist" })).await.ok());
@@ -62,7 +58,7 @@ async fn each_tool_says_what_it_takes_returns_and_does() {
     let client = deployment.client();
     let agent = Agent::new(&client, ERAS[0]);
     let tools = agent.tools().await;
-    for (tool, entry) in tools.iter().zip(atlas_ops::operations()) {
+    for (tool, entry) in tools.iter().zip(listed()) {
         let name = entry.info.name;
         for schema in ["inputSchema", "outputSchema"] {
             assert_eq!(tool[schema]["type"], "object", "{name}");
@@ -355,7 +351,7 @@ async fn few_tools_can_stand_for_many() {
         let found = agent.answer("find_capability", json!({ "query": "note history" })).await;
         assert_eq!(found["capabilities"][0]["name"], "note_history");
         let all = agent.answer("find_capability", json!({})).await;
-        assert_eq!(all["total"], atlas_ops::operations().len() - 1);
+        assert_eq!(all["total"], listed().count() - 1);
         assert!(!all.to_string().contains("\"query\""), "a disabled operation is told");
         let described = agent.answer("describe_capability", json!({ "name": "find" })).await;
         assert_eq!(described["inputSchema"]["required"], json!(["term"]));
@@ -374,7 +370,7 @@ async fn few_tools_can_stand_for_many() {
 
         let agent = Agent::new(&domain, era);
         let tools = agent.tools().await;
-        assert!(tools.len() < atlas_ops::operations().len() && names(&tools).contains(&"notes_domain"), "{tools:?}");
+        assert!(tools.len() < listed().count() && names(&tools).contains(&"notes_domain"), "{tools:?}");
         let read = json!({ "name": "read_note", "arguments": { "path": "vault/Home.md" } });
         let note = agent.answer("notes_domain", read.clone()).await;
         assert_eq!(note, agent.answer("read_note", read["arguments"].clone()).await);
