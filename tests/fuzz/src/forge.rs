@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use atlas_segment::{FORMAT_VERSION, FormatError, Layout, Part, PartKind, PartRef};
+use atlas_segment::{FORMAT_VERSION, FormatError, Layout, Part, PartKind, PartRef, SectionName};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::input::Input;
 
 /// The sections in the order of the object, and the kind of their parts.
-pub(crate) const SECTIONS: [(&str, PartKind); 10] = [
+pub(crate) const SECTIONS: [(&str, PartKind); 15] = [
     ("text", PartKind::TextBlock),
     ("grams", PartKind::GramPage),
     ("records", PartKind::RecordPage),
@@ -29,6 +29,11 @@ pub(crate) const SECTIONS: [(&str, PartKind); 10] = [
     ("paths", PartKind::Paths),
     ("names", PartKind::Names),
     ("headings", PartKind::Headings),
+    ("properties", PartKind::Facts(SectionName::Properties)),
+    ("tags", PartKind::Facts(SectionName::Tags)),
+    ("tasks", PartKind::Facts(SectionName::Tasks)),
+    ("link_lines", PartKind::Facts(SectionName::LinkLines)),
+    ("symbols", PartKind::Facts(SectionName::Symbols)),
 ];
 
 thread_local! {

@@ -1,5 +1,6 @@
 //! One part of a segment: it decodes and answers, or is an error. The input is its kind, its framing, a text to look for, and its content.
 
+use atlas_segment::facts::{Columns, Rows};
 use atlas_segment::terms::weight_of;
 use atlas_segment::gram::Gram;
 use atlas_segment::{Part, PartKind};
@@ -14,7 +15,7 @@ const UNIVERSE: u32 = 300;
 /// Decodes a part and asks it everything.
 pub fn check(data: &[u8]) {
     let mut input = Input(data);
-    let kind = SECTIONS[usize::from(input.byte() % 8)].1;
+    let kind = SECTIONS[usize::from(input.byte()) % SECTIONS.len()].1;
     let framing = Framing::of(input.byte());
     let length = input.byte() % 16;
     let text = input.take(length.into());
@@ -91,7 +92,25 @@ pub(crate) fn ask(part: &Part, text: &[u8], documents: u32) {
                 let _ = headings.of(heading.document).take(100).count();
             }
         }
+        Part::Properties(columns) => ask_columns(columns, text),
+        Part::Tags(columns) => ask_columns(columns, text),
+        Part::Tasks(rows) => ask_rows(rows),
+        Part::LinkLines(rows) => ask_rows(rows),
+        Part::Symbols(rows) => ask_rows(rows),
     }
+}
+
+fn ask_columns<T: PartialEq + std::fmt::Debug>(columns: &Columns<T>, text: &[u8]) {
+    let _ = columns.get(&String::from_utf8_lossy(text));
+    for column in columns.iter().take(100) {
+        assert!(columns.get(column.key()).is_some());
+        assert!(column.iter().take(100).all(|(document, value)| column.of(document) == Some(value)));
+    }
+}
+
+fn ask_rows<T>(rows: &Rows<T>) {
+    let documents: Vec<u32> = rows.iter().map(|(document, _)| document).take(100).collect();
+    assert!(documents.is_sorted() && documents.iter().all(|document| !rows.of(*document).is_empty()));
 }
 
 /// The input for a part of `kind` with `content`.
