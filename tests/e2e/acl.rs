@@ -100,8 +100,8 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
     let mut questions = vec![
         ("context_current", json!({}), None),
         ("query", json!({ "question": "Where is \"tide\" defined?" }), None),
-        ("list_notes", json!({ "limit": 2 }), Some("notes")),
-        ("list_notes", json!({ "prefix": "vault/" }), Some("notes")),
+        ("list_notes", json!({ "limit": 2 }), Some("items")),
+        ("list_notes", json!({ "prefix": "vault/" }), Some("items")),
     ];
     for term in ["tide", "TIDES", "berth", "zebra", "pilot", "ledger harbour", "ärger", "nowhere"] {
         questions.push(("find", json!({ "term": term }), None));
@@ -210,7 +210,7 @@ async fn compare(steps: &[BTreeMap<String, String>], acl: &Value, held: &[String
         for (world, told) in [&restricted, &whole].into_iter().zip(&mut told) {
             *told = world.told("move_note", moved.clone()).await;
             let mut texts = Vec::new();
-            for listed in world.pages("list_notes", json!({}), "notes").await {
+            for listed in world.pages("list_notes", json!({}), "items").await {
                 texts.push(world.told("read_note", json!({ "path": listed["path"] })).await["content"].clone());
             }
             told["texts"] = texts.into();

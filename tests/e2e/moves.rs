@@ -66,7 +66,7 @@ async fn every_link_to_a_moved_note_leads_there_and_all_else_stays() {
     let moved = move_note(&client, "a/Tide table.md", body).await;
     let answer = moved.ok();
     assert_eq!(
-        [&answer["path"], &answer["to"], &answer["generation"], &answer["links"], &answer["notes"]],
+        [&answer["from"], &answer["to"], &answer["generation"], &answer["links"], &answer["notes"]],
         [&json!("a/Tide table.md"), &json!("b/Tides.md"), &json!(2), &json!(21), &json!(21)]
     );
     assert_eq!(moved.header("etag").unwrap().trim_matches('"'), answer["sha256"].as_str().unwrap());
@@ -164,7 +164,7 @@ async fn what_cannot_be_moved_changes_nothing() {
     let deployment = Deployment::of_vault(&vault).await;
     let client = deployment.client();
     for (path, body, status, reason) in [
-        ("a/Tide table.md", json!({ "to": "b/there.md" }), 412, "note_exists"),
+        ("a/Tide table.md", json!({ "to": "b/there.md" }), 409, "note_exists"),
         ("a/none.md", json!({ "to": "b/new.md" }), 404, "note_not_found"),
         ("a/Tide table.md", json!({ "to": "a/Tide table.md" }), 400, "validation_error"),
         ("a/Tide table.md", json!({ "to": "a/table.txt" }), 400, "path_invalid"),
@@ -256,7 +256,7 @@ async fn more_links_than_one_call_rewrites_are_refused() {
     let client = deployment.client();
     let (code, reason, message) = move_note(&client, "a.md", json!({ "to": "b.md" })).await.error(413);
     assert_eq!((code.as_str(), reason.as_str()), ("TOO_LARGE", "too_many_links"));
-    assert!(message.contains("update_links"), "{message}");
+    assert!(message.contains("update_backlinks"), "{message}");
     // One fewer is not too many.
     put(&client, "n/7.md", &[("if-match", "*")], json!({ "content": "no link" })).await.ok();
     assert_eq!(move_note(&client, "a.md", json!({ "to": "b.md" })).await.ok()["notes"], 1000);

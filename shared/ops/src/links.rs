@@ -54,10 +54,11 @@ impl Name {
 }
 
 impl Naming {
-    /// Links to the file at `path`, for an index of so many segments.
-    pub(crate) fn of(path: &VaultPath, segments: usize) -> Self {
+    /// Links to the files at `paths`, for an index of so many segments.
+    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a VaultPath>, segments: usize) -> Self {
         let grams = (8 / segments.max(1)).clamp(1, 4);
-        let names: BTreeSet<String> = relink::written_names(path).iter().map(|name| fold(name)).collect();
+        let written = paths.into_iter().flat_map(relink::written_names);
+        let names: BTreeSet<String> = written.map(|name| fold(&name)).collect();
         Self { names: names.into_iter().map(|name| Name::new(name, grams)).collect() }
     }
 
@@ -126,7 +127,7 @@ pub(crate) async fn naming(
 /// The error for links that are more than one call rewrites.
 pub(crate) fn too_many(what: &str) -> Error {
     let message =
-        format!("{what} are rewritten at once: move the note with update_links: false, and rewrite links apart");
+        format!("{what} are rewritten at once: move it with update_backlinks: false, and rewrite links apart");
     Error::new(Code::TooLarge, "too_many_links", message)
 }
 

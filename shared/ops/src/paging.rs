@@ -17,8 +17,8 @@ use crate::view::View;
 pub(crate) type Limit = Bounded<1, { u32::MAX }>;
 
 /// Items on a page if `limit` is not given, and the most.
-const DEFAULT_ITEMS: usize = 100;
-const MAX_ITEMS: usize = 1000;
+pub(crate) const DEFAULT_ITEMS: usize = 100;
+pub(crate) const MAX_ITEMS: usize = 1000;
 
 /// A page.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -89,14 +89,7 @@ impl Paging {
         total: usize,
         mut items: Vec<T>,
     ) -> Result<Page<T>, Error> {
-        let room = context.limits.max_response_bytes.saturating_sub(AROUND_TEXT);
-        let mut bytes = 0;
-        let fitting = items.iter().take_while(|item| {
-            bytes += serde_json::to_string(item).map_or(0, |json| json.len() + 1);
-            bytes <= room
-        });
-        // One that is too long by itself is the governor's.
-        let count = fitting.count().max(1).min(items.len());
+        let count = fitting(&items, context.limits.max_response_bytes);
         items.truncate(count);
         let at = self.at() + items.len();
         let next = (at < total && !items.is_empty()).then_some(Begin { generation, of: self.of, at });
@@ -107,4 +100,15 @@ impl Paging {
     fn at(&self) -> usize {
         self.begin.as_ref().map_or(0, |begin| begin.at)
     }
+}
+
+/// How many of the first `items` an answer of so many bytes has room for. One at least: what is too long by itself is the governor's.
+pub(crate) fn fitting<T: Serialize>(items: &[T], max_bytes: usize) -> usize {
+    let room = max_bytes.saturating_sub(AROUND_TEXT);
+    let mut bytes = 0;
+    let fitting = items.iter().take_while(|item| {
+        bytes += serde_json::to_string(item).map_or(0, |json| json.len() + 1);
+        bytes <= room
+    });
+    fitting.count().max(1).min(items.len())
 }

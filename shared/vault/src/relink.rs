@@ -141,12 +141,18 @@ pub fn relink_copy(text: &str, from: &VaultPath, to: &VaultPath, files: Files) -
     rewrite(text, from, to, &moves)
 }
 
-/// Whether `other` is the note that was at `path` before the moves, `text`, but for how its links write what they must mean after them.
+/// What the links mean that `other` writes otherwise than `text`, the note that was at `path` before the moves, if that is all in which it differs
+/// from it and they mean what they must after them.
 #[must_use]
-pub fn is_rewording(text: &str, other: &str, path: &VaultPath, moves: &Moves) -> bool {
+pub fn rewording(text: &str, other: &str, path: &VaultPath, moves: &Moves) -> Option<Vec<VaultPath>> {
     let links = parse(text).links;
-    verify(&links, other, path, moves.destination(path), moves).is_ok()
-        && without_targets(text, &links) == without_targets(other, &parse(other).links)
+    verify(&links, other, path, moves.destination(path), moves).ok()?;
+    let others = parse(other).links;
+    if without_targets(text, &links) != without_targets(other, &others) {
+        return None;
+    }
+    let differing = links.iter().zip(&others).filter(|(one, other)| one.target != other.target);
+    Some(differing.filter_map(|(link, _)| moves.wanted(link, path).cloned()).collect())
 }
 
 /// A note without what its links lead to.

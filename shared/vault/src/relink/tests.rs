@@ -113,7 +113,7 @@ fn the_links_of_a_copy_mean_what_they_mean_in_the_note() {
 #[test]
 fn another_wording_is_one_whose_links_mean_the_same() {
     let moved = moved(&["b/New.md", "n.md"], "b/New.md", "a/Old.md");
-    let is = |other: &str| is_rewording("see [[New|it]]\n", other, &path("n.md"), &moved);
+    let is = |other: &str| rewording("see [[New|it]]\n", other, &path("n.md"), &moved) == Some(vec![path("a/Old.md")]);
     assert!(is("see [[Old|it]]\n") && is("see [[OLD|it]]\n") && is("see [[a/Old.md|it]]\n"));
     assert!(
         !is("see [[New|it]]\n") && !is("See [[Old|it]]\n") && !is("see [[Old|them]]\n") && !is("see [[Old#h|it]]\n")

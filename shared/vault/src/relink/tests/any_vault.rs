@@ -139,7 +139,7 @@ fn after(vault: &Vault, moved: &BTreeMap<VaultPath, VaultPath>) -> Vault {
     for (path, text) in vault {
         let new = &after[&new_path(path)];
         assert_eq!(rest(text), rest(new));
-        assert!(is_rewording(text, new, path, &moves));
+        assert!(rewording(text, new, path, &moves).is_some());
         let found = meanings_of(new, &new_path(path), &files(&after));
         let mut expected = meanings_of(text, path, &files(vault));
         assert_eq!(found.len(), expected.len());
