@@ -12,6 +12,7 @@
 
 mod access;
 mod acl;
+mod agent;
 mod bridge;
 mod buckets;
 mod clock;

@@ -112,12 +112,19 @@ async fn every_link_to_a_moved_note_leads_there_and_all_else_stays() {
         (&json!("move_note"), &json!("moved from a/Tide table.md"))
     );
     assert_eq!(client.get("/history/n/03.md").await.ok()["versions"].as_array().unwrap().len(), 2);
-    // And back.
-    move_note(&client, "b/Tides.md", json!({ "to": "a/Tide table.md", "message": "as it was" })).await.ok();
-    let back = notes(&deployment).await;
-    assert_eq!(back["n/02.md"], before["n/02.md"]);
-    assert_eq!(back["a/Tide table.md"], "# High water\n\n[[other]] [x](../a/beside.md) [[#High water]]\n");
+    // And back: in the words that were there.
+    let back = move_note(&client, "b/Tides.md", json!({ "to": "a/Tide table.md", "message": "as it was" })).await.ok();
+    assert_eq!((&back["backlinks_updated"], &back["links"], &back["notes"]), (&json!(20), &json!(21), &json!(21)));
+    assert_eq!(notes(&deployment).await, before);
     assert_eq!(deployment.mirror().head().await.unwrap().manifest().message.as_deref(), Some("as it was"));
+    // What somebody wrote since is not taken back.
+    move_note(&client, "a/Tide table.md", json!({ "to": "b/Tides.md" })).await.ok();
+    let text = "[[tides]] and more\n";
+    put(&client, "n/01.md", &[("if-match", "*")], json!({ "content": text })).await.ok();
+    move_note(&client, "b/Tides.md", json!({ "to": "a/Tide table.md" })).await.ok();
+    let mut expected = before;
+    expected.insert("n/01.md".to_owned(), "[[Tide table]] and more\n".to_owned());
+    assert_eq!(notes(&deployment).await, expected);
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ async fn a_note_is_shown_with_its_properties() {
         reply.ok(),
         json!({
             "path": "a/note.md", "content": text, "frontmatter": { "tags": ["a", "b"], "rating": 4 },
-            "bytes": text.len(), "sha256": sha256(text.as_bytes()), "generation": 1,
+            "bytes": text.len(), "content_hash": sha256(text.as_bytes()), "sha256": sha256(text.as_bytes()), "generation": 1,
         })
     );
     assert_eq!(reply.header("etag"), Some(format!("\"{}\"", sha256(text.as_bytes())).as_str()));
