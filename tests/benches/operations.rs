@@ -9,10 +9,12 @@
 //! - [`vault`]: the folders; [`draw`]: what is asked, with [`random`].
 //! - [`world`]: a published vault and calls to it; [`ripgrep`]: a process of `rg`; [`table`]: the results.
 //! - [`access`]: what it costs to know who calls, and what they may.
+//! - [`doors`]: what it costs to call through MCP.
 //! - [`stores`]: the same over the stores that people use; [`writes`]: the same after many writes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 
 mod access;
+mod doors;
 mod draw;
 mod random;
 mod ripgrep;
@@ -54,6 +56,7 @@ fn main() {
         eprintln!("{}: {} notes, {:.1} MB", folder.name, world.notes, world.markdown as f64 / 1e6);
         let drawn = Drawn::of(&folder);
         access::filtering(&mut table, &folder, &world, &drawn);
+        doors::measure(&mut table, &folder, &world, &drawn);
         for calls in &drawn.calls {
             warm(&mut criterion, &mut table, &folder, &world, calls);
         }

@@ -13,6 +13,7 @@
 mod access;
 mod acl;
 mod agent;
+mod answer_sizes;
 mod bridge;
 mod buckets;
 mod clock;
@@ -25,6 +26,7 @@ mod costs;
 mod damage;
 mod deployment;
 mod events;
+mod facts;
 mod find;
 mod gates;
 mod golden;

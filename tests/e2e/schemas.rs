@@ -141,7 +141,9 @@ async fn the_openapi_document_describes_every_route_and_is_whole() {
         assert!(paths.contains_key(path), "{path}");
     }
     let methods = paths.values().flat_map(|path| path.as_object().unwrap().values());
-    let mut described: Vec<_> = methods.map(|method| method["operationId"].as_str().unwrap()).collect();
+    let described = methods.map(|method| method["operationId"].as_str().unwrap());
+    let (of_the_bridge, mut described): (Vec<_>, Vec<_>) = described.partition(|id| id.starts_with("bridge_"));
+    assert_eq!(of_the_bridge, ["bridge_health", "bridge_tools", "bridge_call_tool"]);
     let mut all: Vec<_> = operations().iter().map(|operation| operation.info.name).collect();
     described.sort_unstable();
     all.retain(|name| !WITHOUT_ROUTE.contains(name));

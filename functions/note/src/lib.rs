@@ -62,7 +62,11 @@ const READ: Route = Route::get("/notes/{path}", Entry::of::<ReadNote>()).with(&[
         description: "The generation to read the note as it was at.",
     },
     RouteParameter { name: "include_content", place: Place::Query, description: "`false`: without its text." },
-    RouteParameter { name: "include_frontmatter", place: Place::Query, description: "`false`: without its properties." },
+    RouteParameter {
+        name: "include_frontmatter",
+        place: Place::Query,
+        description: "`false`: without its properties.",
+    },
     RouteParameter { name: "include_stats", place: Place::Query, description: "`true`: with its size and time." },
 ]);
 

@@ -9,6 +9,7 @@ use atlas_mirror::{Mirror, Snapshot};
 
 use crate::audit::Audit;
 use crate::error::Error;
+use crate::facts::MadeFacts;
 use crate::graph::LinkTables;
 use crate::throttle::Throttle;
 use crate::view::{Readings, View};
@@ -37,12 +38,15 @@ pub struct Vault {
     readings: Arc<Readings>,
     /// The links of its segments, as far as they were looked at.
     pub(crate) links: Arc<LinkTables>,
+    /// What notes say of themselves, of segments that do not have it.
+    pub(crate) made_facts: Arc<MadeFacts>,
 }
 
 impl Vault {
     /// The vault `id`, of which callers see and change what `acl` lets them.
     pub fn new(id: impl Into<String>, mirror: Mirror, acl: Acl) -> Self {
-        Self { id: id.into(), mirror, readings: Arc::new(Readings::new(Arc::new(acl))), links: Arc::default() }
+        let readings = Arc::new(Readings::new(Arc::new(acl)));
+        Self { id: id.into(), mirror, readings, links: Arc::default(), made_facts: Arc::default() }
     }
 
     /// Its access list.
@@ -63,7 +67,7 @@ pub struct Limits {
     pub max_bytes: usize,
     /// Results where the call names no number.
     pub max_results: usize,
-    /// Most bytes of an answer, as JSON.
+    /// Most bytes of an answer, as JSON; within an operation those that it may return, which are fewer where a door sends it as text.
     pub max_response_bytes: usize,
     /// Most bytes of text that one search looks through.
     pub max_scanned_bytes: u64,

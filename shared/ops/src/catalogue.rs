@@ -26,6 +26,21 @@ macro_rules! every_operation {
             // access
             crate::approve::Approve,
             crate::inspect_acl::InspectAcl,
+            // properties
+            crate::properties::read_frontmatter::ReadFrontmatter,
+            crate::properties::read_property::ReadProperty,
+            crate::properties::list_properties::ListProperties,
+            crate::properties::find_notes_by_property::FindNotesByProperty,
+            // tags
+            crate::tags::list_tags::ListTags,
+            crate::tags::find_notes_by_tag::FindNotesByTag,
+            // tasks
+            crate::tasks::list_tasks::ListTasks,
+            // links
+            crate::graph::get_outgoing_links::GetOutgoingLinks,
+            crate::graph::get_backlinks::GetBacklinks,
+            crate::graph::find_orphans::FindOrphans,
+            crate::graph::find_unresolved_links::FindUnresolvedLinks,
             // obsidian-vault-mcp
             crate::note_read::NoteRead,
             crate::note_upsert::NoteUpsert,

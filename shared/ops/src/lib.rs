@@ -18,7 +18,8 @@
 //!   seen) and [`idempotency`] (calls that are made again); [`move_note`] (many notes in one commit), by `links` (which notes
 //!   link to one)
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
-//! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by `graph` (the links of all notes)
+//! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by [`graph`] (the links of all notes), with obsidian-tc's tools
+//! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves), as obsidian-tc has them
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
 //!   [`connector_fetch`] (for connectors of chat applications)
 
@@ -42,10 +43,11 @@ pub mod delete_note;
 pub mod edit_note;
 pub mod error;
 mod excerpt;
+mod facts;
 pub mod find;
 pub mod gates;
 mod governor;
-mod graph;
+pub mod graph;
 pub mod graph_neighbors;
 pub mod health;
 pub mod idempotency;
@@ -67,12 +69,15 @@ pub mod operation;
 pub mod paging;
 mod passages;
 mod precondition;
+pub mod properties;
 pub mod query;
 pub mod read_note;
 pub mod registry;
 pub mod restore_note;
 pub mod search;
 mod search_notes;
+pub mod tags;
+pub mod tasks;
 pub mod throttle;
 pub mod upsert_note;
 pub mod vault_search;
@@ -84,6 +89,7 @@ mod writing;
 pub use atlas::{Atlas, Limits, Vault};
 pub use atlas_access::Caller;
 pub use error::{Code, Error};
+pub use governor::Sent;
 pub use operation::{Answer, Context, Info, Operation, Scope};
 pub use registry::{Call, Entry, dispatch, operations};
 pub use schemars;

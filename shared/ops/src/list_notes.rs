@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::arguments::{self, Bounded, Root, Text};
 use crate::cursor;
 use crate::error::Error;
+use crate::governor::fitting;
 use crate::index::{DocumentRef, Index, Want, Wave};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::paging::{DEFAULT_ITEMS, Limit, MAX_ITEMS, Page, fitting};
+use crate::paging::{DEFAULT_ITEMS, Limit, MAX_ITEMS, Page};
 use crate::view::View;
 
 /// The operation.

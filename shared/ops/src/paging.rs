@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::arguments::{Bounded, Text};
 use crate::cursor;
 use crate::error::Error;
-use crate::governor::AROUND_TEXT;
+use crate::governor::fitting;
 use crate::operation::{Answer, Context};
 use crate::view::View;
 
@@ -89,8 +89,7 @@ impl Paging {
         total: usize,
         mut items: Vec<T>,
     ) -> Result<Page<T>, Error> {
-        let count = fitting(&items, context.limits.max_response_bytes);
-        items.truncate(count);
+        items.truncate(fitting(&items, context.limits.max_response_bytes));
         let at = self.at() + items.len();
         let next = (at < total && !items.is_empty()).then_some(Begin { generation, of: self.of, at });
         let cursor = next.as_ref().and_then(cursor::encode);
@@ -100,15 +99,4 @@ impl Paging {
     fn at(&self) -> usize {
         self.begin.as_ref().map_or(0, |begin| begin.at)
     }
-}
-
-/// How many of the first `items` an answer of so many bytes has room for. One at least: what is too long by itself is the governor's.
-pub(crate) fn fitting<T: Serialize>(items: &[T], max_bytes: usize) -> usize {
-    let room = max_bytes.saturating_sub(AROUND_TEXT);
-    let mut bytes = 0;
-    let fitting = items.iter().take_while(|item| {
-        bytes += serde_json::to_string(item).map_or(0, |json| json.len() + 1);
-        bytes <= room
-    });
-    fitting.count().max(1).min(items.len())
 }

@@ -8,11 +8,13 @@
 //! - [`frontmatter`]: the YAML block, and the tags, aliases and links in its properties
 //! - `mask`: hides comments and absurd nesting from the markdown parser
 //! - `markdown`: headings, list items, markdown links, code and HTML, by `pulldown-cmark`
-//! - `inline`: wikilinks, tags, math and block ids in what `markdown` leaves; `wikilink`, `tag`,
-//!   `block_id` and `task` each know one of them
+//! - `inline`: wikilinks, tags, math and block ids in what `markdown` leaves; `wikilink`, `tag` and
+//!   `block_id` each know one of them
+//! - [`task`]: list items with a check box, and the dates and other fields of their texts
 //! - [`words`](mod@words): words, as full-text search knows them
 //! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps it so when a file moves
 //! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
+//! - [`symbol`](mod@symbol): what code in notes and files defines
 //! - `lines`: lines and their numbers
 
 mod block_id;
@@ -27,8 +29,9 @@ pub mod note;
 pub mod path;
 pub mod relink;
 pub mod resolve;
+pub mod symbol;
 mod tag;
-mod task;
+pub mod task;
 mod wikilink;
 pub mod words;
 

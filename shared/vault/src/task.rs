@@ -1,4 +1,17 @@
-//! Tasks: list items with a check box.
+//! Tasks: list items with a check box, and what their texts say as the Tasks plugin writes it: with emoji, or in Dataview's brackets.
+//!
+//! # Layout
+//! - [`Status`], [`Priority`], [`Field`], [`Format`]: the words of a task; `symbols`: how they are written
+//! - `line`: where each field stands; [`fields`]: what they say; [`change`]: says something else, and leaves the rest as it is
+
+pub use change::{Change, ChangeError, change};
+pub use fields::{TaskFields, fields};
+pub use symbols::{Field, Format, Priority, Status};
+
+mod change;
+mod fields;
+mod line;
+mod symbols;
 
 use crate::lines::line_end;
 use crate::note::{Source, Task};

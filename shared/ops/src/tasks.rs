@@ -1,0 +1,70 @@
+//! Tasks: list items with a check box, with the fields of the Tasks plugin or of Dataview.
+
+pub mod list_tasks;
+
+use atlas_segment::facts::Task;
+use atlas_vault::task::{Priority, Status, fields};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A task.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ListedTask {
+    /// The path of its note.
+    pub(crate) path: String,
+    /// The number of its line, counted from 1.
+    pub(crate) line: u32,
+    /// How far it is.
+    pub(crate) status: Status,
+    /// What is to be done, without the fields and with its tags.
+    pub(crate) description: String,
+    /// The day until which it is to be done, `YYYY-MM-DD`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) due: Option<String>,
+    /// The day on which to do it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) scheduled: Option<String>,
+    /// The day from which on it can be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) start: Option<String>,
+    /// The day on which it was written down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) created: Option<String>,
+    /// The day on which it was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) done: Option<String>,
+    /// The day on which it was given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cancelled: Option<String>,
+    /// How important it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) priority: Option<Priority>,
+    /// Its tags, without `#`.
+    pub(crate) tags: Vec<String>,
+    /// When it is to be done again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) recur: Option<String>,
+}
+
+impl ListedTask {
+    /// The task of the note at `path`.
+    pub(crate) fn of(path: String, task: &Task) -> Self {
+        let fields = fields(&task.text);
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        Self {
+            path,
+            line: task.line.saturating_add(1),
+            status: Status::of(task.status),
+            due: owned(fields.due),
+            scheduled: owned(fields.scheduled),
+            start: owned(fields.start),
+            created: owned(fields.created),
+            done: owned(fields.done),
+            cancelled: owned(fields.cancelled),
+            priority: fields.priority,
+            tags: fields.tags.iter().copied().map(str::to_owned).collect(),
+            recur: owned(fields.recurrence),
+            description: fields.description.into_owned(),
+        }
+    }
+}

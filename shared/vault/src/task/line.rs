@@ -1,0 +1,124 @@
+//! Where the fields of a task stand. As the Tasks plugin has it, they are read from the end of the text, with tags among them, up to the
+//! first word that is neither.
+
+use std::ops::Range;
+
+use super::symbols::{Field, Format, Priority, is_of_value};
+use crate::block_id;
+
+/// Most fields and tags that are read from the end.
+const MAX_TOKENS: usize = 100;
+/// Follows an emoji that is to be shown as one.
+const SHOWN_AS_EMOJI: char = '\u{FE0F}';
+
+/// A task's text, taken apart.
+pub(super) struct Line<'a> {
+    pub(super) text: &'a str,
+    /// Where the description ends, but for the tags among the fields.
+    pub(super) head: usize,
+    /// Fields and tags behind it, in the order of the text.
+    pub(super) tokens: Vec<Token>,
+    /// Where fields and tags end.
+    pub(super) end: usize,
+    /// The block id, without its `^`.
+    pub(super) block_id: Option<&'a str>,
+}
+
+/// A field or tag.
+pub(super) struct Token {
+    /// None of a tag.
+    pub(super) field: Option<Field>,
+    pub(super) format: Format,
+    pub(super) range: Range<usize>,
+    pub(super) value: Range<usize>,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn read(text: &'a str) -> Self {
+        let block = memchr::memrchr(b'^', text.as_bytes()).and_then(|at| Some((at, block_id::read(text, at)?)));
+        let end = block.map_or(text.len(), |(at, _)| at);
+        let mut head = trimmed(text, end);
+        let end = head;
+        let mut tokens = Vec::new();
+        while tokens.len() < MAX_TOKENS
+            && let Some(token) = text.get(..head).and_then(last)
+        {
+            head = trimmed(text, token.range.start);
+            tokens.push(token);
+        }
+        tokens.reverse();
+        Self { text, head, tokens, end, block_id: block.and_then(|(at, end)| text.get(at + 1..end)) }
+    }
+
+    /// Where `field` stands. Of several, the first one holds.
+    pub(super) fn find(&self, field: Field) -> Option<&Token> {
+        self.tokens.iter().find(|token| token.field == Some(field))
+    }
+
+    /// The value of `field`.
+    pub(super) fn value(&self, field: Field) -> Option<&'a str> {
+        self.text.get(self.find(field)?.value.clone())
+    }
+}
+
+/// The end of `text` up to `end` without the white space before it.
+pub(super) fn trimmed(text: &str, end: usize) -> usize {
+    text.get(..end).unwrap_or_default().trim_end().len()
+}
+
+/// The field or tag that ends where `text` does.
+fn last(text: &str) -> Option<Token> {
+    tag(text).or_else(|| bracketed(text)).or_else(|| priority(text)).or_else(|| symbol(text))
+}
+
+fn tag(text: &str) -> Option<Token> {
+    let start = text.rfind(char::is_whitespace).map_or(0, |at| at + text.get(at..).map_or(0, first_len));
+    let name = text.get(start..)?.strip_prefix('#')?;
+    let is_tag = !name.is_empty() && !name.contains(|c: char| "!@#$%^&*(),.?\":{}|<>".contains(c));
+    let range = start..text.len();
+    is_tag.then_some(Token { field: None, format: Format::Emoji, value: start + 1..text.len(), range })
+}
+
+fn first_len(text: &str) -> usize {
+    text.chars().next().map_or(0, char::len_utf8)
+}
+
+/// `[key:: value]`, or with round brackets, and a comma after it if need be.
+fn bracketed(text: &str) -> Option<Token> {
+    let closed = text.strip_suffix(',').map_or(text, |text| text.trim_end_matches(' '));
+    let (inner, open) = match closed.strip_suffix(']') {
+        Some(inner) => (inner, '['),
+        None => (closed.strip_suffix(')')?, '('),
+    };
+    let start = inner.rfind(open)?;
+    let (key, value) = inner.get(start + 1..)?.split_once("::")?;
+    let field = Field::of_key(key.trim_start_matches(' '))?;
+    let value_start = inner.len() - value.trim_start_matches(' ').len();
+    let value = value.trim_matches(' ');
+    let is_value = field.accepts(value) && value.is_ascii();
+    let range = start..text.len();
+    let value = value_start..value_start + value.len();
+    is_value.then_some(Token { field: Some(field), format: Format::Dataview, range, value })
+}
+
+fn priority(text: &str) -> Option<Token> {
+    let shown = text.strip_suffix(SHOWN_AS_EMOJI).unwrap_or(text);
+    let symbol = shown.chars().next_back()?;
+    Priority::of_symbol(symbol)?;
+    let start = shown.len() - symbol.len_utf8();
+    let range = start..text.len();
+    Some(Token { field: Some(Field::Priority), format: Format::Emoji, range, value: start..shown.len() })
+}
+
+/// A symbol and its value.
+fn symbol(text: &str) -> Option<Token> {
+    let value = text.bytes().rev().take_while(|byte| is_of_value(*byte)).count();
+    let before = text.get(..text.len() - value)?;
+    let shown = before.strip_suffix(SHOWN_AS_EMOJI).unwrap_or(before);
+    let symbol = shown.chars().next_back()?;
+    let field = Field::of_symbol(symbol)?;
+    let value = text.get(before.len()..)?.trim_start_matches(' ');
+    let range = shown.len() - symbol.len_utf8()..text.len();
+    let value_range = text.len() - value.len()..text.len();
+    field.accepts(value).then_some(Token { field: Some(field), format: Format::Emoji, range, value: value_range })
+}
