@@ -71,7 +71,7 @@ async fn each_tool_says_what_it_takes_returns_and_does() {
         let takes = |argument: &str| tool["inputSchema"]["properties"][argument]["type"] == "string";
         assert!(takes("vault"), "{name}");
         assert_eq!(takes("idempotency_key"), entry.info.writes(), "{name}");
-        assert_eq!(takes("elicit_token"), entry.info.may_need_confirmation(), "{name}");
+        assert_eq!(takes("elicit_token"), entry.info.writes(), "{name}");
         let hints = json!({ "readOnlyHint": !entry.info.writes(), "destructiveHint": entry.info.destructive, "openWorldHint": false });
         assert_eq!(tool["annotations"], hints, "{name}");
         assert_eq!((&tool["title"], &tool["description"]), (&json!(entry.info.title), &json!(entry.info.description)));

@@ -114,7 +114,15 @@ async fn requests_are_judged_as_the_schemas_judge_them() {
 }
 
 /// What only agents' doors offer.
-const WITHOUT_ROUTE: [&str; 13] = [
+const WITHOUT_ROUTE: [&str; 21] = [
+    "bulk_create_notes",
+    "bulk_set_property",
+    "bulk_move_notes",
+    "read_notes",
+    "note_exists",
+    "append_note",
+    "patch_note",
+    "copy_note",
     "note_read",
     "note_upsert",
     "note_delete",

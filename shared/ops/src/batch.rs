@@ -100,6 +100,11 @@ impl<'a> Batch<'a> {
         self.put_uncounted(new, old);
     }
 
+    /// Whether nothing is to change.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.derived.deleted.is_empty()
+    }
+
     /// Takes a document away.
     pub(crate) fn take(&mut self, old: &Found) {
         self.derived.changes.removed += 1;

@@ -22,7 +22,16 @@ macro_rules! every_operation {
             crate::restore_note::RestoreNote,
             crate::note_history::NoteHistory,
             crate::list_notes::ListNotes,
+            crate::read_notes::ReadNotes,
+            crate::note_exists::NoteExists,
+            crate::append_note::AppendNote,
+            crate::patch_note::PatchNote,
+            crate::copy_note::CopyNote,
             crate::search::Search,
+            // bulk
+            crate::bulk::bulk_create_notes::BulkCreateNotes,
+            crate::bulk::bulk_set_property::BulkSetProperty,
+            crate::bulk::bulk_move_notes::BulkMoveNotes,
             // access
             crate::approve::Approve,
             crate::inspect_acl::InspectAcl,
