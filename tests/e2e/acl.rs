@@ -254,6 +254,9 @@ async fn every_operation_asks_before_it_looks() {
         ("write_note", json!({ "content": "x", "if_match": "*" })),
         ("upsert_note", json!({ "content": "x" })),
         ("edit_note", json!({ "edits": [{ "op": "append", "text": "x" }] })),
+        ("write_note", json!({ "content": "x", "mode": "upsert" })),
+        ("append_note", json!({ "content": "x" })),
+        ("patch_note", json!({ "old_string": "secret", "new_string": "x" })),
         ("delete_note", json!({})),
         ("restore_note", json!({})),
         ("move_note", json!({ "to": "Open/c.md" })),
@@ -265,6 +268,19 @@ async fn every_operation_asks_before_it_looks() {
             *told = denied(name, arguments).await.replace(path, "PATH");
         }
         assert_eq!(told[0], told[1], "{name} tells whether there is a note");
+    }
+    for path in ["Private/a.md", "Private/b.md"] {
+        denied("copy_note", json!({ "from": path, "to": "Open/c.md" })).await;
+        denied("copy_note", json!({ "from": "Open/b.md", "to": path })).await;
+        let items =
+            json!([{ "path": "Open/c.md", "content": "x" }, { "path": path, "content": "x", "mode": "upsert" }]);
+        denied("bulk_create_notes", json!({ "items": items })).await;
+        denied("bulk_set_property", json!({ "paths": ["Open/b.md", path], "key": "k", "value": 1 })).await;
+        denied("bulk_move_notes", json!({ "moves": [{ "from": path, "to": "Open/c.md" }] })).await;
+        let there = world.told("note_exists", json!({ "path": path })).await;
+        assert_eq!(there, json!({ "exists": false }));
+        let read = world.told("read_notes", json!({ "paths": [path] })).await;
+        assert_eq!(read["results"][0]["error"]["code"], "acl_denied");
     }
     denied("write_note", json!({ "path": "Shelf/a.md", "content": "x" })).await;
     denied("delete_note", json!({ "path": "Open/b.md" })).await;
@@ -300,6 +316,14 @@ async fn a_read_only_vault_is_read() {
     for operation in operations().iter().filter(|entry| entry.info.writes()) {
         let arguments = match operation.info.name {
             "write_note" | "upsert_note" | "note_upsert" => json!({ "path": "a.md", "content": "x" }),
+            "append_note" => json!({ "path": "a.md", "content": "x" }),
+            "patch_note" => json!({ "path": "a.md", "old_string": "x", "new_string": "y" }),
+            "copy_note" => json!({ "from": "a.md", "to": "b.md" }),
+            "bulk_create_notes" => json!({ "items": [{ "path": "b.md", "content": "x" }] }),
+            "bulk_set_property" => json!({ "paths": ["a.md"], "key": "k", "value": 1 }),
+            "bulk_move_notes" => json!({ "moves": [{ "from": "a.md", "to": "b.md" }] }),
+            "move_attachment" => json!({ "from": "a.png", "to": "b.png" }),
+            "rewrite_link" => json!({ "from_target": "a", "to_target": "b" }),
             "edit_note" => json!({ "path": "a.md", "edits": [{ "op": "append", "text": "x" }] }),
             "move_note" => json!({ "path": "a.md", "to": "b.md" }),
             "link_add" => json!({ "from": "a.md", "to": "a.md" }),

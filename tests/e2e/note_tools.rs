@@ -401,3 +401,85 @@ async fn a_note_that_is_moved_over_is_in_the_trash() {
     confirmed(&client, "move_note", quiet(true)).await;
     assert_eq!(agent.refused("move_note", quiet(true)).await, "note_not_found");
 }
+
+#[tokio::test]
+async fn a_file_is_moved_with_the_links_to_it() {
+    let vault = VaultBuilder::new()
+        .file("img/tide chart.png", b"\x89PNG")
+        .note("img/plan.canvas", "{}")
+        .note("a.md", "![[tide chart.png|300]] ![x](img/tide%20chart.png) [[plan.canvas]]\n")
+        .note("b.md", "[[tide chart]]\n");
+    let vault = (0..11).fold(vault, |vault, n| vault.note(&format!("n/{n}.md"), "![[img/plan.canvas]]\n"));
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    let call = |from: &str, to: &str| json!({ "from": from, "to": to });
+    let moved = agent.checked("move_attachment", call("img/tide chart.png", "files/Tide (1).PNG")).await;
+    assert_eq!((&moved["references_updated"], moved["moved_at"].is_string()), (&json!(2), true));
+    let expected = "![[Tide (1).PNG|300]] ![x](files/Tide%20%281%29.PNG) [[plan.canvas]]\n";
+    assert_eq!(agent.answer("read_note", json!({ "path": "a.md" })).await["content"], expected);
+    assert_eq!(agent.answer("read_note", json!({ "path": "b.md" })).await["content"], "[[tide chart]]\n");
+    let there = agent.answer("list_notes", json!({ "root": "files", "extensions": ["png"] })).await;
+    assert_eq!((&there["items"][0]["sha256"], &there["items"][0]["size"]), (&moved["sha256"], &json!(4)));
+    // Many links are a person's to confirm.
+    let plan = confirmed(&client, "move_attachment", call("img/plan.canvas", "files/plan.canvas")).await;
+    assert_eq!(plan["references_updated"], 11, "a link by its name alone stays");
+    for (from, to, code) in [
+        ("img/none.png", "x.png", "note_not_found"),
+        ("a.md", "x.md", "path_invalid"),
+        ("files/plan.canvas", "x.png", "path_invalid"),
+        ("files/plan.canvas", ".x/plan.canvas", "path_invalid"),
+        ("files/plan.canvas", "files/plan.canvas", "path_invalid"),
+        ("files/Tide (1).PNG", "../x.png", "path_invalid"),
+    ] {
+        assert_eq!(agent.refused("move_attachment", call(from, to)).await, code, "{from} {to}");
+    }
+}
+
+#[tokio::test]
+async fn links_get_another_target_in_every_form() {
+    let link = "[[One]] ![[a/One#H|x]] [t](../a/One.md#h 't') `[[One]]`\n";
+    let vault = VaultBuilder::new()
+        .note("a/One.md", "# H\n")
+        .note("b/Two.md", "[[One]] [[gone]]\n")
+        .note("x/n.md", link)
+        .note("x/m.md", "[[One|1]] [[gone#h|2]] [[gone.md]]\n")
+        .note("y.md", "[[Two]]\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    let text = async |path: &str| agent.answer("read_note", json!({ "path": path })).await["content"].clone();
+    let dry = agent.checked("rewrite_link", json!({ "from_target": "One", "to_target": "b/Two" })).await;
+    let modified = json!([
+        { "path": "b/Two.md", "occurrences": 1 },
+        { "path": "x/m.md", "occurrences": 1 },
+        { "path": "x/n.md", "occurrences": 3 },
+    ]);
+    assert_eq!([&dry["files_modified"], &dry["total_replacements"]], [&modified, &json!(5)]);
+    assert_eq!((&dry["dry_run"], text("x/n.md").await), (&json!(true), json!(link)));
+
+    let folder = json!({
+        "from_target": "One", "to_target": "Two", "scope": "folder", "folder_path": "x/", "dry_run": false,
+        "idempotency_key": "k",
+    });
+    let done = confirmed(&client, "rewrite_link", folder.clone()).await;
+    assert_eq!((&done["total_replacements"], &done["generation"]), (&json!(4), &json!(2)));
+    assert_eq!(text("x/n.md").await, "[[Two]] ![[b/Two#H|x]] [t](../b/Two.md#h 't') `[[One]]`\n");
+    assert_eq!(text("b/Two.md").await, "[[One]] [[gone]]\n");
+    assert_eq!(agent.answer("rewrite_link", folder).await, done);
+
+    let gone = json!({ "from_target": "gone", "to_target": "not yet", "dry_run": false });
+    let gone = confirmed(&client, "rewrite_link", gone).await;
+    assert_eq!(gone["total_replacements"], 3);
+    assert_eq!(text("x/m.md").await, "[[Two|1]] [[not yet#h|2]] [[not yet]]\n");
+    for (arguments, code) in [
+        (json!({ "from_target": "One", "to_target": "b|c" }), "link_impossible"),
+        (json!({ "from_target": "One", "to_target": "Two", "scope": "folder" }), "invalid_input"),
+        (json!({ "from_target": "One", "to_target": "Two", "folder_path": "x" }), "invalid_input"),
+        (json!({ "from_target": "One", "to_target": "Two", "dry_run": false }), "elicit_required"),
+    ] {
+        assert_eq!(agent.refused("rewrite_link", arguments.clone()).await, code, "{arguments}");
+    }
+    let none = agent.answer("rewrite_link", json!({ "from_target": "nothing at all", "to_target": "Two" })).await;
+    assert_eq!(none["files_modified"], json!([]));
+}

@@ -114,7 +114,9 @@ async fn requests_are_judged_as_the_schemas_judge_them() {
 }
 
 /// What only agents' doors offer.
-const WITHOUT_ROUTE: [&str; 21] = [
+const WITHOUT_ROUTE: [&str; 23] = [
+    "rewrite_link",
+    "move_attachment",
     "bulk_create_notes",
     "bulk_set_property",
     "bulk_move_notes",

@@ -27,6 +27,8 @@ macro_rules! every_operation {
             crate::append_note::AppendNote,
             crate::patch_note::PatchNote,
             crate::copy_note::CopyNote,
+            crate::move_attachment::MoveAttachment,
+            crate::rewrite_link::RewriteLink,
             crate::search::Search,
             // bulk
             crate::bulk::bulk_create_notes::BulkCreateNotes,

@@ -17,7 +17,7 @@
 //!   [`delete_note`], [`restore_note`], by `writing` (one note in one commit), `precondition` (which version the caller has
 //!   seen) and [`idempotency`] (calls that are made again); [`move_note`], by `moving` (files that change their paths, and links to
 //!   them), `batch` (many documents in one commit) and `links` (which notes link to a file)
-//! - [`read_notes`], [`note_exists`], [`append_note`], [`patch_note`], [`copy_note`] (as obsidian-tc has them), by `items` (calls
+//! - [`read_notes`], [`note_exists`], [`append_note`], [`patch_note`], [`copy_note`], [`move_attachment`], [`rewrite_link`] (as obsidian-tc has them), by `items` (calls
 //!   for several things); [`bulk`]: many notes at once
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
 //! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by [`graph`] (the links of all notes), with obsidian-tc's tools
@@ -63,6 +63,7 @@ pub mod link_add;
 mod links;
 pub mod list_notes;
 mod merge;
+pub mod move_attachment;
 pub mod move_note;
 mod moving;
 mod near;
@@ -83,6 +84,7 @@ pub mod read_note;
 pub mod read_notes;
 pub mod registry;
 pub mod restore_note;
+pub mod rewrite_link;
 pub mod search;
 mod search_notes;
 pub mod tags;

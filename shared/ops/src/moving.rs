@@ -223,25 +223,20 @@ impl Moving<'_> {
     ) -> Result<Vec<Rewritten>, Error> {
         let mut candidates = Vec::new();
         for (document, path, text) in naming {
-            let Ok(text) = std::str::from_utf8(&text) else { continue };
-            let relinked = relink(text, &path, moves).map_err(unlinkable)?;
+            let Ok(written) = std::str::from_utf8(&text) else { continue };
+            let relinked = relink(written, &path, moves).map_err(unlinkable)?;
             if relinked.is_some() || before.is_some() {
-                candidates.push((document, path, text.to_owned(), relinked));
+                candidates.push((document, path, text, relinked));
             }
         }
         let count = candidates.iter().filter(|(.., relinked)| relinked.is_some()).count();
         if count > MAX_NOTES {
             return Err(links::too_many(&format!("{count} notes link to it; at most {MAX_NOTES} of them")));
         }
-        let documents: Vec<DocumentRef> = candidates.iter().map(|(document, ..)| *document).collect();
-        let records = index.records(&documents).await?;
-        let mut notes = Vec::new();
-        for ((at, path, text, relinked), record) in candidates.into_iter().zip(records) {
-            let Some(entry) = head.segments().get(at.segment) else { continue };
-            let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
-            let was = Found { record, text: text.into(), generation, replaces, document: (entry.id, at.document) };
-            notes.push((path, was, relinked));
-        }
+        let places = candidates.iter().map(|(document, _, text, _)| (*document, text.clone())).collect();
+        let found = links::found(head, index, places).await?;
+        let notes: Vec<(VaultPath, Found, Option<Relinked>)> =
+            candidates.into_iter().zip(found).map(|((_, path, _, relinked), was)| (path, was, relinked)).collect();
         let earlier = match before {
             // What another commit wrote is not as it was before this one.
             Some(before) => {

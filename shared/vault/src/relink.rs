@@ -6,6 +6,8 @@
 //! left out or not, markdown targets stay percent-encoded or in `<>`. What a link means is said in
 //! [`resolve`](mod@crate::resolve).
 
+mod retarget;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -16,6 +18,8 @@ use crate::inline::{decode, has_scheme};
 use crate::note::{Link, LinkKind, parse};
 use crate::path::VaultPath;
 use crate::resolve::{Files, is_whole_name, meanings, names, resolve};
+
+pub use retarget::Retarget;
 
 /// Files' ways from one path to another, all at once.
 #[derive(Clone, Debug)]
