@@ -141,7 +141,7 @@ struct Writing<'a> {
 
 impl Writing<'_> {
     /// The note to write, if it is another than the one that is there, and its hash.
-    fn new(&self, item: &NewNote, path: &VaultPath, found: Option<&Found>) -> Result<(Hash, Option<New>), Error> {
+    fn written(&self, item: &NewNote, path: &VaultPath, found: Option<&Found>) -> Result<(Hash, Option<New>), Error> {
         Condition::Mode(item.mode, None).check(path.as_str(), found)?;
         let text = writing::with_properties(item.frontmatter.as_ref(), &item.content)?;
         let new = New::note(path.clone(), text.into(), found, self.context.now)?;
@@ -162,7 +162,7 @@ impl Bulk for Writing<'_> {
         let (mut items, mut needs_confirmation) = (Vec::new(), false);
         for ((item, path), found) in self.items.iter().zip(&self.paths).zip(&found) {
             let new = match named.insert(path) {
-                true => self.new(item, path, found.as_ref()),
+                true => self.written(item, path, found.as_ref()),
                 false => Err(twice("items", path.as_str())),
             };
             items.push(new.map(|(sha256, new)| {

@@ -130,7 +130,7 @@ struct Had {
 
 impl Setting<'_> {
     /// The note with the property, if it is another than the one that is there, and what it had.
-    fn new(&self, path: &VaultPath, found: Option<&Found>) -> Result<(Had, Option<New>), Error> {
+    fn changed(&self, path: &VaultPath, found: Option<&Found>) -> Result<(Had, Option<New>), Error> {
         let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
         if found.record.blob.is_some() {
             let message = format!("{path} is too large to be changed in parts: replace it whole");
@@ -156,7 +156,7 @@ impl Bulk for Setting<'_> {
         let mut items = Vec::new();
         for (path, found) in self.paths.iter().zip(&found) {
             let new = match named.insert(path) {
-                true => self.new(path, found.as_ref()),
+                true => self.changed(path, found.as_ref()),
                 false => Err(twice("paths", path.as_str())),
             };
             items.push(new.map(|(had, new)| {
