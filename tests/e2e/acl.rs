@@ -323,6 +323,7 @@ async fn a_read_only_vault_is_read() {
             "bulk_set_property" => json!({ "paths": ["a.md"], "key": "k", "value": 1 }),
             "bulk_move_notes" => json!({ "moves": [{ "from": "a.md", "to": "b.md" }] }),
             "move_attachment" => json!({ "from": "a.png", "to": "b.png" }),
+            "prune_hub_links" => json!({ "path": "a.md", "policy": { "kind": "drop_no_prose_context" } }),
             "rewrite_link" => json!({ "from_target": "a", "to_target": "b" }),
             "edit_note" => json!({ "path": "a.md", "edits": [{ "op": "append", "text": "x" }] }),
             "move_note" => json!({ "path": "a.md", "to": "b.md" }),

@@ -483,3 +483,61 @@ async fn links_get_another_target_in_every_form() {
     let none = agent.answer("rewrite_link", json!({ "from_target": "nothing at all", "to_target": "Two" })).await;
     assert_eq!(none["files_modified"], json!([]));
 }
+
+#[tokio::test]
+async fn a_hub_loses_the_links_that_a_policy_names() {
+    let hub = "# Hub\n\n- [[one]]\n- [[two]] because it matters\n- [[none]]\n\n[[one]] in a sentence of some length.\n";
+    let vault = VaultBuilder::new()
+        .note("hub.md", hub)
+        .note("one.md", "[[two]] [[hub]]\n")
+        .note("two.md", "\n")
+        .note("n.md", "[[two]]\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    let going = async |policy: Value| {
+        let dry = agent.checked("prune_hub_links", json!({ "path": "hub.md", "policy": policy })).await;
+        assert_eq!((&dry["links_before"], &dry["dry_run"]), (&json!(4), &json!(true)));
+        let removed: Vec<(String, u64)> = dry["removed"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|link| (link["target"].as_str().unwrap().to_owned(), link["line"].as_u64().unwrap()))
+            .collect();
+        assert_eq!(dry["links_after"], 4 - removed.len());
+        removed
+    };
+    let of =
+        |links: &[(&str, u64)]| links.iter().map(|(target, line)| ((*target).to_owned(), *line)).collect::<Vec<_>>();
+    let bare = json!({ "kind": "drop_unannotated_list_items" });
+    assert_eq!(going(bare.clone()).await, of(&[("one", 3), ("none", 5)]));
+    let prose = json!({ "kind": "drop_no_prose_context", "min_prose_chars": 20 });
+    assert_eq!(going(prose).await, of(&[("one", 3), ("two", 4), ("none", 5)]));
+    let backlinks = |threshold: f64| json!({ "kind": "drop_below_score", "score_field": "target_backlink_count", "threshold": threshold });
+    assert_eq!(going(backlinks(1.0)).await, of(&[("none", 5)]));
+    assert_eq!(going(backlinks(2.5)).await, of(&[("one", 3), ("none", 5), ("one", 7)]));
+    let top = json!({ "kind": "keep_top_n", "score_field": "target_outgoing_count", "n": 1 });
+    assert_eq!(going(top).await, of(&[("two", 4), ("none", 5), ("one", 7)]));
+
+    let mut call = json!({ "path": "hub.md", "policy": bare, "max_removals": 1, "dry_run": false });
+    let pruned = confirmed(&client, "prune_hub_links", call.clone()).await;
+    assert_eq!(pruned["removed"].as_array().unwrap().len(), 1);
+    let note = agent.answer("read_note", json!({ "path": "hub.md" })).await;
+    assert_eq!(
+        (&note["content"], &note["sha256"]),
+        (&json!(hub.replacen("- [[one]]\n", "", 1)), &pruned["content_hash"])
+    );
+    call["policy"] = json!({ "kind": "drop_no_prose_context", "min_prose_chars": 25 });
+    call["max_removals"] = json!(50);
+    confirmed(&client, "prune_hub_links", call).await;
+    let expected = "# Hub\n\n- two because it matters\n\n[[one]] in a sentence of some length.\n";
+    assert_eq!(agent.answer("read_note", json!({ "path": "hub.md" })).await["content"], expected);
+    for (path, policy, code) in [
+        ("none.md", json!({ "kind": "drop_no_prose_context" }), "note_not_found"),
+        ("hub.md", json!({ "kind": "keep_top_n", "n": 1 }), "invalid_input"),
+        ("hub.md", json!({ "kind": "drop_below_score", "score_field": "target_backlink_count" }), "invalid_input"),
+        ("hub.md", json!({ "kind": "jsonlogic", "logic": {} }), "invalid_input"),
+    ] {
+        assert_eq!(agent.refused("prune_hub_links", json!({ "path": path, "policy": policy })).await, code);
+    }
+}

@@ -114,7 +114,8 @@ async fn requests_are_judged_as_the_schemas_judge_them() {
 }
 
 /// What only agents' doors offer.
-const WITHOUT_ROUTE: [&str; 23] = [
+const WITHOUT_ROUTE: [&str; 24] = [
+    "prune_hub_links",
     "rewrite_link",
     "move_attachment",
     "bulk_create_notes",

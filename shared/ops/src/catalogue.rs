@@ -29,6 +29,7 @@ macro_rules! every_operation {
             crate::copy_note::CopyNote,
             crate::move_attachment::MoveAttachment,
             crate::rewrite_link::RewriteLink,
+            crate::prune_hub_links::PruneHubLinks,
             crate::search::Search,
             // bulk
             crate::bulk::bulk_create_notes::BulkCreateNotes,

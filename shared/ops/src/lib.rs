@@ -17,7 +17,8 @@
 //!   [`delete_note`], [`restore_note`], by `writing` (one note in one commit), `precondition` (which version the caller has
 //!   seen) and [`idempotency`] (calls that are made again); [`move_note`], by `moving` (files that change their paths, and links to
 //!   them), `batch` (many documents in one commit) and `links` (which notes link to a file)
-//! - [`read_notes`], [`note_exists`], [`append_note`], [`patch_note`], [`copy_note`], [`move_attachment`], [`rewrite_link`] (as obsidian-tc has them), by `items` (calls
+//! - [`read_notes`], [`note_exists`], [`append_note`], [`patch_note`], [`copy_note`], [`move_attachment`], [`rewrite_link`],
+//!   [`prune_hub_links`] (as obsidian-tc has them), by `items` (calls
 //!   for several things); [`bulk`]: many notes at once
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
 //! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by [`graph`] (the links of all notes), with obsidian-tc's tools
@@ -79,6 +80,7 @@ mod passages;
 pub mod patch_note;
 mod precondition;
 pub mod properties;
+pub mod prune_hub_links;
 pub mod query;
 pub mod read_note;
 pub mod read_notes;
