@@ -105,8 +105,8 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
     let mut questions = vec![
         ("context_current", json!({}), None),
         ("query", json!({ "question": "Where is \"tide\" defined?" }), None),
-        ("list_notes", json!({ "limit": 2 }), Some("notes")),
-        ("list_notes", json!({ "prefix": "vault/" }), Some("notes")),
+        ("list_notes", json!({ "limit": 2 }), Some("items")),
+        ("list_notes", json!({ "prefix": "vault/" }), Some("items")),
     ];
     for term in ["tide", "TIDES", "berth", "zebra", "pilot", "ledger harbour", "ärger", "nowhere"] {
         questions.push(("find", json!({ "term": term }), None));
@@ -241,7 +241,7 @@ async fn compare(steps: &[BTreeMap<String, String>], acl: &Value, held: &[String
         for (world, told) in [&restricted, &whole].into_iter().zip(&mut told) {
             *told = world.told("move_note", moved.clone()).await;
             let mut texts = Vec::new();
-            for listed in world.pages("list_notes", json!({}), "notes").await {
+            for listed in world.pages("list_notes", json!({}), "items").await {
                 texts.push(world.told("read_note", json!({ "path": listed["path"] })).await["content"].clone());
             }
             told["texts"] = texts.into();
@@ -285,6 +285,9 @@ async fn every_operation_asks_before_it_looks() {
         ("write_note", json!({ "content": "x", "if_match": "*" })),
         ("upsert_note", json!({ "content": "x" })),
         ("edit_note", json!({ "edits": [{ "op": "append", "text": "x" }] })),
+        ("write_note", json!({ "content": "x", "mode": "upsert" })),
+        ("append_note", json!({ "content": "x" })),
+        ("patch_note", json!({ "old_string": "secret", "new_string": "x" })),
         ("delete_note", json!({})),
         ("restore_note", json!({})),
         ("move_note", json!({ "to": "Open/c.md" })),
@@ -296,6 +299,19 @@ async fn every_operation_asks_before_it_looks() {
             *told = denied(name, arguments).await.replace(path, "PATH");
         }
         assert_eq!(told[0], told[1], "{name} tells whether there is a note");
+    }
+    for path in ["Private/a.md", "Private/b.md"] {
+        denied("copy_note", json!({ "from": path, "to": "Open/c.md" })).await;
+        denied("copy_note", json!({ "from": "Open/b.md", "to": path })).await;
+        let items =
+            json!([{ "path": "Open/c.md", "content": "x" }, { "path": path, "content": "x", "mode": "upsert" }]);
+        denied("bulk_create_notes", json!({ "items": items })).await;
+        denied("bulk_set_property", json!({ "paths": ["Open/b.md", path], "key": "k", "value": 1 })).await;
+        denied("bulk_move_notes", json!({ "moves": [{ "from": path, "to": "Open/c.md" }] })).await;
+        let there = world.told("note_exists", json!({ "path": path })).await;
+        assert_eq!(there, json!({ "exists": false }));
+        let read = world.told("read_notes", json!({ "paths": [path] })).await;
+        assert_eq!(read["results"][0]["error"]["code"], "acl_denied");
     }
     denied("write_note", json!({ "path": "Shelf/a.md", "content": "x" })).await;
     denied("delete_note", json!({ "path": "Open/b.md" })).await;
@@ -331,6 +347,15 @@ async fn a_read_only_vault_is_read() {
     for operation in operations().iter().filter(|entry| entry.info.writes()) {
         let arguments = match operation.info.name {
             "write_note" | "upsert_note" | "note_upsert" => json!({ "path": "a.md", "content": "x" }),
+            "append_note" => json!({ "path": "a.md", "content": "x" }),
+            "patch_note" => json!({ "path": "a.md", "old_string": "x", "new_string": "y" }),
+            "copy_note" => json!({ "from": "a.md", "to": "b.md" }),
+            "bulk_create_notes" => json!({ "items": [{ "path": "b.md", "content": "x" }] }),
+            "bulk_set_property" => json!({ "paths": ["a.md"], "key": "k", "value": 1 }),
+            "bulk_move_notes" => json!({ "moves": [{ "from": "a.md", "to": "b.md" }] }),
+            "move_attachment" => json!({ "from": "a.png", "to": "b.png" }),
+            "prune_hub_links" => json!({ "path": "a.md", "policy": { "kind": "drop_no_prose_context" } }),
+            "rewrite_link" => json!({ "from_target": "a", "to_target": "b" }),
             "edit_note" => json!({ "path": "a.md", "edits": [{ "op": "append", "text": "x" }] }),
             "move_note" => json!({ "path": "a.md", "to": "b.md" }),
             "link_add" => json!({ "from": "a.md", "to": "a.md" }),

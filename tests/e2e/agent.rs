@@ -90,6 +90,26 @@ impl<'a> Agent<'a> {
     pub async fn tools(&self) -> Vec<Value> {
         self.result("tools/list", json!({})).await["tools"].as_array().unwrap().clone()
     }
+
+    /// The same of one whose schemas hold for its arguments and for what it returns.
+    pub async fn checked(&self, tool: &str, arguments: Value) -> Value {
+        let tools = self.tools().await;
+        let described = tools.iter().find(|described| described["name"] == tool).unwrap();
+        let check = |schema: &str, value: &Value| {
+            let schema = jsonschema::draft202012::new(&described[schema]).unwrap();
+            let problem = schema.iter_errors(value).next().map(|problem| problem.to_string());
+            assert_eq!(problem, None, "{tool}: {value}");
+        };
+        check("inputSchema", &arguments);
+        let answer = self.answer(tool, arguments).await;
+        check("outputSchema", &answer);
+        answer
+    }
+
+    /// The code of the error of a tool that must fail.
+    pub async fn refused(&self, tool: &str, arguments: Value) -> String {
+        self.failure(tool, arguments).await["code"].as_str().unwrap().to_owned()
+    }
 }
 
 /// The operations that are listed where no configuration says otherwise.

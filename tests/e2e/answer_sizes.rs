@@ -115,7 +115,7 @@ async fn lists_come_in_pages_that_fit() {
                 "results",
                 120,
             ),
-            ("list_notes", json!({ "limit": 1000 }), "notes", 61),
+            ("list_notes", json!({ "limit": 1000 }), "items", 61),
             ("backlinks_search", json!({ "path": "hub.md", "limit": 100 }), "results", 60),
         ] {
             let items = door.items(&client, MAX, tool, arguments, field).await;

@@ -99,6 +99,7 @@ fn overwrite() -> Call {
 async fn a_call_that_may_destroy_something_is_made_once_and_only_when_it_is_approved() {
     for call in [
         hard_delete(),
+        Call::new("DELETE", "/notes/a.md", Value::Null),
         overwrite(),
         Call::new("POST", "/move/a.md", json!({ "to": "d.md" })),
         Call::new("POST", "/move/a.md", json!({ "to": "x/a.md", "update_links": false })),
@@ -122,8 +123,6 @@ async fn what_destroys_nothing_needs_no_confirmation_nor_does_who_is_trusted() {
         (Call::new("POST", "/notes/a.md", json!({ "content": "x" })), 200),
         (Call::new("PATCH", "/notes/a.md", json!({ "edits": [{ "op": "append", "text": "x" }] })), 200),
         (Call::new("POST", "/move/b.md", json!({ "to": "d.md", "update_links": false })), 200),
-        (Call::new("DELETE", "/notes/a.md", Value::Null), 200),
-        (Call::new("POST", "/restore/a.md", json!({})), 201),
     ] {
         let reply = call.send(&client).await;
         assert_eq!(reply.status.as_u16(), status, "{} {}: {reply:?}", call.method, call.uri);

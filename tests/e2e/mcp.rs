@@ -89,7 +89,7 @@ async fn each_tool_says_what_it_takes_returns_and_does() {
         ("write_note", json!({ "path": "a.md", "content": "# A", "idempotency_key": "1" })),
         ("edit_note", json!({ "path": "a.md", "edits": [{ "op": "append", "text": "b" }] })),
         ("upsert_note", json!({ "path": "a.md", "content": "c" })),
-        ("move_note", json!({ "path": "a.md", "to": "b.md" })),
+        ("move_note", json!({ "from": "a.md", "to": "b.md" })),
         ("delete_note", json!({ "path": "b.md", "hard": false })),
         ("restore_note", json!({ "path": "b.md" })),
         ("inspect_acl", json!({ "path": "vault/Home.md", "op": "read" })),
@@ -255,7 +255,7 @@ async fn notes_are_resources_page_by_page() {
         }
         let listed = client.get("/notes?limit=1000").await.ok();
         let notes: Vec<&str> =
-            listed["notes"].as_array().unwrap().iter().map(|note| note["path"].as_str().unwrap()).collect();
+            listed["items"].as_array().unwrap().iter().map(|note| note["path"].as_str().unwrap()).collect();
         assert_eq!(paths, notes);
 
         let storm = "vault/reference/🌊 Storm surge checklist.md";

@@ -86,7 +86,7 @@ fn without_a_store_it_serves_the_folder_that_it_is_started_in() {
     let mut command = atlas();
     let mut agent = Agent::start(command.arg("mcp").current_dir(folder.root()).stderr(Stdio::piped()));
     let listed = |agent: &mut Agent| {
-        let notes = agent.call("list_notes", &json!({}))["structuredContent"]["notes"].clone();
+        let notes = agent.call("list_notes", &json!({}))["structuredContent"]["items"].clone();
         notes.as_array().unwrap().iter().map(|note| note["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(listed(&mut agent), ["README.md"]);

@@ -28,7 +28,7 @@ async fn a_note_becomes_what_it_was_at_a_generation() {
     let first = json!({ "generation": 1, "message": "it was better" });
 
     let blind = restore(&client, "a b.md", &[], first.clone()).await;
-    assert_eq!((blind.error(428).1.as_str(), blind.header("etag")), ("precondition_required", Some(etag.as_str())));
+    assert_eq!((blind.error(428).1.as_str(), blind.header("etag")), ("note_exists", Some(etag.as_str())));
     assert_eq!(restore(&client, "a b.md", &[("if-match", "\"00\"")], first.clone()).await.error(412).1, "note_changed");
     let headers = [("if-match", etag.as_str()), ("idempotency-key", "k")];
     let restored = restore(&client, "a b.md", &headers, first.clone()).await;
@@ -83,7 +83,7 @@ async fn a_deleted_note_comes_out_of_the_trash() {
     create(&client, "b.md", "first").await;
     delete(&client, "b.md", &[]).await.ok();
     let etag = create(&client, "b.md", "second").await.header("etag").unwrap().to_owned();
-    assert_eq!(restore(&client, "b.md", &[], json!({})).await.error(428).1, "precondition_required");
+    assert_eq!(restore(&client, "b.md", &[], json!({})).await.error(428).1, "note_exists");
     let one = deployment.client();
     let other = deployment.client();
     let headers = [("if-match", etag.as_str())];

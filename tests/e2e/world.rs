@@ -130,7 +130,19 @@ fn write(root: &Path, path: &str, text: &str) {
 fn forget_times(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            for time in ["modified", "time", "generated_at", "timestamp", "generation", "last_generation"] {
+            for time in [
+                "modified",
+                "mtime",
+                "moved_at",
+                "created_at",
+                "updated_at",
+                "deleted_at",
+                "time",
+                "generated_at",
+                "timestamp",
+                "generation",
+                "last_generation",
+            ] {
                 fields.remove(time);
             }
             fields.values_mut().for_each(forget_times);

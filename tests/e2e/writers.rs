@@ -55,7 +55,7 @@ async fn writers_of_different_notes_all_succeed() {
     let client = deployment.client();
     let found = client.post("/search", json!({ "query": "word", "mode": "literal", "limit": 1000 })).await.ok();
     let listed = client.get("/notes?limit=1000").await.ok();
-    for (what, list, more) in [("found", &found["results"], 0), ("listed", &listed["notes"], 1)] {
+    for (what, list, more) in [("found", &found["results"], 0), ("listed", &listed["items"], 1)] {
         let paths: BTreeSet<&str> = list.as_array().unwrap().iter().map(|one| one["path"].as_str().unwrap()).collect();
         assert_eq!(paths.len() as u64, accepted + more, "{what}");
     }

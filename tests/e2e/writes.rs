@@ -124,7 +124,7 @@ async fn everyone_sees_a_write_at_once() {
         }
         assert_eq!(read(&reader, &path).await, text);
         let listed = reader.get("/notes?prefix=vault/routes/").await.ok();
-        assert_eq!(listed["notes"].as_array().unwrap().len(), round + 1);
+        assert_eq!(listed["items"].as_array().unwrap().len(), round + 1);
     }
     // What was there before a replacement is found no more.
     let etag = reader.get("/notes/vault/routes/lamu.md").await.header("etag").unwrap().to_owned();
@@ -186,7 +186,7 @@ async fn a_deleted_note_is_nowhere_but_in_the_trash_and_in_history() {
         let page = client.post("/search", body.clone()).await.ok();
         assert_eq!(page["results"], json!([]), "{body}");
     }
-    assert_eq!(client.get("/notes?prefix=.trash").await.ok()["notes"], json!([]));
+    assert_eq!(client.get("/notes?prefix=.trash").await.ok()["items"], json!([]));
     let head = deployment.mirror().head().await.unwrap();
     assert_eq!(head.manifest().totals.documents, before.documents - 1);
     assert_eq!(

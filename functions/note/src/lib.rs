@@ -33,8 +33,20 @@ const PATH: RouteParameter = RouteParameter {
 };
 
 const LIST: Route = Route::get("/notes", Entry::of::<ListNotes>()).with(&[
+    RouteParameter { name: "root", place: Place::Query, description: "The folder to list." },
     RouteParameter { name: "prefix", place: Place::Query, description: "Only paths that begin so." },
-    RouteParameter { name: "limit", place: Place::Query, description: "Most notes to return, up to 1000." },
+    RouteParameter {
+        name: "recursive",
+        place: Place::Query,
+        description: "`false`: not what is in folders of the folder.",
+    },
+    RouteParameter { name: "include_folders", place: Place::Query, description: "`true`: folders too." },
+    RouteParameter {
+        name: "extensions",
+        place: Place::Query,
+        description: "Those of the files to list, parted by commas; `.md` if not given.",
+    },
+    RouteParameter { name: "limit", place: Place::Query, description: "Most items to return, up to 1000." },
     RouteParameter { name: "cursor", place: Place::Query, description: "The cursor of the page before." },
 ]);
 const READ: Route = Route::get("/notes/{path}", Entry::of::<ReadNote>()).with(&[
@@ -49,6 +61,13 @@ const READ: Route = Route::get("/notes/{path}", Entry::of::<ReadNote>()).with(&[
         place: Place::Query,
         description: "The generation to read the note as it was at.",
     },
+    RouteParameter { name: "include_content", place: Place::Query, description: "`false`: without its text." },
+    RouteParameter {
+        name: "include_frontmatter",
+        place: Place::Query,
+        description: "`false`: without its properties.",
+    },
+    RouteParameter { name: "include_stats", place: Place::Query, description: "`true`: with its size and time." },
 ]);
 
 const WRITE: Route = Route::put("/notes/{path}", Entry::of::<WriteNote>()).with(&[
@@ -72,8 +91,8 @@ const DELETE: Route = Route::delete("/notes/{path}", Entry::of::<DeleteNote>()).
     RouteParameter { name: "hard", place: Place::Query, description: "`true`: keep nothing in the trash." },
     RouteParameter { name: "message", place: Place::Query, description: "Why, for the log." },
 ]);
-const MOVE: Route = Route::post("/move/{path}", Entry::of::<MoveNote>()).with(&[
-    PATH,
+const MOVE: Route = Route::post("/move/{from}", Entry::of::<MoveNote>()).with(&[
+    RouteParameter { name: "from", ..PATH },
     RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to move." },
 ]);
 const HISTORY: Route = Route::get("/history/{path}", Entry::of::<NoteHistory>()).with(&[
@@ -136,6 +155,13 @@ async fn list_or_read(door: Door, uri: Uri) -> Response {
         Ok(parameters) if reads && (parameters.contains_key("path") || !lists) => read(&door, parameters).await,
         Ok(mut parameters) => {
             request::number(&mut parameters, "limit");
+            request::flag(&mut parameters, "recursive");
+            request::flag(&mut parameters, "include_folders");
+            if let Some(Value::String(extensions)) = parameters.get("extensions") {
+                let extensions = extensions.split(',').map(str::trim).filter(|extension| !extension.is_empty());
+                let extensions = Value::from_iter(extensions);
+                parameters.insert("extensions".to_owned(), extensions);
+            }
             call(&door, Entry::of::<ListNotes>(), Value::Object(parameters)).await.respond(response::ok)
         }
         Err(error) => response::error(&error),
@@ -152,6 +178,9 @@ async fn read_at_path(door: Door, uri: Uri) -> Response {
 async fn read(door: &Door, mut arguments: Map<String, Value>) -> Response {
     request::number(&mut arguments, "offset");
     request::number(&mut arguments, "generation");
+    for part in ["include_content", "include_frontmatter", "include_stats"] {
+        request::flag(&mut arguments, part);
+    }
     let called = call(door, Entry::of::<ReadNote>(), Value::Object(arguments)).await;
     called.respond(|answer| representation::of(&door.headers, answer))
 }
@@ -165,7 +194,8 @@ async fn write_at_parameter<O: Operation + 'static>(door: Door, uri: Uri, body: 
 }
 
 async fn move_at_path(door: Door, uri: Uri, body: Body) -> Response {
-    write(&door, Entry::of::<MoveNote>(), arguments_at_path(&uri, "/move/"), body).await
+    let arguments = arguments_at(&uri, "/move/", "from");
+    write(&door, Entry::of::<MoveNote>(), arguments, body).await
 }
 
 async fn write(
@@ -177,7 +207,7 @@ async fn write(
     let arguments = async {
         let mut arguments = parameters?;
         // A page on another site can make a browser post to any address, though not with a body of JSON.
-        if let Some(name) = arguments.keys().find(|name| *name != "path") {
+        if let Some(name) = arguments.keys().find(|name| !["path", "from"].contains(&name.as_str())) {
             return Err(Error::bad_request("validation_error", format!("{name}: give it in the body")));
         }
         add_preconditions(&mut arguments, &door.headers)?;
@@ -259,8 +289,13 @@ async fn restore(door: &Door, parameters: Result<Map<String, Value>, Error>, bod
 
 /// The parameters of the query, and the path that the request's path names after `prefix`.
 fn arguments_at_path(uri: &Uri, prefix: &str) -> Result<Map<String, Value>, Error> {
+    arguments_at(uri, prefix, "path")
+}
+
+/// The same as the argument called `name`.
+fn arguments_at(uri: &Uri, prefix: &str, name: &str) -> Result<Map<String, Value>, Error> {
     let mut arguments = request::parameters(uri)?;
-    add(&mut arguments, "path", Value::from(request::path_after(uri, prefix)?))?;
+    add(&mut arguments, name, Value::from(request::path_after(uri, prefix)?))?;
     Ok(arguments)
 }
 

@@ -36,10 +36,10 @@ impl Server {
         arguments.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
         let vault = self.vault().map_err(|error| refusal(&error))?;
         let listed = self.answer(Entry::of::<ListNotes>(), &vault, arguments).await?;
-        let resources = listed.get("notes").and_then(Value::as_array).into_iter().flatten().filter_map(|note| {
+        let resources = listed.get("items").and_then(Value::as_array).into_iter().flatten().filter_map(|note| {
             let path = note.get("path")?.as_str()?;
             let title = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
-            let size = note.get("bytes").and_then(Value::as_u64).unwrap_or_default();
+            let size = note.get("size").and_then(Value::as_u64).unwrap_or_default();
             Some(Resource::new(address(&vault, path), path).with_title(title).with_mime_type(MARKDOWN).with_size(size))
         });
         let page = ListResourcesResult::with_all_items(resources.collect());
@@ -74,7 +74,7 @@ impl Server {
         let arguments =
             JsonObject::from_iter([("prefix".to_owned(), prefix.into()), ("limit".to_owned(), limit.into())]);
         let listed = self.answer(Entry::of::<ListNotes>(), vault, arguments).await?;
-        let notes = listed.get("notes").and_then(Value::as_array).into_iter().flatten();
+        let notes = listed.get("items").and_then(Value::as_array).into_iter().flatten();
         let paths = notes.filter_map(|note| Some(note.get("path")?.as_str()?.to_owned())).collect();
         Ok((paths, listed.get("cursor").is_some()))
     }

@@ -72,6 +72,7 @@ impl Operation for ConnectorFetch {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Answer { value, generation } = ReadNote::run(context, read_note::Arguments::of(arguments.id)).await?;
         let read_note::Output { path, content, frontmatter, bytes, sha256, next_offset, .. } = value;
+        let (content, frontmatter) = (content.unwrap_or_default(), frontmatter.flatten());
         let headings = atlas_vault::parse(&content).headings;
         let title = title(&path, &content, headings.iter().map(|heading| (heading.level, heading.text.as_str())));
         let metadata = Metadata { frontmatter, bytes, sha256, truncated: next_offset.is_some() };

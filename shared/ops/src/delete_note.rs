@@ -1,6 +1,7 @@
 //! `delete_note`: takes a note out of the vault, into the trash.
 
 use atlas_access::Access;
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,14 @@ pub struct Output {
     /// Where it is kept; absent if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     trash: Option<String>,
+    /// The same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trash_path: Option<String>,
+    /// Whether `restore_note` takes it out of the trash.
+    recoverable: bool,
+    /// When it was deleted.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    deleted_at: Timestamp,
     /// The last generation that has the note.
     last_generation: u64,
 }
@@ -53,7 +62,7 @@ impl Operation for DeleteNote {
     const INFO: Info = Info {
         name: "delete_note",
         title: "Delete a note",
-        description: "Takes the note at a path out of the vault. It is kept in the trash unless hard is true, and older generations have it. Pass the sha256 that you read as if_match, so that nobody's later change is deleted unseen.",
+        description: "Takes the note at a path out of the vault. It is kept in the trash unless hard is true, and older generations have it. A person has to confirm it. Pass the sha256 that you read as if_match, so that nobody's later change is deleted unseen.",
         scopes: &[Scope::DeleteVault],
         destructive: true,
         tags: &["notes"],
@@ -63,11 +72,6 @@ impl Operation for DeleteNote {
 
     fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error> {
         Ok(vec![(Access::Delete, writing::path("path", &arguments.path)?)])
-    }
-
-    fn needs_confirmation(arguments: &Arguments) -> bool {
-        // The trash keeps what is not deleted so.
-        arguments.hard
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
@@ -85,10 +89,14 @@ impl Operation for DeleteNote {
         let beforehand = if arguments.hard { Beforehand::NoText } else { Beforehand::Nothing };
         let answer = writing::write(context, &Self::INFO, &path, message, beforehand, decide).await?;
         let written = answer.value;
+        let trash = (!arguments.hard).then(|| format!("{TRASH}{path}"));
         let output = Output {
             path: path.as_str().to_owned(),
             sha256: written.sha256.to_string(),
-            trash: (!arguments.hard).then(|| format!("{TRASH}{path}")),
+            trash_path: trash.clone(),
+            trash,
+            recoverable: !arguments.hard,
+            deleted_at: written.at,
             last_generation: written.generation.saturating_sub(1),
         };
         Ok(Answer { value: output, generation: answer.generation })

@@ -70,11 +70,7 @@ impl Operation for EditNote {
                 return Err(notes::missing(path.as_str()));
             };
             condition.check(path.as_str(), found)?;
-            let text = std::str::from_utf8(&note.text).map_err(|_| {
-                let message = format!("{path} is not UTF-8, so parts of it cannot be named; replace it whole");
-                Error::bad_request("note_not_utf8", message).with("path", path.as_str())
-            })?;
-            let edited = apply(text, &arguments.edits, MAX_NOTE_BYTES).map_err(|error| refused(&error))?;
+            let edited = apply(text(note)?, &arguments.edits, MAX_NOTE_BYTES).map_err(|error| refused(&error))?;
             Ok(Become::Text(edited.into_bytes()))
         };
         let answer = writing::write(context, &Self::INFO, &path, message, Beforehand::Nothing, decide).await?;
@@ -82,8 +78,17 @@ impl Operation for EditNote {
     }
 }
 
+/// The text of a note of which parts are to be changed.
+pub(crate) fn text(note: &Found) -> Result<&str, Error> {
+    std::str::from_utf8(&note.text).map_err(|_| {
+        let path = &note.record.path;
+        let message = format!("{path} is not UTF-8, so parts of it cannot be named; replace it whole");
+        Error::bad_request("note_not_utf8", message).with("path", path.as_str())
+    })
+}
+
 /// Why nothing was changed, with what could have been meant.
-fn refused(error: &EditError) -> Error {
+pub(crate) fn refused(error: &EditError) -> Error {
     let message = error.to_string();
     let EditError::Refused { edit, problem } = error else {
         return Error::bad_request("validation_error", message);

@@ -32,18 +32,22 @@ use crate::registry::Call;
 /// Arguments that are no operation's own: doors without headers pass them so.
 const KEY: &str = "idempotency_key";
 const CONFIRMATION: &str = "elicit_token";
+/// The key of a call for many things.
+const BULK_KEY: &str = "bulk_idempotency_key";
 
 /// Those that calls of `operation` may have, each with what it is for.
 pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static str, &'static str)> {
     let key = (KEY, "A name for this call: made again with the same one, it changes the vault once.");
     let confirmation = (CONFIRMATION, "The token that says that a person has confirmed this call, if it asks for one.");
-    let taken = [operation.writes().then_some(key), operation.writes().then_some(confirmation)];
+    let bulk_key = (BULK_KEY, "The same as idempotency_key.");
+    let (writes, is_bulk) = (operation.writes(), operation.scopes.contains(&Scope::BulkVault));
+    let taken = [writes.then_some(key), writes.then_some(confirmation), is_bulk.then_some(bulk_key)];
     taken.into_iter().flatten()
 }
 
 /// Runs a call of the operation `O` through all gates.
 pub(crate) async fn run<O: Operation>(atlas: &Atlas, mut call: Call) -> Result<Answer<Value>, Error> {
-    let taken = take_own(&mut call);
+    let taken = take_own(&mut call, &O::INFO);
     // A read that nobody is told of has no use for it.
     let is_wanted = atlas.audit.is_on() || !O::INFO.only_reads();
     let args_hash = is_wanted.then(|| idempotency::arguments_hash(O::INFO.name, &call.arguments));
@@ -131,8 +135,11 @@ async fn pass<O: Operation>(
 }
 
 /// Takes what is of every call out of the arguments, so that it is no part of what is hashed and confirmed.
-fn take_own(call: &mut Call) -> Result<(), Error> {
+fn take_own(call: &mut Call, operation: &Info) -> Result<(), Error> {
     let Value::Object(arguments) = &mut call.arguments else { return Ok(()) };
+    if operation.scopes.contains(&Scope::BulkVault) {
+        take(arguments, BULK_KEY, &mut call.key)?;
+    }
     take(arguments, KEY, &mut call.key)?;
     take(arguments, CONFIRMATION, &mut call.confirmation)
 }
@@ -151,7 +158,7 @@ fn take(arguments: &mut Map<String, Value>, name: &str, place: &mut Option<Strin
 }
 
 /// An error as the caller may see it: who may not read learns no version of what is there, which could be compared with a guess.
-fn told(mut error: Error, caller: &Caller) -> Error {
+pub(crate) fn told(mut error: Error, caller: &Caller) -> Error {
     if !caller.scopes().holds(Scope::ReadVault) {
         error.details.remove("sha256");
     }

@@ -15,8 +15,11 @@
 //! - [`context_current`], [`find`], [`query`] (as the Atlas Local Bridge specification says), [`health`],
 //!   [`read_note`], [`list_notes`], [`note_history`], [`search`](mod@search); [`write_note`], [`edit_note`], [`upsert_note`],
 //!   [`delete_note`], [`restore_note`], by `writing` (one note in one commit), `precondition` (which version the caller has
-//!   seen) and [`idempotency`] (calls that are made again); [`move_note`] (many notes in one commit), by `links` (which notes
-//!   link to one)
+//!   seen) and [`idempotency`] (calls that are made again); [`move_note`], by `moving` (files that change their paths, and links to
+//!   them), `batch` (many documents in one commit) and `links` (which notes link to a file)
+//! - [`read_notes`], [`note_exists`], [`append_note`], [`patch_note`], [`copy_note`], [`move_attachment`], [`rewrite_link`],
+//!   [`prune_hub_links`] (as obsidian-tc has them), by `items` (calls
+//!   for several things); [`bulk`]: many notes at once
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
 //! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by [`graph`] (the links of all notes), with obsidian-tc's tools
 //! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves), as obsidian-tc has them
@@ -24,6 +27,7 @@
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
 //!   [`connector_fetch`] (for connectors of chat applications)
 
+pub mod append_note;
 pub mod approve;
 pub mod arguments;
 pub mod atlas;
@@ -32,12 +36,15 @@ pub mod atlas_index;
 pub mod atlas_pack;
 pub mod audit;
 pub mod backlinks_search;
+mod batch;
 mod bridge_paths;
+pub mod bulk;
 pub mod catalogue;
 pub mod confirmation;
 pub mod connector_fetch;
 pub mod connector_search;
 pub mod context_current;
+pub mod copy_note;
 mod cursor;
 pub mod delete_note;
 pub mod edit_note;
@@ -53,13 +60,17 @@ pub mod health;
 pub mod idempotency;
 mod index;
 pub mod inspect_acl;
+mod items;
 pub mod link_add;
 mod links;
 pub mod list_notes;
 mod merge;
+pub mod move_attachment;
 pub mod move_note;
+mod moving;
 mod near;
 pub mod note_delete;
+pub mod note_exists;
 pub mod note_history;
 pub mod note_read;
 pub mod note_upsert;
@@ -68,12 +79,16 @@ pub mod obsidian_app;
 pub mod operation;
 pub mod paging;
 mod passages;
+pub mod patch_note;
 mod precondition;
 pub mod properties;
+pub mod prune_hub_links;
 pub mod query;
 pub mod read_note;
+pub mod read_notes;
 pub mod registry;
 pub mod restore_note;
+pub mod rewrite_link;
 pub mod search;
 mod search_notes;
 pub mod surface;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use atlas_mirror::Snapshot;
 use atlas_segment::Probe;
 use atlas_vault::resolve::Files;
 use atlas_vault::{VaultPath, fold, fold_bytes_into, relink};
@@ -10,6 +11,7 @@ use memchr::memmem::Finder;
 
 use crate::error::{Code, Error};
 use crate::index::{DocumentRef, Index};
+use crate::notes::Found;
 use crate::passages::Passages;
 
 /// What stands before the name of a file in a link to it: where a name is a common word, links are still rare.
@@ -54,10 +56,11 @@ impl Name {
 }
 
 impl Naming {
-    /// Links to the file at `path`, for an index of so many segments.
-    pub(crate) fn of(path: &VaultPath, segments: usize) -> Self {
+    /// Links to the files at `paths`, for an index of so many segments.
+    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a VaultPath>, segments: usize) -> Self {
         let grams = (8 / segments.max(1)).clamp(1, 4);
-        let names: BTreeSet<String> = relink::written_names(path).iter().map(|name| fold(name)).collect();
+        let written = paths.into_iter().flat_map(relink::written_names);
+        let names: BTreeSet<String> = written.map(|name| fold(&name)).collect();
         Self { names: names.into_iter().map(|name| Name::new(name, grams)).collect() }
     }
 
@@ -123,10 +126,28 @@ pub(crate) async fn naming(
     Ok(naming.map(|((document, path), text)| (document, path, text)).collect())
 }
 
+/// The notes that the `index` of `head` has at these places, with their texts.
+pub(crate) async fn found(
+    head: &Snapshot,
+    index: &Index,
+    notes: Vec<(DocumentRef, Bytes)>,
+) -> Result<Vec<Found>, Error> {
+    let documents: Vec<DocumentRef> = notes.iter().map(|(document, _)| *document).collect();
+    let missing = || Error::new(Code::Internal, "internal", "a segment is missing");
+    let mut found = Vec::with_capacity(notes.len());
+    for ((at, text), record) in notes.into_iter().zip(index.records(&documents).await?) {
+        let entry = head.segments().get(at.segment).ok_or_else(missing)?;
+        let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
+        found.push(Found { record, text, generation, replaces, document: (entry.id, at.document) });
+    }
+    Ok(found)
+}
+
 /// The error for links that are more than one call rewrites.
 pub(crate) fn too_many(what: &str) -> Error {
-    let message =
-        format!("{what} are rewritten at once: move the note with update_links: false, and rewrite links apart");
+    let message = format!(
+        "{what} are rewritten at once: move it with update_backlinks: false, or rewrite links folder by folder"
+    );
     Error::new(Code::TooLarge, "too_many_links", message)
 }
 

@@ -1,16 +1,21 @@
-//! `list_notes`: the notes under a prefix, in path order.
+//! `list_notes`: the files below a folder, in path order, and the folders that they are in.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use atlas_access::acl::is_closed_path;
 use atlas_segment::{Kind, Record};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{self, Bounded, Text};
+use crate::arguments::{self, Bounded, Root, Text};
 use crate::cursor;
 use crate::error::Error;
 use crate::governor::fitting;
-use crate::index::Wave;
+use crate::index::{DocumentRef, Index, Want, Wave};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::paging::{DEFAULT_ITEMS, Limit, MAX_ITEMS, Page};
 use crate::view::View;
 
 /// The operation.
@@ -21,110 +26,282 @@ pub struct ListNotes;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ListNotesRequest")]
 pub struct Arguments {
-    /// Only paths that begin so, for example `projects/`.
+    /// The folder to list; all of the vault if not given.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    root: String,
+    /// Only paths that begin so, for example `projects/2026-`.
     #[serde(default)]
     #[schemars(length(max = 1024))]
     prefix: String,
-    /// Most notes to return; 100 if not given.
+    /// Whether to list what is in folders of the folder too.
+    #[serde(default = "yes")]
+    recursive: bool,
+    /// Whether to list folders too. There are those that have files, of whatever extension.
+    #[serde(default)]
+    include_folders: bool,
+    /// Only files with these extensions, `.md` if not given; all files if it is empty.
+    #[serde(default = "notes")]
+    #[schemars(length(max = 50))]
+    extensions: Vec<Text<32>>,
+    /// Most items to return, 1,000 at most; 100 if not given.
     #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 1000>")]
-    limit: Option<Bounded<1, 1000>>,
+    #[schemars(with = "Limit")]
+    limit: Option<Limit>,
     /// The `cursor` of the page before. The pages of one listing show the vault as it was at the first.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     cursor: Option<Text<4096>>,
 }
 
-/// The notes.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ListNotesResponse")]
-pub struct Output {
-    /// The notes, in the byte order of their paths.
-    notes: Vec<Listed>,
-    /// What to pass for the next page; absent on the last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
+const fn yes() -> bool {
+    true
 }
 
-/// One note.
+fn notes() -> Vec<Text<32>> {
+    Text::new(".md").into_iter().collect()
+}
+
+/// A file or a folder.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ListedNote")]
 pub struct Listed {
     /// Its path.
     path: String,
-    /// Its size in bytes.
-    bytes: u64,
-    /// SHA-256 of its bytes, in hex.
-    sha256: String,
-    /// When it was last changed.
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    modified: Timestamp,
+    /// What it is.
+    r#type: What,
+    /// A file's size in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    /// When a file was last changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    mtime: Option<Timestamp>,
+    /// SHA-256 of a file's bytes, in hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+}
+
+/// What is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "WhatIsThere")]
+pub enum What {
+    /// A note, or another file.
+    File,
+    /// A folder.
+    Folder,
 }
 
 /// Where the next page begins.
 #[derive(Serialize, Deserialize)]
 struct Cursor {
     generation: u64,
+    /// The listing.
+    of: u32,
+    /// The last item's path; a folder's ends in a slash, so that it comes before what is in it.
     after: String,
 }
 
-const DEFAULT_LIMIT: usize = 100;
+/// Most extensions of one call.
+const MAX_EXTENSIONS: usize = 50;
 
 impl Operation for ListNotes {
     const INFO: Info = Info {
         name: "list_notes",
         title: "List notes",
-        description: "Lists the notes whose paths begin with a prefix, in path order, with sizes, times and hashes. Pages by cursor.",
+        description: "Lists the notes below a folder, or whose paths begin with a prefix, in path order, with sizes, times and hashes; on request other files and the folders too, or a folder's own items alone. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         destructive: false,
         tags: &["notes"],
     };
     type Arguments = Arguments;
-    type Output = Output;
+    type Output = Page<Listed>;
 
     fn touches(_: &Self::Arguments) -> Result<Vec<Touch>, Error> {
         Ok(Vec::new())
     }
 
-    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let limit = arguments.limit.map_or(DEFAULT_LIMIT, Bounded::get);
-        let prefix = arguments.prefix.as_str();
-        if prefix.len() > 1024 {
-            return Err(Error::bad_request("validation_error", "prefix: must be at most 1024 bytes"));
-        }
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Page<Listed>>, Error> {
+        let asked = arguments.limit.map_or(DEFAULT_ITEMS, Bounded::get);
+        let listing = Listing::of(&arguments)?;
+        let of = crc32fast::hash(format!("{listing:?}").as_bytes());
         let cursor: Option<Cursor> =
             arguments.cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
+        if cursor.as_ref().is_some_and(|cursor| cursor.of != of) {
+            return Err(cursor::invalid());
+        }
         let (generation, after) = match &cursor {
             Some(cursor) => (Some(cursor.generation), cursor.after.as_str()),
             None => (None, ""),
         };
-        let most_bytes = context.limits.max_response_bytes;
-        cursor::read(context, generation, |view| list(view, prefix, after, limit, most_bytes)).await
+        let limit = asked.min(MAX_ITEMS);
+        let page = |view: View| {
+            let listing = &listing;
+            async move {
+                let generation = view.generation();
+                // One more tells whether there is another page.
+                let mut items = match listing.recursive {
+                    true => listing.all(view, after, limit + 1).await?,
+                    false => listing.children(view, after, limit + 1).await?,
+                };
+                let is_more = items.len() > limit;
+                items.truncate(limit);
+                let fitting = fitting(&items, context.limits.max_response_bytes);
+                let is_more = is_more || fitting < items.len();
+                items.truncate(fitting);
+                let last = items.last().filter(|_| is_more).map(Listed::key);
+                let cursor = last.and_then(|after| cursor::encode(&Cursor { generation, of, after }));
+                Ok(Page { items, cursor, overflow: asked > MAX_ITEMS, total_count: None })
+            }
+        };
+        cursor::read(context, generation, page).await
     }
 }
 
-async fn list(view: View, prefix: &str, after: &str, limit: usize, most_bytes: usize) -> Result<Output, Error> {
-    let mut notes = Vec::new();
-    let mut after = after.to_owned();
-    // A page of records may hold few notes under the prefix, or few that are live: go on until there are enough.
-    loop {
-        let (found, end) = next_records(&view, prefix, &after, limit + 1 - notes.len()).await?;
-        notes.extend(found.into_iter().filter(|record| record.kind == Kind::Note));
-        match end {
-            Some(end) if notes.len() <= limit => after = end,
-            _ => break,
+impl Listed {
+    fn file(record: Record) -> Self {
+        Self {
+            path: record.path,
+            r#type: What::File,
+            size: Some(record.bytes),
+            mtime: Some(Timestamp::from_millisecond(record.modified_ms).unwrap_or_default()),
+            sha256: Some(record.sha256.iter().map(|byte| format!("{byte:02x}")).collect()),
         }
     }
-    let mut more = notes.len() > limit;
-    notes.truncate(limit);
-    let mut notes: Vec<Listed> = notes.into_iter().map(listed).collect();
-    let fitting = fitting(&notes, most_bytes);
-    more |= fitting < notes.len();
-    notes.truncate(fitting);
-    let cursor = match notes.last() {
-        Some(last) if more => cursor::encode(&Cursor { generation: view.generation(), after: last.path.clone() }),
-        _ => None,
-    };
-    Ok(Output { notes, cursor })
+
+    /// The folder whose path with its closing slash is `key`.
+    fn folder(key: &str) -> Self {
+        let path = key.trim_end_matches('/').to_owned();
+        Self { path, r#type: What::Folder, size: None, mtime: None, sha256: None }
+    }
+
+    /// What it is sorted by.
+    fn key(&self) -> String {
+        if self.r#type == What::Folder { format!("{}/", self.path) } else { self.path.clone() }
+    }
+}
+
+/// What is to be listed.
+#[derive(Debug)]
+struct Listing {
+    root: Root,
+    /// What the paths begin with; none if there are no such paths.
+    prefix: Option<String>,
+    recursive: bool,
+    folders: bool,
+    /// In lower case, each with its dot; all if there are none.
+    extensions: Vec<String>,
+}
+
+impl Listing {
+    fn of(arguments: &Arguments) -> Result<Self, Error> {
+        let Arguments { prefix, recursive, include_folders, extensions, .. } = arguments;
+        let refused =
+            |field, message: String| Err(Error::bad_request("validation_error", message).with("field", field));
+        if prefix.len() > 1024 {
+            return refused("prefix", "prefix: must be at most 1024 bytes".to_owned());
+        }
+        if extensions.len() > MAX_EXTENSIONS {
+            return refused("extensions", format!("extensions: name at most {MAX_EXTENSIONS}"));
+        }
+        let root = Root::of("root", &arguments.root)?;
+        let prefix = match prefix.starts_with(root.prefix()) {
+            true => Some(prefix.clone()),
+            false => Some(root.prefix().to_owned()).filter(|root| root.starts_with(prefix)),
+        };
+        let extensions = extensions.iter().map(|extension| {
+            let extension = extension.as_str().to_lowercase();
+            if extension.starts_with('.') { extension } else { format!(".{extension}") }
+        });
+        Ok(Self { root, prefix, recursive: *recursive, folders: *include_folders, extensions: extensions.collect() })
+    }
+
+    /// Whether a file at `path` is listed.
+    fn has(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+        self.extensions.is_empty() || self.extensions.iter().any(|extension| name.ends_with(extension))
+    }
+
+    /// The folders that the file at `path` is in, each with its closing slash, outermost first.
+    fn folders_of<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
+        let (root, prefix) = (self.root.prefix().len(), self.prefix.as_deref().unwrap_or_default());
+        let ends = path.match_indices('/').map(|(at, _)| at + 1).filter(move |end| self.folders && *end > root);
+        ends.filter_map(|end| path.get(..end)).filter(move |folder| folder.starts_with(prefix))
+    }
+
+    /// The first `count` items after `after`, at whatever depth. Neither paths nor texts of the whole vault are looked at, but the records from
+    /// there on.
+    async fn all(&self, view: View, after: &str, count: usize) -> Result<Vec<Listed>, Error> {
+        let Some(prefix) = &self.prefix else { return Ok(Vec::new()) };
+        let mut items = Vec::new();
+        let mut last = after.to_owned();
+        let mut after = after.to_owned();
+        // A page of records may hold few that are listed: go on until there are enough, each time with more.
+        let mut wanted = count;
+        loop {
+            let (records, end) = next_records(&view, prefix, &after, wanted).await?;
+            wanted *= 2;
+            for record in records {
+                if record.kind == Kind::Config || is_closed_path(&record.path) {
+                    continue;
+                }
+                let folders = self.folders_of(&record.path).filter(|folder| !last.starts_with(folder));
+                items.extend(folders.map(Listed::folder));
+                last.clone_from(&record.path);
+                if self.has(&record.path) {
+                    items.push(Listed::file(record));
+                }
+            }
+            match end {
+                Some(end) if items.len() < count => after = end,
+                _ => break,
+            }
+        }
+        items.truncate(count);
+        Ok(items)
+    }
+
+    /// The first `count` items after `after` that are in the folder itself.
+    async fn children(&self, view: View, after: &str, count: usize) -> Result<Vec<Listed>, Error> {
+        let Some(prefix) = &self.prefix else { return Ok(Vec::new()) };
+        let root = self.root.prefix();
+        let index = Index::fetch(view, Want::default()).await?;
+        let mut children: BTreeMap<String, Option<DocumentRef>> = BTreeMap::new();
+        for segment in index.segments() {
+            let paths = index.paths(segment)?;
+            let mut range = paths.with_prefix(prefix);
+            while let Some(document) = range.next() {
+                let document = DocumentRef { segment, document };
+                let path = index.path(document)?;
+                let folder =
+                    path.get(root.len()..).and_then(|rest| rest.find('/')).and_then(|at| path.get(..=root.len() + at));
+                let Some(folder) = folder else {
+                    if self.has(&path) && index.shows(document) {
+                        children.insert(path, Some(document));
+                    }
+                    continue;
+                };
+                if self.folders_of(folder).next().is_some() && !children.contains_key(folder) {
+                    if !index.shows(document) {
+                        continue;
+                    }
+                    children.insert(folder.to_owned(), None);
+                }
+                // The rest of what is in it begins with this folder too; what follows is greater than that.
+                let beyond = folder.trim_end_matches('/').to_owned() + "0";
+                range.start = paths.first_from(beyond.as_bytes()).max(range.start);
+            }
+        }
+        let page: Vec<_> = children.range::<str, _>((Bound::Excluded(after), Bound::Unbounded)).take(count).collect();
+        let documents: Vec<DocumentRef> = page.iter().filter_map(|(_, document)| **document).collect();
+        let mut records = index.records(&documents).await?.into_iter();
+        let item = |(key, document): (&String, &Option<DocumentRef>)| match document {
+            Some(_) => records.next().map(Listed::file),
+            None => Some(Listed::folder(key)),
+        };
+        Ok(page.into_iter().filter_map(item).collect())
+    }
 }
 
 /// The live records under `prefix` and after `after`, in path order, from one wave of pages that hold at least `count` records, and the
@@ -185,13 +362,4 @@ async fn next_records(
     }
     records.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok((records, end))
-}
-
-fn listed(record: Record) -> Listed {
-    Listed {
-        path: record.path,
-        bytes: record.bytes,
-        sha256: record.sha256.iter().map(|byte| format!("{byte:02x}")).collect(),
-        modified: Timestamp::from_millisecond(record.modified_ms).unwrap_or(Timestamp::UNIX_EPOCH),
-    }
 }

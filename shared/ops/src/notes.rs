@@ -1,16 +1,17 @@
 //! Documents by paths that are known beforehand: their record pages in one wave, their texts in the next, or in the same.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use atlas_mirror::{SegmentId, Snapshot};
 use atlas_segment::text::TextBlocks;
-use atlas_segment::{Part, Record, TextSpan};
+use atlas_segment::{Part, PartRef, Record, TextSpan};
 use bytes::Bytes;
 use futures::future::{TryFutureExt as _, try_join};
 
-use crate::error::Error;
-use crate::index::Wave;
+use crate::error::{Code, Error};
+use crate::index::{Slot, Wave};
 use crate::near::Near;
 use crate::operation::Context;
 
@@ -28,6 +29,9 @@ pub(crate) struct Found {
     /// The segment that it is in, and its id there.
     pub(crate) document: (SegmentId, u32),
 }
+
+/// Most bytes of the texts of several documents.
+const MAX_TEXTS: u64 = 64 << 20;
 
 /// The reason of the error for a note that is not there.
 pub(crate) const MISSING: &str = "note_not_found";
@@ -109,6 +113,62 @@ async fn look(
         return Ok(Some(Found { record, text, generation, replaces, document: (entry.id, id) }));
     }
     Ok(None)
+}
+
+/// The live documents at `paths`, in their order, from two waves; the texts of those that are `wanted`.
+pub(crate) async fn find_all(
+    snapshot: &Snapshot,
+    paths: &[&str],
+    wanted: impl Fn(&Record) -> bool,
+) -> Result<Vec<Option<Found>>, Error> {
+    let mut wave = Wave::default();
+    let mut slots: HashMap<(usize, u64), Slot> = HashMap::new();
+    let mut places = Vec::new();
+    for (at, path) in paths.iter().enumerate() {
+        for (segment, entry) in snapshot.segments().iter().enumerate() {
+            if let Some((page, first)) = entry.layout.record_page(path)?.filter(|_| entry.layout.may_hold(path)) {
+                let mut add = |part: PartRef| {
+                    *slots.entry((segment, part.range.start)).or_insert_with(|| wave.add(segment, part))
+                };
+                places.push((at, segment, first, add(page), add(entry.layout.text_blocks()?)));
+            }
+        }
+    }
+    let fetched = wave.fetch(snapshot).await?;
+    let mut found: Vec<Option<Found>> = paths.iter().map(|_| None).collect();
+    let mut texts = Wave::default();
+    let mut slots: HashMap<(usize, u64), Slot> = HashMap::new();
+    let mut spans = Vec::new();
+    let mut bytes = 0;
+    for (at, segment, first, page, blocks) in places {
+        let (Some(path), Some(place)) = (paths.get(at), found.get_mut(at)) else { continue };
+        let Some((index, record)) = fetched.get(page)?.record_page()?.find(path)? else { continue };
+        let id = first.saturating_add(index as u32);
+        let Some(entry) = snapshot.segments().get(segment).filter(|_| snapshot.is_live(segment, id)) else { continue };
+        if wanted(&record) {
+            bytes += u64::from(record.text.length);
+            let blocks = fetched.get(blocks)?;
+            let parts = blocks.text_blocks()?.parts(&entry.layout, record.text)?.into_iter();
+            let mut add =
+                |part: PartRef| *slots.entry((segment, part.range.start)).or_insert_with(|| texts.add(segment, part));
+            let parts: Vec<Slot> = parts.map(&mut add).collect();
+            spans.push((at, blocks, record.text, parts));
+        }
+        let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
+        *place = Some(Found { record, text: Bytes::new(), generation, replaces, document: (entry.id, id) });
+    }
+    if bytes > MAX_TEXTS {
+        let message = format!("these notes have {bytes} bytes; at most {MAX_TEXTS} are read at once: name fewer");
+        return Err(Error::new(Code::TooLarge, "notes_too_large", message));
+    }
+    let fetched = texts.fetch(snapshot).await?;
+    for (at, blocks, span, parts) in spans {
+        let parts: Vec<Arc<Part>> = parts.into_iter().map(|slot| fetched.get(slot)).collect::<Result<_, _>>()?;
+        if let Some(Some(found)) = found.get_mut(at) {
+            found.text = blocks.text_blocks()?.cut(span, parts.iter().map(AsRef::as_ref))?;
+        }
+    }
+    Ok(found)
 }
 
 async fn text(

@@ -17,8 +17,8 @@ use crate::view::View;
 pub(crate) type Limit = Bounded<1, { u32::MAX }>;
 
 /// Items on a page if `limit` is not given, and the most.
-const DEFAULT_ITEMS: usize = 100;
-const MAX_ITEMS: usize = 1000;
+pub(crate) const DEFAULT_ITEMS: usize = 100;
+pub(crate) const MAX_ITEMS: usize = 1000;
 
 /// A page.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -2,14 +2,16 @@
 
 use atlas_access::Access;
 use atlas_segment::{Kind, Record};
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::arguments;
+use crate::atlas::Limits;
 use crate::error::Error;
 use crate::governor::AROUND_TEXT;
-use crate::notes;
+use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::view::View;
 
@@ -30,6 +32,19 @@ pub struct Arguments {
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "u64")]
     generation: Option<u64>,
+    /// Whether to return its text.
+    #[serde(default = "yes")]
+    include_content: bool,
+    /// Whether to return its properties.
+    #[serde(default = "yes")]
+    include_frontmatter: bool,
+    /// Whether to return its size and time.
+    #[serde(default)]
+    include_stats: bool,
+}
+
+pub(crate) const fn yes() -> bool {
+    true
 }
 
 /// The note.
@@ -38,14 +53,22 @@ pub struct Arguments {
 pub struct Output {
     /// Its path.
     pub(crate) path: String,
-    /// Its text, or the page of it that was asked for.
-    pub(crate) content: String,
-    /// Its properties; null if it has none or they cannot be read.
-    pub(crate) frontmatter: Option<Map<String, Value>>,
+    /// Its text, or the page of it that was asked for; absent if it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) content: Option<String>,
+    /// Its properties; null if it has none or they cannot be read, absent if they were not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub(crate) frontmatter: Option<Option<Map<String, Value>>>,
+    /// Its size and time, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<Stats>,
     /// Its size in bytes.
     pub(crate) bytes: u64,
     /// SHA-256 of its bytes, in hex.
     pub(crate) sha256: String,
+    /// The same.
+    content_hash: String,
     /// The generation that wrote this version.
     generation: u64,
     /// Where the next page begins; absent on the last.
@@ -56,10 +79,81 @@ pub struct Output {
     lossy: bool,
 }
 
+/// A note's size and time. When it was created is not known here.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NoteStats")]
+pub struct Stats {
+    /// Its size in bytes.
+    size: u64,
+    /// When it was last changed.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    mtime: Timestamp,
+}
+
 impl Arguments {
     /// The beginning of the newest version of the note at `path`.
     pub(crate) const fn of(path: String) -> Self {
-        Self { path, offset: 0, generation: None }
+        Self {
+            path,
+            offset: 0,
+            generation: None,
+            include_content: true,
+            include_frontmatter: true,
+            include_stats: false,
+        }
+    }
+
+    const fn parts(&self) -> Parts {
+        let Self { offset, include_content: content, include_frontmatter: frontmatter, include_stats: stats, .. } =
+            *self;
+        Parts { content, offset, frontmatter, stats }
+    }
+}
+
+/// Which parts of a note are wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts {
+    pub(crate) content: bool,
+    /// Where the text begins.
+    pub(crate) offset: u64,
+    pub(crate) frontmatter: bool,
+    pub(crate) stats: bool,
+}
+
+impl Parts {
+    /// Whether they are made of its text.
+    pub(crate) const fn are_text(self) -> bool {
+        self.content || self.frontmatter
+    }
+
+    /// Those of a note, with as much of its text as an answer has room for in which so many bytes are taken.
+    pub(crate) fn of(self, found: Found, limits: &Limits, taken: usize) -> Result<Output, Error> {
+        let frontmatter = self.frontmatter.then(|| {
+            let frontmatter = atlas_vault::parse(&String::from_utf8_lossy(&found.text)).frontmatter;
+            frontmatter.and_then(|frontmatter| frontmatter.properties.ok())
+        });
+        let around = AROUND_TEXT
+            + taken
+            + frontmatter.as_ref().and_then(Option::as_ref).map_or(0, |properties| json!(properties).to_string().len());
+        let json_bytes = limits.max_response_bytes.saturating_sub(around);
+        let page = match self.content {
+            true => Some(page(&found.text, self.offset, limits.max_bytes, json_bytes)?),
+            false => None,
+        };
+        let sha256 = found.sha256();
+        let mtime = Timestamp::from_millisecond(found.record.modified_ms).unwrap_or_default();
+        Ok(Output {
+            content_hash: sha256.clone(),
+            sha256,
+            path: found.record.path,
+            frontmatter,
+            stats: self.stats.then_some(Stats { size: found.record.bytes, mtime }),
+            bytes: found.record.bytes,
+            generation: found.generation,
+            next_offset: page.as_ref().and_then(|page| page.next),
+            lossy: page.as_ref().is_some_and(|page| page.lossy),
+            content: page.map(|page| page.content),
+        })
     }
 }
 
@@ -82,8 +176,9 @@ impl Operation for ReadNote {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = arguments::path("path", &arguments.path)?;
         let path = path.as_str();
+        let parts = arguments.parts();
         let find = |view: View| async move {
-            let found = notes::find(view.snapshot(), path, has_text).await?;
+            let found = notes::find(view.snapshot(), path, |record| parts.are_text() && has_text(record)).await?;
             found.filter(|found| has_text(&found.record)).ok_or_else(|| notes::missing(path))
         };
         let answer = match arguments.generation {
@@ -93,23 +188,7 @@ impl Operation for ReadNote {
                 Answer { value: find(view).await?, generation: Some(generation) }
             }
         };
-        let found = answer.value;
-        let frontmatter = atlas_vault::parse(&String::from_utf8_lossy(&found.text))
-            .frontmatter
-            .and_then(|frontmatter| frontmatter.properties.ok());
-        let around = AROUND_TEXT + frontmatter.as_ref().map_or(0, |properties| json!(properties).to_string().len());
-        let json_bytes = context.limits.max_response_bytes.saturating_sub(around);
-        let page = page(&found.text, arguments.offset, context.limits.max_bytes, json_bytes)?;
-        let output = Output {
-            sha256: found.sha256(),
-            path: found.record.path,
-            content: page.content,
-            frontmatter,
-            bytes: found.record.bytes,
-            generation: found.generation,
-            next_offset: page.next,
-            lossy: page.lossy,
-        };
+        let output = parts.of(answer.value, context.limits, 0)?;
         Ok(Answer { value: output, generation: answer.generation })
     }
 }

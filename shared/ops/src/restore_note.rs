@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::manifest::Changes;
-use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot, merge};
+use atlas_mirror::{ChangeSet, Derived, Snapshot, merge};
 use atlas_segment::{Kind, Record};
 use atlas_vault::VaultPath;
 use futures::future::try_join;
@@ -18,7 +18,7 @@ use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::precondition::Condition;
 use crate::write_note::Output;
-use crate::writing::{self, Become, Beforehand, Last, Written};
+use crate::writing::{self, Become, Beforehand, Last, Version, Written};
 
 /// The operation.
 pub struct RestoreNote;
@@ -137,16 +137,17 @@ impl ChangeSet for OutOfTrash<'_> {
         };
         let found = found.as_ref();
         check(&self.condition, self.path, found, &kept)?;
-        let (sha256, bytes) = (Hash::from_bytes(kept.record.sha256), kept.record.bytes);
         if let Some(found) = found.filter(|found| found.record.sha256 == kept.record.sha256) {
-            return self.last.unchanged(Written { sha256, bytes, generation: found.generation, created: false });
+            return self.last.unchanged(Written::unchanged(found));
         }
         let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
         let new = writing::segment(self.path, Kind::Note, &kept.text, self.now)?;
-        writing::put(&mut derived, new, Kind::Note, bytes, found);
+        writing::put(&mut derived, new, Kind::Note, kept.record.bytes, found);
         writing::remove(&mut derived, &kept);
         derived.changes = Changes { added: found.is_none().into(), changed: found.is_some().into(), removed: 0 };
         merge::fold(head, merge::SMALL, &mut derived).await?;
-        self.last.changes(Written { sha256, bytes, generation: 0, created: found.is_none() }, derived)
+        let Version { sha256, bytes } = Version::of(&kept);
+        let (created, before) = (found.is_none(), found.map(Version::of));
+        self.last.changes(Written { sha256, bytes, generation: 0, created, at: self.now, before }, derived)
     }
 }

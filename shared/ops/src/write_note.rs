@@ -2,6 +2,7 @@
 
 use atlas_access::Access;
 use atlas_vault::VaultPath;
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,7 +11,7 @@ use crate::arguments::{self, Text};
 use crate::error::Error;
 use crate::notes::Found;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::precondition::Condition;
+use crate::precondition::{Condition, Mode};
 use crate::writing::{self, Become, Beforehand, Written};
 
 /// The operation.
@@ -37,13 +38,30 @@ pub struct Arguments {
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     if_none_match: Option<Text<4096>>,
+    /// Instead of `if_match` and `if_none_match`: `create` only where there is no note, which is also what holds without any of them;
+    /// `overwrite` the note that is there; `upsert` either way.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Mode")]
+    mode: Option<Mode>,
+    /// Where a mode replaces a note: only if its SHA-256 is this one.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<64>")]
+    expected_hash: Option<Text<64>>,
+    /// Means nothing: a folder is there as soon as a note is in it.
+    #[serde(default = "yes")]
+    #[expect(dead_code, reason = "it means nothing")]
+    create_dirs: bool,
     /// Why, for the log.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     message: Option<Text<4096>>,
 }
 
-/// What was written.
+const fn yes() -> bool {
+    true
+}
+
+/// A note that was written.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "WrittenNote")]
 pub struct Output {
@@ -51,12 +69,22 @@ pub struct Output {
     path: String,
     /// SHA-256 of its bytes, in hex: what the next `if_match` names.
     sha256: String,
+    /// The same.
+    content_hash: String,
     /// Its size in bytes.
     bytes: u64,
     /// The generation that wrote this version.
     generation: u64,
     /// Whether it was not there before.
     created: bool,
+    /// When it was created, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    created_at: Option<Timestamp>,
+    /// When it was changed, if it was there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    updated_at: Option<Timestamp>,
 }
 
 impl Output {
@@ -66,46 +94,76 @@ impl Output {
         let output = Self {
             path: path.as_str().to_owned(),
             sha256: value.sha256.to_string(),
+            content_hash: value.sha256.to_string(),
             bytes: value.bytes,
             generation: value.generation,
             created: value.created,
+            created_at: value.created.then_some(value.at),
+            updated_at: (!value.created).then_some(value.at),
         };
         Answer { value: output, generation }
     }
+}
+
+/// The note, and how it was written.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "WriteNoteResponse")]
+pub struct Response {
+    #[serde(flatten)]
+    note: Output,
+    /// How: `if_match` overwrites.
+    mode_used: Mode,
+    /// Whether it was not there before.
+    was_created: bool,
+    /// SHA-256 of what it was before, for who may read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_hash: Option<String>,
 }
 
 impl Operation for WriteNote {
     const INFO: Info = Info {
         name: "write_note",
         title: "Write a note",
-        description: "Creates the note at a path, or replaces it whole. To replace one, read it first and pass its sha256 as if_match: if someone changed it meanwhile nothing is written, and the error has the sha256 that is there.",
+        description: "Creates the note at a path, or replaces it whole. To replace one, read it first and pass its sha256 as if_match, or as expected_hash with mode overwrite or upsert: if someone changed it meanwhile nothing is written, and the error has the sha256 that is there. Without any of these, and with mode create, nothing is replaced.",
         scopes: &[Scope::WriteVault],
         destructive: true,
         tags: &["notes"],
     };
     type Arguments = Arguments;
-    type Output = Output;
+    type Output = Response;
 
     fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error> {
         Ok(vec![(Access::Write, writing::path("path", &arguments.path)?)])
     }
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
-        // Without it nothing is replaced.
+        // Without it nothing is replaced, or that depends on what is there.
         arguments.if_match.is_some()
     }
 
-    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Response>, Error> {
         let path = writing::path("path", &arguments.path)?;
-        let condition = Condition::of(arguments.if_match.as_ref(), arguments.if_none_match.as_ref())?;
+        let condition = match (arguments.mode, arguments.if_match.as_ref(), arguments.if_none_match.as_ref()) {
+            (None, if_match, if_none_match) => Condition::of(if_match, if_none_match)?,
+            (Some(mode), None, None) => Condition::Mode(mode, arguments.expected_hash.as_ref().map(Text::as_str)),
+            (Some(_), ..) => {
+                return Err(Error::bad_request("invalid_input", "mode: give it without if_match and if_none_match")
+                    .with("field", "mode"));
+            }
+        };
         let message = arguments.message.as_ref().map(Text::as_str);
         let text = writing::with_properties(arguments.frontmatter.as_ref(), &arguments.content)?;
         let decide = |found: Option<&Found>| {
             condition.check(path.as_str(), found)?;
-            Ok(Become::Text(text.clone().into_bytes()))
+            let text = text.clone().into_bytes();
+            Ok(if condition.needs_confirmation(found) { Become::IfConfirmed(text) } else { Become::Text(text) })
         };
         let answer =
             writing::write(context, &Self::INFO, &path, message, Beforehand::Written(text.as_bytes()), decide).await?;
-        Ok(Output::of(&path, answer))
+        let before = answer.value.before.filter(|_| context.caller.scopes().holds(Scope::ReadVault));
+        let Answer { value: note, generation } = Output::of(&path, answer);
+        let (mode_used, was_created) = (condition.mode(), note.created);
+        let prev_hash = before.map(|before| before.sha256.to_string());
+        Ok(Answer { value: Response { note, mode_used, was_created, prev_hash }, generation })
     }
 }

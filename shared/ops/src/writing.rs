@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::arguments;
+use crate::batch::Batch;
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info};
@@ -32,6 +33,8 @@ pub(crate) const TRASH: &str = ".trash/";
 pub(crate) enum Become {
     /// This text.
     Text(Vec<u8>),
+    /// The same, once a person has confirmed that what is there may go.
+    IfConfirmed(Vec<u8>),
     /// Nothing; what it was is kept in the trash.
     Trash,
     /// Nothing.
@@ -58,6 +61,36 @@ pub(crate) struct Written {
     pub(crate) generation: u64,
     /// Whether it was not there before.
     pub(crate) created: bool,
+    /// When that was.
+    #[serde(default)]
+    pub(crate) at: Timestamp,
+    /// What it was before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) before: Option<Version>,
+}
+
+/// A version of a note.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Version {
+    pub(crate) sha256: Hash,
+    pub(crate) bytes: u64,
+}
+
+impl Written {
+    /// What is `found`, unchanged.
+    pub(crate) fn unchanged(found: &Found) -> Self {
+        let before = Version::of(found);
+        let at = Timestamp::from_millisecond(found.record.modified_ms).unwrap_or_default();
+        let Version { sha256, bytes } = before;
+        Self { sha256, bytes, generation: found.generation, created: false, at, before: Some(before) }
+    }
+}
+
+impl Version {
+    /// The one that is there.
+    pub(crate) const fn of(found: &Found) -> Self {
+        Self { sha256: Hash::from_bytes(found.record.sha256), bytes: found.record.bytes }
+    }
 }
 
 /// The path of a note that an operation may write.
@@ -97,7 +130,7 @@ pub(crate) async fn write(
         Beforehand::Written(text) => Some((Hash::of(text), segment(path, Kind::Note, text, context.now)?)),
         _ => None,
     };
-    let change = NoteChange { path, now: context.now, with_text, decide, early, last: Last::default() };
+    let change = NoteChange { path, context, with_text, decide, early, last: Last::default() };
     commit_note(context, operation, message, &change, &change.last).await
 }
 
@@ -126,10 +159,10 @@ impl<T> Default for Last<T> {
     }
 }
 
-impl<T: Serialize + Copy> Last<T> {
+impl<T: Serialize + Clone> Last<T> {
     /// The attempt comes to `derived`, and to this answer.
     pub(crate) fn changes(&self, written: T, mut derived: Derived) -> Result<Option<Derived>, Error> {
-        derived.result = Some(serde_json::to_value(written).map_err(|error| unreadable(&error))?);
+        derived.result = Some(serde_json::to_value(&written).map_err(|error| unreadable(&error))?);
         self.keep(written);
         Ok(Some(derived))
     }
@@ -145,7 +178,7 @@ impl<T: Serialize + Copy> Last<T> {
     }
 
     fn get(&self) -> Option<T> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -158,7 +191,7 @@ pub(crate) enum Done<T> {
 }
 
 /// Commits `change`, of which `last` says what it came to.
-pub(crate) async fn commit<T: Serialize + DeserializeOwned + Copy>(
+pub(crate) async fn commit<T: Serialize + DeserializeOwned + Clone>(
     context: &Context<'_>,
     operation: &Info,
     message: Option<&str>,
@@ -198,7 +231,7 @@ fn unreadable(error: &serde_json::Error) -> Error {
 
 struct NoteChange<'a, F> {
     path: &'a VaultPath,
-    now: Timestamp,
+    context: &'a Context<'a>,
     with_text: bool,
     decide: F,
     /// The text that is likely to be written, by its hash.
@@ -253,26 +286,6 @@ pub(crate) fn trash(path: &VaultPath) -> Result<VaultPath, Error> {
     arguments::path("path", &format!("{TRASH}{path}"))
 }
 
-/// Keeps what the trash has at `trash` beside what comes there now, under a name with the beginning of its hash: putting something into the
-/// trash destroys nothing.
-async fn keep_earlier(
-    head: &Arc<Snapshot>,
-    derived: &mut Derived,
-    trash: &VaultPath,
-    old: &Found,
-    now: Timestamp,
-) -> Result<(), Error> {
-    let name = trash.as_str().strip_suffix(".md").unwrap_or(trash.as_str());
-    let sha256 = old.sha256();
-    let path = format!("{name} ({}).md", sha256.get(..8).unwrap_or_default());
-    // A name that is too long for it keeps the newest version alone; older generations have the others.
-    let Ok(path) = VaultPath::parse(&path) else { return Ok(()) };
-    let there = notes::find(head, path.as_str(), |_| false).await?;
-    let new = segment(&path, Kind::Config, &old.text, now)?;
-    put(derived, new, Kind::Config, old.record.bytes, there.as_ref());
-    Ok(())
-}
-
 impl<F: Fn(Option<&Found>) -> Result<Become, Error> + Sync> ChangeSet for NoteChange<'_, F> {
     type Error = Error;
 
@@ -293,46 +306,40 @@ impl<F: Fn(Option<&Found>) -> Result<Become, Error> + Sync> ChangeSet for NoteCh
                 format!("{} is too large to be changed in parts or put into the trash: replace it whole", self.path);
             return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", self.path.as_str()));
         }
-        let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
-        let written = match ((self.decide)(found)?, found) {
-            (Become::Text(text), found) => {
+        let now = self.context.now;
+        let becomes = (self.decide)(found)?;
+        let is_confirmed = !matches!(becomes, Become::IfConfirmed(_));
+        match (becomes, found) {
+            (Become::Text(text) | Become::IfConfirmed(text), found) => {
                 let (sha256, bytes) = (Hash::of(&text), text.len() as u64);
                 if let Some(found) = found.filter(|found| found.record.sha256 == *sha256.as_bytes()) {
-                    return self.last.unchanged(Written {
-                        sha256,
-                        bytes,
-                        generation: found.generation,
-                        created: false,
-                    });
+                    return self.last.unchanged(Written::unchanged(found));
+                }
+                if !is_confirmed {
+                    self.context.confirm().await?;
                 }
                 let new = match self.early.as_ref().filter(|(early, _)| *early == sha256) {
                     Some((_, new)) => new.clone(),
-                    None => segment(self.path, Kind::Note, &text, self.now)?,
+                    None => segment(self.path, Kind::Note, &text, now)?,
                 };
+                let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
                 put(&mut derived, new, Kind::Note, bytes, found);
                 derived.changes =
                     Changes { added: found.is_none().into(), changed: found.is_some().into(), removed: 0 };
-                Written { sha256, bytes, generation: 0, created: found.is_none() }
+                merge::fold(head, merge::SMALL, &mut derived).await?;
+                let (created, before) = (found.is_none(), found.map(Version::of));
+                self.last.changes(Written { sha256, bytes, generation: 0, created, at: now, before }, derived)
             }
-            (Become::Trash | Become::Gone, None) => return Ok(None),
+            (Become::Trash | Become::Gone, None) => Ok(None),
             (becomes, Some(found)) => {
-                remove(&mut derived, found);
-                derived.changes = Changes { removed: 1, ..Changes::default() };
+                let mut batch = Batch::on(head, now);
+                batch.take(found);
                 if matches!(becomes, Become::Trash) {
-                    let trash = trash(self.path)?;
-                    let old = notes::find(head, trash.as_str(), |record| record.sha256 != found.record.sha256).await?;
-                    if let Some(old) = old.as_ref().filter(|old| old.record.sha256 != found.record.sha256) {
-                        keep_earlier(head, &mut derived, &trash, old, self.now).await?;
-                    }
-                    // Like configuration it is kept, and never shown.
-                    let new = segment(&trash, Kind::Config, &found.text, self.now)?;
-                    put(&mut derived, new, Kind::Config, found.record.bytes, old.as_ref());
+                    batch.keep_in_trash(self.path, found).await?;
                 }
-                let sha256 = Hash::from_bytes(found.record.sha256);
-                Written { sha256, bytes: found.record.bytes, generation: 0, created: false }
+                self.last
+                    .changes(Written { at: now, generation: 0, ..Written::unchanged(found) }, batch.derived().await?)
             }
-        };
-        merge::fold(head, merge::SMALL, &mut derived).await?;
-        self.last.changes(written, derived)
+        }
     }
 }

@@ -13,6 +13,7 @@
 //! - [`task`]: list items with a check box, and the dates and other fields of their texts
 //! - [`words`](mod@words): words, as full-text search knows them
 //! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps it so when a file moves
+//! - [`unlink`]: takes links out of a note
 //! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
 //! - [`symbol`](mod@symbol): what code in notes and files defines
 //! - `lines`: lines and their numbers
@@ -32,6 +33,7 @@ pub mod resolve;
 pub mod symbol;
 mod tag;
 pub mod task;
+pub mod unlink;
 mod wikilink;
 pub mod words;
 

@@ -1,10 +1,12 @@
-//! Keeps links meaning what they meant when a file moves: [`relink`] rewrites the targets of a note that would mean
+//! Keeps links meaning what they meant when files move: [`relink`] rewrites the targets of a note that would mean
 //! something else, and no other byte.
 //!
 //! A target stays as short as it was: a bare name stays one if only the one file can be meant by it, a path from the
 //! note's folder (`./`, `../`) or from the root (`/`) stays one; all others become the path from the root. `.md` stays
 //! left out or not, markdown targets stay percent-encoded or in `<>`. What a link means is said in
 //! [`resolve`](mod@crate::resolve).
+
+mod retarget;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,11 +19,13 @@ use crate::note::{Link, LinkKind, parse};
 use crate::path::VaultPath;
 use crate::resolve::{Files, is_whole_name, meanings, names, resolve};
 
-/// A file's way from one path to another.
+pub use retarget::Retarget;
+
+/// Files' ways from one path to another, all at once.
 #[derive(Clone, Debug)]
-pub struct Move {
-    from: VaultPath,
-    to: VaultPath,
+pub struct Moves {
+    /// Where each file that is moved goes.
+    to: BTreeMap<VaultPath, VaultPath>,
     before: Files,
     after: Files,
 }
@@ -31,8 +35,8 @@ pub struct Move {
 pub struct Relinked {
     /// The note.
     pub text: String,
-    /// How many links were.
-    pub links: usize,
+    /// What each rewritten link means after it, in the order of the links.
+    pub meant: Vec<VaultPath>,
 }
 
 /// Why a note's links cannot be rewritten.
@@ -47,26 +51,26 @@ pub struct Unlinkable {
     pub meant: VaultPath,
 }
 
-impl Move {
-    /// The move of the file at `from` to `to`, where there are `files`: all that have the name of one of them, and for
-    /// [`relink`] of the moved note all that its own links can mean.
+impl Moves {
+    /// The moves of files, each from one path to another, where there are `files`: all that have the name of one of the paths, and for
+    /// [`relink`] of a moved note all that its own links can mean. A file that another is moved over is gone after it, unless it is moved too.
     #[must_use]
-    pub fn new(from: VaultPath, to: VaultPath, files: Files) -> Self {
+    pub fn new(moves: impl IntoIterator<Item = (VaultPath, VaultPath)>, files: Files) -> Self {
+        let to: BTreeMap<VaultPath, VaultPath> = moves.into_iter().collect();
         let mut before = files;
-        before.remove(&to);
+        to.keys().cloned().for_each(|from| before.insert(from));
         let mut after = before.clone();
-        before.insert(from.clone());
-        after.remove(&from);
-        after.insert(to.clone());
-        Self { from, to, before, after }
+        to.keys().for_each(|from| after.remove(from));
+        to.values().cloned().for_each(|to| after.insert(to));
+        Self { to, before, after }
     }
 
-    /// Where the file at `path` is after it.
+    /// Where the file at `path` is after them.
     fn destination<'a>(&'a self, path: &'a VaultPath) -> &'a VaultPath {
-        if *path == self.from { &self.to } else { path }
+        self.to.get(path).unwrap_or(path)
     }
 
-    /// What a link in the note that was at `path` must mean after it.
+    /// What a link in the note that was at `path` must mean after them.
     fn wanted<'a>(&'a self, link: &Link, path: &'a VaultPath) -> Option<&'a VaultPath> {
         is_internal(link).then(|| resolve(&link.target, path, &self.before))?.map(|meant| self.destination(meant))
     }
@@ -122,40 +126,82 @@ const IN_URIS: AsciiSet = IN_COMPONENTS
     .remove(b'$')
     .remove(b'#');
 
-/// Rewrites the links of the note that was at `path` before the move; [`None`] if they mean what they meant.
+/// Rewrites the links of the note that was at `path` before the moves; [`None`] if they mean what they meant.
 ///
 /// # Errors
 /// When there is no way to write one of them: wikilinks have none for a name with `#`, `|`, `[` or `]`.
-pub fn relink(text: &str, path: &VaultPath, moved: &Move) -> Result<Option<Relinked>, Unlinkable> {
+pub fn relink(text: &str, path: &VaultPath, moves: &Moves) -> Result<Option<Relinked>, Unlinkable> {
+    rewrite(text, path, moves.destination(path), moves)
+}
+
+/// Rewrites the links of a copy of the note at `from` that will be at `to`, so that they mean what they mean in the note; [`None`] if they do.
+/// `files` are all that its links can mean.
+///
+/// # Errors
+/// As [`relink`].
+pub fn relink_copy(text: &str, from: &VaultPath, to: &VaultPath, files: Files) -> Result<Option<Relinked>, Unlinkable> {
+    let mut moves = Moves::new([], files);
+    moves.after.insert(to.clone());
+    rewrite(text, from, to, &moves)
+}
+
+/// What the links mean that `other` writes otherwise than `text`, the note that was at `path` before the moves, if that is all in which it differs
+/// from it and they mean what they must after them.
+#[must_use]
+pub fn rewording(text: &str, other: &str, path: &VaultPath, moves: &Moves) -> Option<Vec<VaultPath>> {
     let links = parse(text).links;
-    let here = moved.destination(path);
+    verify(&links, other, path, moves.destination(path), moves).ok()?;
+    let others = parse(other).links;
+    if without_targets(text, &links) != without_targets(other, &others) {
+        return None;
+    }
+    let differing = links.iter().zip(&others).filter(|(one, other)| one.target != other.target);
+    Some(differing.filter_map(|(link, _)| moves.wanted(link, path).cloned()).collect())
+}
+
+/// A note without what its links lead to.
+fn without_targets(text: &str, links: &[Link]) -> String {
+    let targets: BTreeMap<usize, usize> =
+        links.iter().map(|link| (link.destination.start, link.destination.end)).collect();
+    replaced(text, targets.into_iter().map(|(start, end)| (start..end, String::new())))
+}
+
+/// `text` with something else in some places, which are in order.
+fn replaced(text: &str, edits: impl IntoIterator<Item = (Range<usize>, String)>) -> String {
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut at = 0;
+    for (range, new) in edits {
+        out.push_str(text.get(at..range.start).unwrap_or_default());
+        out.push_str(&new);
+        at = range.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
+}
+
+/// Rewrites the links of the note that was at `path`, for one at `here`.
+fn rewrite(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<Option<Relinked>, Unlinkable> {
+    let links = parse(text).links;
     let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
-    let mut rewritten = 0;
+    let mut rewritten = Vec::new();
     for link in &links {
-        let Some(meant) = moved.wanted(link, path) else { continue };
-        if resolve(&link.target, here, &moved.after) == Some(meant) {
+        let Some(meant) = moves.wanted(link, path) else { continue };
+        if resolve(&link.target, here, &moves.after) == Some(meant) {
             continue;
         }
-        let before = resolve(&link.target, path, &moved.before).unwrap_or(meant);
-        let edit = targets(link, before, meant, here, &moved.after).find_map(|target| edit(text, link, &target));
+        let before = resolve(&link.target, path, &moves.before).unwrap_or(meant);
+        let edit = targets(link, before, meant, here, &moves.after).find_map(|target| edit(text, link, &target));
         let (range, new) = edit.ok_or_else(|| unlinkable(link, path, meant))?;
-        rewritten += 1;
+        rewritten.push(meant.clone());
         // Links by reference share one.
         edits.insert(range.start, (range, new));
     }
     if edits.is_empty() {
         return Ok(None);
     }
-    let mut out = String::with_capacity(text.len() + 64);
-    let mut at = 0;
-    for (range, new) in edits.into_values() {
-        out.push_str(text.get(at..range.start).unwrap_or_default());
-        out.push_str(&new);
-        at = range.end;
-    }
-    out.push_str(text.get(at..).unwrap_or_default());
-    verify(&links, &out, path, moved)?;
-    Ok(Some(Relinked { text: out, links: rewritten }))
+    let out = replaced(text, edits.into_values());
+    verify(&links, &out, path, here, moves)?;
+    Ok(Some(Relinked { text: out, meant: rewritten }))
 }
 
 fn unlinkable(link: &Link, note: &VaultPath, meant: &VaultPath) -> Unlinkable {
@@ -164,20 +210,19 @@ fn unlinkable(link: &Link, note: &VaultPath, meant: &VaultPath) -> Unlinkable {
 
 /// Fails unless the links of `text` are those that were there before, and mean what they must: what is a link depends on
 /// all that stands around it.
-fn verify(before: &[Link], text: &str, path: &VaultPath, moved: &Move) -> Result<(), Unlinkable> {
+fn verify(before: &[Link], text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<(), Unlinkable> {
     let links = parse(text).links;
-    let here = moved.destination(path);
     for (index, old) in before.iter().enumerate() {
-        let wanted = moved.wanted(old, path);
+        let wanted = moves.wanted(old, path);
         let is_as_wanted = |new: &Link| {
             let is_meant = match wanted {
-                Some(wanted) => is_internal(new) && resolve(&new.target, here, &moved.after) == Some(wanted),
+                Some(wanted) => is_internal(new) && resolve(&new.target, here, &moves.after) == Some(wanted),
                 None => new.target == old.target,
             };
             is_meant && new.kind == old.kind && new.subpath == old.subpath
         };
         if links.len() != before.len() || !links.get(index).is_some_and(is_as_wanted) {
-            return Err(unlinkable(old, path, wanted.unwrap_or(&moved.to)));
+            return Err(unlinkable(old, path, wanted.unwrap_or(here)));
         }
     }
     Ok(())

@@ -40,7 +40,7 @@ pub(crate) fn read(source: &Source<'_>, masked: &str, item: usize) -> Option<Tas
 }
 
 /// What follows `-`, `*`, `+`, `1.` or `1)` and the white space that must be there.
-fn after_marker(marked: &str) -> Option<&str> {
+pub(crate) fn after_marker(marked: &str) -> Option<&str> {
     let rest = match marked.strip_prefix(['-', '*', '+']) {
         Some(rest) => rest,
         None => {

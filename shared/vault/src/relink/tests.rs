@@ -7,13 +7,13 @@ fn path(text: &str) -> VaultPath {
 }
 
 /// The move of one of `files`.
-fn moved(files: &[&str], from: &str, to: &str) -> Move {
-    Move::new(path(from), path(to), files.iter().map(|file| path(file)).collect())
+fn moved(files: &[&str], from: &str, to: &str) -> Moves {
+    Moves::new([(path(from), path(to))], files.iter().map(|file| path(file)).collect())
 }
 
 /// What becomes of `text` in the note at `at`.
 #[track_caller]
-fn relinked(text: &str, at: &str, moved: &Move) -> String {
+fn relinked(text: &str, at: &str, moved: &Moves) -> String {
     relink(text, &path(at), moved).unwrap().map_or_else(|| text.to_owned(), |relinked| relinked.text)
 }
 
@@ -46,7 +46,7 @@ fn a_link_is_rewritten_as_it_was_written() {
         assert_eq!(relinked(text, "n.md", &moved), expected);
     }
     assert_eq!(relinked("[[../a/Old note]] [[../n]]", "x/n.md", &moved), "[[../b/New (1) é]] [[../n]]");
-    assert_eq!(relink("[[Old note]] [x](Old%20note)", &path("n.md"), &moved).unwrap().unwrap().links, 2);
+    assert_eq!(relink("[[Old note]] [x](Old%20note)", &path("n.md"), &moved).unwrap().unwrap().meant.len(), 2);
 }
 
 #[test]
@@ -82,6 +82,41 @@ fn the_moved_notes_own_links_mean_what_they_meant() {
     assert_eq!(
         relinked("[[x]] [[./x]] ![](../c.png) [[Old#h]] [[#h]] [[b/y]] [[y]] [[c.png]]", "a/Old.md", &moved),
         "[[a/x]] [[../a/x]] ![](../c.png) [[New#h]] [[#h]] [[b/y]] [[y]] [[c.png]]"
+    );
+}
+
+#[test]
+fn files_can_change_places() {
+    let files = ["a/One.md", "b/Two.md", "n.md"].map(path);
+    let swap = [("a/One.md", "b/Two.md"), ("b/Two.md", "a/One.md")].map(|(from, to)| (path(from), path(to)));
+    let moves = Moves::new(swap, files.into_iter().collect());
+    assert_eq!(relinked("[[One]] [[b/Two|x]] [t](Two.md)", "n.md", &moves), "[[Two]] [[a/One|x]] [t](One.md)");
+    assert_eq!(relinked("[[One]] [[./One]] [[Two]]", "a/One.md", &moves), "[[Two]] [[./Two]] [[One]]");
+}
+
+#[test]
+fn a_link_to_what_is_moved_over_leads_to_what_comes_there() {
+    let moved = moved(&["a/Old.md", "There.md", "x/There.md", "n.md"], "a/Old.md", "There.md");
+    assert_eq!(relinked("[[There]] [[Old]]", "n.md", &moved), "[[There]] [[There]]");
+}
+
+#[test]
+fn the_links_of_a_copy_mean_what_they_mean_in_the_note() {
+    let files: Files = ["a/Note.md", "a/x.md", "b/x.md", "c.png"].map(path).into_iter().collect();
+    let text = "[[x]] [x](./x.md) [[Note#h]] [[#h]] ![[c.png]]";
+    let copy = relink_copy(text, &path("a/Note.md"), &path("b/Note.md"), files.clone()).unwrap().unwrap();
+    assert_eq!(copy.text, "[[a/x]] [x](../a/x.md) [[a/Note#h]] [[#h]] ![[c.png]]");
+    assert_eq!(copy.meant, ["a/x.md", "a/x.md", "a/Note.md"].map(path));
+    assert_eq!(relink_copy("[[x]]", &path("a/Note.md"), &path("a/Copy.md"), files), Ok(None));
+}
+
+#[test]
+fn another_wording_is_one_whose_links_mean_the_same() {
+    let moved = moved(&["b/New.md", "n.md"], "b/New.md", "a/Old.md");
+    let is = |other: &str| rewording("see [[New|it]]\n", other, &path("n.md"), &moved) == Some(vec![path("a/Old.md")]);
+    assert!(is("see [[Old|it]]\n") && is("see [[OLD|it]]\n") && is("see [[a/Old.md|it]]\n"));
+    assert!(
+        !is("see [[New|it]]\n") && !is("See [[Old|it]]\n") && !is("see [[Old|them]]\n") && !is("see [[Old#h|it]]\n")
     );
 }
 

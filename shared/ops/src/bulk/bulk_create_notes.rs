@@ -1,0 +1,192 @@
+//! `bulk_create_notes`: writes many notes.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::{Hash, Snapshot};
+use atlas_vault::VaultPath;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Bulk, Planned, Report, UNCONFIRMED, Way, check_count, twice};
+use crate::arguments::{self, Bounded, Text};
+use crate::batch::{Batch, New};
+use crate::error::Error;
+use crate::items::ItemError;
+use crate::notes::{self, Found};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::precondition::{Condition, Mode};
+use crate::writing;
+
+/// The operation.
+pub struct BulkCreateNotes;
+
+/// Which notes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "BulkCreateNotesRequest")]
+pub struct Arguments {
+    /// The notes; 200 at most, each path once.
+    #[schemars(length(min = 1, max = 200))]
+    items: Vec<NewNote>,
+    /// Report none after the first that cannot be written.
+    #[serde(default)]
+    stop_on_first_error: bool,
+    /// Write nothing, and tell what would be written.
+    #[serde(default)]
+    dry_run: bool,
+    /// Means nothing: all are written at once.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<1, 16>")]
+    #[expect(dead_code, reason = "it means nothing")]
+    max_concurrent: Option<Bounded<1, 16>>,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// A note to write.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "BulkCreateNotesItem")]
+pub struct NewNote {
+    /// Its path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// Its whole text, properties included unless they are given apart.
+    content: String,
+    /// Its properties, written above the text.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Map<String, Value>")]
+    frontmatter: Option<Map<String, Value>>,
+    /// How it is written: `create` if not given.
+    #[serde(default = "create")]
+    mode: Mode,
+    /// Means nothing: the call has one for all.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<256>")]
+    #[expect(dead_code, reason = "it means nothing")]
+    idempotency_key: Option<Text<256>>,
+}
+
+const fn create() -> Mode {
+    Mode::Create
+}
+
+/// What became of one.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "BulkCreateNotesResult")]
+pub struct Item {
+    /// Its path.
+    path: String,
+    /// Whether it was written, or could be.
+    ok: bool,
+    /// How.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode_used: Option<Mode>,
+    /// SHA-256 of its bytes, in hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_hash: Option<String>,
+    /// Why it cannot be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ItemError>,
+}
+
+/// Most notes.
+const MAX_ITEMS: usize = 200;
+
+impl Operation for BulkCreateNotes {
+    const INFO: Info = Info {
+        name: "bulk_create_notes",
+        title: "Write many notes",
+        description: "Writes up to 200 notes in one commit, each in its mode as write_note does. If one cannot be written none is, and the error lists each (bulk_partial). With dry_run nothing is written and the same is told. A person has to confirm more than 50, and what replaces a note in mode overwrite.",
+        scopes: &[Scope::WriteVault, Scope::BulkVault],
+        destructive: true,
+        tags: &["notes", "bulk"],
+    };
+    type Arguments = Arguments;
+    type Output = Report<Item>;
+
+    fn touches(arguments: &Arguments) -> Result<Vec<Touch>, Error> {
+        let path = |(at, item): (usize, &NewNote)| writing::path(&format!("items[{at}].path"), &item.path);
+        arguments.items.iter().enumerate().map(|item| Ok((Access::Write, path(item)?))).collect()
+    }
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        !arguments.dry_run && arguments.items.len() > UNCONFIRMED
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Report<Item>>, Error> {
+        check_count("items", arguments.items.len(), MAX_ITEMS)?;
+        let paths = Self::touches(&arguments)?.into_iter().map(|(_, path)| path).collect();
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let way = Way {
+            context,
+            operation: &Self::INFO,
+            message,
+            dry_run: arguments.dry_run,
+            stop_on_first_error: arguments.stop_on_first_error,
+        };
+        way.run(&Writing { context, items: &arguments.items, paths }).await
+    }
+}
+
+struct Writing<'a> {
+    context: &'a Context<'a>,
+    items: &'a [NewNote],
+    paths: Vec<VaultPath>,
+}
+
+impl Writing<'_> {
+    /// The note to write, if it is another than the one that is there, and its hash.
+    fn written(&self, item: &NewNote, path: &VaultPath, found: Option<&Found>) -> Result<(Hash, Option<New>), Error> {
+        Condition::Mode(item.mode, None).check(path.as_str(), found)?;
+        let text = writing::with_properties(item.frontmatter.as_ref(), &item.content)?;
+        let new = New::note(path.clone(), text.into(), found, self.context.now)?;
+        let is_there = found.is_some_and(|found| found.record.sha256 == *new.sha256().as_bytes());
+        Ok((new.sha256(), (!is_there).then_some(new)))
+    }
+}
+
+impl Bulk for Writing<'_> {
+    type Done = Hash;
+    type Item = Item;
+
+    async fn plan<'h>(&self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Hash>, Error> {
+        let paths: Vec<&str> = self.paths.iter().map(VaultPath::as_str).collect();
+        let found = notes::find_all(head, &paths, |_| false).await?;
+        let mut batch = Batch::on(head, self.context.now);
+        let mut named = HashSet::new();
+        let (mut items, mut needs_confirmation) = (Vec::new(), false);
+        for ((item, path), found) in self.items.iter().zip(&self.paths).zip(&found) {
+            let new = match named.insert(path) {
+                true => self.written(item, path, found.as_ref()),
+                false => Err(twice("items", path.as_str())),
+            };
+            items.push(new.map(|(sha256, new)| {
+                if let Some(new) = new {
+                    needs_confirmation |= Condition::Mode(item.mode, None).needs_confirmation(found.as_ref());
+                    batch.put(new, found.as_ref());
+                }
+                sha256
+            }));
+        }
+        Ok(Planned { items, batch, needs_confirmation })
+    }
+
+    fn item(&self, at: usize, done: Result<Hash, Error>) -> Item {
+        let path = self.paths.get(at).map_or_else(String::new, |path| path.as_str().to_owned());
+        match done {
+            Ok(sha256) => {
+                let mode_used = self.items.get(at).map(|item| item.mode);
+                Item { path, ok: true, mode_used, content_hash: Some(sha256.to_string()), error: None }
+            }
+            Err(error) => {
+                let error = Some(ItemError::of(error, self.context.caller));
+                Item { path, ok: false, mode_used: None, content_hash: None, error }
+            }
+        }
+    }
+}

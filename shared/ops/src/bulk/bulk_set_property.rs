@@ -1,0 +1,185 @@
+//! `bulk_set_property`: gives many notes a property.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::Snapshot;
+use atlas_vault::VaultPath;
+use atlas_vault::edit::{Edit, apply};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Bulk, Planned, Report, UNCONFIRMED, Way, check_count, twice};
+use crate::arguments::{self, Bounded, Text};
+use crate::batch::{Batch, New};
+use crate::edit_note::{refused, text};
+use crate::error::{Code, Error};
+use crate::governor::bytes_of;
+use crate::items::ItemError;
+use crate::notes::{self, Found};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::writing::{self, MAX_NOTE_BYTES};
+
+/// The operation.
+pub struct BulkSetProperty;
+
+/// Which notes, and what property.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "BulkSetPropertyRequest")]
+pub struct Arguments {
+    /// The notes' paths; 500 at most, each once.
+    #[schemars(length(min = 1, max = 500))]
+    paths: Vec<String>,
+    /// The property's name.
+    key: Text<1024>,
+    /// Its value: a string, number, boolean, null, list or map.
+    value: Value,
+    /// Report none after the first that cannot be changed.
+    #[serde(default)]
+    stop_on_first_error: bool,
+    /// Change nothing, and tell what would be changed.
+    #[serde(default)]
+    dry_run: bool,
+    /// Means nothing: all are changed at once.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<1, 16>")]
+    #[expect(dead_code, reason = "it means nothing")]
+    max_concurrent: Option<Bounded<1, 16>>,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// What became of one.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "BulkSetPropertyResult")]
+pub struct Item {
+    /// Its path.
+    path: String,
+    /// Whether it has the property, or could.
+    ok: bool,
+    /// What it was before. Absent if it was not there, or if the values of all notes are more than 64 KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    prev_value: Option<Value>,
+    /// Why it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ItemError>,
+}
+
+/// Most notes.
+const MAX_PATHS: usize = 500;
+/// Most bytes of values that are told, and kept to be told again.
+const MAX_VALUES: usize = 64 << 10;
+
+impl Operation for BulkSetProperty {
+    const INFO: Info = Info {
+        name: "bulk_set_property",
+        title: "Set a property of many notes",
+        description: "Gives up to 500 notes a property, in one commit; nothing else in them changes. If one cannot be changed none is, and the error lists each (bulk_partial). With dry_run nothing is changed and the same is told. A person has to confirm more than 50.",
+        scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::BulkVault],
+        destructive: true,
+        tags: &["properties", "bulk"],
+    };
+    type Arguments = Arguments;
+    type Output = Report<Item>;
+
+    fn touches(arguments: &Arguments) -> Result<Vec<Touch>, Error> {
+        let path = |(at, path): (usize, &String)| writing::path(&format!("paths[{at}]"), path);
+        arguments.paths.iter().enumerate().map(|item| Ok((Access::Write, path(item)?))).collect()
+    }
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        !arguments.dry_run && arguments.paths.len() > UNCONFIRMED
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Report<Item>>, Error> {
+        check_count("paths", arguments.paths.len(), MAX_PATHS)?;
+        let paths = Self::touches(&arguments)?.into_iter().map(|(_, path)| path).collect();
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let way = Way {
+            context,
+            operation: &Self::INFO,
+            message,
+            dry_run: arguments.dry_run,
+            stop_on_first_error: arguments.stop_on_first_error,
+        };
+        let Arguments { key, value, .. } = &arguments;
+        let edit = Edit::SetProperty { name: key.as_str().to_owned(), value: value.clone() };
+        way.run(&Setting { context, key: key.as_str(), edit, paths }).await
+    }
+}
+
+struct Setting<'a> {
+    context: &'a Context<'a>,
+    key: &'a str,
+    edit: Edit,
+    paths: Vec<VaultPath>,
+}
+
+/// What a note had. A keyed commit keeps it.
+#[derive(Clone, Serialize, Deserialize)]
+struct Had {
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "arguments::present")]
+    value: Option<Value>,
+}
+
+impl Setting<'_> {
+    /// The note with the property, if it is another than the one that is there, and what it had.
+    fn changed(&self, path: &VaultPath, found: Option<&Found>) -> Result<(Had, Option<New>), Error> {
+        let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
+        if found.record.blob.is_some() {
+            let message = format!("{path} is too large to be changed in parts: replace it whole");
+            return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()));
+        }
+        let note = text(found)?;
+        let edited = apply(note, std::slice::from_ref(&self.edit), MAX_NOTE_BYTES).map_err(|error| refused(&error))?;
+        let value = atlas_vault::parse(note).properties().and_then(|properties| properties.get(self.key).cloned());
+        let new = (edited != note).then(|| New::note(path.clone(), edited.into(), Some(found), self.context.now));
+        Ok((Had { value }, new.transpose()?))
+    }
+}
+
+impl Bulk for Setting<'_> {
+    type Done = Had;
+    type Item = Item;
+
+    async fn plan<'h>(&self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Had>, Error> {
+        let paths: Vec<&str> = self.paths.iter().map(VaultPath::as_str).collect();
+        let found = notes::find_all(head, &paths, |_| true).await?;
+        let mut batch = Batch::on(head, self.context.now);
+        let mut named = HashSet::new();
+        let mut items = Vec::new();
+        for (path, found) in self.paths.iter().zip(&found) {
+            let new = match named.insert(path) {
+                true => self.changed(path, found.as_ref()),
+                false => Err(twice("paths", path.as_str())),
+            };
+            items.push(new.map(|(had, new)| {
+                if let Some(new) = new {
+                    batch.put(new, found.as_ref());
+                }
+                had
+            }));
+        }
+        if items.iter().flatten().map(bytes_of).sum::<usize>() > MAX_VALUES {
+            items.iter_mut().flatten().for_each(|had| had.value = None);
+        }
+        Ok(Planned { items, batch, needs_confirmation: false })
+    }
+
+    fn item(&self, at: usize, done: Result<Had, Error>) -> Item {
+        let path = self.paths.get(at).map_or_else(String::new, |path| path.as_str().to_owned());
+        match done {
+            Ok(Had { value }) => Item { path, ok: true, prev_value: value, error: None },
+            Err(error) => {
+                let error = Some(ItemError::of(error, self.context.caller));
+                Item { path, ok: false, prev_value: None, error }
+            }
+        }
+    }
+}

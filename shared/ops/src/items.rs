@@ -1,0 +1,32 @@
+//! Calls for several things: what became of each.
+
+use atlas_access::Caller;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::gates::told;
+
+/// Why one of several things cannot be done.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ItemError")]
+pub(crate) struct ItemError {
+    /// The code.
+    code: String,
+    /// What to do.
+    message: String,
+    /// Facts for programs.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    details: Map<String, Value>,
+}
+
+impl ItemError {
+    /// `error`, as `caller` may see it.
+    pub(crate) fn of(error: Error, caller: &Caller) -> Self {
+        let code = error.reason().to_owned();
+        let Error { message, mut details, .. } = told(error, caller);
+        details.remove("reason");
+        Self { code, message, details }
+    }
+}

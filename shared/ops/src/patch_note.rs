@@ -1,0 +1,152 @@
+//! `patch_note`: replaces text that a note has once, or as often as the caller says.
+
+use std::num::NonZeroU32;
+
+use atlas_access::Access;
+use atlas_vault::edit::{Edit, apply};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments::{self, Bounded, Exact, Text};
+use crate::edit_note::{refused, text};
+use crate::error::{Code, Error};
+use crate::notes::{self, Found};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::writing::{self, Become, Beforehand, MAX_NOTE_BYTES};
+
+/// The operation.
+pub struct PatchNote;
+
+/// What to replace by what.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "PatchNoteRequest")]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// The text as it stands in the note, line breaks included.
+    old_string: Exact<1_000_000>,
+    /// What to put in its place.
+    new_string: String,
+    /// How often the text must be there; 1 if not given. All are replaced.
+    #[serde(default = "once")]
+    expected_occurrences: Bounded<1, 100_000>,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+fn once() -> Bounded<1, 100_000> {
+    Bounded::nearest(1)
+}
+
+/// What was replaced.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "PatchNoteResponse")]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// When.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    updated_at: Timestamp,
+    /// How often.
+    occurrences_replaced: usize,
+    /// SHA-256 of the note's bytes, in hex.
+    content_hash: String,
+    /// The generation that wrote this version.
+    generation: u64,
+}
+
+impl Operation for PatchNote {
+    const INFO: Info = Info {
+        name: "patch_note",
+        title: "Replace text in a note",
+        description: "Replaces text that is in a note exactly once, or as often as expected_occurrences says. If it is not there so often nothing is changed, and the error lists where it could be. A person has to confirm it where the old text goes over a heading.",
+        // What cannot be done is told with what there is.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: true,
+        tags: &["notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn touches(arguments: &Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(vec![(Access::Write, writing::path("path", &arguments.path)?)])
+    }
+
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // That depends on where the text is.
+        false
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writing::path("path", &arguments.path)?;
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let count = arguments.expected_occurrences.get();
+        let old = arguments.old_string.as_str();
+        let edit = Edit::ReplaceText {
+            find: old.to_owned(),
+            replace: arguments.new_string.clone(),
+            count: u32::try_from(count).ok().and_then(NonZeroU32::new),
+        };
+        let decide = |found: Option<&Found>| {
+            let note = text(found.ok_or_else(|| notes::missing(path.as_str()))?)?;
+            let patched = apply(note, std::slice::from_ref(&edit), MAX_NOTE_BYTES).map_err(|error| {
+                let error = refused(&error);
+                match error.code {
+                    Code::BadRequest => error.with("reason", "invalid_input").with("field", "old_string"),
+                    _ => error,
+                }
+            })?;
+            let patched = patched.into_bytes();
+            Ok(if goes_over_heading(note, old) { Become::IfConfirmed(patched) } else { Become::Text(patched) })
+        };
+        let Answer { value, generation } =
+            writing::write(context, &Self::INFO, &path, message, Beforehand::Nothing, decide).await?;
+        let output = Output {
+            path: path.as_str().to_owned(),
+            updated_at: value.at,
+            occurrences_replaced: count,
+            content_hash: value.sha256.to_string(),
+            generation: value.generation,
+        };
+        Ok(Answer { value: output, generation })
+    }
+}
+
+/// Whether `old` stands somewhere in `note` so that it has both of a heading and of what is beside that.
+fn goes_over_heading(note: &str, old: &str) -> bool {
+    let headings = atlas_vault::parse(note).headings;
+    let before = old.len() - old.trim_start().len();
+    let length = old.trim().len();
+    note.match_indices(old).any(|(at, _)| {
+        let (start, end) = (at + before, at + before + length);
+        let has_part = |heading: &atlas_vault::Heading| start < heading.end && heading.offset < end;
+        headings.iter().any(|heading| has_part(heading) && (start < heading.offset || heading.end < end))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::goes_over_heading;
+
+    #[test]
+    fn a_text_within_a_section_or_a_heading_goes_over_none() {
+        let note = "above\n\n# One\n\ntext of one\n\nTwo\n===\n\nof two\n";
+        for (old, expected) in [
+            ("text of one", false),
+            ("One", false),
+            ("# One\n", false),
+            ("\n# One\n\n", false),
+            ("above\n\n#", true),
+            ("# One\n\ntext", true),
+            ("one\n\nTwo", true),
+            ("Two\n===", false),
+            ("===\n\nof two", true),
+        ] {
+            assert_eq!(goes_over_heading(note, old), expected, "{old:?}");
+        }
+    }
+}

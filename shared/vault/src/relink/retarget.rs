@@ -1,0 +1,135 @@
+//! Gives links another target, wherever they lead now.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::{Relinked, Unlinkable, edit, is_internal, replaced, targets, unlinkable};
+use crate::fold::fold;
+use crate::note::{Link, parse};
+use crate::path::VaultPath;
+use crate::resolve::{Files, resolve};
+
+/// Another target for links.
+#[derive(Clone, Copy, Debug)]
+pub struct Retarget<'a> {
+    /// The target that they have: of a link in the root of the vault, without its subpath.
+    pub from: &'a str,
+    /// The file that it means.
+    pub meant: Option<&'a VaultPath>,
+    /// The target that they get.
+    pub to: &'a str,
+    /// The file that this means.
+    pub new: Option<&'a VaultPath>,
+    /// All files that have a name which links with one of the targets can mean.
+    pub files: &'a Files,
+}
+
+impl Retarget<'_> {
+    /// Rewrites the links of the note that is at `here`: those that mean the file that `from` means or, if it means none, that have this target and mean
+    /// none. They are written as they were, with what they show and the part they point to. [`None`] if there are none.
+    ///
+    /// # Errors
+    /// When there is no way to write one of them.
+    pub fn rewrite(&self, text: &str, here: &VaultPath) -> Result<Option<Relinked>, Unlinkable> {
+        let links = parse(text).links;
+        let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
+        let mut count = 0;
+        for link in links.iter().filter(|link| self.concerns(link, here)) {
+            let new = self.targets(link, here).find_map(|target| edit(text, link, &target));
+            let (range, new) = new.ok_or_else(|| self.unlinkable(link, here))?;
+            count += 1;
+            edits.insert(range.start, (range, new));
+        }
+        if edits.is_empty() {
+            return Ok(None);
+        }
+        let out = replaced(text, edits.into_values());
+        let after = parse(&out).links;
+        for (index, old) in links.iter().enumerate() {
+            let concerned = self.concerns(old, here);
+            let is_right = |new: &Link| {
+                let leads = if concerned { self.leads(new, here) } else { new.target == old.target };
+                leads && new.kind == old.kind && new.subpath == old.subpath
+            };
+            if after.len() != links.len() || !after.get(index).is_some_and(is_right) {
+                return Err(self.unlinkable(old, here));
+            }
+        }
+        Ok(Some(Relinked { text: out, meant: vec![self.new.unwrap_or(here).clone(); count] }))
+    }
+
+    /// Whether it is to be rewritten.
+    fn concerns(&self, link: &Link, here: &VaultPath) -> bool {
+        if !is_internal(link) {
+            return false;
+        }
+        let meant = resolve(&link.target, here, self.files);
+        match self.meant {
+            Some(_) => meant == self.meant,
+            None => meant.is_none() && name(&link.target) == name(self.from),
+        }
+    }
+
+    /// Whether it leads to where it is to lead.
+    fn leads(&self, link: &Link, here: &VaultPath) -> bool {
+        let meant = resolve(&link.target, here, self.files);
+        is_internal(link) && if self.new.is_some() { meant == self.new } else { link.target == self.to }
+    }
+
+    fn targets<'a>(&'a self, link: &'a Link, here: &'a VaultPath) -> Box<dyn Iterator<Item = String> + 'a> {
+        match self.new {
+            Some(new) => {
+                let written = VaultPath::parse(&link.target).ok().filter(VaultPath::is_note);
+                let before = self.meant.or(written.as_ref()).unwrap_or(new);
+                Box::new(targets(link, before, new, here, self.files))
+            }
+            None => Box::new(std::iter::once(self.to.to_owned())),
+        }
+    }
+
+    fn unlinkable(&self, link: &Link, here: &VaultPath) -> Unlinkable {
+        unlinkable(link, here, self.new.unwrap_or(here))
+    }
+}
+
+/// A target that may be written with `.md` or without.
+fn name(target: &str) -> String {
+    let folded = fold(target);
+    folded.strip_suffix(".md").map(str::to_owned).unwrap_or(folded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> VaultPath {
+        VaultPath::parse(text).unwrap()
+    }
+
+    /// What becomes of a note at `here` whose links to `from` get the target `to`.
+    #[track_caller]
+    fn rewritten(text: &str, here: &str, from: &str, to: &str) -> String {
+        let files: Files = ["a/One.md", "b/Two.md", "x/n.md", "pic.png"].map(path).into_iter().collect();
+        let root = path("root.md");
+        let [meant, new] = [from, to].map(|target| resolve(target, &root, &files));
+        let retarget = Retarget { from, meant, to, new, files: &files };
+        retarget.rewrite(text, &path(here)).unwrap().map_or_else(|| text.to_owned(), |relinked| relinked.text)
+    }
+
+    #[test]
+    fn every_form_gets_the_new_target() {
+        let text = "[[One]] ![[a/One#H|x]] [[one.md#^id]] [t](../a/One.md#h \"t\") [[Two]] `[[One]]` [[nowhere]]\r\n";
+        let expected =
+            "[[Two]] ![[b/Two#H|x]] [[Two.md#^id]] [t](../b/Two.md#h \"t\") [[Two]] `[[One]]` [[nowhere]]\r\n";
+        assert_eq!(rewritten(text, "x/n.md", "a/One", "Two"), expected);
+        assert_eq!(rewritten("![[pic.png]]", "n.md", "pic.png", "One"), "![[One.md]]");
+    }
+
+    #[test]
+    fn what_means_nothing_is_known_by_its_text() {
+        let text = "[[nowhere]] [[Nowhere.md|x]] [[nowhere else]] [[a/nowhere]] [t](nowhere.md)\n";
+        let expected = "[[One]] [[One.md|x]] [[nowhere else]] [[a/nowhere]] [t](One.md)\n";
+        assert_eq!(rewritten(text, "n.md", "Nowhere", "One"), expected);
+        assert_eq!(rewritten("[[One]] [t](One)", "n.md", "One", "not yet"), "[[not yet]] [t](not%20yet)");
+    }
+}

@@ -1,0 +1,223 @@
+//! Bulk tools: all of it is done or nothing, and each is reported.
+
+use std::collections::BTreeMap;
+
+use atlas_access::{Scope, scope};
+use atlas_testkit::VaultBuilder;
+use atlas_testkit::notes::contents;
+use serde_json::{Value, json};
+
+use crate::deployment::Deployment;
+use crate::note_tools::{agent, caller, confirmed, guarded};
+
+/// All notes, as a process that begins now reads them.
+async fn notes(deployment: &Deployment) -> BTreeMap<String, String> {
+    contents(&deployment.mirror().head().await.unwrap()).await.unwrap()
+}
+
+async fn generation(deployment: &Deployment) -> u64 {
+    deployment.mirror().head().await.unwrap().generation()
+}
+
+/// What is told of each: its code if it failed, else `ok`.
+fn told(results: &Value) -> Vec<&str> {
+    let results = results.as_array().unwrap().iter();
+    results
+        .map(|item| {
+            assert_eq!(item["ok"] == true, item.get("error").is_none(), "{item}");
+            item["error"]["code"].as_str().unwrap_or("ok")
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn many_notes_are_written_at_once_or_none() {
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "a\n").note("b.md", "b\n")).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    let before = notes(&deployment).await;
+    let items = json!([
+        { "path": "new.md", "content": "1", "frontmatter": { "k": [1, "x"] } },
+        { "path": "a.md", "content": "2" },
+        { "path": "new.md", "content": "3" },
+        { "path": "none.md", "content": "4", "mode": "overwrite" },
+        { "path": "b.md", "content": "5", "mode": "upsert" },
+    ]);
+    let codes = ["ok", "note_exists", "invalid_input", "note_not_found", "ok"];
+    let refused = agent.failure("bulk_create_notes", json!({ "items": items })).await;
+    assert_eq!((&refused["code"], told(&refused["details"]["results"])), (&json!("bulk_partial"), codes.to_vec()));
+    let first = json!({ "items": items, "stop_on_first_error": true });
+    let refused = agent.failure("bulk_create_notes", first).await;
+    assert_eq!(told(&refused["details"]["results"]), ["ok", "note_exists"]);
+    let dry = agent.checked("bulk_create_notes", json!({ "items": items, "dry_run": true })).await;
+    assert_eq!((&dry["dry_run"], told(&dry["results"])), (&json!(true), codes.to_vec()));
+    assert_eq!([&dry["processed"], &dry["succeeded"], &dry["failed"]], [5, 2, 3].map(|count| json!(count)).each_ref());
+    assert_eq!((notes(&deployment).await, generation(&deployment).await), (before.clone(), 1));
+
+    let good = json!({ "items": [items[0], items[4]], "bulk_idempotency_key": "k" });
+    let written = agent.checked("bulk_create_notes", good.clone()).await;
+    assert_eq!((told(&written["results"]), &written["generation"]), (vec!["ok"; 2], &json!(2)));
+    assert_eq!(written["results"][1]["mode_used"], "upsert");
+    let mut expected = before;
+    expected.insert("b.md".to_owned(), "5".to_owned());
+    expected.insert("new.md".to_owned(), "---\nk:\n  - 1\n  - x\n---\n1".to_owned());
+    let found = notes(&deployment).await;
+    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    assert_eq!((&found["b.md"], found["new.md"].ends_with("---\n1")), (&expected["b.md"], true));
+    let hash = &agent.answer("read_note", json!({ "path": "new.md" })).await["sha256"];
+    assert_eq!(&written["results"][0]["content_hash"], hash);
+    let again = agent.answer("bulk_create_notes", good).await;
+    assert_eq!((&again["results"], &again["generation"]), (&written["results"], &json!(2)));
+
+    // What a person has to confirm: many, and what is lost.
+    let many: Vec<Value> = (0..51).map(|n| json!({ "path": format!("n/{n}.md"), "content": "x" })).collect();
+    agent.checked("bulk_create_notes", json!({ "items": many, "dry_run": true })).await;
+    confirmed(&client, "bulk_create_notes", json!({ "items": many })).await;
+    let lost = json!({ "items": [{ "path": "a.md", "content": "6", "mode": "overwrite" }] });
+    confirmed(&client, "bulk_create_notes", lost).await;
+    for (items, code) in [
+        (json!([]), "invalid_input"),
+        (json!(vec![many[0].clone(); 201]), "invalid_input"),
+        (json!([{ "path": "x.txt", "content": "x" }]), "path_invalid"),
+        (json!([{ "path": ".trash/x.md", "content": "x" }]), "path_invalid"),
+    ] {
+        let arguments = json!({ "items": items, "dry_run": true });
+        assert_eq!(agent.refused("bulk_create_notes", arguments).await, code);
+    }
+    let other = caller(&client, &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault]);
+    assert_eq!(other.refused("bulk_create_notes", json!({ "items": [many[0]] })).await, "scope_missing");
+}
+
+#[tokio::test]
+async fn a_property_is_set_in_many_notes_and_nothing_else_changes() {
+    let vault = VaultBuilder::new()
+        .note("a.md", "---\r\nstatus: \"open\"   # why\r\n---\r\ntext\r\n")
+        .note("b.md", "no properties\n")
+        .note("c.md", "---\nstatus: [1, 2]\nother: x\n---\n")
+        .note("bad.md", "---\n: [\n---\n")
+        .file("latin.md", b"caf\xe9\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    let call = |paths: &[&str], value: Value| json!({ "paths": paths, "key": "status", "value": value });
+    let bad = ["a.md", "bad.md", "none.md", "latin.md", "a.md"];
+    let refused = agent.failure("bulk_set_property", call(&bad, json!("done"))).await;
+    let results = &refused["details"]["results"];
+    assert_eq!(refused["code"], "bulk_partial");
+    assert_eq!(told(results), ["ok", "edit_refused", "note_not_found", "note_not_utf8", "invalid_input"]);
+    assert_eq!(generation(&deployment).await, 1);
+
+    let mut dry = call(&["a.md", "b.md", "c.md"], json!("done"));
+    dry["dry_run"] = json!(true);
+    let dry = agent.checked("bulk_set_property", dry).await;
+    assert_eq!((&dry["dry_run"], generation(&deployment).await), (&json!(true), 1));
+    let set = agent.checked("bulk_set_property", call(&["a.md", "b.md", "c.md"], json!("done"))).await;
+    assert_eq!(set["results"], dry["results"]);
+    let had: Vec<Option<&Value>> =
+        set["results"].as_array().unwrap().iter().map(|item| item.get("prev_value")).collect();
+    assert_eq!(had, [Some(&json!("open")), None, Some(&json!([1, 2]))]);
+    for (path, expected) in [
+        ("a.md", "---\r\nstatus: done   # why\r\n---\r\ntext\r\n"),
+        ("b.md", "---\nstatus: done\n---\nno properties\n"),
+        ("c.md", "---\nstatus: done\nother: x\n---\n"),
+    ] {
+        assert_eq!(agent.answer("read_note", json!({ "path": path })).await["content"], expected);
+    }
+    // What is so already is no new generation.
+    let same = agent.checked("bulk_set_property", call(&["a.md", "b.md", "c.md"], json!("done"))).await;
+    assert_eq!((&same["generation"], generation(&deployment).await), (&json!(2), 2));
+    let many: Vec<String> = (0..51).map(|n| format!("{n}.md")).collect();
+    let many = json!({ "paths": many, "key": "k", "value": null });
+    assert_eq!(agent.refused("bulk_set_property", many).await, "elicit_required");
+}
+
+#[tokio::test]
+async fn notes_are_moved_together_with_the_links_between_them() {
+    let vault = VaultBuilder::new()
+        .note("a/One.md", "[[Two]] [t](../b/Two.md)\n")
+        .note("b/Two.md", "[[One]] [[./Two]]\n")
+        .note("c/Three.md", "[[a/One|x]]\n")
+        .note("n.md", "[[One]] [[b/Two#h]] ![[Three]]\n")
+        .note("there.md", "x\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    let before = notes(&deployment).await;
+    let call = |moves: &[(&str, &str)]| {
+        let moves: Vec<Value> = moves.iter().map(|(from, to)| json!({ "from": from, "to": to })).collect();
+        json!({ "moves": moves })
+    };
+    let bad = call(&[
+        ("a/One.md", "there.md"),
+        ("none.md", "x.md"),
+        ("b/Two.md", "y.md"),
+        ("b/Two.md", "z.md"),
+        ("c/Three.md", "y.md"),
+        ("n.md", "n.md"),
+    ]);
+    let dry = agent.checked("bulk_move_notes", bad.clone()).await;
+    let codes = ["note_exists", "note_not_found", "ok", "invalid_input", "invalid_input", "invalid_input"];
+    assert_eq!((&dry["dry_run"], told(&dry["results"])), (&json!(true), codes.to_vec()));
+    let mut wet = bad;
+    wet["dry_run"] = json!(false);
+    assert_eq!(agent.refused("bulk_move_notes", wet).await, "elicit_required");
+    assert_eq!((notes(&deployment).await, generation(&deployment).await), (before.clone(), 1));
+
+    // Two change places, one goes where another was, one to a new place.
+    let mut ring = call(&[
+        ("a/One.md", "b/Two.md"),
+        ("b/Two.md", "a/One.md"),
+        ("c/Three.md", "there.md"),
+        ("there.md", "d/Here.md"),
+    ]);
+    let dry = agent.checked("bulk_move_notes", ring.clone()).await;
+    ring["dry_run"] = json!(false);
+    let moved = confirmed(&client, "bulk_move_notes", ring).await;
+    assert_eq!((&moved["results"], &moved["total_backlinks_updated"]), (&dry["results"], &json!(3)));
+    let expected = [
+        ("a/One.md", "[[Two]] [[./One]]\n"),
+        ("b/Two.md", "[[One]] [t](../a/One.md)\n"),
+        ("d/Here.md", "x\n"),
+        ("n.md", "[[Two]] [[a/One#h]] ![[there]]\n"),
+        ("there.md", "[[b/Two|x]]\n"),
+    ];
+    let expected = expected.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+    assert_eq!(notes(&deployment).await, expected);
+    let history = agent.answer("note_history", json!({ "path": "a/One.md" })).await;
+    assert_eq!(history["versions"].as_array().unwrap().len(), 2);
+    let totals = deployment.mirror().head().await.unwrap().manifest().totals;
+    assert_eq!((totals.notes, totals.documents), (5, 5));
+
+    let mut back = call(&[
+        ("d/Here.md", "there.md"),
+        ("there.md", "c/Three.md"),
+        ("a/One.md", "b/Two.md"),
+        ("b/Two.md", "a/One.md"),
+    ]);
+    back["dry_run"] = json!(false);
+    confirmed(&client, "bulk_move_notes", back).await;
+    assert_eq!(notes(&deployment).await, before);
+}
+
+#[tokio::test]
+async fn of_two_that_write_the_same_notes_one_writes_all() {
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "a")).await;
+    let clients = [deployment.client(), deployment.client()];
+    for round in 0..6 {
+        let calls = clients.iter().enumerate().map(|(writer, client)| {
+            let paths = if writer == 0 { ["own 0", "both", "also"] } else { ["also", "own 1", "both"] };
+            let item = |name: &&str| json!({ "path": format!("{round}/{name}.md"), "content": format!("by {writer}") });
+            let items: Vec<Value> = paths.iter().map(item).collect();
+            async move { agent(client).call("bulk_create_notes", json!({ "items": items })).await }
+        });
+        let answers = futures::future::join_all(calls).await;
+        let won: Vec<usize> = (0..2).filter(|at| answers[*at]["isError"] == false).collect();
+        let [winner] = won[..] else { panic!("{answers:?}") };
+        let lost: Value = serde_json::from_str(answers[1 - winner]["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(lost["code"], "bulk_partial");
+        let of_round: Vec<(String, String)> =
+            notes(&deployment).await.into_iter().filter(|(path, _)| path.starts_with(&format!("{round}/"))).collect();
+        assert_eq!(of_round.len(), 3);
+        assert!(of_round.iter().all(|(_, text)| *text == format!("by {winner}")), "{of_round:?}");
+    }
+}
