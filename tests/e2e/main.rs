@@ -12,6 +12,7 @@
 
 mod access;
 mod acl;
+mod agent;
 mod bridge;
 mod buckets;
 mod clock;
@@ -40,6 +41,7 @@ mod names;
 mod notes;
 mod process;
 mod programs;
+mod properties;
 mod publish;
 mod query;
 mod ranked;
@@ -50,7 +52,10 @@ mod schemas;
 mod search;
 mod store_faults;
 mod stores;
+mod tags;
+mod tasks;
 mod throttle;
+mod tools;
 mod traversal;
 mod vault_mcp;
 mod visibility;

@@ -23,6 +23,14 @@ macro_rules! every_operation {
             crate::note_history::NoteHistory,
             crate::list_notes::ListNotes,
             crate::search::Search,
+            // properties
+            crate::properties::update_frontmatter::UpdateFrontmatter,
+            // tags
+            crate::tags::get_note_tags::GetNoteTags,
+            crate::tags::add_tag::AddTag,
+            crate::tags::remove_tag::RemoveTag,
+            // tasks
+            crate::tasks::update_task::UpdateTask,
             // access
             crate::approve::Approve,
             crate::inspect_acl::InspectAcl,

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::arguments::{self, Text};
+use crate::editing::text_of;
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -70,10 +71,7 @@ impl Operation for EditNote {
                 return Err(notes::missing(path.as_str()));
             };
             condition.check(path.as_str(), found)?;
-            let text = std::str::from_utf8(&note.text).map_err(|_| {
-                let message = format!("{path} is not UTF-8, so parts of it cannot be named; replace it whole");
-                Error::bad_request("note_not_utf8", message).with("path", path.as_str())
-            })?;
+            let text = text_of(&path, note)?;
             let edited = apply(text, &arguments.edits, MAX_NOTE_BYTES).map_err(|error| refused(&error))?;
             Ok(Become::Text(edited.into_bytes()))
         };

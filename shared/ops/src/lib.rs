@@ -17,6 +17,7 @@
 //!   [`delete_note`], [`restore_note`], by `writing` (one note in one commit), `precondition` (which version the caller has
 //!   seen) and [`idempotency`] (calls that are made again); [`move_note`] (many notes in one commit), by `links` (which notes
 //!   link to one)
+//! - [`properties`], [`tags`], [`tasks`] (as obsidian-tc has them), by `editing` (one note's text in one commit)
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
 //! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by `graph` (the links of all notes)
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
@@ -39,6 +40,7 @@ pub mod context_current;
 mod cursor;
 pub mod delete_note;
 pub mod edit_note;
+mod editing;
 pub mod error;
 mod excerpt;
 pub mod find;
@@ -65,12 +67,15 @@ pub mod operation;
 pub mod paging;
 mod passages;
 mod precondition;
+pub mod properties;
 pub mod query;
 pub mod read_note;
 pub mod registry;
 pub mod restore_note;
 pub mod search;
 mod search_notes;
+pub mod tags;
+pub mod tasks;
 pub mod throttle;
 pub mod upsert_note;
 pub mod vault_search;

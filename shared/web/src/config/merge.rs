@@ -135,9 +135,8 @@ impl Settings {
     /// # Errors
     /// When the configuration names one that there is not.
     pub fn visible(&self) -> Result<Visibility, DocumentError> {
-        let known =
-            catalogue::ALL.each_ref().map(|info| Known { name: info.name, tags: info.tags, writes: info.writes() });
-        Visibility::new(&self.visibility, &known).map_err(|error| {
+        let known = catalogue::ALL.iter().map(|info| Known { name: info.name, tags: info.tags, writes: info.writes() });
+        Visibility::new(&self.visibility, &known.collect::<Vec<_>>()).map_err(|error| {
             let remedy = format!("no operation has {:?}: use some of {}", error.name, error.known);
             DocumentError::new(format!("toolVisibility.{}", error.field), remedy)
         })

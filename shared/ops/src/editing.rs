@@ -1,0 +1,82 @@
+//! Editing the text of one note in one commit, and telling what was there before: also when the call was executed before, and is told again.
+
+use std::sync::{Mutex, PoisonError};
+
+use atlas_mirror::Hash;
+use atlas_vault::VaultPath;
+use atlas_vault::edit::Problem;
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::error::{Code, Error};
+use crate::notes::{self, Found};
+use crate::operation::{Answer, Context, Info};
+use crate::writing::{self, Become, Beforehand};
+
+/// What became of an edit.
+pub(crate) struct Edited<T> {
+    /// Hash of the note as it is.
+    pub(crate) content_hash: Hash,
+    /// When the note was last changed: by this, unless it changed nothing.
+    pub(crate) updated_at: Timestamp,
+    /// What the edit tells of itself.
+    pub(crate) told: T,
+}
+
+/// Makes of the text of the note at `path` what `edit` makes of it, which tells something of it too.
+pub(crate) async fn edit<T: Send>(
+    context: &Context<'_>,
+    operation: &Info,
+    path: &VaultPath,
+    edit: impl Fn(&str) -> Result<(String, T), Error> + Sync,
+) -> Result<Answer<Edited<T>>, Error> {
+    let last: Mutex<Option<(Timestamp, T)>> = Mutex::new(None);
+    let decide = |found: Option<&Found>| {
+        let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
+        let before = text_of(path, found)?;
+        let (after, told) = edit(before)?;
+        let at = if after == before { modified(found) } else { context.now };
+        *last.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, told));
+        Ok(Become::Text(after.into_bytes()))
+    };
+    let answer = writing::write(context, operation, path, None, Beforehand::Nothing, decide).await?;
+    let (updated_at, told) = match last.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(last) => last,
+        None => {
+            // It was executed before, on the generation before the one that it made.
+            let snapshot = notes::at(context, answer.value.generation.saturating_sub(1)).await?;
+            let found = notes::find(&snapshot, path.as_str(), |_| true).await?;
+            let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
+            (context.now, edit(text_of(path, &found)?)?.1)
+        }
+    };
+    Ok(Answer { value: Edited { content_hash: answer.value.sha256, updated_at, told }, generation: answer.generation })
+}
+
+/// The text of a note.
+pub(crate) fn text_of<'a>(path: &VaultPath, found: &'a Found) -> Result<&'a str, Error> {
+    std::str::from_utf8(&found.text).map_err(|_| {
+        let message = format!("{path} is not UTF-8, so parts of it cannot be named; replace it whole");
+        Error::bad_request("note_not_utf8", message).with("path", path.as_str())
+    })
+}
+
+/// When a document was last changed.
+pub(crate) fn modified(found: &Found) -> Timestamp {
+    Timestamp::from_millisecond(found.record.modified_ms).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// The error for what obsidian-tc's tools cannot do with an argument.
+pub(crate) fn invalid_input(field: &str, message: &str) -> Error {
+    Error::bad_request("invalid_input", format!("{field}: {message}")).with("field", field)
+}
+
+/// The error for an edit that such a tool cannot make, for what its argument `field` says.
+pub(crate) fn refused(field: &str, problem: &Problem) -> Error {
+    if let Problem::TooLong { .. } = problem {
+        return Error::new(Code::TooLarge, "note_too_large", problem.to_string());
+    }
+    let candidates: Vec<_> =
+        problem.candidates().iter().map(|one| json!({ "line": one.line, "text": one.text })).collect();
+    invalid_input(field, &problem.to_string()).with("candidates", candidates)
+}

@@ -1,0 +1,63 @@
+//! Tasks, as obsidian-tc has them.
+
+pub mod update_task;
+
+use atlas_vault::task::{Priority, Status, fields};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a task says. Dates are as they are written, `YYYY-MM-DD`.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct TaskState {
+    /// How far it is.
+    pub(crate) status: Status,
+    /// What is to be done, with its tags.
+    pub(crate) description: String,
+    /// The day until which it is to be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) due: Option<String>,
+    /// The day on which to do it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) scheduled: Option<String>,
+    /// The day from which on it can be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) start: Option<String>,
+    /// The day on which it was written down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) created: Option<String>,
+    /// The day on which it was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) done: Option<String>,
+    /// The day on which it was given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cancelled: Option<String>,
+    /// How important it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) priority: Option<Priority>,
+    /// When it is to be done again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) recur: Option<String>,
+    /// Its tags, without `#`.
+    pub(crate) tags: Vec<String>,
+}
+
+impl TaskState {
+    /// What a task says that has this character between its brackets, and this text.
+    pub(crate) fn of(mark: char, text: &str) -> Self {
+        let fields = fields(text);
+        let owned = |value: Option<&str>| value.map(str::to_owned);
+        Self {
+            status: Status::of(mark),
+            due: owned(fields.due),
+            scheduled: owned(fields.scheduled),
+            start: owned(fields.start),
+            created: owned(fields.created),
+            done: owned(fields.done),
+            cancelled: owned(fields.cancelled),
+            priority: fields.priority,
+            recur: owned(fields.recurrence),
+            tags: fields.tags.into_iter().map(str::to_owned).collect(),
+            description: fields.description.into_owned(),
+        }
+    }
+}
