@@ -122,6 +122,33 @@ pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
         .map_err(|error| Error::bad_request("path_invalid", format!("{field}: {error}")).with("field", field))
 }
 
+/// A folder of the vault, or all of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Root(String);
+
+impl Root {
+    /// The folder that argument `field` spells, with or without a slash at its end; all of the vault if it spells nothing.
+    ///
+    /// # Errors
+    /// When it is no path; says why.
+    pub fn of(field: &str, text: &str) -> Result<Self, Error> {
+        match text.trim_end_matches('/') {
+            "" if text.len() <= 1 => Ok(Self::default()),
+            folder => Ok(Self(format!("{}/", path(field, folder)?))),
+        }
+    }
+
+    /// What paths of files in it begin with.
+    pub fn prefix(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the file at `path` is in it.
+    pub fn holds(&self, path: &str) -> bool {
+        path.starts_with(&self.0)
+    }
+}
+
 /// Decodes arguments; the error names the field at fault and what it must be.
 ///
 /// # Errors
@@ -162,6 +189,21 @@ mod tests {
     fn what_is_in_range_is_taken() {
         let arguments: Arguments = decode(json!({ "term": " now\n", "count": 50.0 })).unwrap();
         assert_eq!((arguments.term.as_str(), arguments.count.map(Bounded::get)), ("now", Some(50)));
+    }
+
+    #[test]
+    fn a_folder_has_what_is_below_it() {
+        for (text, path, expected) in [
+            ("", "a.md", true),
+            ("/", "a.md", true),
+            ("a", "a/b.md", true),
+            ("a/b/", "a/b/c.md", true),
+            ("a", "ab.md", false),
+            ("a", "a", false),
+        ] {
+            assert_eq!(Root::of("root", text).unwrap().holds(path), expected, "{text} {path}");
+        }
+        assert_eq!(Root::of("root", "../a").unwrap_err().reason(), "path_invalid");
     }
 
     #[test]

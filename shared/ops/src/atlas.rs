@@ -9,6 +9,7 @@ use atlas_mirror::{Mirror, Snapshot};
 
 use crate::audit::Audit;
 use crate::error::Error;
+use crate::facts::MadeFacts;
 use crate::graph::LinkTables;
 use crate::throttle::Throttle;
 use crate::view::{Readings, View};
@@ -37,12 +38,15 @@ pub struct Vault {
     readings: Arc<Readings>,
     /// The links of its segments, as far as they were looked at.
     pub(crate) links: Arc<LinkTables>,
+    /// What notes say of themselves, of segments that do not have it.
+    pub(crate) made_facts: Arc<MadeFacts>,
 }
 
 impl Vault {
     /// The vault `id`, of which callers see and change what `acl` lets them.
     pub fn new(id: impl Into<String>, mirror: Mirror, acl: Acl) -> Self {
-        Self { id: id.into(), mirror, readings: Arc::new(Readings::new(Arc::new(acl))), links: Arc::default() }
+        let readings = Arc::new(Readings::new(Arc::new(acl)));
+        Self { id: id.into(), mirror, readings, links: Arc::default(), made_facts: Arc::default() }
     }
 
     /// Its access list.

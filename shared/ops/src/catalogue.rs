@@ -23,17 +23,29 @@ macro_rules! every_operation {
             crate::note_history::NoteHistory,
             crate::list_notes::ListNotes,
             crate::search::Search,
+            // access
+            crate::approve::Approve,
+            crate::inspect_acl::InspectAcl,
             // properties
+            crate::properties::read_frontmatter::ReadFrontmatter,
+            crate::properties::read_property::ReadProperty,
+            crate::properties::list_properties::ListProperties,
+            crate::properties::find_notes_by_property::FindNotesByProperty,
             crate::properties::update_frontmatter::UpdateFrontmatter,
             // tags
+            crate::tags::list_tags::ListTags,
+            crate::tags::find_notes_by_tag::FindNotesByTag,
             crate::tags::get_note_tags::GetNoteTags,
             crate::tags::add_tag::AddTag,
             crate::tags::remove_tag::RemoveTag,
             // tasks
+            crate::tasks::list_tasks::ListTasks,
             crate::tasks::update_task::UpdateTask,
-            // access
-            crate::approve::Approve,
-            crate::inspect_acl::InspectAcl,
+            // links
+            crate::graph::get_outgoing_links::GetOutgoingLinks,
+            crate::graph::get_backlinks::GetBacklinks,
+            crate::graph::find_orphans::FindOrphans,
+            crate::graph::find_unresolved_links::FindUnresolvedLinks,
             // obsidian-vault-mcp
             crate::note_read::NoteRead,
             crate::note_upsert::NoteUpsert,

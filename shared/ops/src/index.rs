@@ -152,6 +152,10 @@ impl Index {
         Ok(Self { near: near.collect(), view, segments })
     }
 
+    pub(crate) fn snapshot(&self) -> &Arc<Snapshot> {
+        self.view.snapshot()
+    }
+
     /// The segments' indexes.
     pub(crate) fn segments(&self) -> std::ops::Range<usize> {
         0..self.segments.len()
@@ -232,6 +236,14 @@ impl Index {
             }
         }
         Ok(false)
+    }
+
+    /// Puts what is of documents, by segment and id, into the order of their paths.
+    pub(crate) fn sort_by_path<T>(&self, items: &mut [T], document: impl Fn(&T) -> DocumentRef) {
+        // Within one segment documents are in path order already.
+        if self.segments.len() > 1 {
+            items.sort_by_cached_key(|item| self.path(document(item)).unwrap_or_default());
+        }
     }
 
     pub(crate) fn path(&self, document: DocumentRef) -> Result<String, Error> {

@@ -17,9 +17,9 @@
 //!   [`delete_note`], [`restore_note`], by `writing` (one note in one commit), `precondition` (which version the caller has
 //!   seen) and [`idempotency`] (calls that are made again); [`move_note`] (many notes in one commit), by `links` (which notes
 //!   link to one)
-//! - [`properties`], [`tags`], [`tasks`] (as obsidian-tc has them), by `editing` (one note's text in one commit)
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
-//! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by `graph` (the links of all notes)
+//! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by [`graph`] (the links of all notes), with obsidian-tc's tools
+//! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves) and `editing` (one note's text in one commit), as obsidian-tc has them
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
 //!   [`connector_fetch`] (for connectors of chat applications)
 
@@ -43,10 +43,11 @@ pub mod edit_note;
 mod editing;
 pub mod error;
 mod excerpt;
+mod facts;
 pub mod find;
 pub mod gates;
 mod governor;
-mod graph;
+pub mod graph;
 pub mod graph_neighbors;
 pub mod health;
 pub mod idempotency;

@@ -1,13 +1,33 @@
-//! Tasks, as obsidian-tc has them.
+//! Tasks: list items with a check box, with the fields of the Tasks plugin or of Dataview.
 
+pub mod list_tasks;
 pub mod update_task;
 
+use atlas_segment::facts::Task;
 use atlas_vault::task::{Priority, Status, fields};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// A task.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ListedTask {
+    /// The path of its note.
+    pub(crate) path: String,
+    /// The number of its line, counted from 1.
+    pub(crate) line: u32,
+    #[serde(flatten)]
+    pub(crate) state: TaskState,
+}
+
+impl ListedTask {
+    /// The task of the note at `path`.
+    pub(crate) fn of(path: String, task: &Task) -> Self {
+        Self { path, line: task.line.saturating_add(1), state: TaskState::of(task.status, &task.text) }
+    }
+}
+
 /// What a task says. Dates are as they are written, `YYYY-MM-DD`.
-#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct TaskState {
     /// How far it is.
     pub(crate) status: Status,

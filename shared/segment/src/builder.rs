@@ -7,6 +7,7 @@ use atlas_vault::{VaultPath, fold};
 use crate::chunk::ChunkWriter;
 use crate::directory::{GramDirectory, KeyDirectory};
 use crate::error::FormatError;
+use crate::facts::FactWriter;
 use crate::frame::{self, Packer};
 use crate::gram::MAX_BYTES;
 use crate::gram_builder::GramBuilder;
@@ -89,6 +90,7 @@ pub struct Builder {
     paths: fst::MapBuilder<Vec<u8>>,
     names: Vec<u8>,
     headings: HeadingWriter,
+    facts: FactWriter,
     documents: u32,
     notes: u32,
     first: Option<String>,
@@ -115,6 +117,7 @@ impl Builder {
             paths: fst::MapBuilder::memory(),
             names: Vec::new(),
             headings: HeadingWriter::new(),
+            facts: FactWriter::default(),
             documents: 0,
             notes: 0,
             first: None,
@@ -180,7 +183,10 @@ impl Builder {
                 self.notes += 1;
                 self.add_note(id, document.path, &decoded, &mut record);
             }
-            Kind::Text => self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter()),
+            Kind::Text => {
+                self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter());
+                self.facts.text(id, &decoded);
+            }
             _ => self.terms.skip(),
         }
         if text::is_utf16(text) {
@@ -207,6 +213,7 @@ impl Builder {
         let aliases = note.aliases.iter().map(String::as_str);
         let headings = note.headings.iter().map(|heading| heading.text.as_str());
         self.terms.push(path, text, title.into_iter().chain(aliases), headings, record.tags.iter().map(String::as_str));
+        self.facts.note(id, &note, text);
         record.aliases = note.aliases;
         record.links = note
             .links
@@ -301,6 +308,7 @@ impl Builder {
         let names = self.packer.pack(&self.names)?;
         let (terms, term_postings) = self.terms.finish(&mut self.packer)?;
         let headings = self.headings.finish(&mut self.packer)?;
+        let facts = self.facts.finish(&mut self.packer)?;
         let text_bytes = u64::from(self.text.length());
         let mut object = object::Writer::new();
         let sections = [
@@ -316,6 +324,7 @@ impl Builder {
             (SectionName::Headings, headings),
         ]
         .into_iter()
+        .chain(facts)
         .map(|(name, bytes)| {
             let (offset, length) = object.append(&bytes);
             (name.as_str().to_owned(), Section { offset, length })

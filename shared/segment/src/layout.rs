@@ -37,6 +37,16 @@ pub enum SectionName {
     Names,
     /// Headings in document order.
     Headings,
+    /// Properties of notes, by name. This section and those that follow may be missing.
+    Properties,
+    /// Tags of notes, and where they stand.
+    Tags,
+    /// Tasks of notes.
+    Tasks,
+    /// The lines that links stand on.
+    LinkLines,
+    /// What code defines.
+    Symbols,
 }
 
 impl SectionName {
@@ -53,6 +63,11 @@ impl SectionName {
             Self::Paths => "paths",
             Self::Names => "names",
             Self::Headings => "headings",
+            Self::Properties => "properties",
+            Self::Tags => "tags",
+            Self::Tasks => "tasks",
+            Self::LinkLines => "link_lines",
+            Self::Symbols => "symbols",
         }
     }
 }

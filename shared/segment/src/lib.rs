@@ -5,7 +5,7 @@
 //! - [`builder`]: documents to a segment; `gram_builder` collects its grams.
 //! - [`layout`]: the table of contents, with the directories of pages ([`directory`]); [`object`]: the frame around it all.
 //! - [`part`]: what is fetched, checked, decoded and cached on its own; `frame`: its checksum and compression.
-//! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`]: the sections.
+//! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`facts`]: the sections.
 //! - [`postings`], `varint`, `lines`: how they spell sets, numbers and many strings; [`candidates()`]: what sets of grams come to.
 //!
 //! Decoding a part checks it first: damage is an error that names the section, never a panic, and every decompression has a limit.
@@ -17,6 +17,7 @@ mod candidates;
 pub mod chunk;
 pub mod directory;
 pub mod error;
+pub mod facts;
 mod frame;
 pub mod gram;
 mod gram_builder;

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::chunk::Chunks;
 use crate::error::FormatError;
+use crate::facts::{self, FACTS, LinkLines, Properties, Symbols, Tags, Tasks};
 use crate::gram::{GramPage, Probe};
 use crate::headings::Headings;
 use crate::layout::{Layout, SectionName};
@@ -39,6 +40,8 @@ pub enum PartKind {
     Names,
     /// The headings.
     Headings,
+    /// A section of [`facts`].
+    Facts(SectionName),
 }
 
 /// Names one part of a segment: what it is and which bytes of the object it is.
@@ -73,6 +76,16 @@ pub enum Part {
     Names(Names),
     /// See [`PartKind::Headings`].
     Headings(Headings),
+    /// See [`SectionName::Properties`].
+    Properties(Properties),
+    /// See [`SectionName::Tags`].
+    Tags(Tags),
+    /// See [`SectionName::Tasks`].
+    Tasks(Tasks),
+    /// See [`SectionName::LinkLines`].
+    LinkLines(LinkLines),
+    /// See [`SectionName::Symbols`].
+    Symbols(Symbols),
 }
 
 impl Part {
@@ -89,6 +102,7 @@ impl Part {
             PartKind::Paths => Self::Paths(Paths::decode(bytes)?),
             PartKind::Names => Self::Names(Names::decode(bytes)?),
             PartKind::Headings => Self::Headings(Headings::decode(bytes)?),
+            PartKind::Facts(section) => facts::decode(section, bytes)?,
         })
     }
 
@@ -105,6 +119,11 @@ impl Part {
             Self::Paths(paths) => paths.weight(),
             Self::Names(names) => names.weight(),
             Self::Headings(headings) => headings.weight(),
+            Self::Properties(columns) => columns.weight(),
+            Self::Tags(columns) => columns.weight(),
+            Self::Tasks(rows) => rows.weight(),
+            Self::LinkLines(rows) => rows.weight(),
+            Self::Symbols(rows) => rows.weight(),
         }
     }
 }
@@ -136,6 +155,11 @@ accessors! {
     paths: Paths -> Paths, Paths;
     names: Names -> Names, Names;
     headings: Headings -> Headings, Headings;
+    properties: Properties -> Properties, Properties;
+    tags: Tags -> Tags, Tags;
+    tasks: Tasks -> Tasks, Tasks;
+    link_lines: LinkLines -> LinkLines, LinkLines;
+    symbols: Symbols -> Symbols, Symbols;
 }
 
 impl Layout {
@@ -172,6 +196,14 @@ impl Layout {
     /// The headings.
     pub fn headings(&self) -> Result<PartRef, FormatError> {
         self.whole(PartKind::Headings, SectionName::Headings)
+    }
+
+    /// A section of facts, if the segment has it.
+    pub fn facts(&self, section: SectionName) -> Result<Option<PartRef>, FormatError> {
+        match self.section(section) {
+            Ok(_) => self.whole(PartKind::Facts(section), section).map(Some),
+            Err(_) => Ok(None),
+        }
     }
 
     /// The page of records that holds `path` if any does, and the id of the page's first document.
@@ -220,6 +252,9 @@ impl Layout {
             self.names()?,
             self.headings()?,
         ]);
+        for section in FACTS {
+            parts.extend(self.facts(section)?);
+        }
         Ok(parts)
     }
 

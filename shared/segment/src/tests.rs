@@ -256,6 +256,11 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
         SectionName::Headings => PartKind::Headings,
         SectionName::Terms => PartKind::Terms,
         SectionName::TermPostings => PartKind::TermPage,
+        SectionName::Properties
+        | SectionName::Tags
+        | SectionName::Tasks
+        | SectionName::LinkLines
+        | SectionName::Symbols => PartKind::Facts(section),
     }
 }
 

@@ -14,6 +14,7 @@
 //! - [`words`](mod@words): words, as full-text search knows them
 //! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps it so when a file moves
 //! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
+//! - [`symbol`](mod@symbol): what code in notes and files defines
 //! - `lines`: lines and their numbers
 
 mod block_id;
@@ -28,6 +29,7 @@ pub mod note;
 pub mod path;
 pub mod relink;
 pub mod resolve;
+pub mod symbol;
 mod tag;
 pub mod task;
 mod wikilink;

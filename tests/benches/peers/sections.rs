@@ -33,6 +33,6 @@ pub(crate) fn shares(table: &mut Table, folder: &Folder, world: &World) {
 }
 
 fn is_for_search(name: &str) -> bool {
-    use SectionName::{Headings, Names, Paths, Records, Text, TextBlocks};
-    ![Text, Records, TextBlocks, Paths, Names, Headings].iter().any(|other| other.as_str() == name)
+    use SectionName::{Chunks, Grams, TermPostings, Terms};
+    [Grams, Chunks, Terms, TermPostings].iter().any(|section| section.as_str() == name)
 }

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use atlas_mirror::{SegmentId, Snapshot};
+use atlas_segment::record::LinkKind;
 use atlas_segment::{Kind, Record};
 use atlas_vault::{fold, resolve};
 
@@ -81,7 +82,19 @@ pub(crate) struct LinkTable {
     by_name: HashMap<Box<str>, Vec<u32>>,
     /// For each document where its targets begin in `links`, and where the last one's end.
     starts: Vec<u32>,
-    links: Vec<u32>,
+    links: Vec<Links>,
+}
+
+/// The links of a document that have the same target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Links {
+    target: u32,
+    /// Which of the document's links is the first of them.
+    pub(crate) first: u32,
+    /// How many there are, …
+    pub(crate) count: u32,
+    /// … and how many of them are embeds.
+    pub(crate) embeds: u32,
 }
 
 #[derive(Debug)]
@@ -104,12 +117,26 @@ impl LinkTable {
         targets.iter().filter_map(target).map(|target| (&*target.written, target.documents.as_slice()))
     }
 
-    /// The targets of a document, as written, each once, in order.
-    pub(crate) fn targets_of(&self, document: u32) -> impl Iterator<Item = &str> {
+    /// All targets, as written, and the documents that have them.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = (&str, &[u32])> {
+        self.targets.iter().map(|target| (&*target.written, target.documents.as_slice()))
+    }
+
+    /// The targets of a document, as written, each once, in order, with its links to it.
+    pub(crate) fn targets_of(&self, document: u32) -> impl Iterator<Item = (&str, Links)> {
+        let target = |links: &Links| Some((&*self.targets.get(links.target as usize)?.written, *links));
+        self.links_of(document).iter().filter_map(target)
+    }
+
+    /// How many targets a document has.
+    pub(crate) fn count_of(&self, document: u32) -> usize {
+        self.links_of(document).len()
+    }
+
+    fn links_of(&self, document: u32) -> &[Links] {
         let at = |index: u32| self.starts.get(index as usize).map(|start| *start as usize);
         let range = at(document).zip(at(document.saturating_add(1))).map(|(from, to)| from..to);
-        let links = range.and_then(|range| self.links.get(range)).unwrap_or_default();
-        links.iter().filter_map(|target| self.targets.get(*target as usize)).map(|target| &*target.written)
+        range.and_then(|range| self.links.get(range)).unwrap_or_default()
     }
 }
 
@@ -117,6 +144,8 @@ impl LinkTable {
 struct Maker {
     table: LinkTable,
     known: HashMap<Box<str>, u32>,
+    /// Where the links of the document at hand to each target are.
+    places: HashMap<u32, usize>,
 }
 
 impl Maker {
@@ -130,7 +159,9 @@ impl Maker {
         }
         let name = record.path.rsplit('/').next().unwrap_or(&record.path);
         table.names.entry(fold(name).into()).or_default().push(document);
-        for link in record.links.iter().filter(|link| !link.target.is_empty()) {
+        self.places.clear();
+        let with_targets = (0..).zip(&record.links).filter(|(_, link)| !link.target.is_empty());
+        for (index, link) in with_targets {
             let id = match self.known.get(link.target.as_str()) {
                 Some(id) => *id,
                 None => {
@@ -143,11 +174,18 @@ impl Maker {
                     id
                 }
             };
-            if let Some(target) = table.targets.get_mut(id as usize)
-                && target.documents.last() != Some(&document)
-            {
-                target.documents.push(document);
-                table.links.push(id);
+            let embeds = u32::from(matches!(link.kind, LinkKind::Embed | LinkKind::MarkdownEmbed));
+            let Some(target) = table.targets.get_mut(id as usize) else { continue };
+            let place = *self.places.entry(id).or_insert(table.links.len());
+            match table.links.get_mut(place) {
+                Some(links) => {
+                    links.count += 1;
+                    links.embeds += embeds;
+                }
+                None => {
+                    target.documents.push(document);
+                    table.links.push(Links { target: id, first: index, count: 1, embeds });
+                }
             }
         }
     }

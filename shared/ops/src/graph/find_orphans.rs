@@ -1,0 +1,103 @@
+//! `find_orphans`: the notes that no other note links to.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments::{self, Root, Text};
+use crate::error::Error;
+use crate::graph::Graph;
+use crate::index::DocumentRef;
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::paging::{Limit, Page, Paging};
+use crate::view::View;
+
+/// The operation.
+pub struct FindOrphans;
+
+/// Which notes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "FindOrphansRequest")]
+pub struct Arguments {
+    /// Only notes in this folder; links from everywhere count.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    root: String,
+    /// Not these notes, nor those in these folders.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    exclude_paths: Vec<String>,
+    /// Most notes to return; 100 if not given, at most 1,000.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Limit")]
+    limit: Option<Limit>,
+    /// The `cursor` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+}
+
+/// A note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Orphan {
+    /// Its path.
+    path: String,
+    /// How many different targets its own links have.
+    outgoing_count: usize,
+}
+
+/// Most paths to leave out.
+const MAX_EXCLUDED: usize = 100;
+
+impl Operation for FindOrphans {
+    const INFO: Info = Info {
+        name: "find_orphans",
+        title: "Find orphans",
+        description: "Lists the notes that no other note links to or embeds, by path. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["links"],
+    };
+    type Arguments = Arguments;
+    type Output = Page<Orphan>;
+
+    fn touches(_: &Self::Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
+        let Arguments { root, exclude_paths, limit, cursor } = arguments;
+        if exclude_paths.len() > MAX_EXCLUDED {
+            let message = format!("exclude_paths: name at most {MAX_EXCLUDED}");
+            return Err(Error::bad_request("invalid_input", message).with("field", "exclude_paths"));
+        }
+        let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &root, &exclude_paths))?;
+        let root = Root::of("root", &root)?;
+        let excluded =
+            exclude_paths.iter().map(|path| Ok((path.trim_end_matches('/'), Root::of("exclude_paths", path)?)));
+        let excluded: Vec<(&str, Root)> = excluded.collect::<Result<_, Error>>()?;
+        let is_excluded = |path: &str| excluded.iter().any(|(own, folder)| *own == path || folder.holds(path));
+        let page = |view: View| {
+            let (root, paging, is_excluded) = (&root, &paging, &is_excluded);
+            async move {
+                let generation = view.generation();
+                let graph = Graph::fetch(context, view).await?;
+                let mut linked = HashSet::new();
+                graph.each_target(|from, _, meant| {
+                    linked.extend(meant.filter(|meant| *meant != from));
+                    Ok(())
+                })?;
+                let orphans = graph.notes(root, |document, path| !linked.contains(&document) && !is_excluded(path))?;
+                let item = |document: &DocumentRef| {
+                    let outgoing_count = graph.count_outgoing(*document);
+                    Ok(Orphan { path: graph.path(*document)?, outgoing_count })
+                };
+                let items = paging.of(&orphans).iter().map(item).collect::<Result<_, Error>>()?;
+                paging.page(context, generation, orphans.len(), items)
+            }
+        };
+        paging.read(context, page).await
+    }
+}

@@ -1,0 +1,234 @@
+//! What notes say of themselves, each fact with its document: properties, tags, tasks, the lines of links, symbols. A segment may be without
+//! these sections; then its texts, given to a [`FactWriter`], make them.
+
+mod columns;
+mod rows;
+
+use atlas_vault::{Note, symbol};
+use bincode::{Decode, Encode};
+use bytes::Bytes;
+use serde_json::Value;
+
+pub use columns::{Column, Columns};
+pub use rows::Rows;
+
+use crate::error::FormatError;
+use crate::facts::columns::ColumnWriter;
+use crate::facts::rows::RowWriter;
+use crate::frame::Packer;
+use crate::layout::SectionName;
+use crate::part::Part;
+
+/// These sections.
+pub const FACTS: [SectionName; 5] =
+    [SectionName::Properties, SectionName::Tags, SectionName::Tasks, SectionName::LinkLines, SectionName::Symbols];
+
+/// Most bytes of one such section.
+const MAX_BYTES: usize = 256 << 20;
+
+/// The properties of notes, by name.
+pub type Properties = Columns<Value>;
+/// The tags of notes as they are written, without `#`, each with where.
+pub type Tags = Columns<TagPlaces>;
+/// The tasks of notes.
+pub type Tasks = Rows<Task>;
+/// For each link of a record, in order, the line that it stands on, counted from 0.
+pub type LinkLines = Rows<u32>;
+/// What code defines.
+pub type Symbols = Rows<Symbol>;
+
+/// Where a note has a tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TagPlaces {
+    /// In its properties.
+    pub in_properties: bool,
+    /// In its text.
+    pub inline: bool,
+}
+
+/// A list item with a check box.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Task {
+    /// Its line, counted from 0.
+    pub line: u32,
+    /// The width of the white space before it.
+    pub indent: u16,
+    /// What stands between the brackets.
+    pub status: char,
+    /// The rest of its line.
+    pub text: String,
+}
+
+/// What code defines.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Symbol {
+    /// Its line, counted from 0.
+    pub line: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// Collects facts of documents in the order of their ids.
+#[derive(Default)]
+pub struct FactWriter {
+    properties: ColumnWriter<String>,
+    tags: ColumnWriter<u8>,
+    tasks: RowWriter<Task>,
+    link_lines: RowWriter<u32>,
+    symbols: RowWriter<Symbol>,
+}
+
+impl FactWriter {
+    /// Adds a note.
+    pub fn note(&mut self, document: u32, note: &Note, text: &str) {
+        for (key, value) in note.properties().into_iter().flatten() {
+            self.properties.push(key, document, value.to_string());
+        }
+        let mut tags: Vec<(&str, u8)> =
+            note.tags.iter().map(|tag| (&*tag.name, tag_bit(tag.range.is_some()))).collect();
+        tags.sort_unstable();
+        for several in tags.chunk_by(|(one, _), (other, _)| one == other) {
+            if let Some((name, _)) = several.first() {
+                self.tags.push(name, document, several.iter().fold(0, |bits, (_, bit)| bits | bit));
+            }
+        }
+        for task in &note.tasks {
+            let (line, indent, status) = (task.line, task.indent, task.status);
+            self.tasks.push(document, Task { line, indent, status, text: task.text.clone() });
+        }
+        for link in note.links.iter().filter(|link| !link.is_external()) {
+            self.link_lines.push(document, link.line);
+        }
+        self.add_symbols(document, symbol::of_note(text));
+    }
+
+    /// Adds another file of text.
+    pub fn text(&mut self, document: u32, text: &str) {
+        self.add_symbols(document, symbol::of_code(text));
+    }
+
+    fn add_symbols<'a>(&mut self, document: u32, symbols: impl Iterator<Item = symbol::Symbol<'a>>) {
+        for symbol::Symbol { line, name } in symbols {
+            self.symbols.push(document, Symbol { line, name: name.to_owned() });
+        }
+    }
+
+    /// The sections.
+    pub(crate) fn finish(self, packer: &mut Packer) -> Result<[(SectionName, Vec<u8>); 5], FormatError> {
+        Ok([
+            (SectionName::Properties, self.properties.finish(packer)?),
+            (SectionName::Tags, self.tags.finish(packer)?),
+            (SectionName::Tasks, self.tasks.finish(packer)?),
+            (SectionName::LinkLines, self.link_lines.finish(packer)?),
+            (SectionName::Symbols, self.symbols.finish(packer)?),
+        ])
+    }
+
+    /// The sections as they would be read.
+    ///
+    /// # Errors
+    /// When one is too large.
+    pub fn into_parts(self) -> Result<Vec<Part>, FormatError> {
+        let sections = self.finish(&mut Packer::new()?)?.into_iter();
+        sections.map(|(name, bytes)| decode(name, &Bytes::from(bytes))).collect()
+    }
+}
+
+const IN_PROPERTIES: u8 = 1;
+const INLINE: u8 = 2;
+
+const fn tag_bit(is_inline: bool) -> u8 {
+    if is_inline { INLINE } else { IN_PROPERTIES }
+}
+
+impl columns::Stored for Value {
+    type Form = String;
+
+    fn of(form: String) -> Option<Self> {
+        serde_json::from_str(&form).ok()
+    }
+
+    fn weight(&self) -> usize {
+        let more = match self {
+            Self::String(text) => text.len(),
+            Self::Array(items) => items.iter().map(columns::Stored::weight).sum(),
+            Self::Object(map) => map.iter().map(|(key, value)| 64 + key.len() + columns::Stored::weight(value)).sum(),
+            _ => 0,
+        };
+        size_of::<Self>() + more
+    }
+}
+
+impl columns::Stored for TagPlaces {
+    type Form = u8;
+
+    fn of(form: u8) -> Option<Self> {
+        let places = Self { in_properties: form & IN_PROPERTIES != 0, inline: form & INLINE != 0 };
+        (places != Self::default() && form <= IN_PROPERTIES | INLINE).then_some(places)
+    }
+
+    fn weight(&self) -> usize {
+        size_of::<Self>()
+    }
+}
+
+impl rows::Row for Task {
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.text.len()
+    }
+}
+
+impl rows::Row for Symbol {
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.name.len()
+    }
+}
+
+impl rows::Row for u32 {
+    fn weight(&self) -> usize {
+        size_of::<Self>()
+    }
+}
+
+/// A section of facts.
+pub(crate) fn decode(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
+    Ok(match section {
+        SectionName::Properties => Part::Properties(Columns::decode(part, section)?),
+        SectionName::Tags => Part::Tags(Columns::decode(part, section)?),
+        SectionName::Tasks => Part::Tasks(Rows::decode(part, section)?),
+        SectionName::LinkLines => Part::LinkLines(Rows::decode(part, section)?),
+        SectionName::Symbols => Part::Symbols(Rows::decode(part, section)?),
+        _ => return Err(damaged(section)),
+    })
+}
+
+const fn codec() -> bincode::config::Configuration<
+    bincode::config::LittleEndian,
+    bincode::config::Varint,
+    bincode::config::Limit<MAX_BYTES>,
+> {
+    bincode::config::standard().with_limit::<MAX_BYTES>()
+}
+
+const fn damaged(section: SectionName) -> FormatError {
+    FormatError::damaged(section, "it does not hold what it says")
+}
+
+/// Each number less the one before.
+fn differences(numbers: &[u32]) -> Vec<u32> {
+    let mut before = 0;
+    numbers.iter().map(|number| number.wrapping_sub(std::mem::replace(&mut before, *number))).collect()
+}
+
+/// The numbers with these differences, which ascend.
+fn sums(differences: Vec<u32>) -> Option<Vec<u32>> {
+    let mut sum = 0_u32;
+    let next = |difference| {
+        sum = sum.checked_add(difference)?;
+        Some(sum)
+    };
+    differences.into_iter().map(next).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! Values by a key and a document.
+
+use std::collections::BTreeMap;
+
+use bincode::{Decode, Encode};
+use bytes::Bytes;
+
+use super::{codec, damaged, differences, sums};
+use crate::error::FormatError;
+use crate::frame::{self, Packer};
+use crate::layout::SectionName;
+
+/// A value that a section holds.
+pub trait Stored: Sized {
+    /// What it is written as.
+    type Form: Encode + Decode<()>;
+    /// The value that is written so, if one is.
+    fn of(form: Self::Form) -> Option<Self>;
+    /// About how many bytes of memory it holds.
+    fn weight(&self) -> usize;
+}
+
+/// Collects columns.
+pub(super) struct ColumnWriter<F>(BTreeMap<String, (Vec<u32>, Vec<F>)>);
+
+impl<F> Default for ColumnWriter<F> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<F: Encode> ColumnWriter<F> {
+    /// Adds what the next document, or the one of the call before, has at a key that it was not given yet.
+    pub(super) fn push(&mut self, key: &str, document: u32, value: F) {
+        if !self.0.contains_key(key) {
+            self.0.insert(key.to_owned(), (Vec::new(), Vec::new()));
+        }
+        if let Some((documents, values)) = self.0.get_mut(key) {
+            documents.push(document);
+            values.push(value);
+        }
+    }
+
+    pub(super) fn finish(self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
+        let columns: Vec<Form<F>> =
+            self.0.into_iter().map(|(key, (documents, values))| (key, differences(&documents), values)).collect();
+        let bytes =
+            bincode::encode_to_vec(&columns, codec()).map_err(|_| FormatError::TooLarge { what: "a section" })?;
+        packer.pack(&bytes)
+    }
+}
+
+/// A column as it is written: its key, its documents, each less the one before, and their values.
+type Form<F> = (String, Vec<u32>, Vec<F>);
+
+/// Values by a key and a document.
+#[derive(Debug)]
+pub struct Columns<T>(Vec<Column<T>>);
+
+/// The values of a key.
+#[derive(Debug)]
+pub struct Column<T> {
+    key: String,
+    documents: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T: Stored> Columns<T> {
+    pub(super) fn decode(part: &Bytes, section: SectionName) -> Result<Self, FormatError> {
+        let bytes = frame::unpack(part, section, super::MAX_BYTES)?;
+        let (columns, used): (Vec<Form<T::Form>>, usize) =
+            bincode::decode_from_slice(&bytes, codec()).map_err(|_| damaged(section))?;
+        let column = |(key, documents, forms): Form<T::Form>| {
+            let documents = sums(documents)?;
+            let values = forms.into_iter().map(T::of).collect::<Option<Vec<T>>>()?;
+            let is_sound = documents.len() == values.len() && documents.is_sorted_by(|one, other| one < other);
+            is_sound.then_some(Column { key, documents, values })
+        };
+        let columns: Option<Vec<Column<T>>> = columns.into_iter().map(column).collect();
+        let columns = columns.filter(|columns| columns.is_sorted_by(|one, other| one.key < other.key));
+        columns.filter(|_| used == bytes.len()).map(Self).ok_or_else(|| damaged(section))
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        let of = |column: &Column<T>| {
+            column.key.len() + column.documents.len() * 4 + column.values.iter().map(Stored::weight).sum::<usize>()
+        };
+        self.0.iter().map(of).sum()
+    }
+}
+
+impl<T> Columns<T> {
+    /// All of them, by key.
+    pub fn iter(&self) -> impl Iterator<Item = &Column<T>> {
+        self.0.iter()
+    }
+
+    /// The values of a key.
+    pub fn get(&self, key: &str) -> Option<&Column<T>> {
+        let at = self.0.binary_search_by(|column| column.key.as_str().cmp(key)).ok()?;
+        self.0.get(at)
+    }
+}
+
+impl<T> Column<T> {
+    /// The key.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Each document that has a value, ascending, with it.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.documents.iter().copied().zip(&self.values)
+    }
+
+    /// The value of a document.
+    pub fn of(&self, document: u32) -> Option<&T> {
+        self.values.get(self.documents.binary_search(&document).ok()?)
+    }
+}

@@ -1,0 +1,77 @@
+//! Values of documents, any number of each, in order.
+
+use bincode::{Decode, Encode};
+use bytes::Bytes;
+
+use super::{codec, damaged, differences, sums};
+use crate::error::FormatError;
+use crate::frame::{self, Packer};
+use crate::layout::SectionName;
+
+/// A value that a section holds as it is.
+pub trait Row: Encode + Decode<()> {
+    /// About how many bytes of memory it holds.
+    fn weight(&self) -> usize;
+}
+
+/// Collects rows.
+pub(super) struct RowWriter<T> {
+    documents: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T> Default for RowWriter<T> {
+    fn default() -> Self {
+        Self { documents: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl<T: Encode> RowWriter<T> {
+    /// Adds a value of the next document, or of the one of the call before.
+    pub(super) fn push(&mut self, document: u32, value: T) {
+        self.documents.push(document);
+        self.values.push(value);
+    }
+
+    pub(super) fn finish(self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
+        let rows = (differences(&self.documents), self.values);
+        let bytes = bincode::encode_to_vec(&rows, codec()).map_err(|_| FormatError::TooLarge { what: "a section" })?;
+        packer.pack(&bytes)
+    }
+}
+
+/// Values of documents, any number of each, in order.
+#[derive(Debug)]
+pub struct Rows<T> {
+    documents: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T: Row> Rows<T> {
+    pub(super) fn decode(part: &Bytes, section: SectionName) -> Result<Self, FormatError> {
+        let bytes = frame::unpack(part, section, super::MAX_BYTES)?;
+        let ((documents, values), used): ((Vec<u32>, Vec<T>), usize) =
+            bincode::decode_from_slice(&bytes, codec()).map_err(|_| damaged(section))?;
+        let documents = sums(documents).ok_or_else(|| damaged(section))?;
+        let is_sound = used == bytes.len() && documents.len() == values.len();
+        is_sound.then_some(Self { documents, values }).ok_or_else(|| damaged(section))
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.documents.len() * 4 + self.values.iter().map(Row::weight).sum::<usize>()
+    }
+}
+
+impl<T> Rows<T> {
+    /// All of them, each with its document.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.documents.iter().copied().zip(&self.values)
+    }
+
+    /// Those of a document, in order.
+    pub fn of(&self, document: u32) -> &[T] {
+        let from = self.documents.partition_point(|other| *other < document);
+        let to = self.documents.partition_point(|other| *other <= document);
+        self.values.get(from..to).unwrap_or_default()
+    }
+}

@@ -1,0 +1,63 @@
+use super::*;
+use proptest::prelude::*;
+
+fn note() -> impl Strategy<Value = String> {
+    let property = "(a|b|c): (1|2\\.5|true|text|\\[x, y\\]|2026-01-01)";
+    let line = "(- \\[[ x/]\\] do #t1|\\[\\[link\\]\\] and #t2|plain|```|fn name\\(\\)|# Heading)";
+    (prop::collection::btree_map("[a-d]", property, 0..3), prop::collection::vec(line, 0..8)).prop_map(
+        |(properties, lines)| {
+            let mut text = String::new();
+            if !properties.is_empty() {
+                let properties: Vec<String> =
+                    properties.into_iter().map(|(key, value)| format!("{key}{value}\n")).collect();
+                text = format!("---\ntags: [t1, t3]\n{}---\n", properties.concat());
+            }
+            text + &lines.join("\n")
+        },
+    )
+}
+
+fn parts(notes: &[String]) -> Vec<Part> {
+    let mut writer = FactWriter::default();
+    for (document, text) in (0..).zip(notes) {
+        writer.note(document, &atlas_vault::parse(text), text);
+    }
+    writer.into_parts().unwrap()
+}
+
+proptest! {
+    #[test]
+    fn what_notes_say_is_read_again(notes in prop::collection::vec(note(), 0..6)) {
+        let parts = parts(&notes);
+        let [properties, tags, tasks, link_lines, symbols] = parts.as_slice() else { panic!("five") };
+        for (document, text) in (0..).zip(&notes) {
+            let note = atlas_vault::parse(text);
+            let read: serde_json::Map<String, Value> = properties
+                .properties().unwrap().iter()
+                .filter_map(|column| Some((column.key().to_owned(), column.of(document)?.clone())))
+                .collect();
+            prop_assert_eq!(&read, &note.properties().cloned().unwrap_or_default());
+            for column in tags.tags().unwrap().iter() {
+                let of = |is_inline: bool| note.tags.iter().any(|tag| tag.name == column.key() && tag.range.is_some() == is_inline);
+                let places = TagPlaces { in_properties: of(false), inline: of(true) };
+                prop_assert_eq!(column.of(document).copied().unwrap_or_default(), places);
+            }
+            let lines: Vec<u32> = note.links.iter().map(|link| link.line).collect();
+            prop_assert_eq!(link_lines.link_lines().unwrap().of(document), lines.as_slice());
+            let statuses: Vec<(u32, char)> = note.tasks.iter().map(|task| (task.line, task.status)).collect();
+            let read: Vec<(u32, char)> = tasks.tasks().unwrap().of(document).iter().map(|task| (task.line, task.status)).collect();
+            prop_assert_eq!(read, statuses);
+            let names: Vec<u32> = symbol::of_note(text).map(|symbol| symbol.line).collect();
+            let read: Vec<u32> = symbols.symbols().unwrap().of(document).iter().map(|symbol| symbol.line).collect();
+            prop_assert_eq!(read, names);
+        }
+    }
+
+    #[test]
+    fn foreign_bytes_are_refused(payload in prop::collection::vec(any::<u8>(), 0..60)) {
+        let part = Bytes::from(Packer::new().unwrap().pack(&payload).unwrap());
+        for section in FACTS {
+            let _ = decode(section, &part);
+        }
+    }
+}
