@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info};
-use crate::writing::{self, Become, Beforehand};
+use crate::writing::{self, Become, Beforehand, Written};
 
 /// What became of an edit.
 pub(crate) struct Edited<T> {
@@ -19,6 +19,8 @@ pub(crate) struct Edited<T> {
     pub(crate) content_hash: Hash,
     /// When the note was last changed: by this, unless it changed nothing.
     pub(crate) updated_at: Timestamp,
+    /// Whether the note was not there before.
+    pub(crate) created: bool,
     /// What the edit tells of itself.
     pub(crate) told: T,
 }
@@ -30,27 +32,42 @@ pub(crate) async fn edit<T: Send>(
     path: &VaultPath,
     edit: impl Fn(&str) -> Result<(String, T), Error> + Sync,
 ) -> Result<Answer<Edited<T>>, Error> {
+    let edit = |text: Option<&str>| edit(text.ok_or_else(|| notes::missing(path.as_str()))?);
+    edit_or_create(context, operation, path, edit).await
+}
+
+/// The same of a note that may not be there yet.
+pub(crate) async fn edit_or_create<T: Send>(
+    context: &Context<'_>,
+    operation: &Info,
+    path: &VaultPath,
+    edit: impl Fn(Option<&str>) -> Result<(String, T), Error> + Sync,
+) -> Result<Answer<Edited<T>>, Error> {
     let last: Mutex<Option<(Timestamp, T)>> = Mutex::new(None);
     let decide = |found: Option<&Found>| {
-        let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
-        let before = text_of(path, found)?;
+        let before = found.map(|found| text_of(path, found)).transpose()?;
         let (after, told) = edit(before)?;
-        let at = if after == before { modified(found) } else { context.now };
+        let unchanged = found.filter(|_| before == Some(after.as_str())).map(modified);
+        let at = unchanged.unwrap_or_else(|| time(context.now.as_millisecond()));
         *last.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, told));
         Ok(Become::Text(after.into_bytes()))
     };
     let answer = writing::write(context, operation, path, None, Beforehand::Nothing, decide).await?;
+    let Written { sha256, generation, created, .. } = answer.value;
     let (updated_at, told) = match last.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(last) => last,
         None => {
             // It was executed before, on the generation before the one that it made.
-            let snapshot = notes::at(context, answer.value.generation.saturating_sub(1)).await?;
-            let found = notes::find(&snapshot, path.as_str(), |_| true).await?;
-            let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
-            (context.now, edit(text_of(path, &found)?)?.1)
+            let made = notes::at(context, generation).await?;
+            let found = match generation.checked_sub(1).filter(|before| *before > 0) {
+                Some(before) => notes::find(&*notes::at(context, before).await?, path.as_str(), |_| true).await?,
+                None => None,
+            };
+            let before = found.as_ref().map(|found| text_of(path, found)).transpose()?;
+            (time(made.manifest().time.as_millisecond()), edit(before)?.1)
         }
     };
-    Ok(Answer { value: Edited { content_hash: answer.value.sha256, updated_at, told }, generation: answer.generation })
+    Ok(Answer { value: Edited { content_hash: sha256, updated_at, created, told }, generation: answer.generation })
 }
 
 /// The text of a note.
@@ -63,7 +80,12 @@ pub(crate) fn text_of<'a>(path: &VaultPath, found: &'a Found) -> Result<&'a str,
 
 /// When a document was last changed.
 pub(crate) fn modified(found: &Found) -> Timestamp {
-    Timestamp::from_millisecond(found.record.modified_ms).unwrap_or(Timestamp::UNIX_EPOCH)
+    time(found.record.modified_ms)
+}
+
+/// A time as records keep it, in milliseconds.
+pub(crate) fn time(milliseconds: i64) -> Timestamp {
+    Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// The error for what obsidian-tc's tools cannot do with an argument.
