@@ -46,6 +46,15 @@ macro_rules! every_operation {
             crate::graph::get_backlinks::GetBacklinks,
             crate::graph::find_orphans::FindOrphans,
             crate::graph::find_unresolved_links::FindUnresolvedLinks,
+            // periodic
+            crate::periodic::get_periodic_note::GetPeriodicNote,
+            crate::periodic::create_periodic_note::CreatePeriodicNote,
+            crate::periodic::find_or_create_periodic_note::FindOrCreatePeriodicNote,
+            crate::periodic::append_to_periodic_note::AppendToPeriodicNote,
+            crate::periodic::list_periodic_notes::ListPeriodicNotes,
+            // bundles
+            crate::bundles::bundle_folder::BundleFolder,
+            crate::bundles::bundle_files::BundleFiles,
             // obsidian-vault-mcp
             crate::note_read::NoteRead,
             crate::note_upsert::NoteUpsert,

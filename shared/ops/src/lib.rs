@@ -20,6 +20,7 @@
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
 //! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by [`graph`] (the links of all notes), with obsidian-tc's tools
 //! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves) and `editing` (one note's text in one commit), as obsidian-tc has them
+//! - [`periodic`], [`bundles`] (as obsidian-tc has them)
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
 //!   [`connector_fetch`] (for connectors of chat applications)
 
@@ -32,6 +33,7 @@ pub mod atlas_pack;
 pub mod audit;
 pub mod backlinks_search;
 mod bridge_paths;
+pub mod bundles;
 pub mod catalogue;
 pub mod confirmation;
 pub mod connector_fetch;
@@ -67,6 +69,7 @@ mod notes;
 pub mod operation;
 pub mod paging;
 mod passages;
+pub mod periodic;
 mod precondition;
 pub mod properties;
 pub mod query;

@@ -13,6 +13,7 @@
 //! - [`task`]: list items with a check box, and the dates and other fields of their texts
 //! - [`words`](mod@words): words, as full-text search knows them
 //! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps it so when a file moves
+//! - [`moment`]: formats of dates, by which periodic notes are named
 //! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
 //! - [`symbol`](mod@symbol): what code in notes and files defines
 //! - `lines`: lines and their numbers
@@ -25,6 +26,7 @@ mod inline;
 mod lines;
 mod markdown;
 mod mask;
+pub mod moment;
 pub mod note;
 pub mod path;
 pub mod relink;
