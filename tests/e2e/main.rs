@@ -12,7 +12,9 @@
 
 mod access;
 mod acl;
+mod admin;
 mod agent;
+mod attachments;
 mod bridge;
 mod buckets;
 mod bundles;

@@ -55,6 +55,18 @@ macro_rules! every_operation {
             // bundles
             crate::bundles::bundle_folder::BundleFolder,
             crate::bundles::bundle_files::BundleFiles,
+            // attachments
+            crate::attachments::list_attachments::ListAttachments,
+            crate::attachments::get_attachment::GetAttachment,
+            crate::attachments::delete_attachment::DeleteAttachment,
+            // admin
+            crate::admin::list_vaults::ListVaults,
+            crate::admin::get_vault::GetVault,
+            crate::admin::index_vault::IndexVault,
+            crate::admin::get_server_config::GetServerConfig,
+            crate::admin::get_metrics::GetMetrics,
+            crate::admin::server_health::ServerHealth,
+            crate::admin::generate_uri::GenerateUri,
             // obsidian-vault-mcp
             crate::note_read::NoteRead,
             crate::note_upsert::NoteUpsert,

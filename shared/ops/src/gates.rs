@@ -77,8 +77,16 @@ async fn pass<O: Operation>(
         return Err(operation::read_only());
     }
     let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.identity(), O::INFO.name, &key, arguments);
-    let mut context =
-        Context { vault, limits: &atlas.limits, caller: &caller, key: None, now: clock(), clock, confirmation: None };
+    let mut context = Context {
+        atlas,
+        vault,
+        limits: &atlas.limits,
+        caller: &caller,
+        key: None,
+        now: clock(),
+        clock,
+        confirmation: None,
+    };
     for (access, path) in &touches {
         context.check(*access, path)?;
     }
