@@ -303,6 +303,12 @@ async fn a_read_only_vault_is_read() {
             "edit_note" => json!({ "path": "a.md", "edits": [{ "op": "append", "text": "x" }] }),
             "move_note" => json!({ "path": "a.md", "to": "b.md" }),
             "link_add" => json!({ "from": "a.md", "to": "a.md" }),
+            "update_frontmatter" => json!({ "path": "a.md", "mode": "remove", "key": "x" }),
+            "add_tag" | "remove_tag" => json!({ "path": "a.md", "tag": "x" }),
+            "update_task" => json!({ "path": "a.md", "line": 1 }),
+            "create_periodic_note" | "find_or_create_periodic_note" => json!({ "period": "daily" }),
+            "append_to_periodic_note" => json!({ "period": "daily", "content": "x" }),
+            "delete_attachment" => json!({ "path": "a.png" }),
             "vault_sync" => json!({}),
             _ => json!({ "path": "a.md" }),
         };

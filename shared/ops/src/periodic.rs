@@ -147,12 +147,6 @@ impl Shown {
     }
 }
 
-/// Fails unless the caller may read and write the note at `path`.
-fn check(context: &Context<'_>, path: &VaultPath) -> Result<(), Error> {
-    context.check(Access::Read, path)?;
-    context.check(Access::Write, path)
-}
-
 /// The template that an argument names.
 fn template(written: Option<&str>) -> Result<Option<VaultPath>, Error> {
     written.map(|path| arguments::path("template_override", path)).transpose()

@@ -1,5 +1,6 @@
 //! `append_to_periodic_note`: adds to the note of a period, which is made if it is not there.
 
+use atlas_access::Access;
 use atlas_vault::edit::{Edit, EditError, Problem, Target, apply};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -93,7 +94,7 @@ impl Operation for AppendToPeriodicNote {
             async move { Place::find(context, &view, which, None).await }
         };
         let place = context.read(find).await?.value;
-        super::check(context, &place.path)?;
+        context.check(Access::Write, &place.path)?;
         let append = |there: Option<&str>| {
             let before = there.unwrap_or(&place.new);
             let after = appended(before, &arguments)?;

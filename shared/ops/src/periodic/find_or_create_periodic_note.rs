@@ -1,5 +1,6 @@
 //! `find_or_create_periodic_note`: the note of a period, which is made if it is not there.
 
+use atlas_access::Access;
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,7 +79,7 @@ impl Operation for FindOrCreatePeriodicNote {
             async move { Place::find(context, &view, which, None).await }
         };
         let place = context.read(find).await?.value;
-        super::check(context, &place.path)?;
+        context.check(Access::Write, &place.path)?;
         let find = |there: Option<&str>| {
             let text = there.unwrap_or(&place.new).to_owned();
             Ok((text.clone(), text))
