@@ -9,11 +9,19 @@ use atlas_ops::atlas_pack::AtlasPack;
 use atlas_ops::backlinks_search::BacklinksSearch;
 use atlas_ops::context_current::ContextCurrent;
 use atlas_ops::find::Find;
+use atlas_ops::graph::find_orphans::FindOrphans;
+use atlas_ops::graph::find_unresolved_links::FindUnresolvedLinks;
+use atlas_ops::graph::get_backlinks::GetBacklinks;
 use atlas_ops::graph_neighbors::GraphNeighbors;
 use atlas_ops::list_notes::ListNotes;
+use atlas_ops::properties::find_notes_by_property::FindNotesByProperty;
+use atlas_ops::properties::list_properties::ListProperties;
 use atlas_ops::query::Query;
 use atlas_ops::read_note::ReadNote;
 use atlas_ops::search::Search;
+use atlas_ops::tags::find_notes_by_tag::FindNotesByTag;
+use atlas_ops::tags::list_tags::ListTags;
+use atlas_ops::tasks::list_tasks::ListTasks;
 use serde_json::{Value, json};
 
 use crate::random::{Random, words};
@@ -88,6 +96,16 @@ impl Drawn {
             Calls { what, operation, arguments }
         };
         let linked = most_linked(folder, &texts);
+        // The tags that stand in texts most often.
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for behind in texts.iter().flat_map(|text| text.split(" #").skip(1)) {
+            if let Some(tag) = words(behind).next().filter(|word| behind.starts_with(word)) {
+                *counts.entry(tag).or_default() += 1;
+            }
+        }
+        let mut tags: Vec<(&str, usize)> = counts.into_iter().collect();
+        tags.sort_by_key(|(_, count)| Reverse(*count));
+        let tags: Vec<Value> = tags.iter().take(LINKED).map(|(tag, _)| json!({ "tag": tag })).collect();
         let calls = vec![
             draw("find, rare word", Entry::of::<Find>(), &|random| find(random.of(&rare).to_string())),
             draw("find, common word", Entry::of::<Find>(), &|random| find(random.of(&common).to_string())),
@@ -115,9 +133,38 @@ impl Drawn {
             of_linked("backlinks", Entry::of::<BacklinksSearch>(), &linked, &json!({})),
             of_linked("backlinks, paths", Entry::of::<BacklinksSearch>(), &linked, &json!({ "paths_only": true })),
             of_linked("neighbors", Entry::of::<GraphNeighbors>(), &linked, &json!({ "depth": 2 })),
+            of_linked("get_backlinks", Entry::of::<GetBacklinks>(), &linked, &json!({})),
+            always("tags", Entry::of::<ListTags>(), &[json!({})]),
+            always("notes by tag", Entry::of::<FindNotesByTag>(), &tags),
+            always("properties", Entry::of::<ListProperties>(), &[json!({})]),
+            always(
+                "notes by property",
+                Entry::of::<FindNotesByProperty>(),
+                &["exists", "absent"].map(|op| json!({ "filter": [{ "key": "tags", "op": op }] })),
+            ),
+            always(
+                "tasks",
+                Entry::of::<ListTasks>(),
+                &[
+                    json!({ "status": ["todo"] }),
+                    json!({ "due": { "after": "2020-01-01" } }),
+                    json!({ "tags": ["task"] }),
+                ],
+            ),
+            always("orphans", Entry::of::<FindOrphans>(), &[json!({})]),
+            always(
+                "unresolved links",
+                Entry::of::<FindUnresolvedLinks>(),
+                &[json!({}), json!({ "group_by": "source" })],
+            ),
         ];
         Self { calls }
     }
+}
+
+/// Calls that are the same for every vault.
+fn always(what: &'static str, operation: &'static Entry, arguments: &[Value]) -> Calls {
+    Calls { what, operation, arguments: arguments.to_vec() }
 }
 
 /// Calls about each of the notes that are linked to most.

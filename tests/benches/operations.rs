@@ -9,10 +9,12 @@
 //! - [`vault`]: the folders; [`draw`]: what is asked, with [`random`].
 //! - [`world`]: a published vault and calls to it; [`ripgrep`]: a process of `rg`; [`table`]: the results.
 //! - [`access`]: what it costs to know who calls, and what they may.
+//! - [`doors`]: what it costs to call through MCP.
 //! - [`stores`]: the same over the stores that people use; [`writes`]: the same after many writes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 
 mod access;
+mod doors;
 mod draw;
 mod random;
 mod ripgrep;
@@ -54,6 +56,7 @@ fn main() {
         eprintln!("{}: {} notes, {:.1} MB", folder.name, world.notes, world.markdown as f64 / 1e6);
         let drawn = Drawn::of(&folder);
         access::filtering(&mut table, &folder, &world, &drawn);
+        doors::measure(&mut table, &folder, &world, &drawn);
         for calls in &drawn.calls {
             warm(&mut criterion, &mut table, &folder, &world, calls);
         }
@@ -83,6 +86,16 @@ fn warm(criterion: &mut Criterion, table: &mut Table, folder: &Folder, world: &W
         ("find", "hub") => Some(Duration::from_millis(1)),
         ("find", "all") | ("atlas_pack", "hub") => Some(Duration::from_millis(10)),
         ("backlinks_search" | "graph_neighbors", "hub") => Some(Duration::from_millis(1)),
+        (
+            "get_backlinks"
+            | "list_tags"
+            | "find_notes_by_tag"
+            | "list_properties"
+            | "find_notes_by_property"
+            | "list_tasks",
+            "hub",
+        ) => Some(Duration::from_millis(2)),
+        ("find_orphans" | "find_unresolved_links", "hub") => Some(Duration::from_millis(20)),
         _ => None,
     };
     let limit = target.map_or(String::new(), |target| format!("median {}", table::duration(target)));

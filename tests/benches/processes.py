@@ -27,7 +27,8 @@ STARTS = 20
 MANY = 100_000
 FEW = 10
 ROUNDS = 5
-FUNCTIONS = ["context", "find", "search", "query", "note"]
+# Most megabytes of each function's package, and milliseconds of its start: one that carries the protocol of agents' clients has more.
+FUNCTIONS = dict.fromkeys(["context", "find", "search", "query", "note", "bridge"], (4, 25)) | {"mcp": (5, 30)}
 DEMO = pathlib.Path(__file__).parent.parent / "vaults" / "demo"
 
 
@@ -168,14 +169,15 @@ def append(address, path):
         response.read()
 
 
-def package(function, target, work):
+def package(function, most, target, work):
     """Size of a function's package, and the time from the start of its process to its first poll for work."""
+    most_size, most_start = most
     archive = target / "lambda" / function / "bootstrap.zip"
     if not archive.exists():
         yield row(f"package of `{function}`", "", "not built: `make package` first")
         return
     size = archive.stat().st_size
-    yield row(f"package of `{function}`", "", f"{size / 1e6:.2f} MB", "under 4 MB", size < 4e6)
+    yield row(f"package of `{function}`", "", f"{size / 1e6:.2f} MB", f"under {most_size} MB", size < most_size * 1e6)
     program = pathlib.Path(zipfile.ZipFile(archive).extract("bootstrap", work / function))
     program.chmod(0o755)
     with socket.create_server(("127.0.0.1", 0)) as runtime:
@@ -187,7 +189,8 @@ def package(function, target, work):
         except OSError as error:
             yield row(f"start of `{function}`", "", f"not run: {error}")
             return
-    yield row(f"start of `{function}`, to its first poll", "", spread(starts, " ms"), "25 ms", statistics.median(starts) <= 25)
+    holds = statistics.median(starts) <= most_start
+    yield row(f"start of `{function}`, to its first poll", "", spread(starts, " ms"), f"{most_start} ms", holds)
 
 
 def first_poll(program, runtime):
@@ -244,8 +247,8 @@ def main():
         if corpora:
             with tempfile.TemporaryDirectory() as large:
                 rows += few_changes(target / "release" / "atlas", corpora, pathlib.Path(large))
-        for function in FUNCTIONS:
-            rows += package(function, target, work)
+        for function, most in FUNCTIONS.items():
+            rows += package(function, most, target, work)
     print("\n| what | vault | result | target | |\n|---|---|---|---|---|")
     for file in sorted((target / "tmp" / "bench").glob("*.md")):
         print(file.read_text(), end="")

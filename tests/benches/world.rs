@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::vault::Folder;
 
 /// Bytes of the cache of one process, which holds the largest vault.
-const CACHE: usize = 1 << 30;
+pub(crate) const CACHE: usize = 1 << 30;
 
 /// A vault that is published to a store, and a process that answers from it.
 pub(crate) struct World {
@@ -107,6 +107,10 @@ impl World {
         let cold = counting.take();
         runtime.block_on(answer(&process, operation, arguments));
         Asked { cold, warm: counting.take(), value }
+    }
+
+    pub(crate) const fn store(&self) -> &Store {
+        &self.store
     }
 
     /// The mirror of the warm process.

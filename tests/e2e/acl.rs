@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use atlas_access::scope::ALL;
 use atlas_access::{Acl, Caller, Scopes};
-use atlas_ops::operations;
 use atlas_testkit::VaultBuilder;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use crate::access::{SECRET, bearer, send, token, token_of};
+use crate::agent::listed;
 use crate::deployment::Deployment;
 use crate::world::{World, caller};
 
@@ -41,7 +41,7 @@ fn may_read(acl: &Value, held: &[String], path: &str) -> bool {
 
 const FOLDERS: [&str; 6] = ["vault/", "vault/Team/", "vault/team/deep/", "vault/Private/", "agent/", ""];
 const NAMES: [&str; 7] = ["now", "Tides", "tides", "Berth", "Ledger", "harbour log", "Ärger"];
-const WORDS: [&str; 16] = [
+const WORDS: [&str; 18] = [
     "tide",
     "tides",
     "berth",
@@ -58,12 +58,17 @@ const WORDS: [&str; 16] = [
     "#port/east",
     "\n## Tides\n",
     "\n\n",
+    "\n- [ ] moor 📅 2026-03-01 #port\n",
+    "[[Ledger]]",
 ];
 
 fn any_note() -> impl Strategy<Value = (String, String)> {
     let path = (prop::sample::select(&FOLDERS[..]), prop::sample::select(&NAMES[..]));
     let text = prop::collection::vec(prop::sample::select(&WORDS[..]), 1..40);
-    (path, text).prop_map(|((folder, name), words)| (format!("{folder}{name}.md"), words.join(" ")))
+    let above = prop::sample::select(vec!["", "", "---\nrank: 1\ntags: [Port, quay]\n---\n", "---\nrank: high\n---\n"]);
+    (path, above, text).prop_map(|((folder, name), above, words)| {
+        (format!("{folder}{name}.md"), format!("{above}{}", words.join(" ")))
+    })
 }
 
 fn any_acl() -> impl Strategy<Value = (Value, Vec<String>)> {
@@ -126,6 +131,20 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
         questions.push(("connector_search", json!({ "query": task }), None));
     }
     questions.push(("vault_search", json!({ "query": "tide" }), None));
+    for (name, arguments) in [
+        ("list_tags", json!({})),
+        ("find_notes_by_tag", json!({ "tag": "port" })),
+        ("list_properties", json!({})),
+        ("find_notes_by_property", json!({ "filter": [{ "key": "rank", "op": "neq", "value": 1 }] })),
+        ("list_tasks", json!({ "tags": ["port"] })),
+        ("find_orphans", json!({ "root": "vault" })),
+        ("find_unresolved_links", json!({})),
+        ("find_unresolved_links", json!({ "group_by": "source" })),
+    ] {
+        let mut arguments = arguments;
+        arguments["limit"] = 2.into();
+        questions.push((name, arguments, Some("items")));
+    }
     for (query, mode) in [("tide", "literal"), ("z.bra", "regex"), ("^## ", "regex"), ("[[", "literal")] {
         questions.push((
             "search",
@@ -193,10 +212,22 @@ async fn compare(steps: &[BTreeMap<String, String>], acl: &Value, held: &[String
     let all: BTreeMap<&String, &String> = steps.iter().flatten().collect();
     let mut hidden = 0;
     for path in all.keys() {
-        for name in ["read_note", "note_history", "note_read", "backlinks_search", "graph_neighbors"] {
-            let found = restricted.told(name, json!({ "path": path })).await;
+        for (name, more) in [
+            ("read_note", json!({})),
+            ("note_history", json!({})),
+            ("note_read", json!({})),
+            ("backlinks_search", json!({})),
+            ("graph_neighbors", json!({})),
+            ("read_frontmatter", json!({})),
+            ("read_property", json!({ "key": "rank" })),
+            ("get_outgoing_links", json!({})),
+            ("get_backlinks", json!({ "include_context": true })),
+        ] {
+            let mut arguments = more;
+            arguments["path"] = path.as_str().into();
+            let found = restricted.told(name, arguments.clone()).await;
             if may_read(acl, held, path) {
-                assert_eq!(found, whole.told(name, json!({ "path": path })).await, "{name} {path}");
+                assert_eq!(found, whole.told(name, arguments).await, "{name} {path}");
             } else {
                 hidden += 1;
                 assert_eq!(found["details"]["reason"], "acl_denied", "{name} {path}");
@@ -297,7 +328,7 @@ async fn a_move_changes_no_note_that_may_not_be_written() {
 async fn a_read_only_vault_is_read() {
     let notes = BTreeMap::from([("a.md".to_owned(), "x".to_owned())]);
     let world = World::of(&[notes], &json!({ "readOnly": true }), caller(&[])).await;
-    for operation in operations().iter().filter(|entry| entry.info.writes()) {
+    for operation in listed().filter(|entry| entry.info.writes()) {
         let arguments = match operation.info.name {
             "write_note" | "upsert_note" | "note_upsert" => json!({ "path": "a.md", "content": "x" }),
             "edit_note" => json!({ "path": "a.md", "edits": [{ "op": "append", "text": "x" }] }),

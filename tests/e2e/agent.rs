@@ -1,5 +1,7 @@
 //! A client of the MCP door, in this process: both eras of the protocol.
 
+use atlas_ops::obsidian_app::NEEDS_APP;
+use atlas_ops::{Entry, operations};
 use serde_json::{Value, json};
 
 use crate::access::send;
@@ -88,4 +90,13 @@ impl<'a> Agent<'a> {
     pub async fn tools(&self) -> Vec<Value> {
         self.result("tools/list", json!({})).await["tools"].as_array().unwrap().clone()
     }
+}
+
+/// The operations that are listed where no configuration says otherwise.
+pub fn listed() -> impl Iterator<Item = &'static Entry> + Clone {
+    operations().iter().copied().filter(|entry| !entry.info.tags.contains(&NEEDS_APP))
+}
+
+pub fn names(tools: &[Value]) -> Vec<&str> {
+    tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
 }

@@ -238,3 +238,27 @@ async fn a_page_whose_name_was_made_to_lead_here_is_refused_in_the_protocols_sha
     let refusal = client.get_with("/bridge/v1/tools", &[("host", "notes.example.org")]).await;
     assert_eq!(refused(&refusal, 403), ("Forbidden".to_owned(), "host_not_allowed".to_owned()));
 }
+
+#[tokio::test]
+async fn the_description_of_the_door_says_what_it_answers() {
+    let client = demo(&[]).await;
+    let described = client.get("/openapi.json").await.ok();
+    let call = json!({ "arguments": { "path": "vault/Home.md" } });
+    for (described_as, answer, status) in [
+        ("/bridge/v1/health", client.get("/bridge/v1/health").await, "200"),
+        ("/bridge/v1/tools", client.get("/bridge/v1/tools").await, "200"),
+        ("/bridge/v1/tools/{name}/call", client.post(READ, call.clone()).await, "200"),
+        ("/bridge/v1/tools/{name}/call", client.post(READ, json!({ "arguments": {} })).await, "200"),
+        ("/bridge/v1/tools/{name}/call", client.post(READ, json!({})).await, "default"),
+    ] {
+        let method = if described_as.ends_with("call") { "post" } else { "get" };
+        let operation = &described["paths"][described_as][method];
+        let content = &operation["responses"][status]["content"]["application/json"]["schema"];
+        assert_eq!(content["type"], "object", "{described_as}");
+        let schema = jsonschema::validator_for(content).unwrap();
+        assert!(schema.is_valid(&answer.json()), "{described_as}: {}", answer.json());
+        if let Some(body) = operation.pointer("/requestBody/content/application~1json/schema") {
+            assert!(jsonschema::validator_for(body).unwrap().is_valid(&call));
+        }
+    }
+}

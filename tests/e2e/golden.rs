@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::deployment::{Client, encoded};
+use crate::deployment::{Client, Deployment, encoded};
 use crate::publish::{Files, exported, files, publish};
 use crate::writes::{create, delete, put, read, send};
 
@@ -140,6 +140,35 @@ fn has_everything(store: &Path) {
         assert!(!files(&vault.join(folder)).is_empty(), "{folder}");
     }
     assert!(vault.join("latest").is_file());
+}
+
+/// What the first segments of the format do not say of notes is made of their texts: it is what segments of today say of the same notes.
+#[tokio::test]
+async fn what_old_segments_do_not_say_is_made_of_their_texts() {
+    let old = Client::over(&store(&golden().join("store")));
+    let (there, _) = exported(&mirror(&golden().join("store")), None).await;
+    let vault = there.iter().filter(|(path, _)| !path.starts_with(".trash/"));
+    let vault = vault.fold(VaultBuilder::new(), |vault, (path, bytes)| vault.file(path, bytes));
+    let deployment = Deployment::of_vault(&vault).await;
+    let new = deployment.client();
+    for (name, arguments) in [
+        ("list_tags", json!({})),
+        ("list_properties", json!({})),
+        ("list_tasks", json!({})),
+        ("find_unresolved_links", json!({})),
+    ] {
+        let mut told = [Value::Null, Value::Null];
+        for (client, told) in [&old, &new].into_iter().zip(&mut told) {
+            let reply =
+                client.post(&format!("/bridge/v1/tools/{name}/call"), json!({ "arguments": arguments })).await.ok();
+            let mut answer: Value = serde_json::from_str(reply["content"][0]["text"].as_str().unwrap()).unwrap();
+            answer.as_object_mut().unwrap().remove("cursor");
+            *told = answer;
+        }
+        assert_eq!(told[0], told[1], "{name}");
+    }
+    let tags = new.post("/bridge/v1/tools/list_tags/call", json!({ "arguments": {} })).await.ok();
+    assert!(tags["content"][0]["text"].as_str().unwrap().contains("\"tide\""), "{tags}");
 }
 
 #[tokio::test]

@@ -6,12 +6,8 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::access::{SECRET, bearer, send, token};
-use crate::agent::{Agent, ERAS};
+use crate::agent::{Agent, ERAS, listed, names};
 use crate::deployment::Deployment;
-
-fn names(tools: &[Value]) -> Vec<&str> {
-    tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
-}
 
 #[tokio::test]
 async fn an_agent_of_either_era_lists_tools_and_calls_them() {
@@ -20,7 +16,7 @@ async fn an_agent_of_either_era_lists_tools_and_calls_them() {
     for era in ERAS {
         let agent = Agent::new(&client, era);
         let tools = agent.tools().await;
-        let all: Vec<&str> = atlas_ops::operations().iter().map(|entry| entry.info.name).collect();
+        let all: Vec<&str> = listed().map(|entry| entry.info.name).collect();
         assert_eq!(names(&tools), all);
         let found = agent.answer("find", json!({ "term": "surge checklist" })).await;
         assert_eq!(found, client.post("/find", json!({ "term": "surge checklist" })).await.ok());
@@ -62,7 +58,7 @@ async fn each_tool_says_what_it_takes_returns_and_does() {
     let client = deployment.client();
     let agent = Agent::new(&client, ERAS[0]);
     let tools = agent.tools().await;
-    for (tool, entry) in tools.iter().zip(atlas_ops::operations()) {
+    for (tool, entry) in tools.iter().zip(listed()) {
         let name = entry.info.name;
         for schema in ["inputSchema", "outputSchema"] {
             assert_eq!(tool[schema]["type"], "object", "{name}");
@@ -305,7 +301,10 @@ async fn prompts_name_what_to_do_and_their_arguments_are_completed() {
     for era in ERAS {
         let agent = Agent::new(&client, era);
         let listed = agent.result("prompts/list", json!({})).await;
-        assert_eq!(names(listed["prompts"].as_array().unwrap()), ["find-and-cite", "daily-review", "record-devlog"]);
+        assert_eq!(
+            names(listed["prompts"].as_array().unwrap()),
+            ["find-and-cite", "daily-review", "review-tag", "record-devlog"]
+        );
         let get = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
         let prompt = agent.result("prompts/get", get("find-and-cite", json!({ "question": "Why {tides}?" }))).await;
         assert!(prompt["messages"][0]["content"]["text"].as_str().unwrap().contains("alone: Why {tides}?\n"));
@@ -321,10 +320,12 @@ async fn prompts_name_what_to_do_and_their_arguments_are_completed() {
         let complete = |reference: Value, name: &str, value: &str| json!({ "ref": reference, "argument": { "name": name, "value": value } });
         let template = json!({ "type": "ref/resource", "uri": "atlas://{vault}/{+path}" });
         let prompt = json!({ "type": "ref/prompt", "name": "record-devlog" });
+        let of_tag = json!({ "type": "ref/prompt", "name": "review-tag" });
         for (reference, name, value, expected) in [
             (&template, "path", "vault/devlog/t", json!(["vault/devlog/tide-engine-rewrite.md"])),
             (&prompt, "path", "vault/devlog/g", json!(["vault/devlog/gauge-feed.md"])),
             (&prompt, "summary", "x", json!([])),
+            (&of_tag, "tag", "#berth/NO", json!(["berth/north-quay"])),
             (&template, "vault", "m", json!(["main"])),
             (&template, "vault", "x", json!([])),
         ] {
@@ -350,7 +351,7 @@ async fn few_tools_can_stand_for_many() {
         let found = agent.answer("find_capability", json!({ "query": "note history" })).await;
         assert_eq!(found["capabilities"][0]["name"], "note_history");
         let all = agent.answer("find_capability", json!({})).await;
-        assert_eq!(all["total"], atlas_ops::operations().len() - 1);
+        assert_eq!(all["total"], listed().count() - 1);
         assert!(!all.to_string().contains("\"query\""), "a disabled operation is told");
         let described = agent.answer("describe_capability", json!({ "name": "find" })).await;
         assert_eq!(described["inputSchema"]["required"], json!(["term"]));
@@ -369,7 +370,7 @@ async fn few_tools_can_stand_for_many() {
 
         let agent = Agent::new(&domain, era);
         let tools = agent.tools().await;
-        assert!(tools.len() < atlas_ops::operations().len() && names(&tools).contains(&"notes_domain"), "{tools:?}");
+        assert!(tools.len() < listed().count() && names(&tools).contains(&"notes_domain"), "{tools:?}");
         let read = json!({ "name": "read_note", "arguments": { "path": "vault/Home.md" } });
         let note = agent.answer("notes_domain", read.clone()).await;
         assert_eq!(note, agent.answer("read_note", read["arguments"].clone()).await);

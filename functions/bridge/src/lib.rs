@@ -3,13 +3,14 @@
 //! Where callers are not told apart, as the protocol has it, any web page may call the tools that only read, and none of another site
 //! those that do more.
 
+mod openapi;
 mod origin;
 mod shape;
 mod tools;
 
-use atlas_ops::{Answer, Code, Entry, Error};
+use atlas_ops::{Answer, Call, Code, Entry, Error, Sent};
 use atlas_web::response::{self, insert_etag, is_known, json_response, with_generation};
-use atlas_web::routes::call;
+use atlas_web::routes::run;
 use atlas_web::{Door, Routes, request};
 use axum::body::Body;
 use axum::http::{StatusCode, Uri};
@@ -27,6 +28,9 @@ pub fn routes() -> Routes {
         .serve("/bridge/v1/health", &[], get(health).options(preflight))
         .serve("/bridge/v1/tools", &[], get(list).options(preflight))
         .serve("/bridge/v1/tools/{name}/call", &[], post(call_tool).options(preflight))
+        .describe_as("/bridge/v1/health", openapi::health)
+        .describe_as("/bridge/v1/tools", openapi::tools)
+        .describe_as("/bridge/v1/tools/{name}/call", openapi::call)
         .finish(BASE, shape::finish)
 }
 
@@ -55,7 +59,10 @@ async fn list(door: Door) -> Response {
 
 async fn call_tool(door: Door, uri: Uri, body: Body) -> Response {
     match arguments_of(&door, &uri, body).await {
-        Ok((operation, arguments)) => call(&door, operation, arguments).await.respond_to(result),
+        Ok((operation, arguments)) => {
+            let call = Call { sent: Sent::AsText, ..door.call_of(operation, arguments) };
+            run(&door.app, call).await.respond_to(result)
+        }
         Err(error) => response::error(&error),
     }
 }

@@ -15,6 +15,9 @@ pub struct Known<'a> {
     pub writes: bool,
 }
 
+/// The tag of operations that need an app beside the vault's files: they are not listed unless they are allowed by name.
+pub const NEEDS_APP: &str = "obsidian_app";
+
 /// How an operation is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Offer {
@@ -26,7 +29,7 @@ pub enum Offer {
     Disabled,
 }
 
-/// How each operation is offered; all are listed by default.
+/// How each operation is offered; all are listed by default, but for those that need an app.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Visibility {
     /// Those that are not listed.
@@ -76,7 +79,7 @@ impl Visibility {
             } else if named(&config.hidden)
                 || tagged(&config.hidden_tags)
                 || (config.require_read_only && operation.writes)
-                || allowed.is_some_and(|allowed| !named(allowed))
+                || allowed.map_or(operation.tags.contains(&NEEDS_APP), |allowed| !named(allowed))
             {
                 Offer::Hidden
             } else {

@@ -1,9 +1,15 @@
-//! Completion of arguments: paths of notes, and vaults.
+//! Completion of arguments: paths of notes, tags, and vaults.
 
-use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData, Reference};
+use atlas_ops::Entry;
+use atlas_ops::tags::list_tags::ListTags;
+use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData, JsonObject, Reference};
+use serde_json::Value;
 
 use crate::server::Server;
 use crate::{prompts, resources, schema};
+
+/// The most used tags, among which a tag is looked for.
+const MAX_TAGS: usize = 1000;
 
 impl Server {
     /// What an argument that was begun can be.
@@ -21,16 +27,31 @@ impl Server {
             return Err(ErrorData::invalid_params(message, None));
         }
         let begun = request.argument.value.as_str();
+        let vault = || {
+            let named = request.context.as_ref().and_then(|context| context.get_argument(schema::VAULT)).cloned();
+            named.or_else(|| self.vault().ok()).unwrap_or_default()
+        };
         let (values, more) = match argument {
             schema::VAULT => (self.vaults(begun), false),
-            prompts::PATH => {
-                let named = request.context.as_ref().and_then(|context| context.get_argument(schema::VAULT)).cloned();
-                let vault = named.or_else(|| self.vault().ok()).unwrap_or_default();
-                self.paths(&vault, begun, CompletionInfo::MAX_VALUES).await?
-            }
+            prompts::PATH => self.paths(&vault(), begun, CompletionInfo::MAX_VALUES).await?,
+            prompts::TAG => self.tags(&vault(), begun, CompletionInfo::MAX_VALUES).await?,
             _ => (Vec::new(), false),
         };
         let completion = CompletionInfo::with_pagination(values, None, more);
         Ok(CompleteResult::new(completion.map_err(|error| ErrorData::internal_error(error, None))?))
+    }
+
+    /// Tags that begin so in any case, the most used first and at most `most`, and whether there are more.
+    async fn tags(&self, vault: &str, begun: &str, most: usize) -> Result<(Vec<String>, bool), ErrorData> {
+        let begun = begun.trim_start_matches('#').to_lowercase();
+        let arguments = JsonObject::from_iter([("limit".to_owned(), MAX_TAGS.into())]);
+        let listed = self.answer(Entry::of::<ListTags>(), vault, arguments).await?;
+        let tags = listed.get("items").and_then(Value::as_array).into_iter().flatten();
+        let tags = tags.filter_map(|tag| tag.get("tag")?.as_str());
+        let mut found: Vec<String> =
+            tags.filter(|tag| tag.to_lowercase().starts_with(&begun)).map(str::to_owned).collect();
+        let more = found.len() > most || listed.get("cursor").is_some();
+        found.truncate(most);
+        Ok((found, more))
     }
 }

@@ -6,6 +6,9 @@ use serde_json::Value;
 /// The argument of a prompt that is the path of a note.
 pub(crate) const PATH: &str = "path";
 
+/// The argument of a prompt that is a tag, without `#`.
+pub(crate) const TAG: &str = "tag";
+
 struct Template {
     name: &'static str,
     title: &'static str,
@@ -16,7 +19,7 @@ struct Template {
     text: &'static str,
 }
 
-const TEMPLATES: [Template; 3] = [
+const TEMPLATES: [Template; 4] = [
     Template {
         name: "find-and-cite",
         title: "Find and cite",
@@ -33,6 +36,15 @@ const TEMPLATES: [Template; 3] = [
         arguments: &[],
         text: "Call `context_current`, and read the notes that it names as far as you need. Then tell me in short lists what is under \
             way, what is open or blocked, and what should come next, each with the path of the note that says so. Change nothing.",
+    },
+    Template {
+        name: "review-tag",
+        title: "Review a tag",
+        description: "What the notes with a tag say together.",
+        arguments: &[(TAG, "The tag, without #")],
+        text: "List the notes with the tag {tag} by `find_notes_by_tag`, and read them with `read_note`. Then tell me in a few short \
+            paragraphs what they say together, where they contradict each other, and what is open, each with the path of the note that \
+            says so. Change nothing.",
     },
     Template {
         name: "record-devlog",

@@ -79,8 +79,13 @@ impl Server {
         Ok((paths, listed.get("cursor").is_some()))
     }
 
-    async fn answer(&self, entry: &'static Entry, vault: &str, arguments: JsonObject) -> Result<Value, ErrorData> {
-        let call = Call { vault: Some(vault.to_owned()), ..self.door.call_of(entry, arguments.into()) };
+    pub(crate) async fn answer(
+        &self,
+        entry: &'static Entry,
+        vault: &str,
+        arguments: JsonObject,
+    ) -> Result<Value, ErrorData> {
+        let call = Call { vault: Some(vault.to_owned()), ..self.call_of(entry, arguments) };
         self.run(call).await.map(|answer| answer.value).map_err(|error| refusal(&error))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use atlas_ops::{Answer, Call, Entry, Error};
+use atlas_ops::{Answer, Call, Entry, Error, Sent};
 use atlas_web::routes::{self, Door};
 use atlas_web::state::Offer;
 use atlas_web::telemetry::Cost;
@@ -75,6 +75,11 @@ impl Server {
         ids.filter(|id| id.starts_with(begun) && caller.may_name(id, default)).map(str::to_owned).collect()
     }
 
+    /// A call of an operation. A tool's result is sent twice; resources, whose addresses repeat their paths, have the same room.
+    pub(crate) fn call_of(&self, entry: &'static Entry, arguments: JsonObject) -> Call {
+        Call { sent: Sent::Twice, ..self.door.call_of(entry, arguments.into()) }
+    }
+
     /// Runs a call of an operation.
     pub(crate) async fn run(&self, call: Call) -> Result<Answer<Value>, Error> {
         let (result, cost) = routes::run(&self.door.app, call).await.into_parts();
@@ -89,7 +94,7 @@ impl Server {
     /// Runs an operation in the vault that its arguments or the headers name.
     pub(crate) async fn operate(&self, entry: &'static Entry, mut arguments: JsonObject) -> Result<Value, Error> {
         let vault = tools::take_text(&mut arguments, schema::VAULT)?;
-        let mut call = self.door.call_of(entry, arguments.into());
+        let mut call = self.call_of(entry, arguments);
         match (&vault, &call.vault) {
             (Some(named), Some(header)) if named != header => {
                 let error = Error::bad_request("validation_error", "vault: the header says another");

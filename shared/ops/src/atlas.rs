@@ -82,7 +82,7 @@ pub struct Limits {
     pub max_bytes: usize,
     /// Results where the call names no number.
     pub max_results: usize,
-    /// Most bytes of an answer, as JSON.
+    /// Most bytes of an answer, as JSON; within an operation those that it may return, which are fewer where a door sends it as text.
     pub max_response_bytes: usize,
     /// Most bytes of text that one search looks through.
     pub max_scanned_bytes: u64,

@@ -2,16 +2,19 @@
 //! defines, and notes by their text.
 
 mod similarity;
-mod symbols;
 
 use std::collections::HashSet;
 
+use atlas_segment::SectionName;
+use atlas_vault::fold;
+use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::Exact;
 use crate::atlas_find_duplicates::similarity::Intent;
 use crate::error::Error;
+use crate::facts::Facts;
 use crate::index::{DocumentRef, Index, Want};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::search::{self, Found, Mode, Search};
@@ -98,10 +101,16 @@ impl Operation for AtlasFindDuplicates {
         }
         let named = |view: View| {
             let intent = &intent;
-            async move { named(&Index::fetch(view, Want { names: true, headings: true, ..Want::default() }).await?, intent) }
+            async move {
+                let index = Index::fetch(view.clone(), Want { names: true, headings: true, ..Want::default() });
+                let facts = Facts::fetch(context, view, &[SectionName::Symbols]);
+                let (index, facts) = try_join(index, facts).await?;
+                let mut candidates = named(&index, intent)?;
+                candidates.extend(defined(&facts, intent)?);
+                Ok(candidates)
+            }
         };
         let Answer { value: mut candidates, generation } = context.read(named).await?;
-        candidates.extend(symbols::like(context, &intent).await?);
         candidates.extend(by_text(context, &intent).await?);
         candidates.retain(|candidate| candidate.score >= LEAST_SCORE);
         candidates.sort_by(|one, other| {
@@ -157,6 +166,32 @@ fn named(index: &Index, intent: &Intent) -> Result<Vec<Candidate>, Error> {
                         score,
                     });
                 }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The symbols whose names are like the intent.
+fn defined(facts: &Facts, intent: &Intent) -> Result<Vec<Candidate>, Error> {
+    let stems: Vec<String> = intent.stems().collect();
+    let mut found = Vec::new();
+    let mut compared = 0;
+    for segment in facts.index().segments() {
+        for (document, symbol) in facts.symbols(segment)?.iter() {
+            let folded = fold(&symbol.name);
+            if !stems.iter().any(|stem| folded.contains(stem.as_str())) || !facts.shows(segment, document) {
+                continue;
+            }
+            compared += 1;
+            if compared > MAX_COMPARED {
+                return Ok(found);
+            }
+            let score = intent.score(&symbol.name);
+            if score >= LEAST_SCORE {
+                let path = facts.index().path(DocumentRef { segment, document })?;
+                let line = u64::from(symbol.line) + 1;
+                found.push(Candidate { kind: Kind::Symbol, name: symbol.name.clone(), path, line, score });
             }
         }
     }

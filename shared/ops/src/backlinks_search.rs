@@ -1,9 +1,11 @@
 //! `backlinks_search`: the notes that link to a file.
 
 use atlas_access::Access;
+use atlas_segment::SectionName;
 use atlas_segment::text::decoded;
-use atlas_vault::VaultPath;
 use atlas_vault::resolve::{Files, resolve};
+use atlas_vault::{Link, VaultPath};
+use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +13,10 @@ use crate::arguments::{self, Bounded, Text};
 use crate::cursor;
 use crate::error::Error;
 use crate::excerpt::{Lines, cut_at};
+use crate::facts::Facts;
+use crate::governor::fitting;
 use crate::graph::Graph;
+use crate::index::DocumentRef;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::view::View;
 
@@ -108,49 +113,74 @@ impl Operation for BacklinksSearch {
             let path = &path;
             async move {
                 let generation = view.generation();
-                let graph = Graph::fetch(context, view).await?;
-                let all = graph.incoming(path, graph.file(path)?)?;
+                let graph = Graph::fetch(context, view.clone());
+                let sections: &[SectionName] = if with_lines { &[SectionName::LinkLines] } else { &[] };
+                let (graph, facts) = try_join(graph, Facts::fetch(context, view, sections)).await?;
+                let all = linking(&graph, path)?;
                 let total = all.len();
-                let begin = all.partition_point(|document| {
+                let begin = all.partition_point(|(document, _)| {
                     after.is_some_and(|after| graph.path(*document).is_ok_and(|path| path.as_str() <= after))
                 });
                 let page = all.get(begin..).unwrap_or_default();
                 let (page, rest) = page.split_at(limit.min(page.len()));
                 let mut results = Vec::with_capacity(page.len());
-                for document in page {
+                for (document, _) in page {
                     results.push(Backlink { path: graph.path(*document)?, line: None, text: None });
                 }
-                let last = results.last().filter(|_| !rest.is_empty());
-                let cursor = last.map(|last| Cursor { generation, of, after: last.path.clone() });
-                let cursor = cursor.as_ref().and_then(cursor::encode);
                 if with_lines {
                     let files = graph.rivals(path)?;
-                    for (result, text) in results.iter_mut().zip(graph.index().texts(page).await?) {
-                        result.find_line(path, &decoded(&text), &files)?;
+                    let documents: Vec<DocumentRef> = page.iter().map(|(document, _)| *document).collect();
+                    let texts = graph.index().texts(&documents).await?;
+                    for ((result, (document, firsts)), text) in results.iter_mut().zip(page).zip(texts) {
+                        let lines = facts.link_lines(document.segment)?.of(document.document);
+                        let line = firsts.iter().filter_map(|first| lines.get(*first as usize)).min();
+                        if let Some(line) = line {
+                            result.show(*line, path, &decoded(&text), &files)?;
+                        }
                     }
                 }
-                Ok(Output { results, total, cursor })
+                let fitting = fitting(&results, context.limits.max_response_bytes);
+                let is_last = rest.is_empty() && fitting == results.len();
+                results.truncate(fitting);
+                let last = results.last().filter(|_| !is_last);
+                let cursor = last.map(|last| Cursor { generation, of, after: last.path.clone() });
+                Ok(Output { results, total, cursor: cursor.as_ref().and_then(cursor::encode) })
             }
         };
         cursor::read(context, generation, page).await
     }
 }
 
-impl Backlink {
-    /// Adds the first line of the note's `text` that links to the file at `path`, of which `files` are the rivals.
-    fn find_line(&mut self, path: &VaultPath, text: &str, files: &Files) -> Result<(), Error> {
-        let from = arguments::path("path", &self.path)?;
-        let links = atlas_vault::parse(text).links;
-        let is_meant = |target: &str| !target.is_empty() && resolve(target, &from, files) == Some(path);
-        let first =
-            links.iter().filter(|link| !link.is_external() && is_meant(&link.target)).min_by_key(|link| link.line);
-        if let Some(link) = first {
-            let at = text
-                .get(..link.range.start)
-                .map_or(0, |before| link.range.start - before.rfind('\n').map_or(0, |end| end + 1));
-            self.line = Some(link.line + 1);
-            self.text = Lines::new(text.as_bytes()).get(link.line as usize).map(|line| cut_at(line, at, LINE_BYTES));
+/// The other notes that link to the file at `path`, by path, each with which of its links are the first to each target that means it.
+fn linking(graph: &Graph, path: &VaultPath) -> Result<Vec<(DocumentRef, Vec<u32>)>, Error> {
+    let own = graph.file(path)?;
+    let mut all: Vec<(DocumentRef, Vec<u32>)> = Vec::new();
+    for (document, links) in graph.links_to(path)? {
+        match all.last_mut() {
+            Some((last, firsts)) if *last == document => firsts.push(links.first),
+            _ if document == own => {}
+            _ => all.push((document, vec![links.first])),
         }
+    }
+    Ok(all)
+}
+
+impl Backlink {
+    /// Adds a line of the note's `text` that links to the file at `path`, of which `files` are the rivals.
+    fn show(&mut self, line: u32, path: &VaultPath, text: &str, files: &Files) -> Result<(), Error> {
+        let from = arguments::path("path", &self.path)?;
+        let Some(text) = Lines::new(text.as_bytes()).get(line as usize) else { return Ok(()) };
+        let is_meant = |link: &Link| {
+            !link.is_external() && !link.target.is_empty() && resolve(&link.target, &from, files) == Some(path)
+        };
+        // What the line is cut around; by itself it may be read as something else.
+        let at = atlas_vault::parse(&String::from_utf8_lossy(text))
+            .links
+            .iter()
+            .find(|link| is_meant(link))
+            .map_or(0, |link| link.range.start);
+        self.line = Some(line + 1);
+        self.text = Some(cut_at(text, at, LINE_BYTES));
         Ok(())
     }
 }

@@ -83,6 +83,27 @@ macro_rules! every_operation {
             crate::vault_sync::VaultSync,
             crate::connector_search::ConnectorSearch,
             crate::connector_fetch::ConnectorFetch,
+            // what needs the Obsidian app
+            crate::obsidian_app::SearchDql,
+            crate::obsidian_app::ValidateDql,
+            crate::obsidian_app::EvalDataviewField,
+            crate::obsidian_app::ListTemplates,
+            crate::obsidian_app::ExecuteTemplate,
+            crate::obsidian_app::ListQuickaddActions,
+            crate::obsidian_app::TriggerQuickadd,
+            crate::obsidian_app::OcrAttachment,
+            crate::obsidian_app::OcrBulk,
+            crate::obsidian_app::MakemdListSpaces,
+            crate::obsidian_app::MakemdQuery,
+            crate::obsidian_app::ListWorkspaces,
+            crate::obsidian_app::OpenWorkspace,
+            crate::obsidian_app::SaveWorkspace,
+            crate::obsidian_app::ListCommands,
+            crate::obsidian_app::ExecuteCommand,
+            crate::obsidian_app::PlurRecall,
+            crate::obsidian_app::PlurRecallHybrid,
+            crate::obsidian_app::PlurSimilaritySearch,
+            crate::obsidian_app::PlurGet,
         }
     };
 }

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 
 use crate::arguments;
-use crate::atlas::{Atlas, Vault};
+use crate::atlas::{Atlas, Limits, Vault};
 use crate::audit::Event;
 use crate::confirmation::Confirmation;
 use crate::error::{Code, Error};
@@ -64,7 +64,7 @@ async fn pass<O: Operation>(
     args_hash: Option<&str>,
     event: Option<&mut Event<'_>>,
 ) -> Result<Answer<Value>, Error> {
-    let Call { vault, arguments, caller, key, confirmation: token, clock, .. } = call;
+    let Call { vault, arguments, caller, key, confirmation: token, sent, clock, .. } = call;
     let key = key.filter(|_| O::INFO.writes()).map(|key| (Keyed::hash_of(&arguments), key));
     let arguments: O::Arguments = arguments::decode(arguments)?;
     let touches = O::touches(&arguments)?;
@@ -77,16 +77,9 @@ async fn pass<O: Operation>(
         return Err(operation::read_only());
     }
     let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.identity(), O::INFO.name, &key, arguments);
-    let mut context = Context {
-        atlas,
-        vault,
-        limits: &atlas.limits,
-        caller: &caller,
-        key: None,
-        now: clock(),
-        clock,
-        confirmation: None,
-    };
+    let limits = Limits { max_response_bytes: sent.room(atlas.limits.max_response_bytes), ..atlas.limits };
+    let mut context =
+        Context { atlas, vault, limits: &limits, caller: &caller, key: None, now: clock(), clock, confirmation: None };
     for (access, path) in &touches {
         context.check(*access, path)?;
     }
@@ -133,7 +126,7 @@ async fn pass<O: Operation>(
         internal: Some(error.to_string()),
         ..Error::new(Code::Internal, "internal", "the result could not be written")
     })?;
-    govern(&value, atlas.limits.max_response_bytes)?;
+    govern(&value, sent, atlas.limits.max_response_bytes)?;
     Ok(Answer { value, generation: answer.generation })
 }
 

@@ -16,7 +16,7 @@ pub(crate) use crate::graph::table::LinkTables;
 
 use crate::arguments::Root;
 use crate::error::Error;
-use crate::graph::table::{LinkTable, Links, Tables};
+use crate::graph::table::{Links, Tables};
 use crate::index::{DocumentRef, Index, Want};
 use crate::notes;
 use crate::operation::Context;
@@ -75,19 +75,14 @@ impl Graph {
 
     /// The other notes that link to the file at `path`, which is `own`, by path.
     pub(crate) fn incoming(&self, path: &VaultPath, own: DocumentRef) -> Result<Vec<DocumentRef>, Error> {
-        let mut all = self.links_to(path, |_, _| ())?;
-        all.retain(|(document, ())| *document != own);
+        let mut all: Vec<DocumentRef> = self.links_to(path)?.into_iter().map(|(document, _)| document).collect();
+        all.retain(|document| *document != own);
         all.dedup();
-        Ok(all.into_iter().map(|(document, ())| document).collect())
+        Ok(all)
     }
 
-    /// The notes that link to the file at `path`, by path, each as often as it has targets that mean it, with what `say` says of the links of
-    /// a document of a table that have such a target.
-    pub(crate) fn links_to<T>(
-        &self,
-        path: &VaultPath,
-        say: impl Fn(&LinkTable, (u32, &str)) -> T,
-    ) -> Result<Vec<(DocumentRef, T)>, Error> {
+    /// The notes that link to the file at `path`, by path, each as often as it has targets that mean it, with its links to those.
+    pub(crate) fn links_to(&self, path: &VaultPath) -> Result<Vec<(DocumentRef, Links)>, Error> {
         let files = self.rivals(path)?;
         let name = fold(path.file_name());
         let mut all = Vec::new();
@@ -105,7 +100,7 @@ impl Graph {
                         from.is_ok_and(|from| resolve(target, &from, &files) == Some(path))
                     };
                     if is_meant && self.index.shows(at) {
-                        all.push((at, say(table, (*document, target))));
+                        all.extend(table.links_to(*document, target).map(|links| (at, links)));
                     }
                 }
             }
@@ -144,10 +139,9 @@ impl Graph {
         Ok(())
     }
 
-    /// The links of a note to a target, as its table has them.
+    /// The links of a note to a target.
     pub(crate) fn links_of(&self, document: DocumentRef, target: &str) -> Option<Links> {
-        let mut targets = self.tables.get(document.segment)?.targets_of(document.document);
-        targets.find(|(written, _)| *written == target).map(|(_, links)| links)
+        self.tables.get(document.segment)?.links_to(document.document, target)
     }
 
     /// The notes below `root` that are wanted, by path.

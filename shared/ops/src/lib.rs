@@ -21,6 +21,7 @@
 //! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by [`graph`] (the links of all notes), with obsidian-tc's tools
 //! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves) and `editing` (one note's text in one commit), as obsidian-tc has them
 //! - [`periodic`], [`bundles`], [`attachments`], [`admin`] (as obsidian-tc has them)
+//! - [`obsidian_app`]: tools that need the app; [`surface`]: obsidian-tc's tools, and which of them work here
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
 //!   [`connector_fetch`] (for connectors of chat applications)
 
@@ -69,6 +70,7 @@ pub mod note_history;
 pub mod note_read;
 pub mod note_upsert;
 mod notes;
+pub mod obsidian_app;
 pub mod operation;
 pub mod paging;
 mod passages;
@@ -81,6 +83,7 @@ pub mod registry;
 pub mod restore_note;
 pub mod search;
 mod search_notes;
+pub mod surface;
 pub mod tags;
 pub mod tasks;
 pub mod throttle;
@@ -94,6 +97,7 @@ mod writing;
 pub use atlas::{Atlas, Limits, Vault};
 pub use atlas_access::Caller;
 pub use error::{Code, Error};
+pub use governor::Sent;
 pub use operation::{Answer, Context, Info, Operation, Scope};
 pub use registry::{Call, Entry, dispatch, operations};
 pub use schemars;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::arguments::{self, Bounded, Text};
 use crate::cursor;
 use crate::error::Error;
+use crate::governor::fitting;
 use crate::index::Wave;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::view::View;
@@ -96,11 +97,12 @@ impl Operation for ListNotes {
             Some(cursor) => (Some(cursor.generation), cursor.after.as_str()),
             None => (None, ""),
         };
-        cursor::read(context, generation, |view| list(view, prefix, after, limit)).await
+        let most_bytes = context.limits.max_response_bytes;
+        cursor::read(context, generation, |view| list(view, prefix, after, limit, most_bytes)).await
     }
 }
 
-async fn list(view: View, prefix: &str, after: &str, limit: usize) -> Result<Output, Error> {
+async fn list(view: View, prefix: &str, after: &str, limit: usize, most_bytes: usize) -> Result<Output, Error> {
     let mut notes = Vec::new();
     let mut after = after.to_owned();
     // A page of records may hold few notes under the prefix, or few that are live: go on until there are enough.
@@ -112,14 +114,17 @@ async fn list(view: View, prefix: &str, after: &str, limit: usize) -> Result<Out
             _ => break,
         }
     }
-    notes.truncate(limit + 1);
-    let more = notes.len() > limit;
+    let mut more = notes.len() > limit;
     notes.truncate(limit);
+    let mut notes: Vec<Listed> = notes.into_iter().map(listed).collect();
+    let fitting = fitting(&notes, most_bytes);
+    more |= fitting < notes.len();
+    notes.truncate(fitting);
     let cursor = match notes.last() {
         Some(last) if more => cursor::encode(&Cursor { generation: view.generation(), after: last.path.clone() }),
         _ => None,
     };
-    Ok(Output { notes: notes.into_iter().map(listed).collect(), cursor })
+    Ok(Output { notes, cursor })
 }
 
 /// The live records under `prefix` and after `after`, in path order, from one wave of pages that hold at least `count` records, and the

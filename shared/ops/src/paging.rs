@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::arguments::{Bounded, Text};
 use crate::cursor;
 use crate::error::Error;
-use crate::governor::AROUND_TEXT;
+use crate::governor::fitting;
 use crate::operation::{Answer, Context};
 use crate::view::View;
 
@@ -89,15 +89,7 @@ impl Paging {
         total: usize,
         mut items: Vec<T>,
     ) -> Result<Page<T>, Error> {
-        let room = context.limits.max_response_bytes.saturating_sub(AROUND_TEXT);
-        let mut bytes = 0;
-        let fitting = items.iter().take_while(|item| {
-            bytes += serde_json::to_string(item).map_or(0, |json| json.len() + 1);
-            bytes <= room
-        });
-        // One that is too long by itself is the governor's.
-        let count = fitting.count().max(1).min(items.len());
-        items.truncate(count);
+        items.truncate(fitting(&items, context.limits.max_response_bytes));
         let at = self.at() + items.len();
         let next = (at < total && !items.is_empty()).then_some(Begin { generation, of: self.of, at });
         let cursor = next.as_ref().and_then(cursor::encode);

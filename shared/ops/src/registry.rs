@@ -12,6 +12,7 @@ use crate::atlas::Atlas;
 use crate::catalogue::every_operation;
 use crate::error::Error;
 use crate::gates;
+use crate::governor::Sent;
 use crate::operation::{Answer, Info, Operation};
 
 /// A call, as a door understood it.
@@ -29,6 +30,8 @@ pub struct Call {
     pub key: Option<String>,
     /// The token that says that a person has confirmed the call.
     pub confirmation: Option<String>,
+    /// How the answer is sent, all of which the limit of answers is for.
+    pub sent: Sent,
     /// Says what time it is.
     pub clock: fn() -> Timestamp,
 }
@@ -36,7 +39,7 @@ pub struct Call {
 impl Call {
     /// A call of `operation` in the default vault, without a key or confirmation.
     pub const fn new(operation: &'static Entry, arguments: Value, caller: Caller, clock: fn() -> Timestamp) -> Self {
-        Self { operation, vault: None, arguments, caller, key: None, confirmation: None, clock }
+        Self { operation, vault: None, arguments, caller, key: None, confirmation: None, sent: Sent::Plain, clock }
     }
 }
 

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Bounded, Exact, Text};
 use crate::error::Error;
-use crate::governor::{AROUND_TEXT, json_bytes};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::search::{self, Found, Mode, Search};
 
@@ -14,8 +13,6 @@ pub struct VaultSearch;
 
 /// Most lines in an answer.
 const MAX_LINES: u32 = 1000;
-/// Bytes of a result besides its path and text.
-const AROUND_RESULT: usize = 64;
 const TOO_MANY: &str =
     "there may be more matches than these: narrow path_filter or the query, or page with the tool search";
 
@@ -76,19 +73,15 @@ impl Operation for VaultSearch {
         let filter = arguments.path_filter.map(|filter| filter.map(at_any_depth));
         let wanted = search::Arguments::of(arguments.query, Mode::Regex, filter, Some(Bounded::nearest(MAX_LINES)));
         let Answer { value: found, generation } = Search::run(context, wanted).await?;
-        let mut is_partial = found.cursor.is_some();
-        let mut left = context.limits.max_response_bytes.saturating_sub(AROUND_TEXT);
-        let mut results = Vec::new();
-        for found in found.results {
-            let Found::Line(search::Line { path, line, text, .. }) = found else { continue };
-            let Some(rest) = left.checked_sub(json_bytes(&path) + json_bytes(&text) + AROUND_RESULT) else {
-                is_partial = true;
-                break;
-            };
-            left = rest;
-            results.push(Line { path, line, text });
-        }
-        Ok(Answer { value: Output { results, partial: is_partial.then_some(TOO_MANY) }, generation })
+        let line = |found| match found {
+            Found::Line(search::Line { path, line, text, .. }) => Some(Line { path, line, text }),
+            Found::Note(_) => None,
+        };
+        let partial = found.cursor.is_some().then_some(TOO_MANY);
+        Ok(Answer {
+            value: Output { results: found.results.into_iter().filter_map(line).collect(), partial },
+            generation,
+        })
     }
 }
 

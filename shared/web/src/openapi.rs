@@ -10,6 +10,8 @@ use utoipa::openapi::{
     ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required, ResponseBuilder,
 };
 
+use crate::routes::Item;
+
 /// A route, as the document shows it.
 #[derive(Clone)]
 pub struct Route {
@@ -102,8 +104,8 @@ const CONFIRMATION: RouteParameter = RouteParameter {
 
 const SCHEMAS: &str = "/components/schemas";
 
-/// The document that describes `routes`.
-pub fn document(routes: &[Route]) -> Value {
+/// The document that describes `routes`, and those at other paths as `items` do.
+pub fn document(routes: &[Route], items: &[(&'static str, Item)]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = SCHEMAS.into());
     let mut requests = settings.clone().into_generator();
     let mut responses = settings.for_serialize().into_generator();
@@ -124,6 +126,9 @@ pub fn document(routes: &[Route]) -> Value {
         schemas.insert(body_name(route), body_schema(route));
     }
     schemas.insert("Error".to_owned(), error_schema());
+    if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
+        paths.extend(items.iter().map(|(path, item)| ((*path).to_owned(), item())));
+    }
     if let Some(document) = document.as_object_mut() {
         document.insert("components".to_owned(), json!({ "schemas": schemas }));
     }

@@ -41,11 +41,15 @@ const READ_TIME: Duration = Duration::from_secs(12);
 pub struct Routes {
     served: Vec<Served>,
     descriptions: Vec<Route>,
+    items: Vec<(&'static str, Item)>,
     finishes: Vec<(&'static str, Finish)>,
 }
 
 /// What a door does with every response below its path, errors of others among them: the path, and the response.
 pub type Finish = fn(&App, &str, Response) -> Response;
+
+/// A route of no single operation, as an OpenAPI Path Item Object.
+pub type Item = fn() -> Value;
 
 /// A route, for one method or some.
 #[derive(Clone)]
@@ -85,6 +89,13 @@ impl Routes {
         self
     }
 
+    /// Adds a description of a route that is of no single operation.
+    #[must_use]
+    pub fn describe_as(mut self, path: &'static str, item: Item) -> Self {
+        self.items.push((path, item));
+        self
+    }
+
     /// Has every response at a path that begins so finished by `finish`.
     #[must_use]
     pub fn finish(mut self, prefix: &'static str, finish: Finish) -> Self {
@@ -114,6 +125,7 @@ impl Routes {
     pub fn merge(mut self, other: Self) -> Self {
         self.served.extend(other.served);
         self.descriptions.extend(other.descriptions);
+        self.items.extend(other.items);
         self.finishes.extend(other.finishes);
         self
     }
@@ -145,7 +157,9 @@ impl Routes {
         let listed = self.descriptions.iter().filter(|route| app.offers(route.operation()) == Offer::Listed);
         let descriptions: Vec<Route> = listed.cloned().collect();
         // Made when it is asked for: a function that starts has no time for it.
-        let openapi = || async move { response::json_response(StatusCode::OK, &openapi::document(&descriptions)) };
+        let items = self.items.clone();
+        let openapi =
+            || async move { response::json_response(StatusCode::OK, &openapi::document(&descriptions, &items)) };
         let metadata = |router: Router<App>, path: &&str| router.route(path, get(auth::metadata));
         let routes = auth::METADATA
             .iter()

@@ -123,12 +123,9 @@ impl Operation for GetBacklinks {
 /// The other notes that link to the file at `path`, with how many links to it they have.
 fn sources(graph: &Graph, path: &VaultPath, with_embeds: bool) -> Result<Vec<(DocumentRef, u32)>, Error> {
     let own = graph.file(path)?;
-    let count = |table: &super::LinkTable, (document, target): (u32, &str)| {
-        let links = table.targets_of(document).find(|(written, _)| *written == target).map(|(_, links)| links);
-        links.map_or(0, |links| if with_embeds { links.count } else { links.count - links.embeds })
-    };
     let mut sources: Vec<(DocumentRef, u32)> = Vec::new();
-    for (document, count) in graph.links_to(path, count)? {
+    for (document, links) in graph.links_to(path)? {
+        let count = if with_embeds { links.count } else { links.count - links.embeds };
         match sources.last_mut() {
             Some((last, sum)) if *last == document => *sum += count,
             _ => sources.push((document, count)),

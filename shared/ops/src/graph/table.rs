@@ -128,6 +128,11 @@ impl LinkTable {
         self.links_of(document).iter().filter_map(target)
     }
 
+    /// The links of a document to a target.
+    pub(crate) fn links_to(&self, document: u32, target: &str) -> Option<Links> {
+        self.targets_of(document).find(|(written, _)| *written == target).map(|(_, links)| links)
+    }
+
     /// How many targets a document has.
     pub(crate) fn count_of(&self, document: u32) -> usize {
         self.links_of(document).len()

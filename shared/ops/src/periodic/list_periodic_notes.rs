@@ -1,5 +1,6 @@
 //! `list_periodic_notes`: the notes of a period that are there.
 
+use futures::future::try_join;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -82,8 +83,8 @@ impl Operation for ListPeriodicNotes {
             let paging = &paging;
             async move {
                 let generation = view.generation();
-                let settings = Settings::read(&view, period).await?;
-                let index = Index::fetch(view, Want::default()).await?;
+                let (settings, index) =
+                    try_join(Settings::read(&view, period), Index::fetch(view.clone(), Want::default())).await?;
                 let found = found(&index, &settings, from, to)?;
                 let shown = paging.of(&found);
                 let documents: Vec<DocumentRef> = shown.iter().map(|(_, _, document)| *document).collect();

@@ -1,6 +1,7 @@
 //! The settings of periodic notes: Obsidian's own for daily notes, and those of the plugin Periodic Notes.
 
 use atlas_vault::{VaultPath, moment};
+use futures::future::try_join;
 use jiff::civil::{Date, DateTime};
 use jiff::{Span, ToSpan as _};
 use serde_json::Value;
@@ -56,13 +57,13 @@ impl Period {
 impl Settings {
     /// Those of `period`; Obsidian's own for daily notes unless the plugin has some.
     pub(super) async fn read(view: &View, period: Period) -> Result<Self, Error> {
-        let plugin = document(view, PLUGIN).await?;
+        let core = async { if period == Period::Daily { document(view, CORE).await } else { Ok(None) } };
+        let (plugin, core) = try_join(document(view, PLUGIN), core).await?;
         if let Some(found) = plugin.as_ref().and_then(|plugin| of_plugin(plugin, period)) {
             return Self::of(found, period, None);
         }
         if period == Period::Daily {
-            let core = document(view, CORE).await?.unwrap_or_default();
-            return Self::of(&core, period, Some(Period::Daily.format()));
+            return Self::of(&core.unwrap_or_default(), period, Some(Period::Daily.format()));
         }
         let message =
             "the plugin Periodic Notes is not set up for such notes in this vault: turn them on in its settings";
@@ -166,7 +167,7 @@ fn of_plugin(plugin: &Value, period: Period) -> Option<&Value> {
 
 /// A file of settings, if it is there.
 async fn document(view: &View, path: &str) -> Result<Option<Value>, Error> {
-    let Some(found) = notes::find(view.snapshot(), path, |_| true).await? else { return Ok(None) };
+    let Some(found) = notes::find_at_once(view.snapshot(), path).await? else { return Ok(None) };
     let text = found.text.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&found.text);
     serde_json::from_slice(text).map(Some).map_err(|error| unusable(&format!("{path} is no JSON: {error}")))
 }

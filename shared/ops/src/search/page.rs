@@ -7,12 +7,13 @@ use atlas_segment::TextSpan;
 use crate::cursor;
 use crate::error::Error;
 use crate::excerpt::{Lines, cut_at};
+use crate::governor::fitting;
 use crate::index::{Blocks, DocumentRef, FetchedBlocks, Index};
 use crate::search::filter::Filter;
 use crate::search::matching::{Cursor, Request};
 use crate::search::pattern::Searchers;
 use crate::search::regions::{Region, Regions};
-use crate::search::{Explained, Found, Line, Output};
+use crate::search::{Explained, Found, Line, Output, TOO_LARGE};
 
 /// Chunks of the first region of a vault, …
 const FIRST_CHUNKS: u32 = 16;
@@ -346,8 +347,11 @@ impl<'a> Page<'a> {
         if self.request.context_lines > 0 {
             self.add_context(index).await?;
         }
+        let fitting = fitting(&self.results, self.request.listing.limits.max_response_bytes);
+        let is_cut = fitting < self.results.len();
+        self.results.truncate(fitting);
         let last = match self.results.last() {
-            Some(last) if is_full => Some((last.path.clone(), last.line)),
+            Some(last) if is_full || is_cut => Some((last.path.clone(), last.line)),
             _ => self.last.filter(|_| self.partial.is_some()),
         };
         let of = self.request.listing.of;
@@ -356,7 +360,7 @@ impl<'a> Page<'a> {
         Ok(Output {
             results: self.results.into_iter().map(Found::Line).collect(),
             cursor,
-            partial: self.partial.filter(|_| !is_full),
+            partial: if is_cut { Some(TOO_LARGE) } else { self.partial.filter(|_| !is_full) },
             corrections: Vec::new(),
             plan: (self.request.listing.explain && index.is_whole()).then_some(Explained {
                 kind,

@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::cursor;
 use crate::error::Error;
+use crate::governor::fitting;
 use crate::index::{DocumentRef, Index, Want};
 use crate::search::expression::{Expression, Token};
 use crate::search::filter::Filter;
 use crate::search::scores::Lists;
 use crate::search::snippet::{Wanted, holds};
-use crate::search::{Explained, Found, Listing, Note, Output};
+use crate::search::{Explained, Found, Listing, Note, Output, TOO_LARGE};
 use crate::view::View;
 
 /// Most texts fetched at a time.
@@ -45,6 +46,7 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
     let expression = &request.expression;
     let mut wanted = Wanted::new(lists.wanted(expression, &corrections));
     let mut page = Vec::new();
+    let mut places = Vec::new();
     let mut at = 0;
     let mut bytes = 0;
     let mut partial = None;
@@ -77,11 +79,18 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
             bytes += text.len() as u64;
             let text = decoded(&text);
             if holds_what_it_must(expression, &candidate.path, &text) {
+                places.push(candidate.place);
                 page.push(Found::Note(note(&index, candidate, &text, &mut wanted)?));
             }
         }
     }
-    let first_left = waiting.iter().map(|candidate| candidate.place).min();
+    let fitting = fitting(&page, request.listing.limits.max_response_bytes);
+    if fitting < page.len() {
+        page.truncate(fitting);
+        partial = Some(TOO_LARGE);
+    }
+    let waiting = waiting.iter().map(|candidate| candidate.place);
+    let first_left = waiting.chain(places.get(fitting..).unwrap_or_default().iter().copied()).min();
     let cursor = first_left.map(|place| Cursor { generation, of: request.listing.of, after: place - 1 });
     Ok(Output {
         results: page,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use atlas_access::visibility::{Known, Visibility};
 use atlas_mirror::VaultId;
-use atlas_ops::catalogue;
+use atlas_ops::{Info, catalogue};
 
 use crate::config::{ConfigError, Document, DocumentError};
 use crate::cors::Origins;
@@ -135,8 +135,9 @@ impl Settings {
     /// # Errors
     /// When the configuration names one that there is not.
     pub fn visible(&self) -> Result<Visibility, DocumentError> {
-        let known = catalogue::ALL.iter().map(|info| Known { name: info.name, tags: info.tags, writes: info.writes() });
-        Visibility::new(&self.visibility, &known.collect::<Vec<_>>()).map_err(|error| {
+        let known = |info: &Info| Known { name: info.name, tags: info.tags, writes: info.writes() };
+        let known: Vec<Known<'_>> = catalogue::ALL.iter().map(known).collect();
+        Visibility::new(&self.visibility, &known).map_err(|error| {
             let remedy = format!("no operation has {:?}: use some of {}", error.name, error.known);
             DocumentError::new(format!("toolVisibility.{}", error.field), remedy)
         })
