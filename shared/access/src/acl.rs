@@ -53,6 +53,7 @@ pub struct AclError {
 /// An access list.
 #[derive(Clone, Debug, Default)]
 pub struct Acl {
+    config: AclConfig,
     read_only: bool,
     strict_read_default: bool,
     read: Option<Vec<Glob>>,
@@ -135,6 +136,12 @@ impl Reader {
 }
 
 impl Acl {
+    /// What it was made of.
+    #[must_use]
+    pub const fn config(&self) -> &AclConfig {
+        &self.config
+    }
+
     /// The access list that `config` spells.
     ///
     /// # Errors
@@ -155,6 +162,7 @@ impl Acl {
             rules.push((Glob::new("rules", &rule.glob)?, scopes("rules", &rule.scopes)?));
         }
         Ok(Self {
+            config: config.clone(),
             read_only: config.read_only,
             strict_read_default: config.strict_read_default,
             read: globs("readPaths", &config.read_paths)?,
@@ -246,6 +254,13 @@ impl Acl {
         required.sort_unstable();
         required.dedup();
         required
+    }
+
+    /// The glob of the rule that decides which scopes `path` asks for, as it is written.
+    #[must_use]
+    pub fn rule(&self, path: &str) -> Option<&str> {
+        let (exact, _) = self.rules_for(&Matched::new(path));
+        self.config.rules.get(exact).map(|rule| rule.glob.as_str())
     }
 
     /// The last rule that matches as it is written, and the last that does in any case; the number of rules where none does.

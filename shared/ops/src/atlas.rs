@@ -7,6 +7,7 @@ use atlas_access::{Acl, Scopes, ThrottleConfig, Visibility};
 pub use atlas_mirror::counters::Counts;
 use atlas_mirror::{Mirror, Snapshot};
 
+use crate::about::About;
 use crate::audit::Audit;
 use crate::error::Error;
 use crate::facts::MadeFacts;
@@ -26,6 +27,8 @@ pub struct Atlas {
     pub throttle: Arc<Throttle>,
     /// Which operations are offered.
     pub visibility: Arc<Visibility>,
+    /// What the program tells of itself.
+    pub about: About,
 }
 
 /// One vault.
@@ -35,6 +38,7 @@ pub struct Vault {
     pub id: String,
     /// Its mirror.
     pub mirror: Mirror,
+    name: Option<String>,
     readings: Arc<Readings>,
     /// The links of its segments, as far as they were looked at.
     pub(crate) links: Arc<LinkTables>,
@@ -46,7 +50,18 @@ impl Vault {
     /// The vault `id`, of which callers see and change what `acl` lets them.
     pub fn new(id: impl Into<String>, mirror: Mirror, acl: Acl) -> Self {
         let readings = Arc::new(Readings::new(Arc::new(acl)));
-        Self { id: id.into(), mirror, readings, links: Arc::default(), made_facts: Arc::default() }
+        Self { id: id.into(), mirror, name: None, readings, links: Arc::default(), made_facts: Arc::default() }
+    }
+
+    /// The same with a name for people.
+    #[must_use]
+    pub fn named(self, name: Option<String>) -> Self {
+        Self { name, ..self }
+    }
+
+    /// Its name for people; its id if it has none.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.id)
     }
 
     /// Its access list.
@@ -101,7 +116,8 @@ impl Atlas {
     pub fn new(vaults: impl IntoIterator<Item = Vault>, limits: Limits) -> Self {
         let throttle = ThrottleConfig { enabled: false, ..ThrottleConfig::default() };
         let (throttle, visibility) = (Arc::new(Throttle::new(throttle)), Arc::default());
-        Self { vaults: vaults.into_iter().collect(), limits, audit: Audit::default(), throttle, visibility }
+        let about = About::default();
+        Self { vaults: vaults.into_iter().collect(), limits, audit: Audit::default(), throttle, visibility, about }
     }
 
     /// The same deployment, whose callers call as often as `config` says.

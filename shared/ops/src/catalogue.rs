@@ -43,16 +43,42 @@ macro_rules! every_operation {
             crate::properties::read_property::ReadProperty,
             crate::properties::list_properties::ListProperties,
             crate::properties::find_notes_by_property::FindNotesByProperty,
+            crate::properties::update_frontmatter::UpdateFrontmatter,
             // tags
             crate::tags::list_tags::ListTags,
             crate::tags::find_notes_by_tag::FindNotesByTag,
+            crate::tags::get_note_tags::GetNoteTags,
+            crate::tags::add_tag::AddTag,
+            crate::tags::remove_tag::RemoveTag,
             // tasks
             crate::tasks::list_tasks::ListTasks,
+            crate::tasks::update_task::UpdateTask,
             // links
             crate::graph::get_outgoing_links::GetOutgoingLinks,
             crate::graph::get_backlinks::GetBacklinks,
             crate::graph::find_orphans::FindOrphans,
             crate::graph::find_unresolved_links::FindUnresolvedLinks,
+            // periodic
+            crate::periodic::get_periodic_note::GetPeriodicNote,
+            crate::periodic::create_periodic_note::CreatePeriodicNote,
+            crate::periodic::find_or_create_periodic_note::FindOrCreatePeriodicNote,
+            crate::periodic::append_to_periodic_note::AppendToPeriodicNote,
+            crate::periodic::list_periodic_notes::ListPeriodicNotes,
+            // bundles
+            crate::bundles::bundle_folder::BundleFolder,
+            crate::bundles::bundle_files::BundleFiles,
+            // attachments
+            crate::attachments::list_attachments::ListAttachments,
+            crate::attachments::get_attachment::GetAttachment,
+            crate::attachments::delete_attachment::DeleteAttachment,
+            // admin
+            crate::admin::list_vaults::ListVaults,
+            crate::admin::get_vault::GetVault,
+            crate::admin::index_vault::IndexVault,
+            crate::admin::get_server_config::GetServerConfig,
+            crate::admin::get_metrics::GetMetrics,
+            crate::admin::server_health::ServerHealth,
+            crate::admin::generate_uri::GenerateUri,
             // obsidian-vault-mcp
             crate::note_read::NoteRead,
             crate::note_upsert::NoteUpsert,

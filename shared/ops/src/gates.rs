@@ -83,7 +83,7 @@ async fn pass<O: Operation>(
     let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.identity(), O::INFO.name, &key, arguments);
     let limits = Limits { max_response_bytes: sent.room(atlas.limits.max_response_bytes), ..atlas.limits };
     let mut context =
-        Context { vault, limits: &limits, caller: &caller, key: None, now: clock(), clock, confirmation: None };
+        Context { atlas, vault, limits: &limits, caller: &caller, key: None, now: clock(), clock, confirmation: None };
     for (access, path) in &touches {
         context.check(*access, path)?;
     }

@@ -51,8 +51,14 @@ pub struct Output {
     op: Op,
     /// Whether it may.
     allowed: bool,
+    /// The glob of the rule that decides which scopes the path asks for; absent if no rule has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched_rule: Option<String>,
+    /// Whether nothing of the vault may be changed.
+    kill_switch: bool,
     /// What denies it: `closed_folder`, `readOnly`, `readPaths`, `writePaths`, `deletePaths`, `strictReadDefault`, `defaultScopes`, or
-    /// `rules: ` with the glob of the rule that decides; null if nothing does.
+    /// `rules: ` with the glob of the rule that decides; absent if nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
     denied_by: Option<String>,
     /// The scopes that the path asks for, besides what the operation asks for.
     required_scopes: Vec<String>,
@@ -102,6 +108,8 @@ impl Operation for InspectAcl {
             path: path.as_str().to_owned(),
             op: arguments.op,
             allowed: denied.is_none(),
+            matched_rule: acl.rule(path.as_str()).map(str::to_owned),
+            kill_switch: acl.is_read_only(),
             denied_by: denied.map(|denied| denied.to_string()),
             required_scopes: acl.required(path.as_str()).into_iter().map(str::to_owned).collect(),
             missing_scopes: missing,

@@ -6,7 +6,7 @@
 //! - [`operation`]: what an operation is; [`registry`]: operations as doors see them, dispatch, and which there are; [`catalogue`]: what is
 //!   known of all of them; [`gates`]: what every call passes: [`throttle`], [`confirmation`] (which [`approve`] gives), `governor` (how large
 //!   answers are); [`audit`]: what is told of it
-//! - [`atlas`]: what operations run on: vaults, limits
+//! - [`atlas`]: what operations run on: vaults, limits; [`about`]: what the program tells of itself
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
 //! - `view`: what a caller sees of a vault; `index`: fetching what a query needs in one wave; `near`: and what it may need;
 //!   `passages`: where a term may stand; `merge`: several segments in path order; `cursor`, [`paging`]: pages; `notes`: notes by known paths; `excerpt`: quotes; `search_notes`: what `find` leaves behind;
@@ -22,11 +22,14 @@
 //!   for several things); [`bulk`]: many notes at once
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
 //! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by [`graph`] (the links of all notes), with obsidian-tc's tools
-//! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves), as obsidian-tc has them
+//! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves) and `editing` (one note's text in one commit), as obsidian-tc has them
+//! - [`periodic`], [`bundles`], [`attachments`], [`admin`] (as obsidian-tc has them)
 //! - [`obsidian_app`]: tools that need the app; [`surface`]: obsidian-tc's tools, and which of them work here
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
 //!   [`connector_fetch`] (for connectors of chat applications)
 
+pub mod about;
+pub mod admin;
 pub mod append_note;
 pub mod approve;
 pub mod arguments;
@@ -34,11 +37,13 @@ pub mod atlas;
 pub mod atlas_find_duplicates;
 pub mod atlas_index;
 pub mod atlas_pack;
+pub mod attachments;
 pub mod audit;
 pub mod backlinks_search;
 mod batch;
 mod bridge_paths;
 pub mod bulk;
+pub mod bundles;
 pub mod catalogue;
 pub mod confirmation;
 pub mod connector_fetch;
@@ -48,6 +53,7 @@ pub mod copy_note;
 mod cursor;
 pub mod delete_note;
 pub mod edit_note;
+mod editing;
 pub mod error;
 mod excerpt;
 mod facts;
@@ -80,6 +86,7 @@ pub mod operation;
 pub mod paging;
 mod passages;
 pub mod patch_note;
+pub mod periodic;
 mod precondition;
 pub mod properties;
 pub mod prune_hub_links;

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::atlas::{Limits, Vault};
+use crate::atlas::{Atlas, Limits, Vault};
 use crate::confirmation::Confirmation;
 use crate::error::{Code, Error};
 use crate::view::View;
@@ -97,6 +97,8 @@ pub struct Answer<T> {
 /// What one call runs in.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
+    /// The deployment.
+    pub atlas: &'a Atlas,
     /// The vault that the call is for.
     pub vault: &'a Vault,
     /// How much it may read and return.

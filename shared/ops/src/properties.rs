@@ -4,6 +4,7 @@ pub mod find_notes_by_property;
 pub mod list_properties;
 pub mod read_frontmatter;
 pub mod read_property;
+pub mod update_frontmatter;
 
 use atlas_segment::SectionName;
 use schemars::JsonSchema;

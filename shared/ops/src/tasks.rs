@@ -1,6 +1,7 @@
 //! Tasks: list items with a check box, with the fields of the Tasks plugin or of Dataview.
 
 pub mod list_tasks;
+pub mod update_task;
 
 use atlas_segment::facts::Task;
 use atlas_vault::task::{Priority, Status, fields};
@@ -14,11 +15,25 @@ pub struct ListedTask {
     pub(crate) path: String,
     /// The number of its line, counted from 1.
     pub(crate) line: u32,
+    #[serde(flatten)]
+    pub(crate) state: TaskState,
+}
+
+impl ListedTask {
+    /// The task of the note at `path`.
+    pub(crate) fn of(path: String, task: &Task) -> Self {
+        Self { path, line: task.line.saturating_add(1), state: TaskState::of(task.status, &task.text) }
+    }
+}
+
+/// What a task says. Dates are as they are written, `YYYY-MM-DD`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct TaskState {
     /// How far it is.
     pub(crate) status: Status,
-    /// What is to be done, without the fields and with its tags.
+    /// What is to be done, with its tags.
     pub(crate) description: String,
-    /// The day until which it is to be done, `YYYY-MM-DD`.
+    /// The day until which it is to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) due: Option<String>,
     /// The day on which to do it.
@@ -39,22 +54,20 @@ pub struct ListedTask {
     /// How important it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) priority: Option<Priority>,
-    /// Its tags, without `#`.
-    pub(crate) tags: Vec<String>,
     /// When it is to be done again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) recur: Option<String>,
+    /// Its tags, without `#`.
+    pub(crate) tags: Vec<String>,
 }
 
-impl ListedTask {
-    /// The task of the note at `path`.
-    pub(crate) fn of(path: String, task: &Task) -> Self {
-        let fields = fields(&task.text);
-        let owned = |text: Option<&str>| text.map(str::to_owned);
+impl TaskState {
+    /// What a task says that has this character between its brackets, and this text.
+    pub(crate) fn of(mark: char, text: &str) -> Self {
+        let fields = fields(text);
+        let owned = |value: Option<&str>| value.map(str::to_owned);
         Self {
-            path,
-            line: task.line.saturating_add(1),
-            status: Status::of(task.status),
+            status: Status::of(mark),
             due: owned(fields.due),
             scheduled: owned(fields.scheduled),
             start: owned(fields.start),
@@ -62,8 +75,8 @@ impl ListedTask {
             done: owned(fields.done),
             cancelled: owned(fields.cancelled),
             priority: fields.priority,
-            tags: fields.tags.iter().copied().map(str::to_owned).collect(),
             recur: owned(fields.recurrence),
+            tags: fields.tags.into_iter().map(str::to_owned).collect(),
             description: fields.description.into_owned(),
         }
     }

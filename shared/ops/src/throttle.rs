@@ -49,6 +49,12 @@ impl Throttle {
         Self { config, buckets: Mutex::new(Buckets::new(MAX_BUCKETS)), dice: RandomState::new() }
     }
 
+    /// What it was made of.
+    #[must_use]
+    pub const fn config(&self) -> &ThrottleConfig {
+        &self.config
+    }
+
     /// Takes a token for a call of this class, made `now`.
     pub(crate) async fn admit(
         &self,

@@ -6,6 +6,7 @@
 //! - `splice`: puts lines between lines, with the note's own line breaks
 //! - `replace`: exact text
 //! - `properties`: properties in the frontmatter; `entries`: where each stands; `yaml`: writes values
+//! - `tags`: tags, in the frontmatter and in the text; `task`: one task
 
 use std::num::NonZeroU32;
 
@@ -14,7 +15,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use error::{Candidate, EditError, Problem};
-pub use properties::with_frontmatter;
+pub use properties::{replace_frontmatter, with_frontmatter};
+pub use tags::{add_inline_tag, add_tag, remove_inline_tag, remove_tag};
+pub use task::{ChangedTask, change_task};
 
 mod block;
 mod entries;
@@ -22,7 +25,9 @@ mod error;
 mod properties;
 mod replace;
 mod splice;
+mod tags;
 mod target;
+mod task;
 mod yaml;
 
 /// Most edits in one call of [`apply`].

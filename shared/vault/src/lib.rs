@@ -14,6 +14,7 @@
 //! - [`words`](mod@words): words, as full-text search knows them
 //! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps it so when a file moves
 //! - [`unlink`]: takes links out of a note
+//! - [`moment`]: formats of dates, by which periodic notes are named
 //! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
 //! - [`symbol`](mod@symbol): what code in notes and files defines
 //! - `lines`: lines and their numbers
@@ -26,6 +27,7 @@ mod inline;
 mod lines;
 mod markdown;
 mod mask;
+pub mod moment;
 pub mod note;
 pub mod path;
 pub mod relink;
@@ -40,4 +42,5 @@ pub mod words;
 pub use fold::{fold, fold_bytes_into, fold_char, fold_into};
 pub use note::{BlockId, Frontmatter, FrontmatterError, Heading, Link, LinkKind, Note, Tag, Task, anchor, parse};
 pub use path::{PathError, VaultPath};
+pub use tag::tag_name;
 pub use words::words;

@@ -6,6 +6,14 @@ pub(crate) fn name(text: &str) -> Option<&str> {
     name.contains(|c: char| !c.is_numeric()).then_some(name)
 }
 
+/// The name of the tag that is written in `text`, with or without its `#`; none if it would not be read as one tag.
+#[must_use]
+pub fn tag_name(text: &str) -> Option<&str> {
+    let name = text.trim().trim_start_matches('#');
+    let marked = format!("#{name}");
+    (read(&marked, 0) == Some(marked.len())).then_some(name)
+}
+
 /// The end of the tag whose `#` is at `at`, if one is there: at the start of a line or after white
 /// space, with letters, digits, `_`, `-`, `/` and emoji.
 pub(crate) fn read(text: &str, at: usize) -> Option<usize> {

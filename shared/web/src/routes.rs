@@ -236,7 +236,7 @@ pub async fn call(door: &Door, operation: &'static Entry, arguments: Value) -> C
 
 /// Runs a call.
 pub async fn run(app: &App, call: Call) -> Called {
-    let atlas = app.atlas.metered();
+    let atlas = app.atlas_of_call();
     let operation = call.operation.info;
     let called = dispatch(&atlas, call);
     // A write has a deadline of its own, and may have happened.

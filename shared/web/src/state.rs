@@ -107,12 +107,13 @@ pub(crate) struct Deploys {
     mirrors: Mutex<BTreeMap<VaultId, Mirror>>,
     throttle: Mutex<Option<(ThrottleConfig, Arc<Throttle>)>>,
     reach: Reach,
+    started: Timestamp,
 }
 
 impl Deploys {
-    fn new(store: Store, cache_bytes: usize, reach: Reach) -> Self {
+    fn new(store: Store, cache_bytes: usize, reach: Reach, started: Timestamp) -> Self {
         let cache = Arc::new(PartCache::new(cache_bytes));
-        Self { store, cache, mirrors: Mutex::default(), throttle: Mutex::default(), reach }
+        Self { store, cache, mirrors: Mutex::default(), throttle: Mutex::default(), reach, started }
     }
 
     /// Where the vaults are.
@@ -133,7 +134,7 @@ impl Deploys {
                 None => self.open(vault.id.clone())?,
             };
             used.insert(vault.id.clone(), mirror.clone());
-            vaults.push(Vault::new(vault.id.as_str(), mirror, Acl::new(&vault.acl)?));
+            vaults.push(Vault::new(vault.id.as_str(), mirror, Acl::new(&vault.acl)?).named(vault.name.clone()));
         }
         *mirrors = used;
         let mut atlas = Atlas::new(vaults, settings.limits);
@@ -145,7 +146,9 @@ impl Deploys {
             let (_, throttle) = last.insert(kept.unwrap_or_else(|| (config, Arc::new(Throttle::new(config)))));
             atlas.throttle = throttle.clone();
         }
+        atlas.about.started = Some(self.started);
         if settings.auth == Auth::Jwt {
+            atlas.about.auth_mode = "jwt";
             atlas.audit = settings.audit.clone();
         }
         let (origins, hosts) = (settings.origins.clone(), settings.hosts.clone());
@@ -190,7 +193,7 @@ impl App {
         reach: Reach,
         max_age: Duration,
     ) -> Result<Self, OpenError> {
-        let deploys = Deploys::new(store, settings.cache_bytes, reach);
+        let deploys = Deploys::new(store, settings.cache_bytes, reach, Timestamp::now());
         let Some(place) = settings.config.clone() else {
             return Ok(Self::new(&deploys.deploy(settings, 0)?, None));
         };
@@ -220,7 +223,7 @@ impl App {
     /// When the store's prefix cannot be part of a key.
     pub fn over(store: Store, vault: VaultId, limits: Limits, cache_bytes: usize) -> Result<Self, OpenError> {
         let settings = Settings { limits, ..Settings::of(vault) };
-        Ok(Self::new(&Deploys::new(store, cache_bytes, Reach::Loopback).deploy(&settings, 0)?, None))
+        Ok(Self::new(&Deploys::new(store, cache_bytes, Reach::Loopback, Timestamp::now()).deploy(&settings, 0)?, None))
     }
 
     fn new(deployed: &Deployed, follower: Option<Arc<Follower>>) -> Self {
@@ -257,6 +260,18 @@ impl App {
             configured: Configured { version: now.version, ..self.configured.clone() },
             ..self.clone()
         })
+    }
+
+    /// What one call runs on: its requests to the store are counted apart, and it can tell what this process has counted.
+    pub(crate) fn atlas_of_call(&self) -> Atlas {
+        let mut atlas = self.atlas.metered();
+        let metrics = self.metrics.clone();
+        atlas.about.metrics = Some(Arc::new(move || metrics.encode()));
+        #[cfg(feature = "otlp")]
+        {
+            atlas.about.otlp_enabled = self.spans.is_some();
+        }
+        atlas
     }
 
     /// How an operation is offered.

@@ -84,3 +84,34 @@ fn extend(entries: &mut [Entry], span: &Span) {
         entry.value.end = entry.value.end.max(range.end);
     }
 }
+
+/// The entries of a list of plain values.
+#[derive(Debug)]
+pub(super) struct Items {
+    /// Whether it stands in brackets.
+    pub(super) flow: bool,
+    /// Each one's value, and where it stands in the YAML.
+    pub(super) items: Vec<(String, Range<usize>)>,
+}
+
+/// The list that is the value of `entry`, if it is one of plain values.
+pub(super) fn items(yaml: &str, entry: &Entry) -> Option<Items> {
+    let mut list: Option<Items> = None;
+    let is_in = |span: &Span| span.byte_range().is_some_and(|range| entry.value.start <= range.start);
+    for next in Parser::new_from_str(yaml) {
+        let (event, span) = next.ok()?;
+        match (event, &mut list) {
+            (Event::SequenceStart(style, ..), None) if is_in(&span) => {
+                list = Some(Items { flow: style == StructureStyle::Flow, items: Vec::new() });
+            }
+            (Event::Scalar(value, ..), Some(list)) => list.items.push((value.into_owned(), span.byte_range()?)),
+            (Event::SequenceEnd, Some(_)) => return list,
+            (_, Some(_)) => return None,
+            (event, None) if event.is_node() && is_in(&span) && span.byte_range()?.start < entry.lines.end => {
+                return None;
+            }
+            _ => {}
+        }
+    }
+    None
+}

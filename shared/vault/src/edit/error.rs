@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::note::FrontmatterError;
+use crate::task::ChangeError;
 
 use super::MAX_EDITS;
 
@@ -79,6 +80,14 @@ pub enum Problem {
         "the frontmatter could not be read back: {0}; write a plainer value, or change the frontmatter with replace_text"
     )]
     Unreadable(String),
+    #[error("a tag there would not be read as one, for what stands around it; choose another place")]
+    TagHidden,
+    #[error("the frontmatter's tags are neither a list nor text; set the property instead")]
+    TagsStyle,
+    #[error("line {line} is no task{}", tasks(candidates))]
+    NoTask { line: u32, candidates: Vec<Candidate> },
+    #[error(transparent)]
+    Task(#[from] ChangeError),
     #[error("to change {names} would change other properties too; change the frontmatter with replace_text")]
     Entangled { names: String },
 }
@@ -94,6 +103,7 @@ impl Problem {
             | Self::BlockAmbiguous { candidates, .. }
             | Self::TextMissing { candidates }
             | Self::TextCount { candidates, .. }
+            | Self::NoTask { candidates, .. }
             | Self::PropertyMissing { candidates, .. } => candidates,
             _ => &[],
         }
@@ -140,6 +150,14 @@ fn list(candidates: &[Candidate]) -> String {
 
 fn choice(candidates: &[Candidate]) -> String {
     if candidates.is_empty() { "the note has none".to_owned() } else { format!("write one of {}", list(candidates)) }
+}
+
+fn tasks(candidates: &[Candidate]) -> String {
+    if candidates.is_empty() {
+        ", and the note has none".to_owned()
+    } else {
+        format!("; write one of {}", list(candidates))
+    }
 }
 
 fn like(candidates: &[Candidate]) -> String {

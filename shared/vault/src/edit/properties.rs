@@ -38,6 +38,29 @@ pub fn with_frontmatter(properties: &Map<String, Value>, body: &str) -> Result<S
     })
 }
 
+/// `text` with `properties` in place of all that its frontmatter says; without properties, without frontmatter.
+///
+/// # Errors
+/// As [`with_frontmatter`]; and when what stands below would be read as frontmatter.
+pub fn replace_frontmatter(text: &str, properties: &Map<String, Value>) -> Result<String, Problem> {
+    let (mark, rest) = text.split_at_checked(text_start(text)).unwrap_or_default();
+    let body = rest.get(body_start(text) - mark.len()..).unwrap_or_default();
+    let line_break = splice::line_break(text).unwrap_or("\n");
+    // A body of one line does not tell which breaks the note has.
+    let edited = match splice::line_break(body) {
+        None if !properties.is_empty() => with_frontmatter(properties, &format!("{body}{line_break}"))?
+            .strip_suffix(line_break)
+            .map(str::to_owned)
+            .unwrap_or_default(),
+        _ => with_frontmatter(properties, body)?,
+    };
+    let edited = format!("{mark}{edited}");
+    if properties.is_empty() && frontmatter(&edited).is_some() {
+        return Err(Problem::Unreadable("what stands below it would become the frontmatter".to_owned()));
+    }
+    Ok(edited)
+}
+
 /// Where the text below the frontmatter begins.
 pub(super) fn body_start(text: &str) -> usize {
     frontmatter(text).map_or(text_start(text), |frontmatter| frontmatter.body_start)
@@ -102,7 +125,7 @@ pub(super) fn remove(text: &str, name: &str) -> Result<String, Problem> {
     verified(edited, &expected, || Problem::Entangled { names: echo(name) })
 }
 
-fn frontmatter(text: &str) -> Option<Frontmatter> {
+pub(super) fn frontmatter(text: &str) -> Option<Frontmatter> {
     frontmatter::find(text, text_start(text), &Lines::new(text))
 }
 
@@ -141,13 +164,17 @@ fn replacement(yaml: &str, entry: &Entry, value: &Value, line_break: &str) -> St
     out
 }
 
-fn spliced(text: &str, range: Range<usize>, new: &str) -> String {
+pub(super) fn spliced(text: &str, range: Range<usize>, new: &str) -> String {
     let (before, after) = (text.get(..range.start).unwrap_or_default(), text.get(range.end..).unwrap_or_default());
     [before, new, after].concat()
 }
 
 /// `edited`, if its properties are those expected.
-fn verified(edited: String, expected: &Map<String, Value>, otherwise: impl Fn() -> Problem) -> Result<String, Problem> {
+pub(super) fn verified(
+    edited: String,
+    expected: &Map<String, Value>,
+    otherwise: impl Fn() -> Problem,
+) -> Result<String, Problem> {
     match frontmatter(&edited).map(|frontmatter| frontmatter.properties) {
         Some(Ok(properties)) if properties == *expected => Ok(edited),
         Some(Err(error)) => Err(Problem::Unreadable(error.message)),

@@ -6,6 +6,8 @@ mod lines;
 mod properties;
 mod request;
 mod sections;
+mod tags;
+mod tasks;
 mod text;
 
 const ROOM: usize = 1 << 20;

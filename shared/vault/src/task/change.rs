@@ -82,10 +82,7 @@ pub fn change(text: &str, change: &Change, format: Format) -> Result<String, Cha
 
 /// A tag's name, if what is written is one.
 fn name(written: &str) -> Result<&str, ChangeError> {
-    let name = written.trim().trim_start_matches('#');
-    let marked = format!("#{name}");
-    let is_tag = tag::read(&marked, 0) == Some(marked.len());
-    if is_tag { Ok(name) } else { Err(ChangeError::Tag(written.to_owned())) }
+    tag::tag_name(written).ok_or_else(|| ChangeError::Tag(written.to_owned()))
 }
 
 /// The value of a field as it is told.

@@ -85,7 +85,7 @@ fn any_edit() -> impl Strategy<Value = Edit> {
 }
 
 /// Texts made of what notes, and YAML, are made of.
-fn any_text() -> impl Strategy<Value = String> {
+pub(super) fn any_text() -> impl Strategy<Value = String> {
     const TOKENS: &[&str] = &[
         "\n",
         "\n",

@@ -226,3 +226,20 @@ fn a_new_note_gets_its_properties_above_its_body() {
     assert_eq!(marked, "\u{FEFF}---\na: 1\n---\nb");
     assert_eq!(with_frontmatter(&Map::new(), "b").unwrap(), "b");
 }
+
+#[test]
+fn a_frontmatter_is_replaced_whole_and_nothing_below_it() {
+    let new: Map<String, Value> = Map::from_iter([("b".to_owned(), json!(2))]);
+    for (before, after) in [
+        ("---\na: 1 # c\n---\n# A\n", "---\nb: 2\n---\n# A\n"),
+        ("# A", "---\nb: 2\n---\n# A"),
+        ("\u{FEFF}---\r\na: [\r\n---\r\ntext", "\u{FEFF}---\r\nb: 2\r\n---\r\ntext"),
+        ("---\na: 1\n---\n", "---\nb: 2\n---\n"),
+    ] {
+        assert_eq!(crate::edit::replace_frontmatter(before, &new).unwrap(), after);
+    }
+    let none = Map::new();
+    assert_eq!(crate::edit::replace_frontmatter("---\na: 1\n---\n# A\n", &none).unwrap(), "# A\n");
+    let below = "---\na: 1\n---\n---\nb: 2\n---\n";
+    assert!(matches!(crate::edit::replace_frontmatter(below, &none), Err(Problem::Unreadable(_))));
+}

@@ -1,0 +1,74 @@
+//! What is told of a deployment and its vaults, as obsidian-tc has it. There are no embeddings and no database: what the surface tells of them is null.
+
+pub mod generate_uri;
+pub mod get_metrics;
+pub mod get_server_config;
+pub mod get_vault;
+pub mod index_vault;
+pub mod list_vaults;
+pub mod server_health;
+
+use std::sync::Arc;
+
+use atlas_mirror::{MirrorError, Snapshot};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::atlas::Vault;
+use crate::error::Error;
+use crate::operation::Context;
+
+/// A vault of the deployment.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VaultState {
+    /// Its id.
+    id: String,
+    /// Its name for people; its id if it has none.
+    name: String,
+    /// What the keys of its objects in the store begin with.
+    path: String,
+    /// Whether nothing of it may be changed.
+    read_only: bool,
+    /// Always null: nothing is embedded.
+    embeddings_provider: Option<String>,
+    /// How many notes are indexed; null if nothing is published.
+    chunk_count: Option<u64>,
+    /// When the newest generation was published; null if none is.
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    last_synced_at: Option<Timestamp>,
+    /// The newest generation; null if none is published.
+    generation: Option<u64>,
+}
+
+impl VaultState {
+    async fn of(vault: &Vault) -> Result<Self, Error> {
+        let head = head(vault).await?;
+        Ok(Self {
+            id: vault.id.clone(),
+            name: vault.name().to_owned(),
+            path: format!("vaults/{}", vault.id),
+            read_only: vault.acl().is_read_only(),
+            embeddings_provider: None,
+            chunk_count: head.as_ref().map(|head| head.manifest().totals.notes),
+            last_synced_at: head.as_ref().map(|head| head.manifest().time),
+            generation: head.as_ref().map(|head| head.generation()),
+        })
+    }
+}
+
+/// The newest generation of a vault, if one is published.
+async fn head(vault: &Vault) -> Result<Option<Arc<Snapshot>>, Error> {
+    match vault.mirror.head().await {
+        Ok(head) => Ok(Some(head)),
+        Err(MirrorError::NotPublished { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The vaults that the caller may name.
+fn named<'a>(context: &'a Context<'_>) -> impl Iterator<Item = &'a Vault> {
+    let vaults = context.atlas.vaults();
+    let default = vaults.first().map(|vault| vault.id.as_str()).unwrap_or_default();
+    vaults.iter().filter(move |vault| context.caller.may_name(&vault.id, default))
+}

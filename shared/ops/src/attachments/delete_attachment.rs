@@ -1,0 +1,205 @@
+//! `delete_attachment`: takes a file that is no note out of the vault, into the trash.
+
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::manifest::Changes;
+use atlas_mirror::{ChangeSet, Derived, Hash, NewSegment, Snapshot, merge};
+use atlas_segment::{Body, Builder, Document, Kind};
+use atlas_vault::VaultPath;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::get_attachment::missing;
+use crate::arguments;
+use crate::editing::{self, invalid_input};
+use crate::error::{Code, Error};
+use crate::graph::Graph;
+use crate::notes::{self, Found};
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::writing::{self, Done, Last};
+
+/// The operation.
+pub struct DeleteAttachment;
+
+/// Which file.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "DeleteAttachmentRequest")]
+pub struct Arguments {
+    /// Its path from the root of the vault, with its extension.
+    path: String,
+    /// Keep nothing in the trash. Older generations still have the file for as long as they are kept.
+    #[serde(default)]
+    hard: bool,
+    /// Delete it although notes link to it.
+    #[serde(default)]
+    force: bool,
+}
+
+/// What was deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DeleteAttachmentResponse")]
+pub struct Output {
+    /// The file's path.
+    path: String,
+    /// When it was deleted.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    deleted_at: Timestamp,
+    /// Whether the trash has it.
+    recoverable: bool,
+    /// How many notes linked to it.
+    references_at_delete: usize,
+    /// Where it is kept; absent if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trash_path: Option<String>,
+}
+
+impl Operation for DeleteAttachment {
+    const INFO: Info = Info {
+        name: "delete_attachment",
+        title: "Delete an attachment",
+        description: "Takes a file that is no note out of the vault. It is kept in the trash unless hard is true. One that notes link to is deleted with force only, and when a person has confirmed it; so is whatever is deleted with hard.",
+        // How many notes link to it is told.
+        scopes: &[Scope::ReadVault, Scope::DeleteVault],
+        destructive: true,
+        tags: &["attachments"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn touches(arguments: &Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(vec![(Access::Delete, path(&arguments.path)?)])
+    }
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        // The trash keeps what is not deleted so.
+        arguments.hard
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = path(&arguments.path)?;
+        let change = Deletion { context, path: &path, arguments: &arguments, last: Last::default() };
+        let done = writing::commit(context, &Self::INFO, None, &change, &change.last).await?;
+        let (Done::Committed { value, generation } | Done::Unchanged { value, newest: generation }) = done;
+        let trash_path = if arguments.hard { None } else { Some(writing::trash(&path)?.as_str().to_owned()) };
+        let value = Output {
+            path: path.as_str().to_owned(),
+            deleted_at: value.at,
+            recoverable: !arguments.hard,
+            references_at_delete: value.references,
+            trash_path,
+        };
+        Ok(Answer { value, generation: Some(generation) })
+    }
+}
+
+/// The path of a file that the operation may delete.
+fn path(written: &str) -> Result<VaultPath, Error> {
+    let path = arguments::path("path", written)?;
+    let invalid =
+        |message: &str| Err(Error::bad_request("path_invalid", format!("path: {message}")).with("field", "path"));
+    if path.is_note() {
+        return invalid("notes are deleted with delete_note");
+    }
+    if path.as_str().split('/').any(|part| part.starts_with('.')) {
+        return invalid("files are not deleted where a name begins with a dot");
+    }
+    Ok(path)
+}
+
+/// What became of a file. A keyed commit keeps it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Deleted {
+    at: Timestamp,
+    references: usize,
+}
+
+struct Deletion<'a> {
+    context: &'a Context<'a>,
+    path: &'a VaultPath,
+    arguments: &'a Arguments,
+    last: Last<Deleted>,
+}
+
+impl Deletion<'_> {
+    /// How many notes link to the file, as the caller sees them; an error if they keep it from being deleted.
+    async fn references(&self, head: &Arc<Snapshot>) -> Result<usize, Error> {
+        let graph = Graph::fetch(self.context, self.context.view(head.clone())).await?;
+        let own = graph.index().find(self.path.as_str())?.ok_or_else(|| missing(self.path.as_str()))?;
+        let references = graph.incoming(self.path, own)?.len();
+        if references > 0 && !self.arguments.force {
+            let message = format!("{references} notes link to the file: change them first, or set force");
+            return Err(invalid_input("force", &message).with("reference_count", references));
+        }
+        if references > 0 {
+            self.context.confirm().await?;
+        }
+        Ok(references)
+    }
+}
+
+impl ChangeSet for Deletion<'_> {
+    type Error = Error;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+        let head = writing::published(head)?;
+        let now = self.context.now;
+        let found = notes::find(head, self.path.as_str(), |_| !self.arguments.hard).await?;
+        let found = found.filter(|found| matches!(found.record.kind, Kind::Attachment | Kind::Text));
+        let found = found.ok_or_else(|| missing(self.path.as_str()))?;
+        let references = self.references(head).await?;
+        let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
+        writing::remove(&mut derived, &found);
+        derived.changes = Changes { removed: 1, ..Changes::default() };
+        if !self.arguments.hard {
+            let trash = writing::trash(self.path)?;
+            let old = notes::find(head, trash.as_str(), |_| true).await?;
+            if let Some(old) = old.as_ref().filter(|old| old.record.sha256 != found.record.sha256)
+                && let Some(aside) = aside(&trash, old)
+            {
+                // What the trash has of the same name stays beside it.
+                let there = notes::find(head, aside.as_str(), |_| false).await?;
+                writing::put(&mut derived, kept(&aside, old, now)?, Kind::Config, old.record.bytes, there.as_ref());
+            }
+            writing::put(&mut derived, kept(&trash, &found, now)?, Kind::Config, found.record.bytes, old.as_ref());
+        }
+        merge::fold(head, merge::SMALL, &mut derived).await?;
+        let at = editing::time(now.as_millisecond());
+        self.last.changes(Deleted { at, references }, derived)
+    }
+}
+
+/// Where the trash keeps what has another's name, if that is not too long.
+fn aside(trash: &VaultPath, old: &Found) -> Option<VaultPath> {
+    let sha256 = old.sha256();
+    let hash = sha256.get(..8)?;
+    let path = match trash.as_str().rsplit_once('.').filter(|(_, extension)| !extension.contains('/')) {
+        Some((stem, extension)) => format!("{stem} ({hash}).{extension}"),
+        None => format!("{trash} ({hash})"),
+    };
+    VaultPath::parse(&path).ok()
+}
+
+/// A segment that has what was found at another path. Like configuration it is never shown.
+fn kept(path: &VaultPath, found: &Found, now: Timestamp) -> Result<NewSegment, Error> {
+    let body = match &found.record.blob {
+        Some(name) => Body::Blob { name, bytes: found.record.bytes },
+        None => Body::Text(&found.text),
+    };
+    let document = Document {
+        path,
+        path_on_disk: None,
+        kind: Kind::Config,
+        sha256: *Hash::from_bytes(found.record.sha256).as_bytes(),
+        modified_ms: now.as_millisecond(),
+        generation: 0,
+        replaces: 0,
+        body,
+    };
+    let mut builder = Builder::new()?;
+    builder.push(&document)?;
+    let empty = || Error::new(Code::Internal, "internal", "a segment of one document is empty");
+    builder.finish()?.map(NewSegment::from).ok_or_else(empty)
+}

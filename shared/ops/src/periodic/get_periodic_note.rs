@@ -1,0 +1,97 @@
+//! `get_periodic_note`: the note of a period, if it is there.
+
+use atlas_access::Access;
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Period, Place, Shown, Which, text};
+use crate::arguments::{self, Text};
+use crate::error::Error;
+use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::view::View;
+
+/// The operation.
+pub struct GetPeriodicNote;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "GetPeriodicNoteRequest")]
+pub struct Arguments {
+    /// What the note is of.
+    period: Period,
+    /// A day of it, `YYYY-MM-DD`; today if not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<10>")]
+    date: Option<Text<10>>,
+    /// Where it is today: the name of a time zone; UTC if not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<64>")]
+    timezone: Option<Text<64>>,
+    /// Also its text and properties. So it is if not given.
+    #[serde(default = "yes")]
+    include_content: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// The note.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "GetPeriodicNoteResponse")]
+pub struct Output {
+    /// What the note is of.
+    period: Period,
+    /// The day that was asked for.
+    #[schemars(with = "String", extend("format" = "date"))]
+    date: Date,
+    /// Its path, also if it is not there.
+    path: String,
+    /// Whether it is there.
+    exists: bool,
+    #[serde(flatten)]
+    shown: Shown,
+}
+
+impl Operation for GetPeriodicNote {
+    const INFO: Info = Info {
+        name: "get_periodic_note",
+        title: "Get a periodic note",
+        description: "Tells where the daily, weekly, monthly, quarterly or yearly note of a day is, whether it is there, and what it says. The vault's own settings say where: Obsidian's for daily notes, and those of the plugin Periodic Notes. Nothing is made.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["periodic", "notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn touches(_: &Arguments) -> Result<Vec<Touch>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let Arguments { period, date, timezone, include_content } = arguments;
+        let which = Which::of(context, period, date.as_ref(), timezone.as_ref())?;
+        let find = |view: View| {
+            let which = &which;
+            async move {
+                let place = Place::find(context, &view, which, None).await?;
+                context.check(Access::Read, &place.path)?;
+                let text = text(&view, &place.path).await?;
+                Ok((place.path, text))
+            }
+        };
+        let Answer { value: (path, text), generation } = context.read(find).await?;
+        let shown = text.as_deref().filter(|_| include_content).map(|text| Shown::of(context, text));
+        let value = Output {
+            period,
+            date: which.date,
+            path: path.as_str().to_owned(),
+            exists: text.is_some(),
+            shown: shown.unwrap_or_default(),
+        };
+        Ok(Answer { value, generation })
+    }
+}

@@ -1,0 +1,62 @@
+//! Changes one task of a note.
+
+use super::error::{Candidate, MAX_CANDIDATES, Problem};
+use crate::lines::line_end;
+use crate::note::{Task, parse};
+use crate::task::{Change, Format, Status, change, fields};
+
+/// A note with a task that was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedTask {
+    /// The note's text.
+    pub text: String,
+    /// The character between the task's brackets, and its text, as they were.
+    pub before: (char, String),
+    /// The same as they are.
+    pub after: (char, String),
+}
+
+/// `text` with another status or text of the task on `line`, which is counted from 1. A field that the task does not have yet is written
+/// as the note's other tasks write theirs.
+///
+/// # Errors
+/// When there is no task, or the change cannot be written.
+pub fn change_task(text: &str, line: u32, status: Option<Status>, wanted: &Change) -> Result<ChangedTask, Problem> {
+    let note = parse(text);
+    let Some(task) = note.tasks.iter().find(|task| task.line.checked_add(1) == Some(line)) else {
+        let some = note.tasks.iter().take(MAX_CANDIDATES);
+        return Err(Problem::NoTask {
+            line,
+            candidates: some.map(|task| Candidate::new(task.line, &task.text)).collect(),
+        });
+    };
+    let mark = status.filter(|status| Status::of(task.status) != *status).map_or(task.status, Status::mark);
+    let format = note.tasks.iter().find_map(|task| fields(&task.text).format).unwrap_or(Format::Emoji);
+    let said = change(&task.text, wanted, format)?;
+    let edited = rewritten(text, task, mark, &said).ok_or(Problem::NoTask { line, candidates: Vec::new() })?;
+    // What was said must still be the text of this task.
+    let is_there = |other: &Task| other.line == task.line && other.status == mark && other.text == said;
+    if !parse(&edited).tasks.iter().any(is_there) {
+        return Err(Problem::Unreadable("the line would be no task any more".to_owned()));
+    }
+    Ok(ChangedTask { text: edited, before: (task.status, task.text.clone()), after: (mark, said) })
+}
+
+/// `text` in which the task has this mark and says this.
+fn rewritten(text: &str, task: &Task, mark: char, said: &str) -> Option<String> {
+    let after = task.status_offset + task.status.len_utf8();
+    let end = line_end(text, after);
+    let rest = text.get(after..end)?.strip_prefix(']')?;
+    let old = rest.trim();
+    let (space, behind) = if old.is_empty() {
+        (rest, "")
+    } else {
+        let start = rest.len() - rest.trim_start().len();
+        (rest.get(..start)?, rest.get(start + old.len()..)?)
+    };
+    let space = if space.is_empty() && !said.is_empty() { " " } else { space };
+    Some(
+        [text.get(..task.status_offset)?, mark.encode_utf8(&mut [0; 4]), "]", space, said, behind, text.get(end..)?]
+            .concat(),
+    )
+}

@@ -1,0 +1,34 @@
+//! One task of a note.
+
+use super::*;
+use crate::edit::{ChangedTask, change_task};
+use crate::task::{Change, Field, Status};
+
+const NOTE: &str = "# Tasks\r\n- [ ] one\r\n> 1. [X]  two 📅 2026-01-02  \r\n- [x]\r\n- plain\r\n";
+
+#[test]
+fn only_what_is_named_of_the_line_changes() {
+    let due = Change { fields: vec![(Field::Due, Some("2026-05-06".to_owned()))], ..Change::default() };
+    let changed = |line, status, wanted: &Change| change_task(NOTE, line, status, wanted).unwrap();
+    let ChangedTask { text, before, after } = changed(3, Some(Status::Todo), &due);
+    assert_eq!(text, NOTE.replace("[X]  two 📅 2026-01-02", "[ ]  two 📅 2026-05-06"));
+    assert_eq!((before.0, after.0), ('X', ' '));
+    assert_eq!((before.1.as_str(), after.1.as_str()), ("two 📅 2026-01-02", "two 📅 2026-05-06"));
+    assert_eq!(changed(3, Some(Status::Done), &Change::default()).text, NOTE);
+    assert_eq!(changed(4, None, &due).text, NOTE.replace("- [x]\r\n", "- [x] 📅 2026-05-06\r\n"));
+    assert_eq!(changed(2, Some(Status::Cancelled), &Change::default()).text, NOTE.replace("- [ ] one", "- [-] one"));
+    // As the note's other tasks are written.
+    let text = "- [ ] a\n- [ ] b [due:: 2026-01-02]\n";
+    let changed = change_task(text, 1, None, &due).unwrap();
+    assert_eq!(changed.text, "- [ ] a  [due:: 2026-05-06]\n- [ ] b [due:: 2026-01-02]\n");
+}
+
+#[test]
+fn what_is_no_task_is_told_with_those_that_are() {
+    for line in [0, 1, 5, 6, u32::MAX] {
+        let problem = change_task(NOTE, line, None, &Change::default()).unwrap_err();
+        assert_eq!(candidates(&problem), ["2 one", "3 two 📅 2026-01-02", "4 "]);
+    }
+    let problem = change_task("text\n", 1, None, &Change::default()).unwrap_err();
+    assert_eq!(problem.to_string(), "line 1 is no task, and the note has none");
+}

@@ -1,0 +1,51 @@
+//! Formats of dates as Moment.js has them, in English: written, and read back. Weeks (`w`, `gggg`) begin on Sunday, and the first has
+//! January 1st; ISO weeks (`W`, `GGGG`) begin on Monday, and the first has January 4th.
+//!
+//! # Layout
+//! - `token`: what a format consists of; [`write`](mod@write); [`read`]
+
+use jiff::civil::Date;
+
+pub use read::read;
+pub use write::write;
+
+mod read;
+mod token;
+mod write;
+
+/// Longest format, in bytes.
+pub const MAX_FORMAT_BYTES: usize = 500;
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/// The year of the week that begins on Sunday and holds `date`, and the week's number in it.
+#[must_use]
+pub fn week(date: Date) -> (i16, i16) {
+    // The week's year is that of its last day: the first week has January 1st.
+    let left = 6 - i64::from(date.weekday().to_sunday_zero_offset());
+    let last = date.checked_add(jiff::Span::new().days(left)).unwrap_or(date);
+    (last.year(), (last.day_of_year() - 1) / 7 + 1)
+}
+
+/// The quarter of `date`, from 1.
+#[must_use]
+pub fn quarter(date: Date) -> i8 {
+    (date.month() - 1) / 3 + 1
+}
+
+#[cfg(test)]
+mod tests;
