@@ -122,6 +122,11 @@ pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
         .map_err(|error| Error::bad_request("path_invalid", format!("{field}: {error}")).with("field", field))
 }
 
+/// The error for what obsidian-tc's tools cannot do with an argument.
+pub(crate) fn invalid_input(field: &str, message: &str) -> Error {
+    Error::bad_request("invalid_input", format!("{field}: {message}")).with("field", field)
+}
+
 /// A folder of the vault, or all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Root(String);

@@ -8,6 +8,7 @@ use atlas_vault::edit::Problem;
 use jiff::Timestamp;
 use serde_json::json;
 
+use crate::arguments::invalid_input;
 use crate::edit_note::text;
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
@@ -79,11 +80,6 @@ pub(crate) fn modified(found: &Found) -> Timestamp {
 /// A time as records keep it, in milliseconds.
 pub(crate) fn time(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::UNIX_EPOCH)
-}
-
-/// The error for what obsidian-tc's tools cannot do with an argument.
-pub(crate) fn invalid_input(field: &str, message: &str) -> Error {
-    Error::bad_request("invalid_input", format!("{field}: {message}")).with("field", field)
 }
 
 /// The error for an edit that such a tool cannot make, for what its argument `field` says.

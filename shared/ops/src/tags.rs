@@ -10,7 +10,7 @@ use atlas_segment::facts::TagPlaces;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::editing::invalid_input;
+use crate::arguments::invalid_input;
 use crate::error::Error;
 
 /// Where a tag stands.

@@ -5,8 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::arguments::{self, Text};
-use crate::editing::invalid_input;
+use crate::arguments::{self, Text, invalid_input};
 use crate::error::Error;
 use crate::operation::{Answer, Context, Info, Operation, Touch};
 

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::get_attachment::missing;
-use crate::arguments;
-use crate::editing::{self, invalid_input};
+use crate::arguments::{self, invalid_input};
+use crate::editing;
 use crate::error::{Code, Error};
 use crate::graph::Graph;
 use crate::notes::{self, Found};

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mime;
-use crate::arguments::{self, Bounded};
-use crate::editing::{self, invalid_input};
+use crate::arguments::{self, Bounded, invalid_input};
+use crate::editing;
 use crate::error::{Code, Error};
 use crate::governor::AROUND_TEXT;
 use crate::notes::{self, Found};

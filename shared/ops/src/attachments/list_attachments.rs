@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{is_media, mime};
-use crate::arguments::{self, Root, Text};
-use crate::editing::{self, invalid_input};
+use crate::arguments::{self, Root, Text, invalid_input};
+use crate::editing;
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::index::{DocumentRef, Index};

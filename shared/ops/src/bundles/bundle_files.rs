@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Bundle, Format, MaxBytes};
-use crate::arguments;
-use crate::editing::invalid_input;
+use crate::arguments::{self, invalid_input};
 use crate::error::Error;
 use crate::index::{Index, Want};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};

@@ -4,8 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Bundle, BundledFile, Format, MaxBytes};
-use crate::arguments::{self, Bounded, Root, Text};
-use crate::editing::invalid_input;
+use crate::arguments::{self, Bounded, Root, Text, invalid_input};
 use crate::error::Error;
 use crate::index::{DocumentRef, Index, Want};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};

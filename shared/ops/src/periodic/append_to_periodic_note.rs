@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Period, Place, Which};
-use crate::arguments::{self, Exact, Text};
-use crate::editing::{self, invalid_input};
+use crate::arguments::{self, Exact, Text, invalid_input};
+use crate::editing;
 use crate::error::Error;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::view::View;

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::arguments::{self, Text};
-use crate::editing::{self, invalid_input};
+use crate::arguments::{self, Text, invalid_input};
+use crate::editing;
 use crate::error::Error;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::writing::{self, MAX_NOTE_BYTES};

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::TaskState;
-use crate::arguments::{self, Bounded, Text};
-use crate::editing::{self, invalid_input};
+use crate::arguments::{self, Bounded, Text, invalid_input};
+use crate::editing;
 use crate::error::{Code, Error};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::writing;
