@@ -1,19 +1,12 @@
 //! Bulk tools: all of it is done or nothing, and each is reported.
 
-use std::collections::BTreeMap;
-
 use atlas_access::{Scope, scope};
 use atlas_testkit::VaultBuilder;
-use atlas_testkit::notes::contents;
 use serde_json::{Value, json};
 
 use crate::deployment::Deployment;
+use crate::moves::notes;
 use crate::note_tools::{agent, caller, confirmed, guarded};
-
-/// All notes, as a process that begins now reads them.
-async fn notes(deployment: &Deployment) -> BTreeMap<String, String> {
-    contents(&deployment.mirror().head().await.unwrap()).await.unwrap()
-}
 
 async fn generation(deployment: &Deployment) -> u64 {
     deployment.mirror().head().await.unwrap().generation()
