@@ -36,6 +36,7 @@ macro_rules! every_operation {
             crate::tags::find_notes_by_tag::FindNotesByTag,
             // tasks
             crate::tasks::list_tasks::ListTasks,
+            crate::tasks::tasks_filter::TasksFilter,
             // links
             crate::graph::get_outgoing_links::GetOutgoingLinks,
             crate::graph::get_backlinks::GetBacklinks,

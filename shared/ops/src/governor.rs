@@ -70,6 +70,11 @@ pub(crate) fn fitting<T: Serialize>(items: &[T], max_bytes: usize) -> usize {
     items.iter().take_while(fits).count().max(1).min(items.len())
 }
 
+/// Bytes of `value` as JSON.
+pub(crate) fn bytes_of(value: &impl Serialize) -> usize {
+    Counter::of(value).bytes
+}
+
 /// Bytes of `text` within JSON.
 pub(crate) fn json_bytes(text: &str) -> usize {
     let escaped = text.bytes().map(|byte| match byte {

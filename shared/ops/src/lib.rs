@@ -52,6 +52,7 @@ pub mod health;
 pub mod idempotency;
 mod index;
 pub mod inspect_acl;
+mod jsonlogic;
 pub mod link_add;
 mod links;
 pub mod list_notes;
