@@ -44,6 +44,7 @@ mod notes;
 mod process;
 mod programs;
 mod publish;
+mod queries;
 mod query;
 mod ranked;
 mod rclone_mount;

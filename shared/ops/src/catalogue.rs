@@ -23,6 +23,11 @@ macro_rules! every_operation {
             crate::note_history::NoteHistory,
             crate::list_notes::ListNotes,
             crate::search::Search,
+            // search
+            crate::search::search_vault::SearchVault,
+            crate::search::search_text::SearchText,
+            crate::search::search_regex::SearchRegex,
+            crate::search::search_jsonlogic::SearchJsonlogic,
             // access
             crate::approve::Approve,
             crate::inspect_acl::InspectAcl,

@@ -33,7 +33,7 @@ pub(crate) struct OutOfBudget;
 impl Logic {
     /// The logic that `value` is; what is wrong with it if it is none.
     pub(crate) fn new(value: Value) -> Result<Self, String> {
-        if !value.as_object().is_some_and(|object| object.len() == 1) {
+        if value.as_object().is_none_or(|object| object.len() != 1) {
             return Err("logic is an object with one operator, {\"==\": [{\"var\": \"status\"}, \"open\"]}".to_owned());
         }
         check(&value, 0)?;

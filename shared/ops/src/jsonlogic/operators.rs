@@ -173,11 +173,7 @@ impl Run {
     fn branch<'a>(&mut self, arguments: &'a [Value], data: &Datum<'a>) -> Result<Datum<'a>> {
         for pair in arguments.chunks(2) {
             match pair {
-                [condition, then] => {
-                    if self.apply(condition, data)?.is_truthy() {
-                        return self.apply(then, data);
-                    }
-                }
+                [condition, then] if self.apply(condition, data)?.is_truthy() => return self.apply(then, data),
                 [otherwise] => return self.apply(otherwise, data),
                 _ => {}
             }

@@ -61,7 +61,7 @@ fn operators_do_as_in_javascript() {
         (json!({ "max": [1, "3", 2] }), json!(3)),
         (json!({ "min": [] }), json!("Infinity")),
         (json!({ "+": ["3px", " 4", 1.5] }), json!(8.5)),
-        (json!({ "+": "3.14" }), json!(3.14)),
+        (json!({ "+": "3.25" }), json!(3.25)),
         (json!({ "-": 2 }), json!(-2)),
         (json!({ "-": ["5", 3] }), json!(2)),
         (json!({ "*": [2, "3", 4] }), json!(24)),
