@@ -126,14 +126,13 @@ async fn a_regular_expression_is_found_so_often_in_a_file() {
     }
     for (pattern, flags, expected) in [
         ("TIDE", "", &["log/a.md:5"][..]),
-        ("tide \\d # a number", "x", &[]),
-        ("tide\\ \\d # a number", "x", &["log/b.md:2"]),
+        ("tide \\d", "u", &["log/b.md:2"]),
         ("^low.\\(TIDE\\)$", "imsu", &["log/b.md:1"]),
     ] {
         let found = world.ok("search_regex", json!({ "pattern": pattern, "flags": flags })).await;
         assert_eq!(places(&found), expected, "{pattern} {flags}");
     }
-    for arguments in [json!({ "pattern": "(" }), json!({ "pattern": "a", "flags": "g" })] {
+    for arguments in [json!({ "pattern": "(" }), json!({ "pattern": "a", "flags": "x" })] {
         assert_eq!(world.refused("search_regex", arguments.clone()).await, "invalid_input", "{arguments}");
     }
 }
@@ -310,7 +309,7 @@ fn conditions() -> [(Value, Holds); 6] {
         (json!({ "and": [{ "in": ["wörd", { "var": "content" }] }, { "missing": "k" }] }), |_, text, _, of| {
             text.contains("wörd") && of.get("k").is_none_or(Value::is_null)
         }),
-        (json!({ "==": [{ "substr": [{ "var": "folder" }, 0, 3] }, "Log"] }), |path, ..| path.starts_with("Log/")),
+        (json!({ "==": [{ "substr": [{ "var": "folder" }, 0, 3] }, "Log"] }), |path, _, _, _| path.starts_with("Log/")),
     ]
 }
 

@@ -22,8 +22,7 @@ pub struct SearchRegex;
 pub struct Arguments {
     /// The regular expression, in ripgrep's syntax, looked for within lines.
     pub(super) pattern: Exact<1000>,
-    /// Flags: `i` (case does not count), `x` (white space and comments in the pattern do not). `m`, `s` and `u` are taken, and mean
-    /// nothing here. `i` if not given.
+    /// Flags: `i` (case does not count); `m`, `s` and `u` are taken, and mean nothing here. `i` if not given.
     #[serde(default = "any_case")]
     #[schemars(length(max = 8))]
     pub(super) flags: String,
@@ -87,8 +86,8 @@ impl Operation for SearchRegex {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { pattern, flags, root, max_matches_per_file, limit, cursor } = arguments;
         let refused = |field, message| Error::bad_request("invalid_input", message).with("field", field);
-        if let Some(flag) = flags.chars().find(|flag| !"imsux".contains(*flag)) {
-            return Err(refused("flags", format!("flags: {flag:?} is none of i, m, s, u, x")));
+        if let Some(flag) = flags.chars().find(|flag| !"imsu".contains(*flag)) {
+            return Err(refused("flags", format!("flags: {flag:?} is none of i, m, s, u")));
         }
         let of = number_of(&(Self::INFO.name, &pattern, &flags, &root, max_matches_per_file));
         let case = if flags.contains('i') { Case::Insensitive } else { Case::Sensitive };
