@@ -41,7 +41,7 @@ fn may_read(acl: &Value, held: &[String], path: &str) -> bool {
 
 const FOLDERS: [&str; 6] = ["vault/", "vault/Team/", "vault/team/deep/", "vault/Private/", "agent/", ""];
 const NAMES: [&str; 7] = ["now", "Tides", "tides", "Berth", "Ledger", "harbour log", "Ärger"];
-const WORDS: [&str; 18] = [
+const WORDS: [&str; 19] = [
     "tide",
     "tides",
     "berth",
@@ -57,6 +57,7 @@ const WORDS: [&str; 18] = [
     "#port",
     "#port/east",
     "\n## Tides\n",
+    "\n- [ ] pilot\n",
     "\n\n",
     "\n- [ ] moor 📅 2026-03-01 #port\n",
     "[[Ledger]]",
@@ -152,6 +153,17 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
             Some("results"),
         ));
     }
+    for query in [json!("tide"), json!("/z.bra/"), json!({ "in": ["tide", { "var": "content" }] }), json!("e p")] {
+        questions.push(("search_vault", json!({ "query": query, "limit": 2, "explain": true }), Some("items")));
+    }
+    questions.push(("search_text", json!({ "query": "berth", "limit": 2 }), Some("items")));
+    questions.push(("search_regex", json!({ "pattern": "^.*tide", "max_matches_per_file": 1 }), Some("items")));
+    questions.push((
+        "search_jsonlogic",
+        json!({ "logic": { "some": [{ "var": "tags" }, { "in": ["port", { "var": "" }] }] } }),
+        Some("items"),
+    ));
+    questions.push(("tasks_filter", json!({ "filter": "not done\ngroup by folder" }), None));
     questions
 }
 

@@ -53,6 +53,7 @@ mod process;
 mod programs;
 mod properties;
 mod publish;
+mod queries;
 mod query;
 mod ranked;
 mod rclone_mount;

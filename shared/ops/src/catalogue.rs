@@ -35,6 +35,11 @@ macro_rules! every_operation {
             crate::bulk::bulk_create_notes::BulkCreateNotes,
             crate::bulk::bulk_set_property::BulkSetProperty,
             crate::bulk::bulk_move_notes::BulkMoveNotes,
+            // search
+            crate::search::search_vault::SearchVault,
+            crate::search::search_text::SearchText,
+            crate::search::search_regex::SearchRegex,
+            crate::search::search_jsonlogic::SearchJsonlogic,
             // access
             crate::approve::Approve,
             crate::inspect_acl::InspectAcl,
@@ -53,6 +58,7 @@ macro_rules! every_operation {
             // tasks
             crate::tasks::list_tasks::ListTasks,
             crate::tasks::update_task::UpdateTask,
+            crate::tasks::tasks_filter::TasksFilter,
             // links
             crate::graph::get_outgoing_links::GetOutgoingLinks,
             crate::graph::get_backlinks::GetBacklinks,

@@ -37,6 +37,16 @@ pub(crate) struct Facts {
 impl Facts {
     /// These sections of a snapshot, in one wave where the segments have them.
     pub(crate) async fn fetch(context: &Context<'_>, view: View, sections: &[SectionName]) -> Result<Self, Error> {
+        Self::fetch_with(context, view, sections, Want::default()).await
+    }
+
+    /// The same, with more of the index.
+    pub(crate) async fn fetch_with(
+        context: &Context<'_>,
+        view: View,
+        sections: &[SectionName],
+        want: Want<'_>,
+    ) -> Result<Self, Error> {
         let snapshot = view.snapshot().clone();
         let mut wave = Wave::default();
         let mut plans = Vec::new();
@@ -48,7 +58,7 @@ impl Facts {
             }
             plans.push(Some(slots).filter(|slots| slots.len() == sections.len()));
         }
-        let (index, fetched) = try_join(Index::fetch(view, Want::default()), wave.fetch(&snapshot)).await?;
+        let (index, fetched) = try_join(Index::fetch(view, want), wave.fetch(&snapshot)).await?;
         let mut parts = Vec::with_capacity(plans.len());
         for (segment, plan) in plans.into_iter().enumerate() {
             parts.push(match plan {

@@ -67,6 +67,7 @@ pub mod idempotency;
 mod index;
 pub mod inspect_acl;
 mod items;
+mod jsonlogic;
 pub mod link_add;
 mod links;
 pub mod list_notes;

@@ -94,6 +94,13 @@ pub struct Answer<T> {
     pub generation: Option<u64>,
 }
 
+impl<T> Answer<T> {
+    /// The same of another value.
+    pub(crate) fn map<U>(self, value: impl FnOnce(T) -> U) -> Answer<U> {
+        Answer { value: value(self.value), generation: self.generation }
+    }
+}
+
 /// What one call runs in.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {

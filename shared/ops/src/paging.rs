@@ -36,6 +36,31 @@ pub struct Page<T> {
     pub(crate) total_count: Option<usize>,
 }
 
+/// A page, and why it may not have all that it should.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PartialPage<T> {
+    #[serde(flatten)]
+    pub(crate) page: Page<T>,
+    /// Why not all was looked at, where that is so. If there is a cursor, it goes on from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) partial: Option<&'static str>,
+}
+
+impl<T> PartialPage<T> {
+    /// The same of other items.
+    pub(crate) fn map<U>(self, item: impl FnMut(T) -> U) -> PartialPage<U> {
+        let Page { items, cursor, overflow, total_count } = self.page;
+        let items = items.into_iter().map(item).collect();
+        PartialPage { page: Page { items, cursor, overflow, total_count }, partial: self.partial }
+    }
+}
+
+/// The items that a limit asks for, and whether it asked for more than a page has.
+pub(crate) fn clamped(limit: Option<Limit>) -> (usize, bool) {
+    let asked = limit.map_or(DEFAULT_ITEMS, Bounded::get);
+    (asked.min(MAX_ITEMS), asked > MAX_ITEMS)
+}
+
 /// Which page of which listing.
 pub(crate) struct Paging {
     limit: usize,
@@ -61,8 +86,8 @@ impl Paging {
         if begin.as_ref().is_some_and(|begin| begin.of != of) {
             return Err(cursor::invalid());
         }
-        let asked = limit.map_or(DEFAULT_ITEMS, Bounded::get);
-        Ok(Self { limit: asked.min(MAX_ITEMS), overflow: asked > MAX_ITEMS, of, begin })
+        let (limit, overflow) = clamped(limit);
+        Ok(Self { limit, overflow, of, begin })
     }
 
     /// Runs a query on the generation that the page is of.

@@ -6,9 +6,11 @@
 //!   text to look at; `pattern`: what matches there
 //! - `ranking`: pages of notes; `scores`: how they rank; `expression`: what words are looked for; `snippet`: what is shown of a note
 //! - `filter`: which paths are looked at
+//! - [`search_text`], [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them
 
 pub(crate) mod expression;
 pub(crate) mod filter;
+mod lines;
 mod matching;
 mod page;
 mod pattern;
@@ -16,15 +18,22 @@ mod plan;
 pub(crate) mod ranking;
 mod regions;
 pub(crate) mod scores;
+pub mod search_jsonlogic;
+pub mod search_regex;
+pub mod search_text;
+pub mod search_vault;
 pub(crate) mod snippet;
+
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{self, Bounded, Exact, Text};
+use crate::arguments::{self, Bounded, Exact, Root, Text};
 use crate::atlas::Limits;
 use crate::cursor;
 use crate::error::Error;
+use crate::excerpt::cut_at;
 use crate::operation::{Answer, Context, Deadline, Info, Operation, Scope, Touch};
 use crate::search::expression::Expression;
 use crate::search::filter::Filter;
@@ -167,6 +176,29 @@ pub struct Line {
     /// The lines after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after: Vec<String>,
+    /// Where the first match is in it, if that was asked for.
+    #[serde(skip)]
+    pub(crate) place: Option<Place>,
+}
+
+/// A match in its line.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// Its first character, counted from 1.
+    pub(crate) column: usize,
+    /// The match; of a long one the beginning, with `…` behind it.
+    pub(crate) text: String,
+}
+
+/// Most bytes of a match.
+const PLACE_BYTES: usize = 400;
+
+impl Place {
+    fn of(line: &[u8], range: Range<usize>) -> Self {
+        let before = line.get(..range.start).unwrap_or_default();
+        let text = line.get(range).unwrap_or_default();
+        Self { column: String::from_utf8_lossy(before).chars().count() + 1, text: cut_at(text, 0, PLACE_BYTES) }
+    }
 }
 
 /// How the index was used.
@@ -191,7 +223,14 @@ pub(crate) struct Listing<'a> {
     deadline: Deadline,
 }
 
-impl Listing<'_> {
+impl<'a> Listing<'a> {
+    /// `limit` of what there is in a folder, of the arguments that `of` is a number for.
+    fn in_root(context: &Context<'a>, root: Root, limit: usize, of: u32) -> Self {
+        let limits = context.limits;
+        let deadline = context.deadline(limits.max_scan_time);
+        Self { filter: Some(Filter::Root(root)), limit, explain: false, of, limits, deadline }
+    }
+
     /// The limit that is reached by who has looked at so many bytes, if one is.
     fn reached(&self, bytes: u64) -> Option<&'static str> {
         if bytes >= self.limits.max_scanned_bytes {
@@ -252,6 +291,8 @@ impl Operation for Search {
             plan: pattern.hir.as_ref().map_or_else(|| Plan::of_literal(query), Plan::of_regex),
             pattern,
             context_lines: arguments.context_lines.map_or(0, Bounded::get),
+            has_places: false,
+            most_of_file: None,
             listing,
         };
         let cursor = arguments.cursor_of(|cursor: &matching::Cursor| cursor.of == of)?;

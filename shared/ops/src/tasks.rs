@@ -1,6 +1,7 @@
 //! Tasks: list items with a check box, with the fields of the Tasks plugin or of Dataview.
 
 pub mod list_tasks;
+pub mod tasks_filter;
 pub mod update_task;
 
 use atlas_segment::facts::Task;

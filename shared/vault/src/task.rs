@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`Status`], [`Priority`], [`Field`], [`Format`]: the words of a task; `symbols`: how they are written
 //! - `line`: where each field stands; [`fields`]: what they say; [`change`]: says something else, and leaves the rest as it is
+//! - [`query`]: which tasks, in the language of the Tasks plugin
 
 pub use change::{Change, ChangeError, change};
 pub use fields::{TaskFields, fields};
@@ -11,6 +12,7 @@ pub use symbols::{Field, Format, Priority, Status};
 mod change;
 mod fields;
 mod line;
+pub mod query;
 mod symbols;
 
 use crate::lines::line_end;

@@ -1,13 +1,16 @@
-//! Filters: which paths are looked at, as ripgrep's `--glob` says.
+//! Filters: which paths are looked at, as ripgrep's `--glob` says or in a folder.
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use crate::arguments::Root;
 use crate::error::Error;
 
 /// Which paths are looked at.
-pub(crate) struct Filter {
-    glob: GlobMatcher,
-    is_negated: bool,
+pub(crate) enum Filter {
+    /// Those that match, or those that do not.
+    Glob { glob: GlobMatcher, is_negated: bool },
+    /// Those in a folder.
+    Root(Root),
 }
 
 impl Filter {
@@ -21,11 +24,15 @@ impl Filter {
         };
         let built = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
         let invalid = |error: globset::Error| Error::bad_request("glob_invalid", format!("path_filter: {error}"));
-        Ok(Self { glob: built.map_err(invalid)?.compile_matcher(), is_negated })
+        Ok(Self::Glob { glob: built.map_err(invalid)?.compile_matcher(), is_negated })
     }
 
     /// Whether `path` is looked at.
     pub(crate) fn takes(filter: Option<&Self>, path: &str) -> bool {
-        filter.is_none_or(|filter| filter.glob.is_match(path) != filter.is_negated)
+        match filter {
+            None => true,
+            Some(Self::Glob { glob, is_negated }) => glob.is_match(path) != *is_negated,
+            Some(Self::Root(root)) => root.holds(path),
+        }
     }
 }

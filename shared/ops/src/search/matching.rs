@@ -24,6 +24,10 @@ pub(crate) struct Request<'a> {
     pub(crate) pattern: Pattern,
     pub(crate) plan: Plan,
     pub(crate) context_lines: usize,
+    /// Whether to tell where in its line each match is.
+    pub(crate) has_places: bool,
+    /// Most lines of one file.
+    pub(crate) most_of_file: Option<usize>,
     pub(crate) listing: Listing<'a>,
 }
 
@@ -34,6 +38,9 @@ pub(crate) struct Cursor {
     pub(crate) of: u32,
     pub(crate) path: String,
     pub(crate) line: u64,
+    /// How many lines of that file there were.
+    #[serde(default)]
+    pub(crate) count: usize,
 }
 
 /// The page after `cursor`, or the first.

@@ -13,7 +13,7 @@ use crate::search::filter::Filter;
 use crate::search::matching::{Cursor, Request};
 use crate::search::pattern::Searchers;
 use crate::search::regions::{Region, Regions};
-use crate::search::{Explained, Found, Line, Output, TOO_LARGE};
+use crate::search::{Explained, Found, Line, Output, Place, TOO_LARGE};
 
 /// Chunks of the first region of a vault, …
 const FIRST_CHUNKS: u32 = 16;
@@ -67,7 +67,7 @@ struct Piece<'a> {
 }
 
 /// The document that matches are in, and its lines counted so far.
-struct Place {
+struct Spot {
     document: u32,
     /// Its text in the segment's.
     text: Range<u32>,
@@ -244,7 +244,7 @@ impl<'a> Page<'a> {
         let slice = piece.text.get(offset(range.start)..offset(range.end)).filter(|slice| !slice.is_empty());
         let Some(slice) = slice else { return Ok(()) };
         let mut searchers = self.searchers.take().unwrap_or_default();
-        let mut place: Option<Place> = None;
+        let mut place: Option<Spot> = None;
         let mut fault = None;
         let searched = self.request.pattern.lines(&mut searchers, slice, |found| {
             let at = base.saturating_add(found.offset as u32);
@@ -269,10 +269,10 @@ impl<'a> Page<'a> {
     fn place<'p>(
         &self,
         index: &Index,
-        place: &'p mut Option<Place>,
+        place: &'p mut Option<Spot>,
         piece: &Piece<'_>,
         at: u32,
-    ) -> Result<&'p mut Place, Error> {
+    ) -> Result<&'p mut Spot, Error> {
         if let Some(old) = place.take_if(|old| old.text.contains(&at)) {
             return Ok(place.insert(old));
         }
@@ -287,7 +287,7 @@ impl<'a> Page<'a> {
             (piece.start, u64::from(table.first_line(document, region.chunks.start).unwrap_or_default()))
         };
         let path = self.path(index, DocumentRef { segment: region.segment, document })?;
-        Ok(place.insert(Place { document, text: text.start..text.start + text.length, path, counted }))
+        Ok(place.insert(Spot { document, text: text.start..text.start + text.length, path, counted }))
     }
 
     /// Adds the matches of all of a file, once.
@@ -312,10 +312,21 @@ impl<'a> Page<'a> {
         if self.cursor.is_some_and(|cursor| cursor.path == path && line <= cursor.line) || self.is_full() {
             return;
         }
-        let at = if bytes.len() > MATCH_BYTES { self.request.pattern.place(bytes) } else { 0 };
-        let text = cut_at(bytes.strip_suffix(b"\r").unwrap_or(bytes), at, MATCH_BYTES);
-        self.results.push(Line { path: path.to_owned(), line, text, before: Vec::new(), after: Vec::new() });
+        if self.request.most_of_file.is_some_and(|most| self.count_of(path) >= most) {
+            return;
+        }
+        let has_place = self.request.has_places || bytes.len() > MATCH_BYTES;
+        let place = if has_place { self.request.pattern.place(bytes) } else { 0..0 };
+        let text = cut_at(bytes.strip_suffix(b"\r").unwrap_or(bytes), place.start, MATCH_BYTES);
+        let place = self.request.has_places.then(|| Place::of(bytes, place));
+        self.results.push(Line { path: path.to_owned(), line, text, before: Vec::new(), after: Vec::new(), place });
         self.documents.push(document);
+    }
+
+    /// How many lines of the file at `path` there are, with those of pages before; all of a file follow each other.
+    fn count_of(&self, path: &str) -> usize {
+        let before = self.cursor.filter(|cursor| cursor.path == path).map_or(0, |cursor| cursor.count);
+        before + self.results.iter().rev().take_while(|line| line.path == path).count()
     }
 
     /// Adds the lines beside the results.
@@ -352,10 +363,13 @@ impl<'a> Page<'a> {
         self.results.truncate(fitting);
         let last = match self.results.last() {
             Some(last) if is_full || is_cut => Some((last.path.clone(), last.line)),
-            _ => self.last.filter(|_| self.partial.is_some()),
+            _ => self.last.take().filter(|_| self.partial.is_some()),
         };
         let of = self.request.listing.of;
-        let cursor = last.and_then(|(path, line)| cursor::encode(&Cursor { generation, of, path, line }));
+        let cursor = last.and_then(|(path, line)| {
+            let count = self.count_of(&path);
+            cursor::encode(&Cursor { generation, of, path, line, count })
+        });
         let kind = if is_scan { "scan" } else { "index" };
         Ok(Output {
             results: self.results.into_iter().map(Found::Line).collect(),

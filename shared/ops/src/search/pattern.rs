@@ -1,5 +1,7 @@
 //! The lines of a text that match, found by ripgrep's own searcher.
 
+use std::ops::Range;
+
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
@@ -27,6 +29,11 @@ pub(crate) struct Pattern {
 impl Pattern {
     /// Compiles `text` as ripgrep does, as a regular expression or as it stands.
     pub(crate) fn new(text: &str, is_literal: bool, case: Case) -> Result<Self, Error> {
+        Self::with(text, is_literal, case, false)
+    }
+
+    /// The same, which matches only between the ends of words if `is_word`.
+    pub(crate) fn with(text: &str, is_literal: bool, case: Case, is_word: bool) -> Result<Self, Error> {
         let invalid = |error: String| Error::bad_request("pattern_invalid", format!("query: {error}"));
         if text.contains('\n') {
             return Err(invalid("a match is within one line: it must not have a line feed".to_owned()));
@@ -43,6 +50,7 @@ impl Pattern {
             .line_terminator(Some(b'\n'))
             .ban_byte(Some(0))
             .fixed_strings(is_literal)
+            .word(is_word)
             .case_insensitive(case == Case::Insensitive)
             .case_smart(case == Case::Smart)
             .size_limit(MAX_COMPILED)
@@ -81,9 +89,9 @@ impl Pattern {
         searchers.files.search_reader(&self.matcher, file, Each(each)).map_err(failed)
     }
 
-    /// Where in `line` the first match begins.
-    pub(crate) fn place(&self, line: &[u8]) -> usize {
-        self.matcher.find(line).ok().flatten().map_or(0, |found| found.start())
+    /// Where in `line` the first match is.
+    pub(crate) fn place(&self, line: &[u8]) -> Range<usize> {
+        self.matcher.find(line).ok().flatten().map_or(0..0, |found| found.start()..found.end())
     }
 }
 
