@@ -1,5 +1,7 @@
 //! Argument types that cannot hold a value out of range, and decoding that names the field at fault.
 
+mod located;
+
 use std::borrow::Cow;
 
 use atlas_vault::VaultPath;
@@ -8,6 +10,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use self::located::{Fault, Reader};
 use crate::error::Error;
 
 /// An integer from `MIN` to `MAX`. As in JSON Schema, `10.0` is an integer too.
@@ -157,15 +160,17 @@ pub fn decode<A: DeserializeOwned>(arguments: Value) -> Result<A, Error> {
     if !arguments.is_object() {
         return Err(Error::bad_request("validation_error", "the arguments must be a JSON object"));
     }
-    serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let field = error.path().to_string();
-        let cause = error.into_inner().to_string();
-        if field == "." {
-            Error::bad_request("validation_error", cause)
-        } else {
-            Error::bad_request("validation_error", format!("{field}: {cause}")).with("field", field)
-        }
-    })
+    A::deserialize(Reader(arguments)).map_err(refused)
+}
+
+#[cold]
+fn refused(fault: Fault) -> Error {
+    let (field, cause) = (fault.way(), fault.cause());
+    if field.is_empty() {
+        Error::bad_request("validation_error", cause)
+    } else {
+        Error::bad_request("validation_error", format!("{field}: {cause}")).with("field", field)
+    }
 }
 
 #[cfg(test)]
