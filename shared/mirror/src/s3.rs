@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, AwsCredential};
-use object_store::client::{HttpClient, HttpConnector, ReqwestConnector};
+use object_store::client::{HttpClient, HttpConnector};
 use object_store::path::Path;
-use object_store::{BackoffConfig, ClientOptions, HeaderValue, RetryConfig};
+use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, RetryConfig};
 use reqwest::Url;
 
 use crate::error::MirrorError;
 use crate::failure::Failure;
 use crate::location::Variables;
 use crate::s3_answer::Explaining;
+use crate::s3_client::S3Client;
 
 /// Variables that are passed on as they are. Others of AWS's have no meaning here, or would let a stray one
 /// switch off what a mirror relies on, such as conditional writes.
@@ -30,9 +31,6 @@ const PASSED_ON: [(&str, AmazonS3ConfigKey); 11] = [
     ("AWS_SKIP_SIGNATURE", AmazonS3ConfigKey::SkipSignature),
 ];
 const DEFAULT_REGION: &str = "us-east-1";
-/// Time to connect: less than one request has, so that it is known that connecting is what failed.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-const USER_AGENT: &str = concat!("atlas-mirror/", env!("CARGO_PKG_VERSION"));
 
 /// A bucket, and how it is reached.
 #[derive(Debug)]
@@ -78,7 +76,7 @@ pub(crate) fn connect(name: &str, variables: &Variables) -> Result<Bucket, Strin
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(name)
         .with_region(region)
-        .with_client_options(client_options(allow_http))
+        .with_client_options(ClientOptions::new().with_allow_http(allow_http))
         .with_retry(no_retries())
         .with_http_connector(Connector);
     if let Some(endpoint) = &endpoint {
@@ -134,16 +132,6 @@ fn allows_http(variables: &Variables) -> Result<bool, String> {
     }
 }
 
-/// The client has no time limit of its own but for connecting: [`Store`](crate::Store) gives each request the time
-/// that its bytes need.
-fn client_options(allow_http: bool) -> ClientOptions {
-    ClientOptions::new()
-        .with_timeout_disabled()
-        .with_connect_timeout(CONNECT_TIMEOUT)
-        .with_allow_http(allow_http)
-        .with_user_agent(HeaderValue::from_static(USER_AGENT))
-}
-
 /// The client repeats nothing. A conditional write that it repeats after a server error tells its own success as
 /// another's; and tries of its own would multiply with those of [`Store`](crate::Store), which knows the deadline.
 fn no_retries() -> RetryConfig {
@@ -159,8 +147,9 @@ impl HttpConnector for Connector {
         // The HTTP client takes TLS's cryptography from the process. Where one is installed already, it serves as well.
         let provider = rustls::crypto::ring::default_provider();
         let _: Result<(), Arc<_>> = provider.install_default();
-        let client = ReqwestConnector::default().connect(options)?;
-        Ok(HttpClient::new(Explaining(client)))
+        let allows_http = options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|allows| allows == "true");
+        let unusable = |error: reqwest::Error| object_store::Error::Generic { store: "S3", source: error.into() };
+        Ok(HttpClient::new(Explaining(S3Client::new(allows_http).map_err(unusable)?)))
     }
 }
 

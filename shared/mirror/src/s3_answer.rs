@@ -4,7 +4,9 @@ use std::fmt;
 
 use async_trait::async_trait;
 use http_body_util::{BodyExt as _, Limited};
-use object_store::client::{HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService};
+use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService};
+
+use crate::s3_client::S3Client;
 
 /// Longest body of an error that is read, in bytes.
 const MAX_BODY: usize = 64 << 10;
@@ -15,7 +17,7 @@ const METADATA_HOST: &str = "169.254.169.254";
 
 /// Passes requests on, and makes errors of the answers that no caller of the store's interface is to handle.
 #[derive(Debug)]
-pub(crate) struct Explaining(pub(crate) HttpClient);
+pub(crate) struct Explaining(pub(crate) S3Client);
 
 /// What a store answered instead of doing what was asked.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ impl HttpService for Explaining {
         let for_credentials = request.uri().host() == Some(METADATA_HOST);
         let listing = request.uri().query().is_some_and(|query| query.contains("list-type="));
         let of_object = !listing && matches!(request.method().as_str(), "GET" | "HEAD" | "DELETE");
-        let answered = self.0.execute(request).await;
+        let answered = self.0.call(request).await;
         if for_credentials && !answered.as_ref().is_ok_and(|response| response.status().is_success()) {
             return Err(Answer::no_credentials().into());
         }

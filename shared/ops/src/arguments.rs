@@ -1,5 +1,7 @@
 //! Argument types that cannot hold a value out of range, and decoding that names the field at fault.
 
+mod located;
+
 use std::borrow::Cow;
 
 use atlas_vault::VaultPath;
@@ -8,6 +10,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use self::located::{Fault, Reader};
 use crate::error::Error;
 
 /// An integer from `MIN` to `MAX`. As in JSON Schema, `10.0` is an integer too.
@@ -29,11 +32,15 @@ impl<const MIN: u32, const MAX: u32> Bounded<MIN, MAX> {
 impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Bounded<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = serde_json::Number::deserialize(deserializer)?;
-        let whole = number.as_f64().filter(|number| number.fract() == 0.0);
-        match whole {
-            Some(whole) if (f64::from(MIN)..=f64::from(MAX)).contains(&whole) => Ok(Self(whole as u32)),
-            _ => Err(D::Error::custom(format_args!("must be an integer from {MIN} to {MAX}"))),
-        }
+        whole(&number, MIN, MAX).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// The number, if it is one from `min` to `max`; else what it must be.
+fn whole(number: &serde_json::Number, min: u32, max: u32) -> Result<u32, String> {
+    match number.as_f64().filter(|number| number.fract() == 0.0) {
+        Some(whole) if (f64::from(min)..=f64::from(max)).contains(&whole) => Ok(whole as u32),
+        _ => Err(format!("must be an integer from {min} to {max}")),
     }
 }
 
@@ -47,8 +54,13 @@ impl<const MIN: u32, const MAX: u32> JsonSchema for Bounded<MIN, MAX> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
+        schema_of_whole(MIN, MAX)
     }
+}
+
+#[inline(never)]
+fn schema_of_whole(min: u32, max: u32) -> Schema {
+    json_schema!({ "type": "integer", "minimum": min, "maximum": max })
 }
 
 /// A text of 1 to `MAX` bytes that is not all white space; kept without the white space around it.
@@ -63,14 +75,7 @@ pub struct Written<const MAX: usize, const TRIMMED: bool>(String);
 impl<const MAX: usize, const TRIMMED: bool> Written<MAX, TRIMMED> {
     /// This text; what is wrong with it, if it cannot be.
     pub(crate) fn new(text: &str) -> Result<Self, String> {
-        let kept = if TRIMMED { text.trim() } else { text };
-        if kept.is_empty() {
-            return Err("must not be empty".to_owned());
-        }
-        if kept.len() > MAX {
-            return Err(format!("must be at most {MAX} bytes"));
-        }
-        Ok(Self(kept.to_owned()))
+        written(text, MAX, TRIMMED).map(Self)
     }
 
     /// The text.
@@ -82,6 +87,17 @@ impl<const MAX: usize, const TRIMMED: bool> Written<MAX, TRIMMED> {
     pub(crate) fn map(&self, rewrite: impl FnOnce(&str) -> String) -> Self {
         Self(rewrite(&self.0))
     }
+}
+
+fn written(text: &str, max: usize, trimmed: bool) -> Result<String, String> {
+    let kept = if trimmed { text.trim() } else { text };
+    if kept.is_empty() {
+        return Err("must not be empty".to_owned());
+    }
+    if kept.len() > max {
+        return Err(format!("must be at most {max} bytes"));
+    }
+    Ok(kept.to_owned())
 }
 
 impl<'de, const MAX: usize, const TRIMMED: bool> Deserialize<'de> for Written<MAX, TRIMMED> {
@@ -101,8 +117,13 @@ impl<const MAX: usize, const TRIMMED: bool> JsonSchema for Written<MAX, TRIMMED>
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX })
+        schema_of_written(MAX)
     }
+}
+
+#[inline(never)]
+fn schema_of_written(max: usize) -> Schema {
+    json_schema!({ "type": "string", "minLength": 1, "maxLength": max })
 }
 
 /// For an argument that may be left out but not be null.
@@ -162,15 +183,17 @@ pub fn decode<A: DeserializeOwned>(arguments: Value) -> Result<A, Error> {
     if !arguments.is_object() {
         return Err(Error::bad_request("validation_error", "the arguments must be a JSON object"));
     }
-    serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let field = error.path().to_string();
-        let cause = error.into_inner().to_string();
-        if field == "." {
-            Error::bad_request("validation_error", cause)
-        } else {
-            Error::bad_request("validation_error", format!("{field}: {cause}")).with("field", field)
-        }
-    })
+    A::deserialize(Reader(arguments)).map_err(refused)
+}
+
+#[cold]
+fn refused(fault: Fault) -> Error {
+    let (field, cause) = (fault.way(), fault.cause());
+    if field.is_empty() {
+        Error::bad_request("validation_error", cause)
+    } else {
+        Error::bad_request("validation_error", format!("{field}: {cause}")).with("field", field)
+    }
 }
 
 #[cfg(test)]

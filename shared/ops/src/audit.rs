@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::operation::{Answer, Operation};
+use crate::operation::Answer;
 use crate::registry::Call;
 
 /// Where events go; nowhere by default.
@@ -56,10 +56,10 @@ pub(crate) struct Event<'a> {
 }
 
 impl Event<'_> {
-    /// A call of `O`, whose operation and arguments have this hash.
-    pub(crate) fn new<O: Operation>(call: &Call, args_hash: String) -> Self {
+    /// A call whose operation and arguments have this hash.
+    pub(crate) fn new(call: &Call, args_hash: String) -> Self {
         Self {
-            operation: O::INFO.name,
+            operation: call.operation.info.name,
             vault: None,
             caller: call.caller.pseudonym(),
             args_hash,

@@ -19,14 +19,13 @@ use atlas_mirror::CommitKey;
 use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 
-use crate::arguments;
 use crate::atlas::{Atlas, Limits, Vault};
 use crate::audit::Event;
 use crate::confirmation::Confirmation;
 use crate::error::{Code, Error};
 use crate::governor::govern;
 use crate::idempotency::{self, Keyed};
-use crate::operation::{self, Answer, Context, Info, Operation, Scope};
+use crate::operation::{self, Answer, Context, Info, Scope};
 use crate::registry::Call;
 
 /// Arguments that are no operation's own: doors without headers pass them so.
@@ -45,15 +44,16 @@ pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static st
     taken.into_iter().flatten()
 }
 
-/// Runs a call of the operation `O` through all gates.
-pub(crate) async fn run<O: Operation>(atlas: &Atlas, mut call: Call) -> Result<Answer<Value>, Error> {
-    let taken = take_own(&mut call, &O::INFO);
+/// Runs a call through all gates.
+pub(crate) async fn run(atlas: &Atlas, mut call: Call) -> Result<Answer<Value>, Error> {
+    let operation = &call.operation.info;
+    let taken = take_own(&mut call, operation);
     // A read that nobody is told of has no use for it.
-    let is_wanted = atlas.audit.is_on() || !O::INFO.only_reads();
-    let args_hash = is_wanted.then(|| idempotency::arguments_hash(O::INFO.name, &call.arguments));
-    let mut event = atlas.audit.is_on().then(|| Event::new::<O>(&call, args_hash.clone().unwrap_or_default()));
+    let is_wanted = atlas.audit.is_on() || !operation.only_reads();
+    let args_hash = is_wanted.then(|| idempotency::arguments_hash(operation.name, &call.arguments));
+    let mut event = atlas.audit.is_on().then(|| Event::new(&call, args_hash.clone().unwrap_or_default()));
     let result = match taken {
-        Ok(()) => pass::<O>(atlas, call, args_hash.as_deref(), event.as_mut()).await,
+        Ok(()) => pass(atlas, call, args_hash.as_deref(), event.as_mut()).await,
         Err(error) => Err(error),
     };
     if let Some(event) = event {
@@ -62,25 +62,26 @@ pub(crate) async fn run<O: Operation>(atlas: &Atlas, mut call: Call) -> Result<A
     result
 }
 
-async fn pass<O: Operation>(
+async fn pass(
     atlas: &Atlas,
     call: Call,
     args_hash: Option<&str>,
     event: Option<&mut Event<'_>>,
 ) -> Result<Answer<Value>, Error> {
-    let Call { vault, arguments, caller, key, confirmation: token, sent, clock, .. } = call;
-    let key = key.filter(|_| O::INFO.writes()).map(|key| (Keyed::hash_of(&arguments), key));
-    let arguments: O::Arguments = arguments::decode(arguments)?;
-    let touches = O::touches(&arguments)?;
-    may_run(&caller, &O::INFO)?;
+    let Call { operation, vault, arguments, caller, key, confirmation: token, sent, clock } = call;
+    let info = &operation.info;
+    let key = key.filter(|_| info.writes()).map(|key| (Keyed::hash_of(&arguments), key));
+    let prepared = operation.prepare(arguments)?;
+    let touches = prepared.touches()?;
+    may_run(&caller, info)?;
     let vault = the_vault(atlas, &caller, vault.as_deref())?;
     if let Some(event) = event {
         event.vault = Some(vault.id.clone());
     }
-    if O::INFO.writes() && vault.acl().is_read_only() {
+    if info.writes() && vault.acl().is_read_only() {
         return Err(operation::read_only());
     }
-    let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.identity(), O::INFO.name, &key, arguments);
+    let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.identity(), info.name, &key, arguments);
     let limits = Limits { max_response_bytes: sent.room(atlas.limits.max_response_bytes), ..atlas.limits };
     let mut context =
         Context { atlas, vault, limits: &limits, caller: &caller, key: None, now: clock(), clock, confirmation: None };
@@ -97,17 +98,17 @@ async fn pass<O: Operation>(
     };
     context.key = claimed.map(|claimed| CommitKey { is_executed: is_done, ..claimed.key });
     let answer = if is_done {
-        O::run(&context, arguments).await?
+        prepared.run(&context).await?
     } else {
-        let class = Class::of(O::INFO.scopes);
+        let class = Class::of(info.scopes);
         atlas.throttle.admit(vault, &caller, class, context.now).await?;
-        let ticket = if O::INFO.writes() { atlas.throttle.begin_write(vault, context.now).await? } else { None };
+        let ticket = if info.writes() { atlas.throttle.begin_write(vault, context.now).await? } else { None };
         let answer = async {
             // Who is trusted could as well confirm it.
             let confirmation = args_hash.filter(|_| !caller.is_trusted()).map(|args_hash| Confirmation {
                 vault,
                 caller: &caller,
-                operation: O::INFO.name,
+                operation: info.name,
                 args_hash,
                 token: token.as_deref(),
                 key: context.key.map(|key| key.hash),
@@ -115,10 +116,10 @@ async fn pass<O: Operation>(
                 used: OnceCell::new(),
             });
             let context = Context { confirmation: confirmation.as_ref(), ..context };
-            if O::needs_confirmation(&arguments) {
+            if prepared.needs_confirmation() {
                 context.confirm().await?;
             }
-            O::run(&context, arguments).await
+            prepared.run(&context).await
         };
         let answer = answer.await;
         if let Some(ticket) = ticket {
@@ -126,12 +127,8 @@ async fn pass<O: Operation>(
         }
         answer.map_err(|error| told(error, &caller))?
     };
-    let value = serde_json::to_value(answer.value).map_err(|error| Error {
-        internal: Some(error.to_string()),
-        ..Error::new(Code::Internal, "internal", "the result could not be written")
-    })?;
-    govern(&value, sent, atlas.limits.max_response_bytes)?;
-    Ok(Answer { value, generation: answer.generation })
+    govern(&answer.value, sent, atlas.limits.max_response_bytes)?;
+    Ok(answer)
 }
 
 /// Takes what is of every call out of the arguments, so that it is no part of what is hashed and confirmed.

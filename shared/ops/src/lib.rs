@@ -4,7 +4,7 @@
 //! # Layout
 //!
 //! - [`operation`]: what an operation is; [`registry`]: operations as doors see them, dispatch, and which there are; [`catalogue`]: what is
-//!   known of all of them; [`gates`]: what every call passes: [`throttle`], [`confirmation`] (which [`approve`] gives), `governor` (how large
+//!   known of all of them; [`gates`]: what every call passes, with what `prepared` has of its operation: [`throttle`], [`confirmation`] (which [`approve`] gives), `governor` (how large
 //!   answers are); [`audit`]: what is told of it
 //! - [`atlas`]: what operations run on: vaults, limits; [`about`]: what the program tells of itself
 //! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
@@ -89,6 +89,7 @@ mod passages;
 pub mod patch_note;
 pub mod periodic;
 mod precondition;
+mod prepared;
 pub mod properties;
 pub mod prune_hub_links;
 pub mod query;

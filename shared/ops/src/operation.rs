@@ -1,7 +1,7 @@
 //! What an operation is.
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 pub use atlas_access::Scope;
@@ -9,6 +9,8 @@ use atlas_access::acl::Denied;
 use atlas_access::{Access, Caller};
 use atlas_mirror::{CommitKey, Snapshot};
 use atlas_vault::VaultPath;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -58,7 +60,7 @@ pub trait Operation {
     /// What is known of it.
     const INFO: Info;
     /// Its arguments. Unknown fields are refused.
-    type Arguments: DeserializeOwned + JsonSchema + Send + Sync;
+    type Arguments: DeserializeOwned + JsonSchema + Send + Sync + 'static;
     /// Its result.
     type Output: Serialize + JsonSchema + Send;
 
@@ -177,11 +179,28 @@ impl Context<'_> {
         F: Future<Output = Result<T, Error>> + Send,
         T: Send,
     {
-        let query = |snapshot| query(self.view(snapshot));
-        let (value, snapshot) = self.vault.mirror.read(query).await?;
-        Ok(Answer { value, generation: Some(snapshot.generation()) })
+        let held = Mutex::new(None);
+        let run = |snapshot| {
+            let (query, held) = (query(self.view(snapshot)), &held);
+            let kept = async move {
+                *held.lock().unwrap_or_else(PoisonError::into_inner) = Some(query.await?);
+                Ok(())
+            };
+            kept.boxed()
+        };
+        let snapshot = self.run(&run).await?;
+        let value = held.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let unread = || Error::new(Code::Internal, "internal", "nothing was read");
+        Ok(Answer { value: value.ok_or_else(unread)?, generation: Some(snapshot.generation()) })
+    }
+
+    /// Runs whatever query on the newest generation, and gives that: programs hold this once for all queries.
+    async fn run<'q>(&self, query: &Query<'q>) -> Result<Arc<Snapshot>, Error> {
+        Ok(self.vault.mirror.read(query).await?.1)
     }
 }
+
+type Query<'q> = dyn Fn(Arc<Snapshot>) -> BoxFuture<'q, Result<(), Error>> + Send + Sync + 'q;
 
 /// The error for a change of a vault that may not be changed.
 pub(crate) fn read_only() -> Error {

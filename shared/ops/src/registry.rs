@@ -1,9 +1,9 @@
 //! Operations as doors see them, the one way to call them, and which there are.
 
-use std::pin::Pin;
-
 use atlas_access::Caller;
 use atlas_access::visibility::Offer;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::gates;
 use crate::governor::Sent;
 use crate::operation::{Answer, Info, Operation};
+use crate::prepared::{self, Prepared};
 
 /// A call, as a door understood it.
 #[derive(Clone, Debug)]
@@ -52,10 +53,8 @@ pub struct Entry {
     pub arguments: fn(&mut SchemaGenerator) -> Schema,
     /// The same of its result.
     pub output: fn(&mut SchemaGenerator) -> Schema,
-    run: Run,
+    prepare: fn(Value) -> Result<Box<dyn Prepared>, Error>,
 }
-
-type Run = for<'a> fn(&'a Atlas, Call) -> Pin<Box<dyn Future<Output = Result<Answer<Value>, Error>> + Send + 'a>>;
 
 impl Entry {
     /// The operation `O`. A program holds only the operations that it names so.
@@ -65,9 +64,17 @@ impl Entry {
                 info: O::INFO,
                 arguments: SchemaGenerator::subschema_for::<O::Arguments>,
                 output: SchemaGenerator::subschema_for::<O::Output>,
-                run: |atlas, call| Box::pin(gates::run::<O>(atlas, call)),
+                prepare: prepared::of::<O>,
             }
         }
+    }
+
+    /// A call with `arguments`, as far as it is the operation's own.
+    ///
+    /// # Errors
+    /// When they are not its arguments.
+    pub(crate) fn prepare(&self, arguments: Value) -> Result<Box<dyn Prepared>, Error> {
+        (self.prepare)(arguments)
     }
 }
 
@@ -81,9 +88,13 @@ pub const fn operations() -> &'static [&'static Entry] {
 }
 
 /// Runs a call through all gates. A disabled operation is answered as one that does not exist.
-pub async fn dispatch(atlas: &Atlas, call: Call) -> Result<Answer<Value>, Error> {
-    if atlas.visibility.of(call.operation.info.name) == Offer::Disabled {
-        return Err(Error::not_found("operation_not_found", "there is no such operation"));
-    }
-    (call.operation.run)(atlas, call).await
+pub fn dispatch(atlas: &Atlas, call: Call) -> BoxFuture<'_, Result<Answer<Value>, Error>> {
+    // Boxed here, the gates are compiled here, and not again in every crate with a door.
+    let answer = async move {
+        if atlas.visibility.of(call.operation.info.name) == Offer::Disabled {
+            return Err(Error::not_found("operation_not_found", "there is no such operation"));
+        }
+        gates::run(atlas, call).await
+    };
+    answer.boxed()
 }

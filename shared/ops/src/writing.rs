@@ -9,6 +9,8 @@ use atlas_mirror::{ChangeSet, CommitInfo, Committed, Derived, Hash, NewSegment, 
 use atlas_segment::{Body, Builder, Document, Kind};
 use atlas_vault::VaultPath;
 use atlas_vault::edit::with_frontmatter;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -130,7 +132,7 @@ pub(crate) async fn write(
         Beforehand::Written(text) => Some((Hash::of(text), segment(path, Kind::Note, text, context.now)?)),
         _ => None,
     };
-    let change = NoteChange { path, context, with_text, decide, early, last: Last::default() };
+    let change = NoteChange { path, context, with_text, decide: &decide, early, last: Last::default() };
     commit_note(context, operation, message, &change, &change.last).await
 }
 
@@ -198,6 +200,24 @@ pub(crate) async fn commit<T: Serialize + DeserializeOwned + Clone>(
     change: &impl ChangeSet<Error = Error>,
     last: &Last<T>,
 ) -> Result<Done<T>, Error> {
+    let value = || last.get().ok_or_else(|| Error::new(Code::Internal, "internal", "nothing was written"));
+    Ok(match commit_any(context, operation, message, AnyChange(change)).await? {
+        Committed::New(after) => Done::Committed { value: value()?, generation: after.generation() },
+        Committed::Unchanged(head) => {
+            Done::Unchanged { value: value()?, newest: head.map_or(0, |head| head.generation()) }
+        }
+        Committed::Replayed { generation, result } => {
+            Done::Committed { value: serde_json::from_value(result).map_err(|error| unreadable(&error))?, generation }
+        }
+    })
+}
+
+async fn commit_any(
+    context: &Context<'_>,
+    operation: &Info,
+    message: Option<&str>,
+    change: AnyChange<'_>,
+) -> Result<Committed, Error> {
     let mirror = &context.vault.mirror;
     mirror.check_writes_once().await?;
     let info = CommitInfo {
@@ -208,16 +228,38 @@ pub(crate) async fn commit<T: Serialize + DeserializeOwned + Clone>(
         time: context.now,
         deadline: if operation.writes() { COMMIT_TIME } else { ASIDE_TIME },
     };
-    let value = || last.get().ok_or_else(|| Error::new(Code::Internal, "internal", "nothing was written"));
-    Ok(match mirror.commit(&info, change).await? {
-        Committed::New(after) => Done::Committed { value: value()?, generation: after.generation() },
-        Committed::Unchanged(head) => {
-            Done::Unchanged { value: value()?, newest: head.map_or(0, |head| head.generation()) }
-        }
-        Committed::Replayed { generation, result } => {
-            Done::Committed { value: serde_json::from_value(result).map_err(|error| unreadable(&error))?, generation }
-        }
-    })
+    mirror.commit(&info, &change).await
+}
+
+/// A change of whatever type, so that programs hold the code of commits once.
+struct AnyChange<'a>(&'a dyn Change);
+
+/// [`ChangeSet`], for [`AnyChange`].
+trait Change: Sync {
+    fn derive<'a>(&'a self, head: Option<&'a Arc<Snapshot>>) -> BoxFuture<'a, Result<Option<Derived>, Error>>;
+    fn early(&self) -> &[NewSegment];
+}
+
+impl<C: ChangeSet<Error = Error>> Change for C {
+    fn derive<'a>(&'a self, head: Option<&'a Arc<Snapshot>>) -> BoxFuture<'a, Result<Option<Derived>, Error>> {
+        ChangeSet::derive(self, head).boxed()
+    }
+
+    fn early(&self) -> &[NewSegment] {
+        ChangeSet::early(self)
+    }
+}
+
+impl ChangeSet for AnyChange<'_> {
+    type Error = Error;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+        self.0.derive(head).await
+    }
+
+    fn early(&self) -> &[NewSegment] {
+        self.0.early()
+    }
 }
 
 /// What a keyed commit kept cannot be written or read.
@@ -229,11 +271,11 @@ fn unreadable(error: &serde_json::Error) -> Error {
     }
 }
 
-struct NoteChange<'a, F> {
+struct NoteChange<'a> {
     path: &'a VaultPath,
     context: &'a Context<'a>,
     with_text: bool,
-    decide: F,
+    decide: &'a (dyn Fn(Option<&Found>) -> Result<Become, Error> + Sync),
     /// The text that is likely to be written, by its hash.
     early: Option<(Hash, NewSegment)>,
     last: Last<Written>,
@@ -286,7 +328,7 @@ pub(crate) fn trash(path: &VaultPath) -> Result<VaultPath, Error> {
     arguments::path("path", &format!("{TRASH}{path}"))
 }
 
-impl<F: Fn(Option<&Found>) -> Result<Become, Error> + Sync> ChangeSet for NoteChange<'_, F> {
+impl ChangeSet for NoteChange<'_> {
     type Error = Error;
 
     fn early(&self) -> &[NewSegment] {

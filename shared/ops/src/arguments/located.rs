@@ -1,0 +1,405 @@
+//! JSON values as serde reads them, with errors that say where in the value they are. The way there is made from its end while an error
+//! is handed up, so that it costs nothing where there is none, and every argument type is read by the code of this one reader.
+
+use serde::de::{
+    self, DeserializeSeed, Deserializer, EnumAccess, Expected, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// What is wrong with a value.
+#[derive(Debug)]
+pub(super) struct Fault(Box<Located>);
+
+#[derive(Debug)]
+struct Located {
+    way: String,
+    error: serde_json::Error,
+}
+
+impl Fault {
+    /// The way to what is at fault, as in `filter[0].op`; empty if that is the value itself.
+    pub(super) fn way(&self) -> &str {
+        &self.0.way
+    }
+
+    /// What it must be.
+    pub(super) fn cause(&self) -> String {
+        self.0.error.to_string()
+    }
+
+    #[cold]
+    fn of_key(mut self, key: &str) -> Self {
+        let way = &mut self.0.way;
+        if !way.is_empty() && !way.starts_with('[') {
+            way.insert(0, '.');
+        }
+        way.insert_str(0, key);
+        self
+    }
+
+    #[cold]
+    fn of_index(mut self, index: usize) -> Self {
+        let way = &mut self.0.way;
+        if !way.is_empty() && !way.starts_with('[') {
+            way.insert(0, '.');
+        }
+        way.insert_str(0, &format!("[{index}]"));
+        self
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self(Box::new(Located { way: String::new(), error }))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.error.fmt(f)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl de::Error for Fault {
+    #[cold]
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        // One text for all of them, so that there is one of what makes an error of it.
+        let text: &str = &message.to_string();
+        <serde_json::Error as de::Error>::custom(text).into()
+    }
+
+    #[cold]
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        <serde_json::Error as de::Error>::invalid_type(unexpected, expected).into()
+    }
+
+    #[cold]
+    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        <serde_json::Error as de::Error>::invalid_value(unexpected, expected).into()
+    }
+}
+
+/// A value to read.
+pub(super) struct Reader(pub(super) Value);
+
+impl<'de> Deserializer<'de> for Reader {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(value) => visitor.visit_bool(value),
+            Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+                (Some(number), _) => visitor.visit_u64(number),
+                (None, Some(number)) => visitor.visit_i64(number),
+                (None, None) => visitor.visit_f64(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Value::String(text) => visitor.visit_string(text),
+            Value::Array(items) => {
+                let length = items.len();
+                let mut items = Items { rest: items.into_iter(), index: 0 };
+                let value = visitor.visit_seq(&mut items)?;
+                if items.rest.len() > 0 {
+                    return Err(de::Error::invalid_length(length, &"fewer elements in array"));
+                }
+                Ok(value)
+            }
+            Value::Object(fields) => {
+                let length = fields.len();
+                let mut fields = Fields { rest: fields.into_iter(), entry: None };
+                let value = visitor.visit_map(&mut fields)?;
+                if fields.rest.len() > 0 {
+                    return Err(de::Error::invalid_length(length, &"fewer elements in map"));
+                }
+                Ok(value)
+            }
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_enum(Choice::of(self.0)?)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier
+    }
+}
+
+/// A text that names a field or a variant.
+struct Name<'a>(&'a str);
+
+impl<'de> Deserializer<'de> for Name<'_> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_str(self.0)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        option newtype_struct enum identifier ignored_any
+    }
+}
+
+struct Items {
+    rest: std::vec::IntoIter<Value>,
+    /// Of the one that comes next.
+    index: usize,
+}
+
+impl<'de> SeqAccess<'de> for &mut Items {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
+        let Some(value) = self.rest.next() else { return Ok(None) };
+        let read = seed.deserialize(Reader(value)).map_err(|fault| fault.of_index(self.index))?;
+        self.index += 1;
+        Ok(Some(read))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
+    }
+}
+
+struct Fields {
+    rest: serde_json::map::IntoIter,
+    /// That whose name has been read.
+    entry: Option<(String, Value)>,
+}
+
+impl<'de> MapAccess<'de> for &mut Fields {
+    type Error = Fault;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
+        let Some((key, value)) = self.rest.next() else { return Ok(None) };
+        let read = seed.deserialize(Name(&key)).map_err(|fault| fault.of_key(&key))?;
+        self.entry = Some((key, value));
+        Ok(Some(read))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+        let (key, value) = self.entry.take().unwrap_or_default();
+        seed.deserialize(Reader(value)).map_err(|fault| fault.of_key(&key))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
+    }
+}
+
+/// A variant of an enum: its name, or an object of it alone.
+struct Choice {
+    name: String,
+    value: Option<Value>,
+}
+
+impl Choice {
+    fn of(value: Value) -> Result<Self, Fault> {
+        match value {
+            Value::String(name) => Ok(Self { name, value: None }),
+            Value::Object(fields) => Self::of_fields(fields),
+            other => Err(de::Error::invalid_type(unexpected(&other), &"string or map")),
+        }
+    }
+
+    fn of_fields(fields: Map<String, Value>) -> Result<Self, Fault> {
+        let mut fields = fields.into_iter();
+        match (fields.next(), fields.next()) {
+            (Some((name, value)), None) => Ok(Self { name, value: Some(value) }),
+            _ => Err(de::Error::invalid_value(Unexpected::Map, &"map with a single key")),
+        }
+    }
+
+    fn read<'de, T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+        match self.value {
+            Some(value) => seed.deserialize(Reader(value)).map_err(|fault| fault.of_key(&self.name)),
+            None => Err(de::Error::invalid_type(Unexpected::UnitVariant, &"a variant with a value")),
+        }
+    }
+}
+
+impl<'de> EnumAccess<'de> for Choice {
+    type Error = Fault;
+    type Variant = Self;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), Fault> {
+        Ok((seed.deserialize(Name(&self.name))?, self))
+    }
+}
+
+/// Reads what it is given as a visitor says.
+struct Visited<V>(V);
+
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Visited<V> {
+    type Value = V::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        deserializer.deserialize_any(self.0)
+    }
+}
+
+impl<'de> VariantAccess<'de> for Choice {
+    type Error = Fault;
+
+    fn unit_variant(self) -> Result<(), Fault> {
+        match self.value {
+            None | Some(Value::Null) => Ok(()),
+            Some(other) => {
+                Err(<Fault as de::Error>::invalid_type(unexpected(&other), &"unit variant").of_key(&self.name))
+            }
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+        self.read(seed)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
+        self.read(Visited(visitor))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+        self.read(Visited(visitor))
+    }
+}
+
+fn unexpected(value: &Value) -> Unexpected<'_> {
+    match value {
+        Value::Null => Unexpected::Unit,
+        Value::Bool(value) => Unexpected::Bool(*value),
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(number), _) => Unexpected::Unsigned(number),
+            (None, Some(number)) => Unexpected::Signed(number),
+            (None, None) => Unexpected::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => Unexpected::Str(text),
+        Value::Array(_) => Unexpected::Seq,
+        Value::Object(_) => Unexpected::Map,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Shape {
+        Point,
+        Line(u32),
+        Box { width: u8 },
+        Pair(u8, u8),
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+    enum Edit {
+        Append { text: String },
+    }
+
+    #[derive(Debug, Default, PartialEq, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct All {
+        number: i64,
+        ratio: f64,
+        flag: bool,
+        name: Option<String>,
+        shapes: Vec<Shape>,
+        edits: Vec<Edit>,
+        nested: BTreeMap<String, Vec<BTreeMap<String, u8>>>,
+        pair: Option<(u8, u8)>,
+        any: Value,
+    }
+
+    const VALUES: [&str; 31] = [
+        r#"{}"#,
+        r#"{"number": -3, "ratio": 2.5, "flag": true, "name": "é", "any": {"a": [null, 1e9]}}"#,
+        r#"{"name": null}"#,
+        r#"{"number": 18446744073709551615}"#,
+        r#"{"number": 1.5}"#,
+        r#"{"number": null}"#,
+        r#"{"ratio": 3}"#,
+        r#"{"ratio": "3"}"#,
+        r#"{"flag": 1}"#,
+        r#"{"name": []}"#,
+        r#"{"shapes": ["point", {"line": 3}, {"box": {"width": 3}}, {"pair": [1, 2]}, {"point": null}]}"#,
+        r#"{"shapes": ["square"]}"#,
+        r#"{"shapes": ["point", {"line": -3}]}"#,
+        r#"{"shapes": [{"box": {"width": 300}}]}"#,
+        r#"{"shapes": [{"box": {}}]}"#,
+        r#"{"shapes": [{"pair": [1, 300]}]}"#,
+        r#"{"shapes": [{"pair": [1]}]}"#,
+        r#"{"shapes": [{"pair": [1, 2, 3]}]}"#,
+        r#"{"shapes": [{"point": null, "line": 3}]}"#,
+        r#"{"shapes": [3]}"#,
+        r#"{"shapes": "point"}"#,
+        r#"{"edits": [{"op": "append", "text": "a"}]}"#,
+        r#"{"edits": [{"op": "append", "text": 3}]}"#,
+        r#"{"edits": [{"op": "cut"}]}"#,
+        r#"{"edits": [{"text": ""}]}"#,
+        r#"{"nested": {"a": [{"b": 1}, {"c": 300}]}}"#,
+        r#"{"nested": {"a": [[]]}}"#,
+        r#"{"pair": [1, 2, 3]}"#,
+        r#"{"pair": [1]}"#,
+        r#"{"more": 1}"#,
+        r#"[1, 2]"#,
+    ];
+
+    #[test]
+    fn a_value_is_read_as_serde_json_reads_it() {
+        for text in VALUES {
+            let value: Value = serde_json::from_str(text).unwrap();
+            let expected = serde_json::from_value::<All>(value.clone());
+            match (All::deserialize(Reader(value)), expected) {
+                (Ok(read), Ok(expected)) => assert_eq!(read, expected, "{text}"),
+                (Err(fault), Err(expected)) => assert_eq!(fault.cause(), expected.to_string(), "{text}"),
+                (read, expected) => panic!("{text}: {read:?}, and not {expected:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_fault_says_where_it_is() {
+        for (value, way) in [
+            (json!({ "number": "a" }), "number"),
+            (json!({ "more": 1 }), "more"),
+            (json!({ "shapes": ["point", "square"] }), "shapes[1]"),
+            (json!({ "shapes": [{ "line": -3 }] }), "shapes[0].line"),
+            (json!({ "shapes": [{ "box": { "width": 300 } }] }), "shapes[0].box.width"),
+            (json!({ "edits": [{ "op": "append", "text": 3 }] }), "edits[0]"),
+            (json!({ "nested": { "a": [{ "b": 1 }, { "c": 300 }] } }), "nested.a[1].c"),
+            (json!({ "pair": [1] }), "pair"),
+            (json!(3), ""),
+        ] {
+            assert_eq!(All::deserialize(Reader(value.clone())).unwrap_err().way(), way, "{value}");
+        }
+    }
+}
