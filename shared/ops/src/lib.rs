@@ -20,6 +20,7 @@
 //! - [`note_read`], [`note_upsert`], [`note_delete`], [`vault_search`] (as obsidian-vault-mcp has them)
 //! - [`backlinks_search`], [`graph_neighbors`], [`link_add`], by [`graph`] (the links of all notes), with obsidian-tc's tools
 //! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves), as obsidian-tc has them
+//! - `jsonlogic`: conditions as JSON, within a budget
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
 //!   [`connector_fetch`] (for connectors of chat applications)
 
