@@ -2,7 +2,9 @@
 //!
 //! An object with one key is an operator and its arguments; one with more keys, or none, stands for itself. Where the implementations of
 //! JSONLogic differ, this one does as `json-logic-js`: lists and objects are equal only to themselves, the empty list is false, what a
-//! calculation cannot be made of is NaN.
+//! calculation cannot be made of is NaN. It differs from that one in this: an operator that is not known is refused even where it would not
+//! be reached; operators cannot be added, and there is no `method`; `log` writes nothing; what JavaScript's own objects inherit is not
+//! there (`length` of lists and texts is).
 //!
 //! # Layout
 //! - `datum`: values and their coercions; `operators`: what operators do

@@ -25,6 +25,7 @@
 //! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves) and `editing` (one note's text in one commit), as obsidian-tc has them
 //! - [`periodic`], [`bundles`], [`attachments`], [`admin`] (as obsidian-tc has them)
 //! - [`obsidian_app`]: tools that need the app; [`surface`]: obsidian-tc's tools, and which of them work here
+//! - `jsonlogic`: conditions as JSON, within a budget
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
 //!   [`connector_fetch`] (for connectors of chat applications)
 

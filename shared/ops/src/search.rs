@@ -244,9 +244,9 @@ impl<'a> Listing<'a> {
 const DEFAULT_LINES: usize = 50;
 
 const TOO_MUCH: &str =
-    "there is more text than one call looks through: go on with the cursor, or narrow path_filter or the query";
+    "there is more text than one call looks through: go on with the cursor, or narrow the paths or the query";
 const TOO_LARGE: &str = "one answer has no room for more: go on with the cursor";
-const TOO_LONG: &str = "the time of one call is up: go on with the cursor, or narrow path_filter or the query";
+const TOO_LONG: &str = "the time of one call is up: go on with the cursor, or narrow the paths or the query";
 
 impl Operation for Search {
     const INFO: Info = Info {
