@@ -31,6 +31,9 @@ struct Claim {
     /// When it ends; without, it stands as long as it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires: Option<Timestamp>,
+    /// When it was made; older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made: Option<Timestamp>,
 }
 
 /// What is at one number of a key.
@@ -50,6 +53,8 @@ pub struct Claimed {
     pub arguments: Hash,
     /// The key of a commit that executes the claimed request.
     pub key: CommitKey,
+    /// When it was claimed, as far as that is known.
+    pub made: Option<Timestamp>,
     /// Whether it was claimed by this call, for certain: then nobody has executed the request yet.
     pub is_new: bool,
 }
@@ -68,11 +73,12 @@ impl Mirror {
         time: Duration,
     ) -> Result<Claimed, MirrorError> {
         let expires = now.checked_add(time.min(LONGEST)).unwrap_or(Timestamp::MAX);
-        let own = Claim { arguments, since: self.some_generation().await?, expires: Some(expires) };
+        let own = Claim { arguments, since: self.some_generation().await?, expires: Some(expires), made: Some(now) };
         for number in 0..MOST {
             let claimed = |claim: Claim, is_new| Claimed {
                 arguments: claim.arguments,
                 key: CommitKey { hash: numbered(hash, number), since: claim.since, is_executed: false },
+                made: claim.made,
                 is_new,
             };
             match self.make_or_find(&name(&hash.to_string(), number), &Link::Claim(own)).await? {

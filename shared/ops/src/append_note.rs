@@ -89,6 +89,7 @@ impl Operation for AppendNote {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        context.require_key()?;
         let path = writing::path("path", &arguments.path)?;
         let message = arguments.message.as_ref().map(Text::as_str);
         let decide = |found: Option<&Found>| {

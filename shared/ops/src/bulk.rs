@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::batch::Batch;
 use crate::error::{Code, Error};
+use crate::governor::cut;
 use crate::operation::{Answer, Context, Info};
 use crate::view::View;
 use crate::writing::{self, Done, Last};
@@ -65,8 +66,11 @@ pub struct Report<I> {
     succeeded: usize,
     /// How many cannot be: none, except on a dry run.
     failed: usize,
-    /// Each, in order.
+    /// Each, in order; the first of them if an answer has no room for all.
     results: Vec<I>,
+    /// Whether there are more than these.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
     /// Whether nothing was done, and this is what would be.
     dry_run: bool,
     /// The generation that has them; on a dry run, the one that was looked at.
@@ -86,18 +90,21 @@ impl Way<'_> {
         } else {
             let change = Commit { bulk, way: self, last: Last::default() };
             match writing::commit(self.context, self.operation, self.message, &change, &change.last).await? {
-                Done::Committed { value, generation } | Done::Unchanged { value, newest: generation } => {
+                Done::Committed { value, generation, .. } | Done::Unchanged { value, newest: generation } => {
                     (value.into_iter().map(Ok).collect(), generation)
                 }
             }
         };
-        let Results { succeeded, failed, results } = self.results(bulk, items);
+        let Results { succeeded, failed, mut results } = self.results(bulk, items);
+        // What was done is told, however much it was.
+        let truncated = cut(&mut results, self.context);
         let took = (self.context.clock)().duration_since(self.context.now);
         let report = Report {
             processed: succeeded + failed,
             succeeded,
             failed,
             results,
+            truncated,
             dry_run: self.dry_run,
             generation,
             duration_ms: u64::try_from(took.as_millis()).unwrap_or_default(),

@@ -94,7 +94,7 @@ impl Operation for CopyNote {
             arguments.message.as_ref().map_or_else(|| format!("a copy of {from}"), |why| why.as_str().to_owned());
         let change = Copying { context, from, to, rewrite: arguments.rewrite_internal_links, last: Last::default() };
         let done = writing::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
-        let Done::Committed { value: Copied { sha256, links, at }, generation } = done else {
+        let Done::Committed { value: Copied { sha256, links, at }, generation, .. } = done else {
             return Err(Error::new(Code::Internal, "internal", "nothing was copied"));
         };
         let output = Output {

@@ -55,11 +55,12 @@ pub(crate) async fn edit_or_create<T: Send>(
         Ok(Become::Text(after.into_bytes()))
     };
     let answer = writing::write(context, operation, path, None, Beforehand::Nothing, decide).await?;
-    let Written { sha256, generation, created, .. } = answer.value;
-    let (updated_at, told) = match last.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let Written { sha256, generation, created, is_replayed, .. } = answer.value;
+    // What an attempt of this call found says nothing where an earlier call with its key was the one that wrote.
+    let (updated_at, told) = match last.into_inner().unwrap_or_else(PoisonError::into_inner).filter(|_| !is_replayed) {
         Some(last) => last,
         None => {
-            // It was executed before, on the generation before the one that it made.
+            // That one was executed on the generation before the one that it made.
             let made = notes::at(context, generation).await?;
             let found = match generation.checked_sub(1).filter(|before| *before > 0) {
                 Some(before) => notes::find(&*notes::at(context, before).await?, path.as_str(), |_| true).await?,

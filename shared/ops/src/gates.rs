@@ -72,6 +72,7 @@ async fn pass(
     let info = &operation.info;
     let key = key.filter(|_| info.writes()).map(|key| (Keyed::hash_of(&arguments), key));
     let prepared = operation.prepare(arguments)?;
+    let key = key.filter(|_| !prepared.is_dry_run());
     let touches = prepared.touches()?;
     may_run(&caller, info)?;
     let vault = the_vault(atlas, &caller, vault.as_deref())?;
@@ -83,8 +84,18 @@ async fn pass(
     }
     let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.identity(), info.name, &key, arguments);
     let limits = Limits { max_response_bytes: sent.room(atlas.limits.max_response_bytes), ..atlas.limits };
-    let mut context =
-        Context { atlas, vault, limits: &limits, caller: &caller, key: None, now: clock(), clock, confirmation: None };
+    let now = clock();
+    let mut context = Context {
+        atlas,
+        vault,
+        limits: &limits,
+        caller: &caller,
+        key: None,
+        now,
+        first_made: now,
+        clock,
+        confirmation: None,
+    };
     for (access, path) in &touches {
         context.check(*access, path)?;
     }
@@ -96,6 +107,7 @@ async fn pass(
         Some(claimed) => vault.mirror.committed(claimed.key).await?.is_some(),
         None => false,
     };
+    context.first_made = claimed.and_then(|claimed| claimed.made).unwrap_or(now);
     context.key = claimed.map(|claimed| CommitKey { is_executed: is_done, ..claimed.key });
     let answer = if is_done {
         prepared.run(&context).await?

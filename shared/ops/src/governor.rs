@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::{Code, Error};
+use crate::operation::Context;
 
 /// Bytes of an answer that are not the text in it.
 pub(crate) const AROUND_TEXT: usize = 4 << 10;
@@ -73,6 +74,13 @@ pub(crate) fn fitting<T: Serialize>(items: &[T], max_bytes: usize) -> usize {
 /// Bytes of `value` as JSON.
 pub(crate) fn bytes_of(value: &impl Serialize) -> usize {
     Counter::of(value).bytes
+}
+
+/// Cuts `items` to those that an answer to the call has room for; whether there were more.
+pub(crate) fn cut<T: Serialize>(items: &mut Vec<T>, context: &Context<'_>) -> bool {
+    let all = items.len();
+    items.truncate(fitting(items, context.limits.max_response_bytes));
+    items.len() < all
 }
 
 /// Bytes of `text` within JSON.

@@ -64,7 +64,8 @@ impl Operation for MoveAttachment {
         name: "move_attachment",
         title: "Move an attachment",
         description: "Gives a file that is no note another path, with the same extension, and rewrites the links to it in all notes, in one commit. Nothing is moved if there is a file at the new path. A person has to confirm it where more than 10 links are rewritten.",
-        scopes: &[Scope::WriteVault, Scope::DeleteVault],
+        // What links to it, and where, is told.
+        scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
         destructive: true,
         tags: &["attachments", "links"],
     };
@@ -90,7 +91,7 @@ impl Operation for MoveAttachment {
             Moving { context, ways: vec![(from, to)], update_links: arguments.update_references, overwrite: false };
         let change = AttachmentMove { moving, last: Last::default() };
         let done = writing::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
-        let Done::Committed { value: Kept { sha256, references, at }, generation } = done else {
+        let Done::Committed { value: Kept { sha256, references, at }, generation, .. } = done else {
             return Err(nothing_moved());
         };
         let output = Output {

@@ -78,7 +78,8 @@ impl Operation for MoveNote {
         name: "move_note",
         title: "Move a note",
         description: "Gives a note another path, in another folder or with another name, and rewrites the links that would mean something else after that, in all notes: wikilinks, embeds and markdown links, with what they show and the part they point to as it was. All of it is one commit. Nothing is moved if there is a note at the new path, unless overwrite_target puts that into the trash.",
-        scopes: &[Scope::WriteVault, Scope::DeleteVault],
+        // What links to it, and where, is told.
+        scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
         destructive: true,
         tags: &["notes", "links"],
     };
@@ -116,7 +117,7 @@ impl Operation for MoveNote {
             last: Last::default(),
         };
         let done = writing::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
-        let Done::Committed { value, generation } = done else { return Err(nothing_moved()) };
+        let Done::Committed { value, generation, .. } = done else { return Err(nothing_moved()) };
         let Kept { sha256, backlinks, links, notes, at } = value;
         let output = Output {
             from: from_path,

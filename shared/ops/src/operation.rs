@@ -77,6 +77,11 @@ pub trait Operation {
         Self::INFO.is_to_be_confirmed()
     }
 
+    /// Whether a call with these arguments only looks at what it would do: then it takes no key.
+    fn is_dry_run(_: &Self::Arguments) -> bool {
+        false
+    }
+
     /// Runs it.
     fn run(
         context: &Context<'_>,
@@ -118,6 +123,8 @@ pub struct Context<'a> {
     pub key: Option<CommitKey>,
     /// When it was made.
     pub now: Timestamp,
+    /// When it was made first, if it has a key and is made again.
+    pub first_made: Timestamp,
     /// Says what time it is.
     pub clock: fn() -> Timestamp,
     /// The call's confirmation; none if it needs none, whatever it does.
@@ -162,6 +169,18 @@ impl Context<'_> {
         match self.confirmation {
             Some(confirmation) => confirmation.confirm().await,
             None => Ok(()),
+        }
+    }
+
+    /// Fails unless the call has an idempotency key: made again without one it would do its work twice.
+    pub(crate) fn require_key(&self) -> Result<(), Error> {
+        match self.key {
+            Some(_) => Ok(()),
+            None => Err(Error::bad_request(
+                "invalid_input",
+                "idempotency_key: give a fresh one with each call, and the same one when you make the call again",
+            )
+            .with("field", "idempotency_key")),
         }
     }
 

@@ -66,7 +66,8 @@ impl Which {
                 .map_err(|_| invalid_input("timezone", "write the name of a time zone, such as Europe/Berlin"))?,
             None => TimeZone::UTC,
         };
-        let now = zone.to_datetime(context.now);
+        // A call that is made again after midnight means the same day.
+        let now = zone.to_datetime(context.first_made);
         let date = date.map_or(Ok(now.date()), |date| day("date", date))?;
         Ok(Self { period, date, at: date.to_datetime(now.time()) })
     }
@@ -112,6 +113,18 @@ impl Place {
         let used = named.filter(|_| text.is_some()).map(|path| path.as_str().to_owned());
         let new = text.map(|text| settings.filled(&text, &path, which.at)).unwrap_or_default();
         Ok(Self { path, new, template: used })
+    }
+}
+
+impl Place {
+    /// Fails if the caller may not do this with the note; where it is they did not name, and are not told.
+    fn check(&self, context: &Context<'_>, access: Access) -> Result<(), Error> {
+        context.check(access, &self.path).map_err(|mut error| {
+            if error.details.remove("path").is_some() {
+                error.message = format!("you may not {} this note", access.as_str());
+            }
+            error
+        })
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) trait Prepared: Send + Sync {
 
     fn needs_confirmation(&self) -> bool;
 
+    fn is_dry_run(&self) -> bool;
+
     /// Runs it; the result is as doors send it.
     fn run<'a>(self: Box<Self>, context: &'a Context<'_>) -> BoxFuture<'a, Result<Answer<Value>, Error>>;
 }
@@ -36,6 +38,10 @@ impl<O: Operation + 'static> Prepared for Arguments<O> {
 
     fn needs_confirmation(&self) -> bool {
         O::needs_confirmation(&self.0)
+    }
+
+    fn is_dry_run(&self) -> bool {
+        O::is_dry_run(&self.0)
     }
 
     fn run<'a>(self: Box<Self>, context: &'a Context<'_>) -> BoxFuture<'a, Result<Answer<Value>, Error>> {

@@ -15,6 +15,7 @@ use crate::arguments::{self, Bounded, Text};
 use crate::batch::{Batch, New};
 use crate::edit_note::text;
 use crate::error::Error;
+use crate::governor::cut;
 use crate::graph::Graph;
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -135,6 +136,9 @@ pub struct Output {
     links_after: usize,
     /// Those that went. What they show stays; a list item that has nothing else goes.
     removed: Vec<Removed>,
+    /// Whether there are more than these: an answer has no room for all.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
     /// SHA-256 of the note's bytes, in hex; absent on a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     content_hash: Option<String>,
@@ -174,9 +178,16 @@ impl Operation for PruneHubLinks {
         !arguments.dry_run
     }
 
+    fn is_dry_run(arguments: &Arguments) -> bool {
+        arguments.dry_run
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;
         let rule = Rule::of(&arguments.policy)?;
+        if !arguments.dry_run {
+            context.require_key()?;
+        }
         let change = Pruning { context, path, rule, most: arguments.max_removals.get(), last: Last::default() };
         let message = arguments.message.as_ref().map(Text::as_str);
         let (pruned, generation) = if arguments.dry_run {
@@ -187,17 +198,22 @@ impl Operation for PruneHubLinks {
             context.read(look).await?.value
         } else {
             match writing::commit(context, &Self::INFO, message, &change, &change.last).await? {
-                Done::Committed { value, generation } | Done::Unchanged { value, newest: generation } => {
+                Done::Committed { value, generation, .. } | Done::Unchanged { value, newest: generation } => {
                     (value, generation)
                 }
             }
         };
+        let links_after = pruned.links.saturating_sub(pruned.removed.len());
+        let mut removed = pruned.removed;
+        // What was done is told, however much it was.
+        let truncated = cut(&mut removed, context);
         let output = Output {
             path: change.path.as_str().to_owned(),
             policy_used: arguments.policy.kind,
             links_before: pruned.links,
-            links_after: pruned.links.saturating_sub(pruned.removed.len()),
-            removed: pruned.removed,
+            links_after,
+            removed,
+            truncated,
             content_hash: (!arguments.dry_run).then(|| pruned.sha256.to_string()),
             dry_run: arguments.dry_run,
         };

@@ -148,6 +148,9 @@ impl ChangeSet for OutOfTrash<'_> {
         merge::fold(head, merge::SMALL, &mut derived).await?;
         let Version { sha256, bytes } = Version::of(&kept);
         let (created, before) = (found.is_none(), found.map(Version::of));
-        self.last.changes(Written { sha256, bytes, generation: 0, created, at: self.now, before }, derived)
+        self.last.changes(
+            Written { sha256, bytes, generation: 0, is_replayed: false, created, at: self.now, before },
+            derived,
+        )
     }
 }

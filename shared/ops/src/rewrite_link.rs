@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::arguments::{self, Root, Text};
 use crate::batch::{Batch, New};
 use crate::error::Error;
+use crate::governor::cut;
 use crate::index::{Index, Want};
 use crate::links::{self, Naming};
 use crate::moving::{MAX_NOTES, unlinkable};
@@ -70,8 +71,11 @@ pub struct Output {
     from_target: String,
     /// As it was asked for.
     to_target: String,
-    /// The notes with such links, by path.
+    /// The notes with such links, by path; the first of them if an answer has no room for all.
     files_modified: Vec<Modified>,
+    /// Whether there are more notes than these.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
     /// How many links there are in all of them.
     total_replacements: usize,
     /// Whether nothing was changed, and this is what would be.
@@ -111,6 +115,10 @@ impl Operation for RewriteLink {
         !arguments.dry_run
     }
 
+    fn is_dry_run(arguments: &Arguments) -> bool {
+        arguments.dry_run
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let root = match (arguments.scope, &arguments.folder_path) {
             (Where::Vault, None) => Root::default(),
@@ -134,16 +142,21 @@ impl Operation for RewriteLink {
             context.read(look).await?.value
         } else {
             match writing::commit(context, &Self::INFO, Some(&message), &change, &change.last).await? {
-                Done::Committed { value, generation } | Done::Unchanged { value, newest: generation } => {
+                Done::Committed { value, generation, .. } | Done::Unchanged { value, newest: generation } => {
                     (value, generation)
                 }
             }
         };
+        let total_replacements = modified.iter().map(|note| note.occurrences).sum();
+        let mut files_modified = modified;
+        // What was done is told, however much it was.
+        let truncated = cut(&mut files_modified, context);
         let output = Output {
             from_target: from.to_owned(),
             to_target: to.to_owned(),
-            total_replacements: modified.iter().map(|note| note.occurrences).sum(),
-            files_modified: modified,
+            total_replacements,
+            files_modified,
+            truncated,
             dry_run: arguments.dry_run,
             generation,
         };

@@ -61,6 +61,9 @@ pub(crate) struct Written {
     /// The generation that wrote it; a commit does not know its own.
     #[serde(skip)]
     pub(crate) generation: u64,
+    /// Whether an earlier call with the same key wrote it.
+    #[serde(skip)]
+    pub(crate) is_replayed: bool,
     /// Whether it was not there before.
     pub(crate) created: bool,
     /// When that was.
@@ -84,7 +87,15 @@ impl Written {
         let before = Version::of(found);
         let at = Timestamp::from_millisecond(found.record.modified_ms).unwrap_or_default();
         let Version { sha256, bytes } = before;
-        Self { sha256, bytes, generation: found.generation, created: false, at, before: Some(before) }
+        Self {
+            sha256,
+            bytes,
+            generation: found.generation,
+            is_replayed: false,
+            created: false,
+            at,
+            before: Some(before),
+        }
     }
 }
 
@@ -145,8 +156,8 @@ pub(crate) async fn commit_note(
     last: &Last<Written>,
 ) -> Result<Answer<Written>, Error> {
     Ok(match commit(context, operation, message, change, last).await? {
-        Done::Committed { value, generation } => {
-            Answer { value: Written { generation, ..value }, generation: Some(generation) }
+        Done::Committed { value, generation, is_replayed } => {
+            Answer { value: Written { generation, is_replayed, ..value }, generation: Some(generation) }
         }
         Done::Unchanged { value, newest } => Answer { value, generation: Some(newest) },
     })
@@ -187,7 +198,7 @@ impl<T: Serialize + Clone> Last<T> {
 /// What became of a commit.
 pub(crate) enum Done<T> {
     /// It happened, now or when the call was made first.
-    Committed { value: T, generation: u64 },
+    Committed { value: T, generation: u64, is_replayed: bool },
     /// There was nothing to do on the newest generation.
     Unchanged { value: T, newest: u64 },
 }
@@ -202,12 +213,15 @@ pub(crate) async fn commit<T: Serialize + DeserializeOwned + Clone>(
 ) -> Result<Done<T>, Error> {
     let value = || last.get().ok_or_else(|| Error::new(Code::Internal, "internal", "nothing was written"));
     Ok(match commit_any(context, operation, message, AnyChange(change)).await? {
-        Committed::New(after) => Done::Committed { value: value()?, generation: after.generation() },
+        Committed::New(after) => {
+            Done::Committed { value: value()?, generation: after.generation(), is_replayed: false }
+        }
         Committed::Unchanged(head) => {
             Done::Unchanged { value: value()?, newest: head.map_or(0, |head| head.generation()) }
         }
         Committed::Replayed { generation, result } => {
-            Done::Committed { value: serde_json::from_value(result).map_err(|error| unreadable(&error))?, generation }
+            let value = serde_json::from_value(result).map_err(|error| unreadable(&error))?;
+            Done::Committed { value, generation, is_replayed: true }
         }
     })
 }
@@ -370,7 +384,10 @@ impl ChangeSet for NoteChange<'_> {
                     Changes { added: found.is_none().into(), changed: found.is_some().into(), removed: 0 };
                 merge::fold(head, merge::SMALL, &mut derived).await?;
                 let (created, before) = (found.is_none(), found.map(Version::of));
-                self.last.changes(Written { sha256, bytes, generation: 0, created, at: now, before }, derived)
+                self.last.changes(
+                    Written { sha256, bytes, generation: 0, is_replayed: false, created, at: now, before },
+                    derived,
+                )
             }
             (Become::Trash | Become::Gone, None) => Ok(None),
             (becomes, Some(found)) => {

@@ -82,7 +82,7 @@ impl Operation for DeleteAttachment {
         let path = path(&arguments.path)?;
         let change = Deletion { context, path: &path, arguments: &arguments, last: Last::default() };
         let done = writing::commit(context, &Self::INFO, None, &change, &change.last).await?;
-        let (Done::Committed { value, generation } | Done::Unchanged { value, newest: generation }) = done;
+        let (Done::Committed { value, generation, .. } | Done::Unchanged { value, newest: generation }) = done;
         let trash_path = if arguments.hard { None } else { Some(writing::trash(&path)?.as_str().to_owned()) };
         let value = Output {
             path: path.as_str().to_owned(),

@@ -118,6 +118,10 @@ impl Operation for BulkCreateNotes {
         !arguments.dry_run && arguments.items.len() > UNCONFIRMED
     }
 
+    fn is_dry_run(arguments: &Arguments) -> bool {
+        arguments.dry_run
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Report<Item>>, Error> {
         check_count("items", arguments.items.len(), MAX_ITEMS)?;
         let paths = Self::touches(&arguments)?.into_iter().map(|(_, path)| path).collect();

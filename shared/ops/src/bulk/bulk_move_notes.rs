@@ -88,7 +88,8 @@ impl Operation for BulkMoveNotes {
         name: "bulk_move_notes",
         title: "Move many notes",
         description: "Moves up to 100 notes in one commit, and rewrites the links that would mean something else after that. Notes may take each other's places. If one cannot be moved none is, and the error lists each (bulk_partial). It is a dry run unless dry_run is false; then a person has to confirm it.",
-        scopes: &[Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
+        // What links to it, and where, is told.
+        scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
         destructive: true,
         tags: &["notes", "links", "bulk"],
     };
@@ -106,6 +107,10 @@ impl Operation for BulkMoveNotes {
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
         !arguments.dry_run
+    }
+
+    fn is_dry_run(arguments: &Arguments) -> bool {
+        arguments.dry_run
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {

@@ -97,6 +97,10 @@ impl Operation for BulkSetProperty {
         !arguments.dry_run && arguments.paths.len() > UNCONFIRMED
     }
 
+    fn is_dry_run(arguments: &Arguments) -> bool {
+        arguments.dry_run
+    }
+
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Report<Item>>, Error> {
         check_count("paths", arguments.paths.len(), MAX_PATHS)?;
         let paths = Self::touches(&arguments)?.into_iter().map(|(_, path)| path).collect();

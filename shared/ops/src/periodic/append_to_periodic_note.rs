@@ -88,13 +88,14 @@ impl Operation for AppendToPeriodicNote {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        context.require_key()?;
         let which = Which::of(context, arguments.period, arguments.date.as_ref(), arguments.timezone.as_ref())?;
         let find = |view: View| {
             let which = &which;
             async move { Place::find(context, &view, which, None).await }
         };
         let place = context.read(find).await?.value;
-        context.check(Access::Write, &place.path)?;
+        place.check(context, Access::Write)?;
         let append = |there: Option<&str>| {
             let before = there.unwrap_or(&place.new);
             let after = appended(before, &arguments)?;
@@ -131,7 +132,9 @@ fn appended(text: &str, arguments: &Arguments) -> Result<String, Error> {
             if name.is_empty() || name.contains(['\n', '\r']) {
                 return Err(invalid_input("heading", "write the text of a heading, in one line"));
             }
-            let written = if heading.as_str().starts_with('#') { heading.as_str() } else { &format!("## {name}") };
+            let signs = heading.as_str().trim().chars().take_while(|sign| *sign == '#').count();
+            let signs = if signs == 0 { 2 } else { signs.min(6) };
+            let written = format!("{} {name}", "#".repeat(signs));
             let space = if text.trim().is_empty() { "" } else { "\n" };
             edited(text, Edit::Append { text: format!("{space}{written}\n\n{}", ended(content)) })
         }

@@ -79,7 +79,7 @@ impl Operation for FindOrCreatePeriodicNote {
             async move { Place::find(context, &view, which, None).await }
         };
         let place = context.read(find).await?.value;
-        context.check(Access::Write, &place.path)?;
+        place.check(context, Access::Write)?;
         let find = |there: Option<&str>| {
             let text = there.unwrap_or(&place.new).to_owned();
             Ok((text.clone(), text))

@@ -78,7 +78,7 @@ impl Operation for GetPeriodicNote {
             let which = &which;
             async move {
                 let place = Place::find(context, &view, which, None).await?;
-                context.check(Access::Read, &place.path)?;
+                place.check(context, Access::Read)?;
                 let text = text(&view, &place.path).await?;
                 Ok((place.path, text))
             }

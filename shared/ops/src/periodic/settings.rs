@@ -88,7 +88,7 @@ impl Settings {
         let name = moment::write(&self.format, at);
         let path = format!("{}{}.md", self.folder, name.strip_suffix(".md").unwrap_or(&name));
         writing::path("format", &path)
-            .map_err(|error| unusable(&format!("it names the note {path:?}: {}", error.message)))
+            .map_err(|error| unusable(&format!("what it names cannot be a note: {}", error.message)))
     }
 
     /// What the paths of all notes of the period begin with.

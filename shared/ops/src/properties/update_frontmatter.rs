@@ -207,6 +207,11 @@ fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
             (edited, Told { applied: Some(applied), removed: Some(removed), ..Told::default() })
         }
         Task::Replace(properties) => {
+            if before.is_none() && parse(text).frontmatter.is_some() {
+                let message =
+                    "the note's frontmatter cannot be read, so it could not be given back: mend it by patch_note first";
+                return Err(invalid_input("frontmatter", message));
+            }
             let edited = edit::replace_frontmatter(text, properties)
                 .map_err(|problem| editing::refused("frontmatter", &problem))?;
             (edited, Told { prev_frontmatter: before, ..Told::default() })

@@ -204,9 +204,10 @@ fn field_of(problem: &atlas_vault::edit::Problem) -> &'static str {
     if let atlas_vault::edit::Problem::NoTask { .. } = problem { "line" } else { "set" }
 }
 
-/// Whether a task that was done long ago is to be done again.
+/// Whether a task that was done long ago is so no more, or says no more when it was done.
 fn reopens([before, after]: &[TaskState; 2], today: Date) -> bool {
     let done = before.done.as_ref().and_then(|date| date.parse::<Date>().ok());
     let long_ago = today.checked_sub(DAYS_TO_REOPEN.days()).unwrap_or(Date::MIN);
-    before.status == Status::Done && after.status == Status::Todo && done.is_some_and(|done| done < long_ago)
+    let is_other = after.status != Status::Done || before.done != after.done;
+    before.status == Status::Done && is_other && done.is_some_and(|done| done < long_ago)
 }
