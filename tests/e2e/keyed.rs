@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::clock;
 use crate::deployment::{Client, Deployment, Reply};
+use crate::world::World;
 use crate::writes::{create, read, send};
 
 /// A call that changes `log.md`, which has the one line "first".
@@ -191,5 +192,26 @@ async fn what_is_repeated_is_not_prepared_again() {
         let written: Vec<_> =
             asked.of(Op::Create).chain(asked.of(Op::Put)).map(|request| request.key.clone()).collect();
         assert!(written.iter().all(|key| key.contains("/state/") || key.starts_with("probes/")), "{written:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_dry_run_takes_no_key() {
+    let world = World::open(&[("a.md", "x"), ("b.md", "[[a]]")]).await;
+    let moved = |dry_run: bool| json!({ "moves": [{ "from": "a.md", "to": "deep/a.md" }], "dry_run": dry_run, "idempotency_key": "one" });
+    assert_eq!(world.ok("bulk_move_notes", moved(true)).await["dry_run"], true);
+    let done = world.ok("bulk_move_notes", moved(false)).await;
+    assert_eq!((&done["dry_run"], &done["succeeded"]), (&json!(false), &json!(1)));
+    assert_eq!(world.ok("bulk_move_notes", moved(false)).await, done);
+}
+
+/// An earlier call with the same key may commit between this one's look for its answer and its own commit.
+#[tokio::test]
+async fn a_call_beside_the_one_that_it_repeats_tells_what_that_tells() {
+    let world = World::open(&[("a.md", "---\nstatus: open\n---\nx\n")]).await;
+    let set = json!({ "path": "a.md", "mode": "set", "key": "status", "value": "done", "idempotency_key": "k" });
+    let calls = (0..6).map(|_| world.call("update_frontmatter", set.clone()));
+    for told in futures::future::join_all(calls).await {
+        assert_eq!(told.unwrap()["prev_value"], "open");
     }
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::deployment::Deployment;
 use crate::tools::Tools;
+use crate::world::{World, caller};
 
 const DAILY: &[u8] = br#"{"folder": "Log", "format": "YYYY/MM-DD", "template": "templates/day"}"#;
 const PLUGIN: &[u8] =
@@ -160,4 +161,25 @@ async fn a_hidden_note_is_not_told_of() {
     }
     let listed = tools.good("list_periodic_notes", json!({ "period": "daily" })).await;
     assert_eq!((&listed["items"], &listed["total_count"]), (&json!([]), &json!(0)));
+}
+
+#[tokio::test]
+async fn where_a_hidden_periodic_note_is_is_not_told() {
+    let settings = r#"{"folder": "Private/Therapy"}"#;
+    let notes = [(".obsidian/daily-notes.json", settings), ("a.md", "x")];
+    let notes = notes.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+    let acl = json!({ "rules": [{ "glob": "Private/**", "scopes": ["team:a"] }] });
+    let world = World::of(&[notes], &acl, caller(&[])).await;
+    for (name, more) in [
+        ("get_periodic_note", json!({})),
+        ("create_periodic_note", json!({})),
+        ("find_or_create_periodic_note", json!({})),
+        ("append_to_periodic_note", json!({ "content": "x", "idempotency_key": "1" })),
+    ] {
+        let mut arguments = more;
+        arguments["period"] = "daily".into();
+        let told = world.told(name, arguments).await;
+        assert_eq!(told["details"]["reason"], "acl_denied", "{name}: {told}");
+        assert!(!told.to_string().contains("Private"), "{name}: {told}");
+    }
 }

@@ -129,6 +129,7 @@ impl Copying<'_> {
     /// The copy's text, and how many of its links are not as in the note's.
     async fn text(&self, head: &Arc<Snapshot>, note: &Bytes) -> Result<(Bytes, usize), Error> {
         let Some(text) = std::str::from_utf8(note).ok().filter(|_| self.rewrite) else { return Ok((note.clone(), 0)) };
+        links::check_length(&self.from, note)?;
         let names = names_meant(text).collect();
         let view = self.context.view(head.clone());
         let index = Index::fetch(view, Want { names: true, ..Want::default() }).await?;

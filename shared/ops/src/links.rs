@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use atlas_mirror::Snapshot;
 use atlas_segment::Probe;
+use atlas_vault::note::MAX_BODY_BYTES;
 use atlas_vault::resolve::Files;
 use atlas_vault::{VaultPath, fold, fold_bytes_into, relink};
 use bytes::Bytes;
@@ -122,8 +123,25 @@ pub(crate) async fn naming(
         fold_bytes_into(text, &mut folded);
         finders.iter().any(|finder| finder.find(&folded).is_some())
     };
-    let naming = notes.into_iter().zip(texts).filter(|(_, text)| has_name(text));
-    Ok(naming.map(|((document, path), text)| (document, path, text)).collect())
+    let mut naming = Vec::new();
+    for ((document, path), text) in notes.into_iter().zip(texts) {
+        if has_name(&text) {
+            check_length(&path, &text)?;
+            naming.push((document, path, text));
+        }
+    }
+    Ok(naming)
+}
+
+/// Fails for a note whose links are not all looked at: what stands further down would be left as it is.
+pub(crate) fn check_length(path: &VaultPath, text: &[u8]) -> Result<(), Error> {
+    if text.len() <= MAX_BODY_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "{path} may have such links beyond its first {MAX_BODY_BYTES} bytes, where none are rewritten: shorten it, or let links stay as they are"
+    );
+    Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()))
 }
 
 /// The notes that the `index` of `head` has at these places, with their texts.

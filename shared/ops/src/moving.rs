@@ -187,6 +187,7 @@ impl Moving<'_> {
         let mut own_texts = Vec::with_capacity(ends.len());
         for ((from, to), Ends { from: found, .. }) in self.ways.iter().zip(ends) {
             let text = std::str::from_utf8(&found.text).ok().filter(|_| from.is_note());
+            text.map_or(Ok(()), |text| links::check_length(from, text.as_bytes()))?;
             let relinked = text.map(|text| relink(text, from, &moves)).transpose().map_err(unlinkable)?.flatten();
             let earlier = match (&before, text) {
                 (Some(before), Some(text)) => {
