@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::lines::{line_end, next_line};
 use crate::note::{Link, LinkKind, parse};
@@ -14,12 +15,14 @@ pub struct Standing {
     pub target: String,
     /// Its line, counted from 0.
     pub line: u32,
+    /// Where on the line it begins, in characters counted from 0.
+    pub column: usize,
     /// Whether it stands on the first line of a list item.
     pub is_in_list_item: bool,
-    /// How many characters its line has besides links, list marker and what parts them.
-    pub annotation: usize,
-    /// How many its paragraph has, or its list item.
-    pub prose: usize,
+    /// What its line has besides links, list marker and what parts them.
+    pub annotation: Arc<str>,
+    /// What its paragraph has so, or its list item, line by line.
+    pub prose: Arc<str>,
     range: Range<usize>,
     shown: String,
 }
@@ -29,21 +32,27 @@ pub struct Standing {
 pub fn standings(text: &str) -> Vec<Standing> {
     let note = parse(text);
     let body = note.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
-    let ranges: Vec<Range<usize>> = note.links.iter().map(|link| link.range.clone()).collect();
-    let lines = Lines::new(text, body, &ranges);
+    let lines = Lines::new(text, body, &Covered::by(&note.links));
     let is_link = |link: &&Link| {
         let is_kind = matches!(link.kind, LinkKind::Wikilink | LinkKind::Markdown);
         is_kind && !link.target.is_empty() && !link.is_external() && link.range.start >= body
     };
+    // Where the last column was, so that a long line is gone through once.
+    let mut last = (0, 0);
     let standing = |link: &Link| {
         let line = lines.at(link.range.start);
+        let start = line.map_or(0, |line| line.start);
+        let (from, before) = if (start..=link.range.start).contains(&last.0) { last } else { (start, 0) };
+        let column = before + text.get(from..link.range.start).unwrap_or_default().chars().count();
+        last = (link.range.start, column);
         let subpath = link.subpath.as_ref().map(|subpath| format!("#{subpath}")).unwrap_or_default();
         Standing {
             target: link.target.clone(),
             line: link.line,
+            column,
             is_in_list_item: line.is_some_and(|line| line.is_item),
-            annotation: line.map_or(0, |line| line.characters),
-            prose: lines.prose(link.range.start),
+            annotation: line.map(|line| line.plain.clone()).unwrap_or_default(),
+            prose: line.and_then(|line| lines.paragraphs.get(line.paragraph)).cloned().unwrap_or_default(),
             range: link.range.clone(),
             shown: link.display.clone().unwrap_or_else(|| format!("{}{subpath}", link.target)),
         }
@@ -67,7 +76,7 @@ pub fn without(text: &str, dropped: &[&Standing]) -> Option<String> {
         let start = text.get(..link.range.start)?.rfind('\n').map_or(0, |line_break| line_break + 1);
         let end = next_line(text, line_end(text, link.range.start));
         let is_bare = link.is_in_list_item
-            && link.annotation == 0
+            && link.annotation.is_empty()
             && start >= at
             && link.range.end <= end
             && !has_more(text, start, end)
@@ -109,19 +118,24 @@ fn indent(line: &str) -> usize {
 struct Line {
     start: usize,
     is_item: bool,
-    /// Whether it is a paragraph of its own: empty, a heading or a list item.
-    is_apart: bool,
-    /// Characters besides links and list marker.
-    characters: usize,
+    /// What it has besides links and list marker.
+    plain: Arc<str>,
+    /// Which paragraph it is of: an empty line, a heading and a list item are each one of their own.
+    paragraph: usize,
 }
 
-struct Lines(Vec<Line>);
+struct Lines {
+    lines: Vec<Line>,
+    /// What each paragraph has besides links and list markers, line by line.
+    paragraphs: Vec<Arc<str>>,
+}
 
 impl Lines {
-    /// The lines of `text` from `body` on, where these are the links.
-    fn new(text: &str, body: usize, links: &[Range<usize>]) -> Self {
-        let mut lines = Vec::new();
-        let mut start = body;
+    /// The lines of `text` from `body` on, where links cover this much.
+    fn new(text: &str, body: usize, links: &Covered) -> Self {
+        let mut lines: Vec<Line> = Vec::new();
+        let mut paragraphs: Vec<String> = Vec::new();
+        let (mut start, mut was_apart) = (body, true);
         while start < text.len() {
             let end = line_end(text, start);
             let line = text.get(start..end).unwrap_or_default();
@@ -129,44 +143,60 @@ impl Lines {
             let rest = after_marker(marked);
             let is_item = rest.is_some();
             let from = end - rest.map_or(marked.len(), str::len);
-            let characters = plain(text, from..end, links);
+            let plain = plain(text, from..end, links);
             let is_apart = is_item || marked.is_empty() || marked.starts_with('#');
-            lines.push(Line { start, is_item, is_apart, characters });
+            match paragraphs.last_mut() {
+                Some(paragraph) if !is_apart && !was_apart => {
+                    let parts = !paragraph.is_empty() && !plain.is_empty();
+                    paragraph.extend([if parts { "\n" } else { "" }, &plain]);
+                }
+                _ => paragraphs.push(plain.clone()),
+            }
+            lines.push(Line { start, is_item, plain: plain.into(), paragraph: paragraphs.len() - 1 });
+            was_apart = is_apart;
             start = next_line(text, end).max(start + 1);
         }
-        Self(lines)
-    }
-
-    fn index(&self, at: usize) -> Option<usize> {
-        self.0.partition_point(|line| line.start <= at).checked_sub(1)
+        Self { lines, paragraphs: paragraphs.into_iter().map(Arc::from).collect() }
     }
 
     fn at(&self, at: usize) -> Option<&Line> {
-        self.0.get(self.index(at)?)
-    }
-
-    /// The characters of the paragraph or list item that holds `at`.
-    fn prose(&self, at: usize) -> usize {
-        let Some(index) = self.index(at) else { return 0 };
-        let (before, after) = self.0.split_at_checked(index).unwrap_or_default();
-        let Some((own, after)) = after.split_first() else { return 0 };
-        let above = before.iter().rev().take_while(|line| !own.is_apart && !line.is_apart);
-        let below = after.iter().take_while(|line| !own.is_apart && !line.is_apart);
-        own.characters + above.chain(below).map(|line| line.characters).sum::<usize>()
+        self.lines.get(self.lines.partition_point(|line| line.start <= at).checked_sub(1)?)
     }
 }
 
-/// How many characters `range` of `text` has outside of `links`, without a check box, and white space and separators at both ends.
-fn plain(text: &str, range: Range<usize>, links: &[Range<usize>]) -> usize {
-    let is_plain = |at: usize| !links.iter().any(|link| link.contains(&at));
+/// What links cover of a text: ranges that are in order, and apart.
+struct Covered(Vec<Range<usize>>);
+
+impl Covered {
+    fn by(links: &[Link]) -> Self {
+        let mut ranges: Vec<Range<usize>> = links.iter().map(|link| link.range.clone()).collect();
+        ranges.sort_by_key(|range| range.start);
+        let mut apart: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match apart.last_mut() {
+                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => apart.push(range),
+            }
+        }
+        Self(apart)
+    }
+
+    fn holds(&self, at: usize) -> bool {
+        let after = self.0.partition_point(|range| range.start <= at);
+        after.checked_sub(1).and_then(|index| self.0.get(index)).is_some_and(|range| range.contains(&at))
+    }
+}
+
+/// What `range` of `text` has outside of `links`, without a check box, and white space and separators at both ends.
+fn plain(text: &str, range: Range<usize>, links: &Covered) -> String {
     let line = text.get(range.clone()).unwrap_or_default();
     let rest: String =
-        line.char_indices().filter(|(at, _)| is_plain(range.start + at)).map(|(_, character)| character).collect();
+        line.char_indices().filter(|(at, _)| !links.holds(range.start + at)).map(|(_, character)| character).collect();
     let rest = rest.trim();
     let unboxed =
         rest.strip_prefix('[').and_then(|boxed| boxed.get(boxed.chars().next()?.len_utf8()..)?.strip_prefix(']'));
     let is_between = |c: char| c.is_whitespace() || c.is_ascii_punctuation() || matches!(c, '–' | '—' | '·' | '•');
-    unboxed.unwrap_or(rest).trim_matches(is_between).chars().count()
+    unboxed.unwrap_or(rest).trim_matches(is_between).to_owned()
 }
 
 #[cfg(test)]
@@ -176,26 +206,24 @@ mod tests {
     const HUB: &str = "---\nup: \"[[Top]]\"\n---\n# Hub of [[h]]\n\n- [[a]]\n- [ ] [[b|B]] – why it is here\n* [[c]], [d](d.md)\n  - [[e]]\n1. [[f]]\n\nSome prose about [[g]] and\nmore of it. ![[pic.png]] `[[x]]`\n\n[[i]]\n";
 
     #[test]
-    fn what_stands_around_a_link_is_counted() {
-        let found: Vec<_> = standings(HUB)
-            .into_iter()
-            .map(|link| (link.target, link.line, link.is_in_list_item, link.annotation, link.prose))
+    fn what_stands_around_a_link_is_told() {
+        let found = standings(HUB);
+        let found: Vec<_> = found
+            .iter()
+            .map(|link| (&*link.target, link.line, link.column, link.is_in_list_item, &*link.annotation, &*link.prose))
             .collect();
+        let why = "why it is here";
         let expected = [
-            ("h", 3, false, 6, 6),
-            ("a", 5, true, 0, 0),
-            ("b", 6, true, 14, 14),
-            ("c", 7, true, 0, 0),
-            ("d.md", 7, true, 0, 0),
-            ("e", 8, true, 0, 0),
-            ("f", 9, true, 0, 0),
-            ("g", 11, false, 21, 38),
-            ("i", 14, false, 0, 0),
+            ("h", 3, 9, false, "Hub of", "Hub of"),
+            ("a", 5, 2, true, "", ""),
+            ("b", 6, 6, true, why, why),
+            ("c", 7, 2, true, "", ""),
+            ("d.md", 7, 9, true, "", ""),
+            ("e", 8, 4, true, "", ""),
+            ("f", 9, 3, true, "", ""),
+            ("g", 11, 17, false, "Some prose about  and", "Some prose about  and\nmore of it.  `[[x"),
+            ("i", 14, 0, false, "", ""),
         ];
-        let expected: Vec<_> = expected
-            .into_iter()
-            .map(|(target, line, item, own, prose)| (target.to_owned(), line, item, own, prose))
-            .collect();
         assert_eq!(found, expected);
     }
 
