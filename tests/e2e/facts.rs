@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use atlas_testkit::VaultBuilder;
 use atlas_vault::resolve::{Files, resolve};
 use atlas_vault::task::fields;
 use atlas_vault::{Note, VaultPath, fold, parse};
@@ -10,8 +9,6 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
-use crate::costs::MAX_WAVES;
-use crate::deployment::Deployment;
 use crate::world::{World, caller};
 
 async fn harbour() -> World {
@@ -226,55 +223,6 @@ async fn links_are_told_from_both_ends() {
     }
     assert_eq!(world.refused("find_orphans", json!({ "root": "/x" })).await, "path_invalid");
     assert_eq!(world.refused("find_unresolved_links", json!({ "group_by": "x" })).await, "validation_error");
-}
-
-/// What is fetched for each of these is none of the notes' texts, however long they are.
-#[tokio::test(start_paused = true)]
-async fn what_notes_say_is_read_from_sections() {
-    let noise = |n: u64| -> String {
-        let mut state = n + 1;
-        let mut word = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            format!("{:x} ", state >> 20)
-        };
-        (0..900).map(|_| word()).collect()
-    };
-    let vault = (0..300u64).fold(VaultBuilder::new(), |vault, n| {
-        let text = format!(
-            "---\nrank: {n}\ntags: [t{}]\n---\n[[n/{}]] [[gone]]\n- [ ] do it\n{}\n",
-            n % 7,
-            (n * 7) % 300,
-            noise(n)
-        );
-        vault.note(&format!("n/{n}.md"), &text).file(&format!("n/{n}.canvas"), b"{}")
-    });
-    let settings = br#"{ "folder": "n" }"#;
-    let vault = vault.note("n/2026-01-02.md", &noise(300)).file(".obsidian/daily-notes.json", settings);
-    let deployment = Deployment::of_vault(&vault).await;
-    let text = 300 * 10_000;
-    for (name, arguments) in [
-        ("read_frontmatter", json!({ "path": "n/7.md" })),
-        ("read_property", json!({ "path": "n/7.md", "key": "rank" })),
-        ("list_properties", json!({})),
-        ("find_notes_by_property", json!({ "filter": [{ "key": "rank", "op": "gt", "value": 5 }] })),
-        ("list_tags", json!({})),
-        ("find_notes_by_tag", json!({ "tag": "t3" })),
-        ("list_tasks", json!({ "status": ["todo"] })),
-        ("get_backlinks", json!({ "path": "n/7.md" })),
-        ("find_orphans", json!({})),
-        ("find_unresolved_links", json!({})),
-        ("list_periodic_notes", json!({ "period": "daily" })),
-        ("list_attachments", json!({ "extensions": ["canvas"] })),
-    ] {
-        let client = deployment.client();
-        let body = json!({ "arguments": arguments });
-        let route = format!("/bridge/v1/tools/{name}/call");
-        assert_eq!(client.post(&route, body.clone()).await.ok()["success"], true, "{name}");
-        let requests = client.requests.take();
-        assert!(requests.waves() <= MAX_WAVES && requests.bytes() < text / 30, "{name}:\n{requests}");
-        client.post(&route, body).await.ok();
-        assert_eq!(client.requests.take().count(), 1, "{name}, warm");
-    }
 }
 
 const NAMES: [&str; 5] = ["a.md", "b.md", "Log/a.md", "Log/c.md", "Log/deep/d.md"];

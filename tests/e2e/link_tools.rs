@@ -123,6 +123,21 @@ async fn a_hub_loses_the_links_that_a_policy_names() {
     assert_eq!(going(backlinks(2.5)).await, of(&[("one", 3), ("none", 5), ("one", 7)]));
     let top = json!({ "kind": "keep_top_n", "score_field": "target_outgoing_count", "n": 1 });
     assert_eq!(going(top).await, of(&[("two", 4), ("none", 5), ("one", 7)]));
+    let is = |name: &str, value: Value| json!({ "==": [{ "var": name }, value] });
+    for (logic, dropped) in [
+        (json!({ "var": "in_list_item" }), &[("one", 7)][..]),
+        (json!({ "!": [{ "var": "in_codeblock" }] }), &[]),
+        (is("target", json!("one")), &[("two", 4), ("none", 5)]),
+        (is("target_path", json!("two.md")), &[("one", 3), ("none", 5), ("one", 7)]),
+        (is("target_path", Value::Null), &[("one", 3), ("two", 4), ("one", 7)]),
+        (is("list_item_text", json!("because it matters")), &[("one", 3), ("none", 5), ("one", 7)]),
+        (json!({ "in": ["sentence", { "var": "prose_context" }] }), &[("one", 3), ("two", 4), ("none", 5)]),
+        (json!({ "and": [is("line", json!(7)), is("col", json!(1))] }), &[("one", 3), ("two", 4), ("none", 5)]),
+        (is("target_backlink_count", json!(3)), &[("one", 3), ("none", 5), ("one", 7)]),
+        (is("target_outgoing_count", json!(2)), &[("two", 4), ("none", 5)]),
+    ] {
+        assert_eq!(going(json!({ "kind": "jsonlogic", "logic": logic })).await, of(dropped), "{logic}");
+    }
 
     let mut call = json!({ "path": "hub.md", "policy": bare, "max_removals": 1, "dry_run": false });
     let pruned = confirmed(&client, "prune_hub_links", call.clone()).await;
@@ -137,11 +152,15 @@ async fn a_hub_loses_the_links_that_a_policy_names() {
     confirmed(&client, "prune_hub_links", call).await;
     let expected = "# Hub\n\n- two because it matters\n\n[[one]] in a sentence of some length.\n";
     assert_eq!(agent.answer("read_note", json!({ "path": "hub.md" })).await["content"], expected);
+    let many: Vec<u32> = (0..200).collect();
+    let endless = json!({ "map": [many.clone(), { "map": [many, 1] }] });
     for (path, policy, code) in [
         ("none.md", json!({ "kind": "drop_no_prose_context" }), "note_not_found"),
         ("hub.md", json!({ "kind": "keep_top_n", "n": 1 }), "invalid_input"),
         ("hub.md", json!({ "kind": "drop_below_score", "score_field": "target_backlink_count" }), "invalid_input"),
-        ("hub.md", json!({ "kind": "jsonlogic", "logic": {} }), "invalid_input"),
+        ("hub.md", json!({ "kind": "jsonlogic" }), "invalid_input"),
+        ("hub.md", json!({ "kind": "jsonlogic", "logic": { "nothing": [] } }), "invalid_input"),
+        ("hub.md", json!({ "kind": "jsonlogic", "logic": endless }), "compute_budget_exceeded"),
     ] {
         assert_eq!(agent.refused("prune_hub_links", json!({ "path": path, "policy": policy })).await, code);
     }

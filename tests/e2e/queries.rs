@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use atlas_testkit::VaultBuilder;
 use atlas_vault::{Note, parse};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
-use crate::costs::MAX_WAVES;
-use crate::deployment::Deployment;
 use crate::world::{World, caller};
 
 /// What there is on the first day of 1970, which is today in these worlds.
@@ -238,30 +235,6 @@ async fn a_search_that_is_not_offered_is_refused() {
     }
     let dql = world.call("search_vault", json!({ "query": "LIST", "mode": "dql" })).await.unwrap_err();
     assert_eq!((dql.reason(), &dql.details["plugin"]), ("plugin_missing", &json!("dataview")));
-}
-
-/// Queries of tasks and of properties fetch none of the notes' texts.
-#[tokio::test(start_paused = true)]
-async fn queries_are_answered_from_sections() {
-    let noise = |n: u64| -> String {
-        (0..900).map(|word| format!("{:x} ", (n * 900 + word).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
-    };
-    let vault = (0..200).fold(VaultBuilder::new(), |vault, n| {
-        let text = format!("---\nrank: {n}\n---\n# A\n- [ ] do it 📅 2026-02-01\n{}\n", noise(n));
-        vault.note(&format!("n/{n}.md"), &text)
-    });
-    let deployment = Deployment::of_vault(&vault).await;
-    for (name, arguments) in [
-        ("tasks_filter", json!({ "filter": "not done\nheading includes a\ngroup by due" })),
-        ("search_jsonlogic", json!({ "logic": { ">": [{ "var": "rank" }, 150] } })),
-    ] {
-        let client = deployment.client();
-        let route = format!("/bridge/v1/tools/{name}/call");
-        let answer = client.post(&route, json!({ "arguments": arguments })).await.ok();
-        assert_eq!(answer["success"], true, "{name}: {answer}");
-        let requests = client.requests.take();
-        assert!(requests.waves() <= MAX_WAVES && requests.bytes() < 200 * 15_000 / 20, "{name}:\n{requests}");
-    }
 }
 
 const NAMES: [&str; 5] = ["a.md", "b.md", "Log/a.md", "Log/c.md", "Log/deep/d.md"];

@@ -139,6 +139,26 @@ async def converse(server, name):
             print(f"python over {name}:", mode)
 
 
+async def use_every_tool(server, name, is_for_writing):
+    """Makes the calls of calls.json in order. The client holds what tools return against the schemas that they give."""
+    count = 0
+    async with Client(server(), mode=REVISIONS[0], read_timeout_seconds=SECONDS) as client:
+        tools = (await client.list_tools()).tools
+        writing = {tool.name for tool in tools if not tool.annotations.read_only_hint}
+        for call in json.loads((HERE / "calls.json").read_text()):
+            tool, expected = call["tool"], call.get("error")
+            if tool in writing and not is_for_writing:
+                continue
+            done = await client.call_tool(tool, call["arguments"])
+            text = json.loads(done.content[0].text)
+            if expected is None:
+                assert not done.is_error and done.structured_content == text, (call, text)
+            else:
+                assert done.is_error and text["code"] == expected, (call, text)
+            count += 1
+    print(f"python over {name}: {count} calls of tools")
+
+
 def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -150,9 +170,7 @@ def main(program):
     function, server = f"http://127.0.0.1:{invoked}/mcp", f"http://127.0.0.1:{served}/mcp"
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
-        store = f"file://{scratch / 'store'}"
-        sync = [program, "sync", "--root", str(PROJECT / "tests/vaults/demo"), "--state", str(scratch / "state")]
-        subprocess.run([*sync, "--store", store], check=True, env=environment(), timeout=SECONDS)
+        store = published(program, scratch / "shared")
 
         watch = ["cargo", "lambda", "watch", "--ignore-changes", "--invoke-address", "127.0.0.1"]
         with running([*watch, "--invoke-port", str(invoked)], scratch / "watch.log", STORE=store) as process:
@@ -161,16 +179,28 @@ def main(program):
 
         serve = [program, "serve", "--addr", f"127.0.0.1:{served}"]
         tokens = {"AUTH": "jwt", "JWT_SECRET": SECRET}
+        scopes = "read:vault,write:vault,delete:vault,bulk:vault,admin"
         token = subprocess.run(
-            [program, "token"], check=True, capture_output=True, text=True, env=environment(**tokens), timeout=SECONDS
+            [program, "token", "--scopes", scopes], check=True, capture_output=True, text=True, env=environment(**tokens), timeout=SECONDS
         ).stdout.strip()
         with running(serve, scratch / "serve.log", STORE=store, **tokens) as process:
             answers(server, process, SECONDS)
             inspect([server, "--transport", "http", "--header", f"Authorization: Bearer {token}"])
             asyncio.run(converse(lambda: bearing(server, token), "HTTP"))
+            asyncio.run(use_every_tool(lambda: bearing(server, token), "HTTP", is_for_writing=False))
 
-        stdio = StdioServerParameters(command=program, args=["mcp", "--store", store], env=environment())
+        own = published(program, scratch / "own")
+        stdio = StdioServerParameters(command=program, args=["mcp", "--store", own], env=environment())
         asyncio.run(converse(lambda: stdio, "stdio"))
+        asyncio.run(use_every_tool(lambda: stdio, "stdio", is_for_writing=True))
+
+
+def published(program, folder):
+    """The address of a new store that has the demo vault."""
+    store = f"file://{folder / 'store'}"
+    sync = [program, "sync", "--root", str(PROJECT / "tests/vaults/demo"), "--state", str(folder / "state")]
+    subprocess.run([*sync, "--store", store], check=True, env=environment(), timeout=SECONDS)
+    return store
 
 
 def bearing(url, token):

@@ -116,16 +116,14 @@ impl Place {
     }
 }
 
-impl Place {
-    /// Fails if the caller may not do this with the note; where it is they did not name, and are not told.
-    fn check(&self, context: &Context<'_>, access: Access) -> Result<(), Error> {
-        context.check(access, &self.path).map_err(|mut error| {
-            if error.details.remove("path").is_some() {
-                error.message = format!("you may not {} this note", access.as_str());
-            }
-            error
-        })
-    }
+/// Fails if the caller may not do this with a note, whose path they did not name and are not told.
+fn check(context: &Context<'_>, access: Access, path: &VaultPath) -> Result<(), Error> {
+    context.check(access, path).map_err(|mut error| {
+        if error.details.remove("path").is_some() {
+            error.message = format!("you may not {} this note", access.as_str());
+        }
+        error
+    })
 }
 
 /// The text of the note at `path`.

@@ -1,6 +1,8 @@
 //! `prune_hub_links`: takes links out of a note that has too many, by a policy.
 
-use std::collections::{BTreeSet, HashMap};
+mod policy;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use atlas_access::Access;
@@ -9,7 +11,6 @@ use atlas_vault::VaultPath;
 use atlas_vault::unlink::{Standing, standings, without};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::arguments::{self, Bounded, Text};
 use crate::batch::{Batch, New};
@@ -19,6 +20,7 @@ use crate::governor::cut;
 use crate::graph::Graph;
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::prune_hub_links::policy::{Kind, Meant, Policy, Rule};
 use crate::read_note::yes;
 use crate::view::View;
 use crate::writing::{self, Done, Last};
@@ -49,77 +51,6 @@ pub struct Arguments {
 
 fn fifty() -> Bounded<1, 1000> {
     Bounded::nearest(50)
-}
-
-/// Which links of a note go.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "PrunePolicy")]
-pub struct Policy {
-    /// How it is decided.
-    kind: Kind,
-    /// For `drop_below_score` and `keep_top_n`: what counts.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Score")]
-    score_field: Option<Score>,
-    /// For `drop_below_score`: the least score that stays.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "f64")]
-    threshold: Option<f64>,
-    /// For `keep_top_n`: how many stay.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<0, 100_000>")]
-    n: Option<Bounded<0, 100_000>>,
-    /// For `drop_unannotated_list_items`: how many characters must stand beside the links of a list item; 1 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<0, 100_000>")]
-    min_annotation_chars: Option<Bounded<0, 100_000>>,
-    /// For `drop_no_prose_context`: how many characters must stand beside the links of a paragraph; 1 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<0, 100_000>")]
-    min_prose_chars: Option<Bounded<0, 100_000>>,
-    /// For `jsonlogic`.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Map<String, Value>")]
-    #[expect(dead_code, reason = "the kind is refused")]
-    logic: Option<Map<String, Value>>,
-}
-
-/// How it is decided which links go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "PrunePolicyKind")]
-pub(crate) enum Kind {
-    /// Those to files with a low score.
-    DropBelowScore,
-    /// All but those to the files with the highest scores.
-    KeepTopN,
-    /// Those in list items that say little else.
-    DropUnannotatedListItems,
-    /// Those in paragraphs, or list items, that say little else.
-    DropNoProseContext,
-    /// By an expression: not yet.
-    Jsonlogic,
-}
-
-/// What counts of the file that a link means; 0 for one that means none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "PruneScore")]
-pub(crate) enum Score {
-    /// How many other notes link to it.
-    TargetBacklinkCount,
-    /// How many links it has, those to one target once.
-    TargetOutgoingCount,
-}
-
-impl Score {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::TargetBacklinkCount => "target_backlink_count",
-            Self::TargetOutgoingCount => "target_outgoing_count",
-        }
-    }
 }
 
 /// What was taken out.
@@ -162,7 +93,7 @@ impl Operation for PruneHubLinks {
     const INFO: Info = Info {
         name: "prune_hub_links",
         title: "Prune the links of a hub",
-        description: "Takes links out of a note that has too many: those to files that few notes link to (drop_below_score, keep_top_n), bare list items (drop_unannotated_list_items), or links without text around them (drop_no_prose_context). What a link shows stays in the text; a list item with nothing else goes. It is a dry run unless dry_run is false; then a person has to confirm it.",
+        description: "Takes links out of a note that has too many: those to files that few notes link to (drop_below_score, keep_top_n), bare list items (drop_unannotated_list_items), links without text around them (drop_no_prose_context), or those of which a JSONLogic condition does not hold (jsonlogic). What a link shows stays in the text; a list item with nothing else goes. It is a dry run unless dry_run is false; then a person has to confirm it.",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["links"],
@@ -184,7 +115,8 @@ impl Operation for PruneHubLinks {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writing::path("path", &arguments.path)?;
-        let rule = Rule::of(&arguments.policy)?;
+        let kind = arguments.policy.kind;
+        let rule = Rule::of(arguments.policy)?;
         if !arguments.dry_run {
             context.require_key()?;
         }
@@ -209,7 +141,7 @@ impl Operation for PruneHubLinks {
         let truncated = cut(&mut removed, context);
         let output = Output {
             path: change.path.as_str().to_owned(),
-            policy_used: arguments.policy.kind,
+            policy_used: kind,
             links_before: pruned.links,
             links_after,
             removed,
@@ -218,68 +150,6 @@ impl Operation for PruneHubLinks {
             dry_run: arguments.dry_run,
         };
         Ok(Answer { value: output, generation: Some(generation) })
-    }
-}
-
-/// A policy that has all that it needs.
-#[derive(Clone, Copy)]
-enum Rule {
-    Below(Score, f64),
-    Top(Score, usize),
-    Annotation(usize),
-    Prose(usize),
-}
-
-impl Rule {
-    fn of(policy: &Policy) -> Result<Self, Error> {
-        let missing = |name: &str| {
-            let message = format!("policy.{name}: this kind needs it");
-            Error::bad_request("invalid_input", message).with("field", format!("policy.{name}"))
-        };
-        let score = || policy.score_field.ok_or_else(|| missing("score_field"));
-        Ok(match policy.kind {
-            Kind::DropBelowScore => Self::Below(score()?, policy.threshold.ok_or_else(|| missing("threshold"))?),
-            Kind::KeepTopN => Self::Top(score()?, policy.n.ok_or_else(|| missing("n"))?.get()),
-            Kind::DropUnannotatedListItems => Self::Annotation(policy.min_annotation_chars.map_or(1, Bounded::get)),
-            Kind::DropNoProseContext => Self::Prose(policy.min_prose_chars.map_or(1, Bounded::get)),
-            Kind::Jsonlogic => {
-                let message = "policy.kind: jsonlogic is not there yet: take another kind";
-                return Err(Error::bad_request("invalid_input", message).with("field", "policy.kind"));
-            }
-        })
-    }
-
-    const fn score(self) -> Option<Score> {
-        match self {
-            Self::Below(score, _) | Self::Top(score, _) => Some(score),
-            Self::Annotation(_) | Self::Prose(_) => None,
-        }
-    }
-
-    /// Why each of the links goes, if it does. `scores` are theirs, if the rule asks for them.
-    fn reasons(self, links: &[Standing], scores: &[usize]) -> Vec<Option<String>> {
-        let score = |at: usize| scores.get(at).copied().unwrap_or_default();
-        let best: BTreeSet<usize> = match self {
-            Self::Top(_, n) => {
-                let mut order: Vec<usize> = (0..links.len()).collect();
-                order.sort_by_key(|at| std::cmp::Reverse(score(*at)));
-                order.into_iter().take(n).collect()
-            }
-            _ => BTreeSet::new(),
-        };
-        let reason = |(at, link): (usize, &Standing)| match self {
-            Self::Below(field, least) => {
-                ((score(at) as f64) < least).then(|| format!("{} is {}, below {least}", field.as_str(), score(at)))
-            }
-            Self::Top(field, n) => {
-                (!best.contains(&at)).then(|| format!("{} is {}, not among the {n} highest", field.as_str(), score(at)))
-            }
-            Self::Annotation(least) => (link.is_in_list_item && link.annotation < least)
-                .then(|| format!("its list item has {} characters besides, fewer than {least}", link.annotation)),
-            Self::Prose(least) => (link.prose < least)
-                .then(|| format!("its paragraph has {} characters besides, fewer than {least}", link.prose)),
-        };
-        links.iter().enumerate().map(reason).collect()
     }
 }
 
@@ -305,11 +175,9 @@ impl Pruning<'_> {
         let found = found.ok_or_else(|| notes::missing(self.path.as_str()))?;
         let note = text(&found)?;
         let links = standings(note);
-        let scores = match self.rule.score() {
-            Some(score) => self.scores(head, score, &links).await?,
-            None => Vec::new(),
-        };
-        let reasons = self.rule.reasons(&links, &scores);
+        let meant = if self.rule.is_of_targets() { self.meant(head, &links).await? } else { HashMap::new() };
+        let deadline = self.context.deadline(self.context.limits.max_scan_time);
+        let reasons = self.rule.reasons(&links, &meant, &deadline)?;
         let going: Vec<(&Standing, String)> =
             links.iter().zip(reasons).filter_map(|(link, reason)| Some((link, reason?))).take(self.most).collect();
         let dropped: Vec<&Standing> = going.iter().map(|(link, _)| *link).collect();
@@ -340,26 +208,28 @@ impl Pruning<'_> {
         Ok(sha256)
     }
 
-    async fn scores(&self, head: &Arc<Snapshot>, score: Score, links: &[Standing]) -> Result<Vec<usize>, Error> {
+    /// What the targets of the links mean.
+    async fn meant(&self, head: &Arc<Snapshot>, links: &[Standing]) -> Result<HashMap<String, Meant>, Error> {
         let graph = Graph::fetch(self.context, self.context.view(head.clone())).await?;
-        let mut known: HashMap<&str, usize> = HashMap::new();
-        let mut scores = Vec::with_capacity(links.len());
+        let mut meant = HashMap::new();
         for link in links {
-            let scored = match known.get(link.target.as_str()) {
-                Some(scored) => *scored,
-                None => match graph.meant(&link.target, &self.path)? {
-                    None => 0,
-                    Some(file) if score == Score::TargetOutgoingCount => graph.count_outgoing(file),
-                    Some(file) => match VaultPath::parse(&graph.path(file)?) {
+            if meant.contains_key(&link.target) {
+                continue;
+            }
+            let of = match graph.meant(&link.target, &self.path)? {
+                None => Meant::default(),
+                Some(file) => {
+                    let path = graph.path(file)?;
+                    let backlinks = match VaultPath::parse(&path) {
                         Ok(path) => graph.incoming(&path, file)?.len(),
                         Err(_) => 0,
-                    },
-                },
+                    };
+                    Meant { path: Some(path), backlinks, outgoing: graph.count_outgoing(file) }
+                }
             };
-            known.insert(&link.target, scored);
-            scores.push(scored);
+            meant.insert(link.target.clone(), of);
         }
-        Ok(scores)
+        Ok(meant)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::lines::{line_end, next_line};
 use crate::note::{Link, LinkKind, parse};
@@ -14,12 +15,14 @@ pub struct Standing {
     pub target: String,
     /// Its line, counted from 0.
     pub line: u32,
+    /// Where on the line it begins, in characters counted from 0.
+    pub column: usize,
     /// Whether it stands on the first line of a list item.
     pub is_in_list_item: bool,
-    /// How many characters its line has besides links, list marker and what parts them.
-    pub annotation: usize,
-    /// How many its paragraph has, or its list item.
-    pub prose: usize,
+    /// What its line has besides links, list marker and what parts them.
+    pub annotation: Arc<str>,
+    /// What its paragraph has so, or its list item, line by line.
+    pub prose: Arc<str>,
     range: Range<usize>,
     shown: String,
 }
@@ -27,82 +30,63 @@ pub struct Standing {
 /// The links of a note.
 #[must_use]
 pub fn standings(text: &str) -> Vec<Standing> {
-    Linked::of(text).standings
-}
-
-/// A note's links, and its lines.
-struct Linked {
-    /// All its links and embeds.
-    links: Vec<Link>,
-    lines: Lines,
-    standings: Vec<Standing>,
-}
-
-impl Linked {
-    fn of(text: &str) -> Self {
-        let note = parse(text);
-        let body = note.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
-        let lines = Lines::new(text, body, merged(&note.links));
-        let is_link = |link: &&Link| {
-            let is_kind = matches!(link.kind, LinkKind::Wikilink | LinkKind::Markdown);
-            is_kind && !link.target.is_empty() && !link.is_external() && link.range.start >= body
-        };
-        let standing = |link: &Link| {
-            let line = lines.at(link.range.start);
-            let subpath = link.subpath.as_ref().map(|subpath| format!("#{subpath}")).unwrap_or_default();
-            Standing {
-                target: link.target.clone(),
-                line: link.line,
-                is_in_list_item: line.is_some_and(|line| line.is_item),
-                annotation: line.map_or(0, |line| line.characters),
-                prose: line.map_or(0, |line| line.prose),
-                range: link.range.clone(),
-                shown: link.display.clone().unwrap_or_else(|| format!("{}{subpath}", link.target)),
-            }
-        };
-        let standings = note.links.iter().filter(is_link).map(standing).collect();
-        Self { links: note.links, lines, standings }
-    }
-}
-
-/// Where links are, each place once, ascending.
-fn merged(links: &[Link]) -> Vec<Range<usize>> {
-    let mut ranges: Vec<Range<usize>> = links.iter().map(|link| link.range.clone()).collect();
-    ranges.sort_by_key(|range| range.start);
-    let mut merged: Vec<Range<usize>> = Vec::new();
-    for range in ranges {
-        match merged.last_mut().filter(|last| range.start < last.end) {
-            Some(last) => last.end = last.end.max(range.end),
-            None => merged.push(range),
+    let note = parse(text);
+    let body = note.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
+    let lines = Lines::new(text, body, &Covered::by(&note.links));
+    let is_link = |link: &&Link| {
+        let is_kind = matches!(link.kind, LinkKind::Wikilink | LinkKind::Markdown);
+        is_kind && !link.target.is_empty() && !link.is_external() && link.range.start >= body
+    };
+    // Where the last column was, so that a long line is gone through once.
+    let mut last = (0, 0);
+    let standing = |link: &Link| {
+        let line = lines.at(link.range.start);
+        let start = line.map_or(0, |line| line.start);
+        let (from, before) = if (start..=link.range.start).contains(&last.0) { last } else { (start, 0) };
+        let column = before + text.get(from..link.range.start).unwrap_or_default().chars().count();
+        last = (link.range.start, column);
+        let subpath = link.subpath.as_ref().map(|subpath| format!("#{subpath}")).unwrap_or_default();
+        Standing {
+            target: link.target.clone(),
+            line: link.line,
+            column,
+            is_in_list_item: line.is_some_and(|line| line.is_item),
+            annotation: line.map(|line| line.plain.clone()).unwrap_or_default(),
+            prose: line.and_then(|line| lines.paragraphs.get(line.paragraph)).cloned().unwrap_or_default(),
+            range: link.range.clone(),
+            shown: link.display.clone().unwrap_or_else(|| format!("{}{subpath}", link.target)),
         }
-    }
-    merged
+    };
+    note.links.iter().filter(is_link).map(standing).collect()
 }
 
 /// `text` without the links that are `dropped`, which are some of its [`standings`]: a list item of one line that has nothing else, neither
 /// text nor links nor embeds, goes with them. [`None`] if other links would be others then.
 #[must_use]
 pub fn without(text: &str, dropped: &[&Standing]) -> Option<String> {
-    let Linked { links, lines, standings } = Linked::of(text);
+    let note = parse(text);
+    let body = note.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
+    let lines = Lines::new(text, body, &Covered::by(&note.links));
     let gone: BTreeSet<usize> = dropped.iter().map(|link| link.range.start).collect();
-    let stay: BTreeSet<u32> =
-        links.iter().filter(|link| !gone.contains(&link.range.start)).map(|link| link.line).collect();
+    let is_gone = |start: usize| gone.contains(&start);
+    let stay: Vec<&Link> = note.links.iter().filter(|link| !is_gone(link.range.start)).collect();
+    let lines_that_stay: BTreeSet<u32> = stay.iter().map(|link| link.line).collect();
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
-    for link in standings.iter().filter(|link| gone.contains(&link.range.start)) {
+    for link in standings(text).iter().filter(|link| is_gone(link.range.start)) {
         if link.range.start < at {
             continue;
         }
         let line = lines.at(link.range.start)?;
         let is_bare = line.is_item
-            && line.characters == 0
-            && line.range.start >= at
-            && link.range.end <= line.range.end
-            && !stay.contains(&link.line)
-            && !has_more(text, line.range.start, line.range.end);
+            && !line.has_text
+            && line.start >= at
+            && link.range.end <= line.next
+            && !lines_that_stay.contains(&link.line)
+            && !has_more(text, line.start, line.next);
         if is_bare {
-            out.push_str(text.get(at..line.range.start)?);
-            at = line.range.end;
+            out.push_str(text.get(at..line.start)?);
+            at = line.next;
         } else {
             out.push_str(text.get(at..link.range.start)?);
             out.push_str(&link.shown);
@@ -110,15 +94,9 @@ pub fn without(text: &str, dropped: &[&Standing]) -> Option<String> {
         }
     }
     out.push_str(text.get(at..)?);
-    let same = |one: &Link, other: &Link| {
-        (one.kind, &one.target, &one.subpath, &one.display)
-            == (other.kind, &other.target, &other.subpath, &other.display)
-    };
-    let expected: Vec<&Link> = links.iter().filter(|link| !gone.contains(&link.range.start)).collect();
     let found = parse(&out).links;
-    let is_sound =
-        found.len() == expected.len() && found.iter().zip(expected).all(|(found, expected)| same(found, expected));
-    is_sound.then_some(out)
+    let as_written = |link: &Link| (link.kind, link.target.clone(), link.subpath.clone(), link.display.clone());
+    found.iter().map(as_written).eq(stay.into_iter().map(as_written)).then_some(out)
 }
 
 /// Whether the list item on the line from `start` to `end` goes on below: the next line is neither empty nor another item that is indented no deeper.
@@ -141,70 +119,102 @@ fn indent(line: &str) -> usize {
 
 /// A line of a note.
 struct Line {
-    /// With its line break.
-    range: Range<usize>,
+    start: usize,
+    /// Where the next one begins.
+    next: usize,
     is_item: bool,
-    /// Whether it is a paragraph of its own: empty, a heading or a list item.
-    is_apart: bool,
-    /// Characters besides links and list marker.
-    characters: usize,
-    /// The same of its paragraph, or of itself if it stands apart.
-    prose: usize,
+    /// Whether it has anything besides links and list marker but what parts them.
+    has_text: bool,
+    /// What it has besides links and list marker.
+    plain: Arc<str>,
+    /// Which paragraph it is of: an empty line, a heading and a list item are each one of their own.
+    paragraph: usize,
 }
 
-struct Lines(Vec<Line>);
+struct Lines {
+    lines: Vec<Line>,
+    /// What each paragraph has besides links and list markers, line by line.
+    paragraphs: Vec<Arc<str>>,
+}
 
 impl Lines {
-    /// The lines of `text` from `body` on, where links are in these places, which ascend.
-    fn new(text: &str, body: usize, links: Vec<Range<usize>>) -> Self {
-        let mut lines = Vec::new();
-        let mut links = links.as_slice();
-        let mut start = body;
+    /// The lines of `text` from `body` on, where links cover this much.
+    fn new(text: &str, body: usize, links: &Covered) -> Self {
+        let mut lines: Vec<Line> = Vec::new();
+        let mut paragraphs: Vec<String> = Vec::new();
+        let (mut start, mut was_apart) = (body, true);
         while start < text.len() {
             let end = line_end(text, start);
             let line = text.get(start..end).unwrap_or_default();
             let marked = line.trim_start_matches(INDENT);
             let rest = after_marker(marked);
-            let from = end - rest.map_or(marked.len(), str::len);
-            while links.first().is_some_and(|link| link.end <= from) {
-                links = links.get(1..).unwrap_or_default();
-            }
-            let here = links.partition_point(|link| link.start < end);
-            let characters = plain(text, from..end, links.get(..here).unwrap_or_default());
             let is_item = rest.is_some();
+            let from = end - rest.map_or(marked.len(), str::len);
+            let bare = outside(text, from..end, links);
+            let plain = bare.trim_matches(is_between).to_owned();
+            let has_text = bare.contains(|c: char| !c.is_whitespace() && !SEPARATORS.contains(&c));
             let is_apart = is_item || marked.is_empty() || marked.starts_with('#');
+            match paragraphs.last_mut() {
+                Some(paragraph) if !is_apart && !was_apart => {
+                    let parts = !paragraph.is_empty() && !plain.is_empty();
+                    paragraph.extend([if parts { "\n" } else { "" }, &plain]);
+                }
+                _ => paragraphs.push(plain.clone()),
+            }
             let next = next_line(text, end).max(start + 1);
-            lines.push(Line { range: start..next, is_item, is_apart, characters, prose: characters });
+            let paragraph = paragraphs.len() - 1;
+            lines.push(Line { start, next, is_item, has_text, plain: plain.into(), paragraph });
+            was_apart = is_apart;
             start = next;
         }
-        for paragraph in lines.chunk_by_mut(|one, other| !one.is_apart && !other.is_apart) {
-            let prose = paragraph.iter().map(|line| line.characters).sum();
-            paragraph.iter_mut().for_each(|line| line.prose = prose);
-        }
-        Self(lines)
+        Self { lines, paragraphs: paragraphs.into_iter().map(Arc::from).collect() }
     }
 
     fn at(&self, at: usize) -> Option<&Line> {
-        self.0.get(self.0.partition_point(|line| line.range.start <= at).checked_sub(1)?)
+        self.lines.get(self.lines.partition_point(|line| line.start <= at).checked_sub(1)?)
     }
 }
 
-/// How many characters `range` of `text` has outside of `links`, without a check box, and white space and separators at both ends.
-fn plain(text: &str, range: Range<usize>, links: &[Range<usize>]) -> usize {
-    let mut rest = String::new();
-    let mut at = range.start;
-    for link in links {
-        rest.push_str(text.get(at..link.start.max(at)).unwrap_or_default());
-        at = link.end.clamp(at, range.end);
+/// What links cover of a text: ranges that are in order, and apart.
+struct Covered(Vec<Range<usize>>);
+
+impl Covered {
+    fn by(links: &[Link]) -> Self {
+        let mut ranges: Vec<Range<usize>> = links.iter().map(|link| link.range.clone()).collect();
+        ranges.sort_by_key(|range| range.start);
+        let mut apart: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match apart.last_mut() {
+                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => apart.push(range),
+            }
+        }
+        Self(apart)
     }
-    rest.push_str(text.get(at..range.end).unwrap_or_default());
+
+    fn holds(&self, at: usize) -> bool {
+        let after = self.0.partition_point(|range| range.start <= at);
+        after.checked_sub(1).and_then(|index| self.0.get(index)).is_some_and(|range| range.contains(&at))
+    }
+}
+
+/// What may part the links of a list item.
+const SEPARATORS: [char; 12] = [',', ';', '.', ':', '-', '|', '/', '&', '–', '—', '·', '•'];
+
+/// Whether a character at the end of what stands around a link says nothing.
+fn is_between(c: char) -> bool {
+    c.is_whitespace() || c.is_ascii_punctuation() || SEPARATORS.contains(&c)
+}
+
+/// What `range` of `text` has outside of `links`, without a check box.
+fn outside(text: &str, range: Range<usize>, links: &Covered) -> String {
+    let line = text.get(range.clone()).unwrap_or_default();
+    let rest: String =
+        line.char_indices().filter(|(at, _)| !links.holds(range.start + at)).map(|(_, character)| character).collect();
     let rest = rest.trim();
     let unboxed =
         rest.strip_prefix('[').and_then(|boxed| boxed.get(boxed.chars().next()?.len_utf8()..)?.strip_prefix(']'));
-    let is_between = |c: char| {
-        c.is_whitespace() || matches!(c, ',' | ';' | '.' | ':' | '-' | '|' | '/' | '&' | '+' | '–' | '—' | '·' | '•')
-    };
-    unboxed.unwrap_or(rest).trim_matches(is_between).chars().count()
+    unboxed.unwrap_or(rest).to_owned()
 }
 
 #[cfg(test)]
@@ -214,26 +224,24 @@ mod tests {
     const HUB: &str = "---\nup: \"[[Top]]\"\n---\n# Hub of [[h]]\n\n- [[a]]\n- [ ] [[b|B]] – why it is here\n* [[c]], [d](d.md)\n  - [[e]]\n1. [[f]]\n\nSome prose about [[g]] and\nmore of it. ![[pic.png]] `[[x]]`\n\n[[i]]\n";
 
     #[test]
-    fn what_stands_around_a_link_is_counted() {
-        let found: Vec<_> = standings(HUB)
-            .into_iter()
-            .map(|link| (link.target, link.line, link.is_in_list_item, link.annotation, link.prose))
+    fn what_stands_around_a_link_is_told() {
+        let found = standings(HUB);
+        let found: Vec<_> = found
+            .iter()
+            .map(|link| (&*link.target, link.line, link.column, link.is_in_list_item, &*link.annotation, &*link.prose))
             .collect();
+        let why = "why it is here";
         let expected = [
-            ("h", 3, false, 8, 8),
-            ("a", 5, true, 0, 0),
-            ("b", 6, true, 14, 14),
-            ("c", 7, true, 0, 0),
-            ("d.md", 7, true, 0, 0),
-            ("e", 8, true, 0, 0),
-            ("f", 9, true, 0, 0),
-            ("g", 11, false, 21, 41),
-            ("i", 14, false, 0, 0),
+            ("h", 3, 9, false, "Hub of", "Hub of"),
+            ("a", 5, 2, true, "", ""),
+            ("b", 6, 6, true, why, why),
+            ("c", 7, 2, true, "", ""),
+            ("d.md", 7, 9, true, "", ""),
+            ("e", 8, 4, true, "", ""),
+            ("f", 9, 3, true, "", ""),
+            ("g", 11, 17, false, "Some prose about  and", "Some prose about  and\nmore of it.  `[[x"),
+            ("i", 14, 0, false, "", ""),
         ];
-        let expected: Vec<_> = expected
-            .into_iter()
-            .map(|(target, line, item, own, prose)| (target.to_owned(), line, item, own, prose))
-            .collect();
         assert_eq!(found, expected);
     }
 

@@ -95,7 +95,7 @@ impl Operation for AppendToPeriodicNote {
             async move { Place::find(context, &view, which, None).await }
         };
         let place = context.read(find).await?.value;
-        place.check(context, Access::Write)?;
+        super::check(context, Access::Write, &place.path)?;
         let append = |there: Option<&str>| {
             let before = there.unwrap_or(&place.new);
             let after = appended(before, &arguments)?;

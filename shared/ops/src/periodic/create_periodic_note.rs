@@ -83,7 +83,7 @@ impl Operation for CreatePeriodicNote {
             async move { Place::find(context, &view, which, template).await }
         };
         let place = context.read(find).await?.value;
-        place.check(context, Access::Write)?;
+        super::check(context, Access::Write, &place.path)?;
         let create = |there: Option<&str>| match there {
             Some(_) => {
                 let message = format!("there is a note at {} already", place.path);

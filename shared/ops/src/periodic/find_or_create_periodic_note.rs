@@ -79,7 +79,7 @@ impl Operation for FindOrCreatePeriodicNote {
             async move { Place::find(context, &view, which, None).await }
         };
         let place = context.read(find).await?.value;
-        place.check(context, Access::Write)?;
+        super::check(context, Access::Write, &place.path)?;
         let find = |there: Option<&str>| {
             let text = there.unwrap_or(&place.new).to_owned();
             Ok((text.clone(), text))

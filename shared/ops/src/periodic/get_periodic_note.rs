@@ -5,10 +5,12 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Period, Place, Shown, Which, text};
 use crate::arguments::{self, Text};
 use crate::error::Error;
+use crate::notes;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
+use crate::periodic::settings::Settings;
+use crate::periodic::{Period, Shown, Which};
 use crate::view::View;
 
 /// The operation.
@@ -77,19 +79,20 @@ impl Operation for GetPeriodicNote {
         let find = |view: View| {
             let which = &which;
             async move {
-                let place = Place::find(context, &view, which, None).await?;
-                place.check(context, Access::Read)?;
-                let text = text(&view, &place.path).await?;
-                Ok((place.path, text))
+                let path = Settings::read(&view, which.period).await?.path(which.at)?;
+                super::check(context, Access::Read, &path)?;
+                let found = notes::find(view.snapshot(), path.as_str(), |_| include_content).await?;
+                Ok((path, found))
             }
         };
-        let Answer { value: (path, text), generation } = context.read(find).await?;
-        let shown = text.as_deref().filter(|_| include_content).map(|text| Shown::of(context, text));
+        let Answer { value: (path, found), generation } = context.read(find).await?;
+        let shown = found.as_ref().filter(|_| include_content);
+        let shown = shown.map(|found| Shown::of(context, &String::from_utf8_lossy(&found.text)));
         let value = Output {
             period,
             date: which.date,
             path: path.as_str().to_owned(),
-            exists: text.is_some(),
+            exists: found.is_some(),
             shown: shown.unwrap_or_default(),
         };
         Ok(Answer { value, generation })

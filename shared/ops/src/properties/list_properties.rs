@@ -51,6 +51,7 @@ pub struct PropertyUse {
     /// How many notes have it.
     note_count: usize,
     /// The first different values, by path; long ones are left out.
+    #[schemars(extend("items" = { "description": "A value of any type." }))]
     sample_values: Vec<Value>,
 }
 
