@@ -27,8 +27,8 @@ pub(crate) fn measure(table: &mut Table, folder: &Folder) {
     let mut random = Random(20_261_122);
     for number in 0..LINKING {
         let note = random.of(&folder.notes);
-        let mut text = fs::read(root.join(note)).unwrap();
-        text.extend_from_slice(b"\n[[The linked note|this]]\n");
+        // First, as what comes after a note's end may be code.
+        let text = [b"[[The linked note|this]]\n\n".to_vec(), fs::read(root.join(note)).unwrap()].concat();
         fs::write(root.join(format!("{} {number}.md", note.trim_end_matches(".md"))), text).unwrap();
     }
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
