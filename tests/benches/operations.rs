@@ -10,12 +10,14 @@
 //! - [`world`]: a published vault and calls to it; [`ripgrep`]: a process of `rg`; [`table`]: the results.
 //! - [`access`]: what it costs to know who calls, and what they may.
 //! - [`doors`]: what it costs to call through MCP.
-//! - [`stores`]: the same over the stores that people use; [`writes`]: the same after many writes.
+//! - [`stores`]: the same over the stores that people use; [`writes`]: the same after many writes; [`moves`]: moves of a
+//!   note that many link to.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 
 mod access;
 mod doors;
 mod draw;
+mod moves;
 mod random;
 mod ripgrep;
 mod stores;
@@ -69,6 +71,8 @@ fn main() {
         if folder.name != "all" {
             stores::measure(&mut table, &folder, &drawn);
             writes::measure(&mut table, &folder, &world, &drawn);
+            // It adds to the folder.
+            moves::measure(&mut table, &folder);
         }
     }
     criterion.final_summary();

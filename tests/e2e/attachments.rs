@@ -1,11 +1,21 @@
 //! obsidian-tc's tools for attachments.
 
-use atlas_testkit::VaultBuilder;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atlas_mirror::{Mirror, Options, PartCache};
+use atlas_ops::Limits;
+use atlas_testkit::real_store::{localstack, minio};
+use atlas_testkit::{CountingStore, VaultBuilder};
+use atlas_web::App;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::deployment::Deployment;
+use crate::deployment::{Client, Deployment};
+use crate::publish::publish;
 use crate::tools::{Tools, guarded};
 
 const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0picture";
@@ -71,6 +81,45 @@ async fn an_attachment_comes_whole_or_not_at_all() {
         let code = if path.starts_with('.') { "acl_denied" } else { "note_not_found" };
         tools.bad("get_attachment", json!({ "path": path }), code).await;
     }
+}
+
+/// What a GET of `url` brings, if it is allowed.
+fn fetched(url: &str) -> Option<Vec<u8>> {
+    let output = Command::new("curl").args(["--silent", "--fail", "--max-time", "30", url]).output().unwrap();
+    output.status.success().then_some(output.stdout)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_read_from_a_url_where_the_store_makes_them() {
+    let vault = vault();
+    let presigned = |path: &str| json!({ "path": path, "presign": true });
+    // LocalStack does not look at signatures.
+    for (store, is_strict) in [(localstack(), false), (minio(), true)] {
+        let Some(store) = store else { continue };
+        let place = store.fresh();
+        let cache = Arc::new(PartCache::new(0));
+        let mirror = Mirror::open(place.clone(), "main".parse().unwrap(), cache, Options::default()).unwrap();
+        publish(vault.root(), &mirror, tempfile::tempdir().unwrap().path()).await;
+        let app = App::over(place.clone(), "main".parse().unwrap(), Limits::default(), 1 << 20).unwrap();
+        let client = Client::of(app, CountingStore::new(place.inner().clone()));
+        let tools = Tools::of(&client).await;
+        let got = tools.good("get_attachment", presigned("media/pic.png")).await;
+        let (url, expires): (&str, Timestamp) =
+            (got["url"].as_str().unwrap(), got["expires_at"].as_str().unwrap().parse().unwrap());
+        assert_eq!(fetched(url).as_deref(), Some(PICTURE));
+        assert!(expires > Timestamp::now() && expires < Timestamp::now() + Duration::from_secs(900), "{expires}");
+        assert_eq!(got.get("data_base64"), None);
+        // Of this object only.
+        let other = tools.good("get_attachment", presigned("data.bin")).await["url"].as_str().unwrap().to_owned();
+        let (key, signature) = (other.split_once('?').unwrap().0, url.split_once('?').unwrap().1);
+        let is_refused = fetched(&format!("{key}?{signature}")).is_none() && fetched(key).is_none();
+        assert!(is_refused || !is_strict);
+        tools.bad("get_attachment", presigned("board.canvas"), "presign_unsupported").await;
+    }
+    let client = Deployment::of_vault(&vault).await.client();
+    let refused =
+        Tools::of(&client).await.bad("get_attachment", presigned("media/pic.png"), "presign_unsupported").await;
+    assert!(refused["message"].as_str().unwrap().contains("include_data"), "{refused}");
 }
 
 #[tokio::test]

@@ -58,6 +58,7 @@ mod queries;
 mod query;
 mod ranked;
 mod rclone_mount;
+mod real_moves;
 mod requests;
 mod restore;
 mod schemas;

@@ -17,7 +17,7 @@
 //! - [`once`]: small objects of which the first writer decides; [`claim`]: keyed requests, claimed before they are executed; [`request`]: requests for a sync.
 //! - [`mod@merge`]: small segments become one.
 //! - [`collect`]: what nothing needs any more is deleted; `expiry`: what is kept for a while only.
-//! - [`blob`]: bytes of attachments.
+//! - [`blob`]: bytes of attachments; `presigned`: URLs to them.
 //! - [`error`]: what can go wrong, by what to do about it.
 #![doc = ""]
 #![doc = include_str!("../FORMAT.md")]
@@ -40,6 +40,7 @@ pub mod manifest;
 pub mod merge;
 pub mod mirror;
 pub mod once;
+mod presigned;
 pub mod probe;
 mod ranges;
 mod read;

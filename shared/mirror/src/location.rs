@@ -100,7 +100,8 @@ fn in_bucket(place: &str, url: &str, variables: &Variables) -> Result<Store, Str
     let prefix = decoded(prefix.strip_suffix('/').unwrap_or(prefix))?;
     let bucket = s3::connect(bucket, variables)?;
     let name = bucket.endpoint.as_ref().map_or_else(|| url.to_owned(), |endpoint| format!("{url} at {endpoint}"));
-    store(Arc::new(bucket.into_client()), &prefix, &name)
+    let client = Arc::new(bucket.into_client());
+    Ok(store(client.clone(), &prefix, &name)?.signed_by(client))
 }
 
 fn store(inner: Arc<dyn object_store::ObjectStore>, prefix: &str, name: &str) -> Result<Store, String> {

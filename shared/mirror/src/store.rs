@@ -9,6 +9,7 @@ use futures::TryStreamExt as _;
 use futures::stream::BoxStream;
 use jiff::Timestamp;
 use object_store::path::Path;
+use object_store::signer::Signer;
 use object_store::{
     GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload,
 };
@@ -51,6 +52,8 @@ impl Default for StoreOptions {
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<dyn ObjectStore>,
+    /// Makes URLs to objects, if the store can.
+    signer: Option<Arc<dyn Signer>>,
     name: Arc<str>,
     prefix: Arc<str>,
     options: StoreOptions,
@@ -75,7 +78,14 @@ impl Store {
         if !prefix.is_empty() {
             path_of(prefix)?;
         }
-        Ok(Self { name: inner.to_string().into(), inner, prefix: prefix.into(), options, counters: Arc::default() })
+        let name = inner.to_string().into();
+        Ok(Self { name, inner, signer: None, prefix: prefix.into(), options, counters: Arc::default() })
+    }
+
+    /// The same, which can make URLs to its objects.
+    #[must_use]
+    pub fn signed_by(self, signer: Arc<dyn Signer>) -> Self {
+        Self { signer: Some(signer), ..self }
     }
 
     /// The same, called `name` in errors.
@@ -108,6 +118,11 @@ impl Store {
     /// The store itself: without prefix, limits and counts.
     pub fn inner(&self) -> &Arc<dyn ObjectStore> {
         &self.inner
+    }
+
+    /// What makes URLs to its objects, if it can.
+    pub(crate) fn signer(&self) -> Option<&Arc<dyn Signer>> {
+        self.signer.as_ref()
     }
 
     /// The object at `key`, if there is one. One over `limit` bytes is damaged.

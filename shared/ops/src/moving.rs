@@ -21,7 +21,7 @@ use crate::operation::Context;
 use crate::precondition::EXISTS;
 
 /// Most notes whose links are rewritten at once.
-pub(crate) const MAX_NOTES: usize = 1000;
+pub(crate) const MAX_NOTES: usize = 4000;
 
 /// A file's way from one path to another.
 pub(crate) type Way = (VaultPath, VaultPath);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atlas_mirror::manifest::{Changes, Totals};
 use atlas_mirror::{ChangeSet, CommitInfo, Derived, DroppedSegment, MirrorError, NewSegment, SegmentId, Snapshot};
-use atlas_segment::{Body, Builder, Document, Kind, Part};
+use atlas_segment::{Body, Builder, Document, Kind, Part, Record};
 use atlas_vault::VaultPath;
 
 use crate::time::minute;
@@ -109,7 +109,7 @@ pub struct Merge {
 impl Merge {
     /// The merge of all segments of `snapshot`.
     pub async fn of(snapshot: &Snapshot) -> Self {
-        let documents = documents(snapshot).await.unwrap();
+        let documents = documents(snapshot, |_| true).await.unwrap();
         let origin = |(segment, id): (usize, u32)| (snapshot.segments()[segment].id, id);
         Self {
             origins: documents.values().map(|(at, _)| origin(*at)).collect(),
@@ -152,38 +152,74 @@ impl ChangeSet for Merge {
 /// # Errors
 /// What loading gives.
 pub async fn contents(snapshot: &Snapshot) -> Result<BTreeMap<String, String>, MirrorError> {
-    let documents = documents(snapshot).await?;
+    contents_where(snapshot, |_| true).await
+}
+
+/// Those of them whose paths are wanted.
+///
+/// # Errors
+/// What loading gives.
+pub async fn contents_where(
+    snapshot: &Snapshot,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, String>, MirrorError> {
+    let documents = documents(snapshot, is_wanted).await?;
     Ok(documents.into_iter().map(|(path, (_, text))| (path, text)).collect())
+}
+
+/// What is recorded of each live file of `snapshot`.
+///
+/// # Errors
+/// What loading gives.
+pub async fn records(snapshot: &Snapshot) -> Result<BTreeMap<String, Record>, MirrorError> {
+    let mut records = BTreeMap::new();
+    for segment in 0..snapshot.segments().len() {
+        let live = live(snapshot, segment).await?;
+        records.extend(live.into_iter().map(|(_, record)| (record.path.clone(), record)));
+    }
+    Ok(records)
 }
 
 /// Where a live document is: its segment's index, and its id there.
 type At = (usize, u32);
 
-async fn documents(snapshot: &Snapshot) -> Result<BTreeMap<String, (At, String)>, MirrorError> {
+async fn documents(
+    snapshot: &Snapshot,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, (At, String)>, MirrorError> {
     let mut documents = BTreeMap::new();
     for (segment, entry) in snapshot.segments().iter().enumerate() {
         let layout = &entry.layout;
         let fault = |error| snapshot.fault(segment, error);
-        let pages = layout.record_pages().map_err(fault)?;
-        let mut wants = vec![(segment, layout.text_blocks().map_err(fault)?)];
-        wants.extend(pages.iter().map(|(part, _)| (segment, part.clone())));
-        let parts = snapshot.load(&wants).await?;
+        let parts = snapshot.load(&[(segment, layout.text_blocks().map_err(fault)?)]).await?;
         let blocks = parts[0].text_blocks().map_err(fault)?;
-        for (part, (_, ids)) in parts[1..].iter().zip(pages) {
-            let page = part.record_page().map_err(fault)?;
-            for (index, id) in ids.enumerate().filter(|(_, id)| snapshot.is_live(segment, *id)) {
-                let record = page.get(index).map_err(fault)?;
-                let wants = blocks.parts(layout, record.text).map_err(fault)?;
-                let wants: Vec<_> = wants.into_iter().map(|part| (segment, part)).collect();
-                let parts = snapshot.load(&wants).await?;
-                let text = blocks.cut(record.text, parts.iter().map(|part| -> &Part { part })).map_err(fault)?;
-                let text = String::from_utf8(text.to_vec()).expect("notes of tests are UTF-8");
-                let twice = documents.insert(record.path.clone(), ((segment, id), text));
-                assert!(twice.is_none(), "{} is live twice", record.path);
-            }
+        for (id, record) in live(snapshot, segment).await?.into_iter().filter(|(_, record)| is_wanted(&record.path)) {
+            let wants = blocks.parts(layout, record.text).map_err(fault)?;
+            let wants: Vec<_> = wants.into_iter().map(|part| (segment, part)).collect();
+            let parts = snapshot.load(&wants).await?;
+            let text = blocks.cut(record.text, parts.iter().map(|part| -> &Part { part })).map_err(fault)?;
+            let text = String::from_utf8(text.to_vec()).expect("notes of tests are UTF-8");
+            let twice = documents.insert(record.path.clone(), ((segment, id), text));
+            assert!(twice.is_none(), "{} is live twice", record.path);
         }
     }
     Ok(documents)
+}
+
+/// The live documents of a segment, with their ids.
+async fn live(snapshot: &Snapshot, segment: usize) -> Result<Vec<(u32, Record)>, MirrorError> {
+    let fault = |error| snapshot.fault(segment, error);
+    let pages = snapshot.segments()[segment].layout.record_pages().map_err(fault)?;
+    let wants: Vec<_> = pages.iter().map(|(part, _)| (segment, part.clone())).collect();
+    let parts = snapshot.load(&wants).await?;
+    let mut records = Vec::new();
+    for (part, (_, ids)) in parts.iter().zip(pages) {
+        let page = part.record_page().map_err(fault)?;
+        for (index, id) in ids.enumerate().filter(|(_, id)| snapshot.is_live(segment, *id)) {
+            records.push((id, page.get(index).map_err(fault)?));
+        }
+    }
+    Ok(records)
 }
 
 /// The tombstones for `paths`; a segment of which nothing is left is dropped.

@@ -1,5 +1,7 @@
 //! `get_attachment`: what a file is, and its bytes.
 
+use std::time::Duration;
+
 use atlas_access::Access;
 use atlas_mirror::BlobKey;
 use atlas_segment::Kind;
@@ -21,6 +23,8 @@ use crate::view::View;
 
 /// Most bytes of a file in an answer, if nothing is said.
 const DEFAULT_BYTES: usize = 5_000_000;
+/// How long a URL is good.
+const URL_TIME: Duration = Duration::from_secs(15 * 60);
 
 /// The operation.
 pub struct GetAttachment;
@@ -39,6 +43,9 @@ pub struct Arguments {
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Bounded<1, { u32::MAX }>")]
     max_bytes: Option<Bounded<1, { u32::MAX }>>,
+    /// Also a URL from which anyone who has it can read the bytes for 15 minutes, whatever the size. Stores that are no buckets make none.
+    #[serde(default)]
+    presign: bool,
 }
 
 /// The file.
@@ -59,13 +66,20 @@ pub struct Output {
     /// Its bytes, in base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     data_base64: Option<String>,
+    /// Where its bytes can be read with a GET.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    /// Until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    expires_at: Option<Timestamp>,
 }
 
 impl Operation for GetAttachment {
     const INFO: Info = Info {
         name: "get_attachment",
         title: "Get an attachment",
-        description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a file that is too large is refused.",
+        description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a file that is too large is refused. With presign a URL to read them from, which needs no token and ends after 15 minutes.",
         scopes: &[Scope::ReadVault],
         destructive: false,
         tags: &["attachments"],
@@ -92,7 +106,10 @@ impl Operation for GetAttachment {
         };
         let Answer { value: found, generation } = context.read(find).await?;
         let data = if with_data { Some(BASE64.encode(bytes(context, &found, most).await?)) } else { None };
+        let url = if arguments.presign { Some(url(context, &found).await?) } else { None };
         let value = Output {
+            expires_at: url.as_ref().map(|_| context.now + URL_TIME),
+            url,
             content_hash: found.sha256(),
             size_bytes: found.record.bytes,
             mime: mime(&found.record.path),
@@ -117,9 +134,7 @@ async fn bytes(context: &Context<'_>, found: &Found, most: usize) -> Result<Vec<
         return Err(invalid_input("max_bytes", &message).with("size_bytes", size));
     }
     let Some(name) = &found.record.blob else { return Ok(found.text.to_vec()) };
-    let damaged = || Error::new(Code::Internal, "internal", "the file's object is not what its record says");
-    let key = name.parse::<BlobKey>().map_err(|_| damaged())?;
-    let mut pieces = context.vault.mirror.get_blob(&key).await?;
+    let mut pieces = context.vault.mirror.get_blob(&key(name)?).await?;
     let mut bytes = Vec::new();
     while let Some(piece) = pieces.try_next().await? {
         bytes.extend_from_slice(&piece);
@@ -128,4 +143,28 @@ async fn bytes(context: &Context<'_>, found: &Found, most: usize) -> Result<Vec<
         }
     }
     Ok(bytes)
+}
+
+/// Where the bytes of a file can be read, if they are an object of their own in a store that makes such URLs.
+async fn url(context: &Context<'_>, found: &Found) -> Result<String, Error> {
+    let url = match &found.record.blob {
+        Some(name) => context.vault.mirror.url_to_read(&key(name)?, URL_TIME).await?,
+        None => None,
+    };
+    url.ok_or_else(|| {
+        let message = match found.record.blob {
+            Some(_) => "the store is no bucket, and makes no URLs: read the file with include_data",
+            None => "the file has no object of its own, since it is text: read it with include_data",
+        };
+        Error::bad_request("presign_unsupported", message).with("field", "presign")
+    })
+}
+
+/// The key of the object with this name.
+fn key(name: &str) -> Result<BlobKey, Error> {
+    name.parse().map_err(|_| damaged())
+}
+
+fn damaged() -> Error {
+    Error::new(Code::Internal, "internal", "the file's object is not what its record says")
 }
