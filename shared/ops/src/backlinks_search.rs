@@ -14,7 +14,7 @@ use crate::cursor;
 use crate::error::Error;
 use crate::excerpt::{Lines, cut_at};
 use crate::facts::Facts;
-use crate::governor::fitting;
+use crate::governor::{bytes_of, fitting};
 use crate::graph::Graph;
 use crate::index::DocumentRef;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -129,15 +129,28 @@ impl Operation for BacklinksSearch {
                 }
                 if with_lines {
                     let files = graph.rivals(path)?;
-                    let documents: Vec<DocumentRef> = page.iter().map(|(document, _)| *document).collect();
-                    let texts = graph.index().texts(&documents).await?;
-                    for ((result, (document, firsts)), text) in results.iter_mut().zip(page).zip(texts) {
-                        let lines = facts.link_lines(document.segment)?.of(document.document);
-                        let line = firsts.iter().filter_map(|first| lines.get(*first as usize)).min();
-                        if let Some(line) = line {
-                            result.show(*line, path, &decoded(&text), &files)?;
+                    let mut room = context.limits.max_response_bytes;
+                    let mut shown = 0;
+                    while let Some(rest) = page.get(shown..).filter(|rest| !rest.is_empty() && room > 0) {
+                        let (count, _) = graph.index().wave(rest, |(document, _)| *document)?;
+                        let wave = rest.get(..count).unwrap_or(rest);
+                        let documents: Vec<DocumentRef> = wave.iter().map(|(document, _)| *document).collect();
+                        let texts = graph.index().texts(&documents).await?;
+                        let of_wave = results.iter_mut().skip(shown).zip(wave);
+                        for ((result, (document, firsts)), text) in of_wave.zip(texts) {
+                            let lines = facts.link_lines(document.segment)?.of(document.document);
+                            let line = firsts.iter().filter_map(|first| lines.get(*first as usize)).min();
+                            if let Some(line) = line {
+                                result.show(*line, path, &decoded(&text), &files)?;
+                            }
+                            room = room.saturating_sub(bytes_of(result));
+                            shown += 1;
+                            if room == 0 {
+                                break;
+                            }
                         }
                     }
+                    // Those behind have no room, and so are on the next page.
                 }
                 let fitting = fitting(&results, context.limits.max_response_bytes);
                 let is_last = rest.is_empty() && fitting == results.len();

@@ -153,9 +153,14 @@ impl Bundle {
             }
             wanted.push(*document);
         }
-        let texts = index.texts(&wanted).await?;
-        for (document, text) in wanted.iter().zip(texts) {
-            self.add(&index.path(*document)?, &String::from_utf8_lossy(&text));
+        let mut rest = wanted.as_slice();
+        while !rest.is_empty() && !self.truncated {
+            let (count, _) = index.wave(rest, |document| *document)?;
+            let (wave, behind) = rest.split_at(count.min(rest.len()));
+            for (document, text) in wave.iter().zip(index.texts(wave).await?) {
+                self.add(&index.path(*document)?, &String::from_utf8_lossy(&text));
+            }
+            rest = behind;
         }
         self.truncated |= wanted.len() + other.len() < documents.len();
         Ok(other)

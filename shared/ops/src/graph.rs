@@ -8,6 +8,11 @@ pub mod get_backlinks;
 pub mod get_outgoing_links;
 mod table;
 
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
 use atlas_vault::resolve::{self, Files, resolve};
 use atlas_vault::{VaultPath, fold};
 use futures::future::try_join;
@@ -15,24 +20,31 @@ use futures::future::try_join;
 pub(crate) use crate::graph::table::LinkTables;
 
 use crate::arguments::Root;
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::graph::table::{Links, Tables};
 use crate::index::{DocumentRef, Index, Want};
 use crate::notes;
-use crate::operation::Context;
+use crate::operation::{Context, Deadline};
 use crate::view::View;
 
 /// The links of a snapshot, as a caller sees them.
 pub(crate) struct Graph {
     index: Index,
     tables: Tables,
+    rivals: Mutex<Rivals>,
+    deadline: Deadline,
 }
+
+/// How long links that may mean several files may be followed: with very many files of one name in as many folders it takes their square.
+const MAX_TIME: Duration = Duration::from_secs(10);
+const TIME_IS_UP: &str = "the time of one call is up: the vault has too many files of one name that links lead to";
 
 impl Graph {
     pub(crate) async fn fetch(context: &Context<'_>, view: View) -> Result<Self, Error> {
         let tables = context.vault.links.of(view.snapshot().clone());
         let (index, tables) = try_join(Index::fetch(view, Want::default()), tables).await?;
-        Ok(Self { index, tables })
+        let deadline = context.deadline(MAX_TIME);
+        Ok(Self { index, tables, rivals: Mutex::default(), deadline })
     }
 
     pub(crate) const fn index(&self) -> &Index {
@@ -55,14 +67,9 @@ impl Graph {
     }
 
     fn add_files(&self, files: &mut Files, name: &str) -> Result<(), Error> {
-        for (segment, table) in self.tables.iter().enumerate() {
-            for document in table.named(name) {
-                let document = DocumentRef { segment, document: *document };
-                if self.index.shows(document)
-                    && let Ok(path) = VaultPath::parse(&self.index.path(document)?)
-                {
-                    files.insert(path);
-                }
+        for document in self.named(name) {
+            if let Ok(path) = VaultPath::parse(&self.index.path(document)?) {
+                files.insert(path);
             }
         }
         Ok(())
@@ -120,6 +127,7 @@ impl Graph {
         for (segment, table) in self.tables.iter().enumerate() {
             for (target, documents) in table.targets() {
                 let meaning = self.meaning(target)?;
+                let mut by_folder: HashMap<String, Option<DocumentRef>> = HashMap::new();
                 for document in documents {
                     let from = DocumentRef { segment, document: *document };
                     if !self.index.shows(from) {
@@ -127,14 +135,28 @@ impl Graph {
                     }
                     let meant = match &meaning {
                         Meaning::Same(meant) => *meant,
-                        Meaning::OneOf(files) => match VaultPath::parse(&self.index.path(from)?) {
-                            Ok(from) => files.meant(target, &from),
-                            Err(_) => continue,
-                        },
+                        Meaning::OneOf => {
+                            let Ok(path) = VaultPath::parse(&self.index.path(from)?) else { continue };
+                            // A target means the same in all notes of a folder.
+                            match by_folder.entry(path.folder().unwrap_or_default().to_owned()) {
+                                Entry::Occupied(known) => *known.get(),
+                                Entry::Vacant(unknown) => {
+                                    self.in_time()?;
+                                    *unknown.insert(self.known().meant(target, &path))
+                                }
+                            }
+                        }
                     };
                     each(from, target, meant)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn in_time(&self) -> Result<(), Error> {
+        if self.deadline.has_passed() {
+            return Err(Error::new(Code::Unavailable, "operation_timeout", TIME_IS_UP));
         }
         Ok(())
     }
@@ -185,33 +207,49 @@ impl Graph {
     pub(crate) fn meant(&self, target: &str, from: &VaultPath) -> Result<Option<DocumentRef>, Error> {
         Ok(match self.meaning(target)? {
             Meaning::Same(meant) => meant,
-            Meaning::OneOf(files) => files.meant(target, from),
+            Meaning::OneOf => self.known().meant(target, from),
         })
     }
 
-    /// What a link with this target means.
+    /// What a link with this target means. Where that depends on its place, the files that it may mean are known from now on.
     fn meaning(&self, target: &str) -> Result<Meaning, Error> {
-        let mut named = Vec::new();
-        for name in resolve::names(target) {
-            for (segment, table) in self.tables.iter().enumerate() {
-                let documents = table.named(&name).iter().map(|document| DocumentRef { segment, document: *document });
-                named.extend(documents.filter(|document| self.index.shows(*document)));
-            }
-        }
-        match named.as_slice() {
-            [] => return Ok(Meaning::Same(None)),
+        let names: Vec<String> = resolve::names(target).collect();
+        let first = {
+            let mut named = names.iter().flat_map(|name| self.named(name));
+            (named.next(), named.next())
+        };
+        match first {
+            (None, _) => return Ok(Meaning::Same(None)),
             // A bare name needs no look at paths.
-            [only] if !target.contains('/') => return Ok(Meaning::Same(Some(*only))),
+            (only, None) if !target.contains('/') => return Ok(Meaning::Same(only)),
             _ => {}
         }
-        let mut rivals = Rivals::default();
-        for document in named {
-            if let Ok(path) = VaultPath::parse(&self.index.path(document)?) {
-                rivals.files.insert(path.clone());
-                rivals.documents.push((path, document));
+        let mut rivals = self.known();
+        for name in names {
+            if rivals.names.contains(&name) {
+                continue;
             }
+            for document in self.named(&name) {
+                if let Ok(path) = VaultPath::parse(&self.index.path(document)?) {
+                    rivals.files.insert(path.clone());
+                    rivals.documents.insert(path, document);
+                }
+            }
+            rivals.names.insert(name);
         }
-        Ok(Meaning::OneOf(rivals))
+        Ok(Meaning::OneOf)
+    }
+
+    /// The files with this folded name.
+    fn named(&self, name: &str) -> impl Iterator<Item = DocumentRef> {
+        let all = self.tables.iter().enumerate().flat_map(move |(segment, table)| {
+            table.named(name).iter().map(move |document| DocumentRef { segment, document: *document })
+        });
+        all.filter(|document| self.index.shows(*document))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Rivals> {
+        self.rivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -219,20 +257,21 @@ impl Graph {
 enum Meaning {
     /// This file, or none, everywhere.
     Same(Option<DocumentRef>),
-    /// One of these, or none.
-    OneOf(Rivals),
+    /// One of the files that are known by now, or none.
+    OneOf,
 }
 
-/// Files that a link may mean.
+/// Files that links may mean, as far as they were looked for: links to files of one name share them.
 #[derive(Default)]
 struct Rivals {
+    /// The folded names that were looked for.
+    names: HashSet<String>,
     files: Files,
-    documents: Vec<(VaultPath, DocumentRef)>,
+    documents: HashMap<VaultPath, DocumentRef>,
 }
 
 impl Rivals {
     fn meant(&self, target: &str, from: &VaultPath) -> Option<DocumentRef> {
-        let meant = resolve(target, from, &self.files)?;
-        self.documents.iter().find(|(path, _)| path == meant).map(|(_, document)| *document)
+        self.documents.get(resolve(target, from, &self.files)?).copied()
     }
 }

@@ -54,6 +54,8 @@ pub(crate) struct Index {
     near: Vec<Near>,
 }
 
+/// Bytes of texts with which a wave of them is full.
+const WAVE_BYTES: u64 = 8 << 20;
 /// Most bytes of all terms' postings that are fetched before it is known which are wanted.
 const MAX_NEAR: u64 = 4 << 20;
 
@@ -296,6 +298,19 @@ impl Index {
         let Some(bytes) = of_segment().find_map(|near| near.cut(part)) else { return Ok(None) };
         let decoded = Part::decode(part.kind, &bytes);
         Ok(Some(Arc::new(decoded.map_err(|error| self.view.snapshot().fault(segment, error))?)))
+    }
+
+    /// How many of the first `items`, the notes at `document`, have their texts fetched in one wave, and the bytes of these: one at least.
+    pub(crate) fn wave<T>(&self, items: &[T], document: impl Fn(&T) -> DocumentRef) -> Result<(usize, u64), Error> {
+        let (mut count, mut bytes) = (0, 0);
+        for item in items {
+            if bytes >= WAVE_BYTES {
+                break;
+            }
+            bytes += u64::from(self.span(document(item))?.length);
+            count += 1;
+        }
+        Ok((count, bytes))
     }
 
     /// The texts of `documents`, in one wave.

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use atlas_access::Access;
 use atlas_vault::edit::{Edit, apply};
+use atlas_vault::note::{MAX_BODY_BYTES, MAX_ITEMS};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,21 +117,29 @@ impl Operation for PatchNote {
     }
 }
 
-/// Whether `old` stands somewhere in `note` so that it has both of a heading and of what is beside that.
+/// Whether `old` stands somewhere in `note` so that it has both of a heading and of what is beside that, or where nobody looked for headings.
 fn goes_over_heading(note: &str, old: &str) -> bool {
-    let headings = atlas_vault::parse(note).headings;
+    let parsed = atlas_vault::parse(note);
+    let headings = parsed.headings;
+    let body_start = parsed.frontmatter.map_or(0, |frontmatter| frontmatter.body_start);
+    let looked_to = match headings.last() {
+        Some(last) if headings.len() >= MAX_ITEMS => last.end,
+        _ => body_start.saturating_add(MAX_BODY_BYTES),
+    };
     let before = old.len() - old.trim_start().len();
     let length = old.trim().len();
     note.match_indices(old).any(|(at, _)| {
         let (start, end) = (at + before, at + before + length);
-        let has_part = |heading: &atlas_vault::Heading| start < heading.end && heading.offset < end;
-        headings.iter().any(|heading| has_part(heading) && (start < heading.offset || heading.end < end))
+        // If it has of several it goes over the first of them.
+        let first = headings.partition_point(|heading| heading.end <= start);
+        let first = headings.get(first).filter(|heading| heading.offset < end);
+        end > looked_to || first.is_some_and(|heading| start < heading.offset || heading.end < end)
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::goes_over_heading;
+    use super::{MAX_BODY_BYTES, goes_over_heading};
 
     #[test]
     fn a_text_within_a_section_or_a_heading_goes_over_none() {
@@ -148,5 +157,19 @@ mod tests {
         ] {
             assert_eq!(goes_over_heading(note, old), expected, "{old:?}");
         }
+        assert!(goes_over_heading("a # b\n# c\n# d\n", "c\n# d"));
+    }
+
+    #[test]
+    fn where_no_headings_are_looked_for_there_may_be_some() {
+        let note = format!("near\n{}\nfar\n", "x".repeat(MAX_BODY_BYTES));
+        assert!(goes_over_heading(&note, "far") && !goes_over_heading(&note, "near"));
+    }
+
+    #[test]
+    fn many_matches_and_many_headings_are_no_matter() {
+        // Of each match against each heading nobody would see the end.
+        let note = "# a\n\nb\n\n".repeat(80_000);
+        assert!(!goes_over_heading(&note, "b"));
     }
 }

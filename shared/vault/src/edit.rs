@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use error::{Candidate, EditError, Problem};
-pub use properties::{replace_frontmatter, with_frontmatter};
+pub use properties::{remove_properties, replace_frontmatter, with_frontmatter};
 pub use tags::{add_inline_tag, add_tag, remove_inline_tag, remove_tag};
 pub use task::{ChangedTask, change_task};
 
@@ -160,7 +160,7 @@ fn one(text: &str, edit: &Edit, max_bytes: usize) -> Result<String, Problem> {
         Edit::InsertBefore { target, text: added } => splice::insert(text, target::find(text, target)?.start, added),
         Edit::InsertAfter { target, text: added } => splice::insert(text, target::find(text, target)?.below, added),
         Edit::SetProperty { name, value } => properties::set(text, &Map::from_iter([(name.clone(), value.clone())]))?,
-        Edit::RemoveProperty { name } => properties::remove(text, name)?,
+        Edit::RemoveProperty { name } => properties::remove_properties(text, std::slice::from_ref(name))?,
         Edit::MergeProperties { properties } => properties::set(text, properties)?,
     })
 }

@@ -15,8 +15,8 @@
 //! `[[Note|Alias]]`. Unlike Obsidian, which compares ends of texts, a path ends with whole names only (`[[b/c]]` is not
 //! `ab/c.md`), and `./x` is not looked for elsewhere.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
@@ -26,34 +26,33 @@ use crate::path::VaultPath;
 /// Files that links can mean. They need not be all of a vault: those with the names that links have will do.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    /// Folded name → folded paths, and the paths.
-    by_name: HashMap<String, Vec<(String, VaultPath)>>,
+    /// Folded paths from their ends, so that those with one end are side by side, and the paths that fold so.
+    by_end: BTreeMap<String, BTreeSet<VaultPath>>,
 }
 
 impl Files {
     /// Adds a file. One below a folder whose name begins with a dot cannot be meant, and is left out.
     pub fn insert(&mut self, path: VaultPath) {
-        if path.as_str().split('/').any(|name| name.starts_with('.')) {
-            return;
-        }
-        let folded = fold(path.as_str());
-        let files = self.by_name.entry(last_name(&folded).to_owned()).or_default();
-        if !files.iter().any(|(_, known)| *known == path) {
-            files.push((folded, path));
+        if !path.as_str().split('/').any(|name| name.starts_with('.')) {
+            self.by_end.entry(from_end(&fold(path.as_str()))).or_default().insert(path);
         }
     }
 
     /// Takes a file out.
     pub fn remove(&mut self, path: &VaultPath) {
-        if let Some(files) = self.by_name.get_mut(&fold(path.file_name())) {
-            files.retain(|(_, known)| known != path);
+        let end = from_end(&fold(path.as_str()));
+        if let Some(files) = self.by_end.get_mut(&end) {
+            files.remove(path);
+            if files.is_empty() {
+                self.by_end.remove(&end);
+            }
         }
     }
 
     /// Whether there is a file with this folded name.
     #[must_use]
     pub fn has_name(&self, folded: &str) -> bool {
-        !self.named(folded).is_empty()
+        self.by_end.contains_key(folded) || self.below(folded).next().is_some()
     }
 
     /// What a link with this `target` means wherever it stands, if that is one file and does not depend on where.
@@ -62,15 +61,19 @@ impl Files {
         if target.is_empty() || target.starts_with("./") || target.starts_with("../") {
             return None;
         }
-        let mut found = spellings(target).map(|written| found_as(&written, "", self));
+        let mut found = spellings(target).map(|written| Found::of(&written, "", self).all());
         match found.find(|found| !found.is_empty())?.as_slice() {
             [only] => Some(only),
             _ => None,
         }
     }
 
-    fn named(&self, name: &str) -> &[(String, VaultPath)] {
-        self.by_name.get(name).map(Vec::as_slice).unwrap_or_default()
+    /// The files in whatever folders that have this end, and their folded paths from their ends.
+    fn below(&self, end: &str) -> impl Iterator<Item = (&str, &VaultPath)> {
+        let begin = format!("{end}/");
+        let from = self.by_end.range::<str, _>((Bound::Included(begin.as_str()), Bound::Unbounded));
+        let has_end = from.take_while(move |(known, _)| known.starts_with(&begin));
+        has_end.flat_map(|(known, paths)| paths.iter().map(move |path| (known.as_str(), path)))
     }
 }
 
@@ -86,7 +89,10 @@ impl FromIterator<VaultPath> for Files {
 /// there is no such file.
 #[must_use]
 pub fn resolve<'f>(target: &str, from: &'f VaultPath, files: &'f Files) -> Option<&'f VaultPath> {
-    meanings(target, from, files).into_iter().next()
+    if target.is_empty() {
+        return Some(from);
+    }
+    spellings(target).find_map(|written| Found::of(&written, from.folder().unwrap_or_default(), files).best())
 }
 
 /// All that it could mean, best first.
@@ -95,14 +101,8 @@ pub fn meanings<'f>(target: &str, from: &'f VaultPath, files: &'f Files) -> Vec<
     if target.is_empty() {
         return vec![from];
     }
-    let mut found = Vec::new();
-    for written in spellings(target) {
-        found = found_as(&written, from.folder().unwrap_or_default(), files);
-        if !found.is_empty() {
-            break;
-        }
-    }
-    found
+    let found = spellings(target).map(|written| Found::of(&written, from.folder().unwrap_or_default(), files).all());
+    found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
 }
 
 /// The folded names that a file must have for a link with this `target` to mean it; none if it has no target.
@@ -128,30 +128,61 @@ fn spellings(target: &str) -> impl Iterator<Item = String> {
     as_it_is.into_iter().chain(with_extension)
 }
 
-fn found_as<'f>(written: &str, folder: &str, files: &'f Files) -> Vec<&'f VaultPath> {
-    let (path, is_whole) = match written.strip_prefix('/') {
-        Some(path) => (path.to_owned(), true),
-        None if written.starts_with("./") || written.starts_with("../") => (joined(folder, written), true),
-        None => (written.to_owned(), false),
-    };
-    let folded = fold(&path);
-    let named = files.named(last_name(&folded));
-    let exact = named.iter().filter(|(known, _)| *known == folded).map(|(_, known)| known);
-    // Names that differ in case only can be side by side.
-    if let Some(exact) = exact.min_by_key(|known| (known.as_str() != path, *known)) {
-        return vec![exact];
+/// What a link may mean as it is written.
+enum Found<'f> {
+    /// This, if anything.
+    Exact(Option<&'f VaultPath>),
+    /// What ends so; what is in the folder that has this folded path from its end, or below it, before others.
+    Ending { end: String, near: String, files: &'f Files },
+}
+
+impl<'f> Found<'f> {
+    fn of(written: &str, folder: &str, files: &'f Files) -> Self {
+        let (path, is_whole) = match written.strip_prefix('/') {
+            Some(path) => (path.to_owned(), true),
+            None if written.starts_with("./") || written.starts_with("../") => (joined(folder, written), true),
+            None => (written.to_owned(), false),
+        };
+        let end = from_end(&fold(&path));
+        // Names that differ in case only can be side by side.
+        let exact = files.by_end.get(&end).into_iter().flatten();
+        match exact.min_by_key(|known| (known.as_str() != path, *known)) {
+            None if !is_whole => Self::Ending { end, near: from_end(&fold(folder)), files },
+            exact => Self::Exact(exact),
+        }
     }
-    if is_whole {
-        return Vec::new();
+
+    fn best(self) -> Option<&'f VaultPath> {
+        match self {
+            Self::Exact(exact) => exact,
+            Self::Ending { end, near, files } => {
+                files.below(&end).min_by_key(|(known, path)| rank(&near, known, path)).map(|(_, path)| path)
+            }
+        }
     }
-    let folder = fold(folder);
-    let is_near = |known: &str| {
-        folder.is_empty() || known.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
-    };
-    let ends_so = |known: &str| known.strip_suffix(folded.as_str()).is_some_and(|rest| rest.ends_with('/'));
-    let mut found: Vec<_> = named.iter().filter(|(known, _)| ends_so(known)).collect();
-    found.sort_by_key(|(known, path)| (Reverse(is_near(known)), path.as_str().encode_utf16().count(), path));
-    found.into_iter().map(|(_, path)| path).collect()
+
+    /// All, best first.
+    fn all(self) -> Vec<&'f VaultPath> {
+        match self {
+            Self::Exact(exact) => exact.into_iter().collect(),
+            Self::Ending { end, near, files } => {
+                let mut found: Vec<_> = files.below(&end).collect();
+                found.sort_by_cached_key(|(known, path)| rank(&near, known, path));
+                found.into_iter().map(|(_, path)| path).collect()
+            }
+        }
+    }
+}
+
+/// The less, the better.
+fn rank<'f>(near: &str, known: &str, path: &'f VaultPath) -> (bool, usize, &'f VaultPath) {
+    let is_near = near.is_empty() || known.strip_suffix(near).is_some_and(|rest| rest.ends_with('/'));
+    (!is_near, path.as_str().encode_utf16().count(), path)
+}
+
+/// A path with the last of its names first.
+fn from_end(path: &str) -> String {
+    path.rsplit('/').collect::<Vec<_>>().join("/")
 }
 
 /// The path that `relative` leads to from `folder`, both without a closing slash.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::arguments::{self, Text};
 use crate::error::Error;
 use crate::excerpt::{Lines, cut_at};
+use crate::governor::bytes_of;
 use crate::graph::Graph;
 use crate::index::DocumentRef;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -99,18 +100,31 @@ impl Operation for GetBacklinks {
                 let generation = view.generation();
                 let graph = Graph::fetch(context, view).await?;
                 let found = sources(&graph, path, include_embeds)?;
-                let page = paging.of(&found);
+                let mut page = paging.of(&found);
                 let mut items = Vec::new();
-                for (document, link_count) in page {
-                    let source_path = graph.path(*document)?;
-                    items.push(Source { source_path, link_count: *link_count, contexts: None });
-                }
                 if include_context {
                     let files = graph.rivals(path)?;
-                    let documents: Vec<DocumentRef> = page.iter().map(|(document, _)| *document).collect();
-                    for (item, text) in items.iter_mut().zip(graph.index().texts(&documents).await?) {
-                        item.contexts =
-                            Some(contexts(path, &item.source_path, &decoded(&text), &files, include_embeds)?);
+                    let mut room = context.limits.max_response_bytes;
+                    while !page.is_empty() && room > 0 {
+                        let (count, _) = graph.index().wave(page, |(document, _)| *document)?;
+                        let (wave, rest) = page.split_at(count.min(page.len()));
+                        let documents: Vec<DocumentRef> = wave.iter().map(|(document, _)| *document).collect();
+                        for ((document, link_count), text) in wave.iter().zip(graph.index().texts(&documents).await?) {
+                            let source_path = graph.path(*document)?;
+                            let contexts = contexts(path, &source_path, &decoded(&text), &files, include_embeds)?;
+                            let item = Source { source_path, link_count: *link_count, contexts: Some(contexts) };
+                            room = room.saturating_sub(bytes_of(&item));
+                            items.push(item);
+                            if room == 0 {
+                                break;
+                            }
+                        }
+                        page = rest;
+                    }
+                } else {
+                    for (document, link_count) in page {
+                        let source_path = graph.path(*document)?;
+                        items.push(Source { source_path, link_count: *link_count, contexts: None });
                     }
                 }
                 paging.page(context, generation, found.len(), items)

@@ -121,9 +121,9 @@ impl<'a> Datum<'a> {
                 "accumulator" => Some(step.accumulator.clone()),
                 _ => None,
             },
-            Self::List(list) if name != "length" => list.items.get(place()?).cloned(),
-            Self::Json(Value::Array(items)) if name != "length" => items.get(place()?).map(Datum::of),
-            _ if name == "length" => match self.text() {
+            Self::List(list) if name != LENGTH => list.items.get(place()?).cloned(),
+            Self::Json(Value::Array(items)) if name != LENGTH => items.get(place()?).map(Datum::of),
+            _ if name == LENGTH => match self.text() {
                 Some(text) => Some(Self::Number(text.encode_utf16().count() as f64)),
                 None => self.len().map(|len| Self::Number(len as f64)),
             },
@@ -259,6 +259,9 @@ impl<'a> Datum<'a> {
         }
     }
 }
+
+/// The member of texts and lists that says how long they are. A text is gone through for it.
+pub(super) const LENGTH: &str = "length";
 
 /// Bytes of text that one operation goes through.
 pub(super) const BYTES_OF_OPERATION: usize = 1024;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::OutOfBudget;
-use super::datum::{BYTES_OF_OPERATION, Datum};
+use super::datum::{BYTES_OF_OPERATION, Datum, LENGTH};
 
 /// All operators.
 pub(super) const KNOWN: [&str; 35] = [
@@ -104,7 +104,7 @@ impl Run {
         let value = |place: usize| values.get(place).unwrap_or(&Datum::Undefined);
         let (one, other) = (value(0), value(1));
         Ok(match operator {
-            "var" => member(data, one).unwrap_or_else(|| match other {
+            "var" => self.member(data, one)?.unwrap_or_else(|| match other {
                 Datum::Undefined => Datum::Null,
                 other => other.clone(),
             }),
@@ -160,6 +160,8 @@ impl Run {
     /// A list that was made. What nests without end is stopped before it takes the stack.
     fn list<'a>(&mut self, items: Vec<Datum<'a>>) -> Result<Datum<'a>> {
         let list = Datum::list(items);
+        // What it holds was gone through to tell how much that is.
+        self.charge(list.size() - list.len().unwrap_or(0))?;
         if list.depth() > MAX_NESTING { Err(OutOfBudget) } else { Ok(list) }
     }
 
@@ -235,11 +237,34 @@ impl Run {
     /// Those of `keys` that the data does not have.
     fn missing<'a>(&mut self, keys: Vec<Datum<'a>>, data: &Datum<'a>) -> Result<Datum<'a>> {
         self.charge(keys.len())?;
-        let is_missing = |key: &Datum<'a>| match member(data, key) {
-            None | Some(Datum::Null) => true,
-            Some(value) => value.text() == Some(""),
+        let mut missing = Vec::new();
+        for key in keys {
+            let is_missing = match self.member(data, &key)? {
+                None | Some(Datum::Null) => true,
+                Some(value) => value.text() == Some(""),
+            };
+            if is_missing {
+                missing.push(key);
+            }
+        }
+        self.list(missing)
+    }
+
+    /// The member of `data` that a path such as `a.0.b` leads to; all of it if there is no path.
+    fn member<'a>(&mut self, data: &Datum<'a>, path: &Datum<'a>) -> Result<Option<Datum<'a>>> {
+        let path = match path {
+            Datum::Undefined | Datum::Null => return Ok(Some(data.clone())),
+            path => path.string(),
         };
-        self.list(keys.into_iter().filter(is_missing).collect())
+        let mut found = data.clone();
+        for name in path.split('.').filter(|_| !path.is_empty()) {
+            if name == LENGTH {
+                self.charge(found.text().map_or(0, str::len) / BYTES_OF_OPERATION)?;
+            }
+            let Some(member) = found.member(name) else { return Ok(None) };
+            found = member;
+        }
+        Ok(Some(found))
     }
 
     /// `substr`: from a place on, counted from the end if it is negative; so many characters, or up to that many before the end.
@@ -265,18 +290,6 @@ fn is_in(one: &Datum<'_>, other: &Datum<'_>) -> bool {
         Some(text) => text.contains(&*one.string()),
         None => other.items().is_some_and(|items| items.iter().any(|item| item.is(one))),
     }
-}
-
-/// The member of `data` that a path such as `a.0.b` leads to; all of it if there is no path.
-fn member<'a>(data: &Datum<'a>, path: &Datum<'a>) -> Option<Datum<'a>> {
-    let path = match path {
-        Datum::Undefined | Datum::Null => return Some(data.clone()),
-        path => path.string(),
-    };
-    if path.is_empty() {
-        return Some(data.clone());
-    }
-    path.split('.').try_fold(data.clone(), |data, name| data.member(name))
 }
 
 /// Whether two values, or three, follow each other so.

@@ -121,6 +121,9 @@ fn what_takes_too_long_ends() {
         over_items(over_items(json!(1))),
         over_items(json!({ "in": ["y", { "var": "text" }] })),
         over_items(json!({ "+": [{ "var": "" }, 1] })),
+        json!({ "cat": (0..60).map(|_| json!({ "var": "text.length" })).collect::<Vec<_>>() }),
+        json!({ "missing": vec!["text.length"; 60] }),
+        json!({ "!": (0..3).map(|_| json!([{ "var": "items" }])).collect::<Vec<_>>() }),
         // What doubles with each step.
         reduced(json!({ "cat": [accumulator(), accumulator()] })),
         reduced(json!([accumulator(), accumulator()])),

@@ -18,6 +18,8 @@ const PLUGIN: &str = ".obsidian/plugins/periodic-notes/data.json";
 const PLUGIN_NAME: &str = "periodic-notes";
 /// Most places in a template that are filled in.
 const MAX_FILLED: usize = 10_000;
+/// Most bytes between `{{` and behind `}}`: no format is as long.
+const MAX_INNER_BYTES: usize = 600;
 
 /// Where the notes of a period are, and what a new one has.
 #[derive(Debug, PartialEq, Eq)]
@@ -115,10 +117,11 @@ impl Settings {
         let mut rest = template;
         for _ in 0..MAX_FILLED {
             let Some((before, after)) = rest.split_once("{{") else { break };
-            let Some((inner, behind)) = after.split_once("}}") else { break };
             out.push_str(before);
-            match self.value(inner, path, at) {
-                Some(value) => {
+            let near = after.get(..after.floor_char_boundary(MAX_INNER_BYTES)).unwrap_or_default();
+            let inner = near.split_once("}}").map(|(inner, _)| inner);
+            match inner.and_then(|inner| Some((self.value(inner, path, at)?, after.get(inner.len() + 2..)?))) {
+                Some((value, behind)) => {
                     out.push_str(&value);
                     rest = behind;
                 }

@@ -50,7 +50,7 @@ pub struct Condition {
     key: Exact<1024>,
     /// How it is compared.
     op: Comparator,
-    /// With what; of `in` and `nin` a list. `exists` and `absent` take none.
+    /// With what; of `in` and `nin` a list of at most 1,000. `exists` and `absent` take none.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Value")]
     value: Option<Value>,
@@ -100,8 +100,9 @@ pub struct MatchedNote {
     matched_values: Map<String, Value>,
 }
 
-/// Most conditions.
+/// Most conditions, and most values of one.
 const MAX_CONDITIONS: usize = 20;
+const MAX_VALUES: usize = 1000;
 
 impl Operation for FindNotesByProperty {
     const INFO: Info = Info {
@@ -155,7 +156,8 @@ fn check(filter: &[Condition]) -> Result<(), Error> {
             (Comparator::Exists | Comparator::Absent, Some(_)) => "takes no value",
             (Comparator::Exists | Comparator::Absent, None) => continue,
             (_, None) => "needs a value",
-            (Comparator::In | Comparator::Nin, Some(Value::Array(_))) => continue,
+            (Comparator::In | Comparator::Nin, Some(Value::Array(values))) if values.len() <= MAX_VALUES => continue,
+            (Comparator::In | Comparator::Nin, Some(Value::Array(_))) => "takes at most 1000 values",
             (Comparator::In | Comparator::Nin, Some(_)) => "needs a list of values",
             _ => continue,
         };

@@ -200,10 +200,9 @@ fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
                 gone.into_iter().map(|(name, _)| name.clone()).filter(|name| has(name)).collect();
             let applied: Map<String, Value> =
                 properties.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-            let mut edited = apply(text, &[Edit::MergeProperties { properties: applied.clone() }], "patch")?;
-            for name in &removed {
-                edited = apply(&edited, &[remove(name)], "patch")?;
-            }
+            let merged = apply(text, &[Edit::MergeProperties { properties: applied.clone() }], "patch")?;
+            let edited =
+                edit::remove_properties(&merged, &removed).map_err(|problem| editing::refused("patch", &problem))?;
             (edited, Told { applied: Some(applied), removed: Some(removed), ..Told::default() })
         }
         Task::Replace(properties) => {

@@ -53,10 +53,8 @@ pub struct LogicMatch {
     matched: bool,
 }
 
-/// Bytes of texts fetched in one wave.
-const WAVE_BYTES: u64 = 8 << 20;
-/// Notes between two looks at the clock.
-const BETWEEN_LOOKS: usize = 256;
+/// Most notes whose texts are fetched in one wave.
+const WAVE_NOTES: usize = 256;
 
 const TOO_MUCH: &str = "there is more text than one call looks through: say root, or conditions without content";
 
@@ -121,9 +119,7 @@ async fn matching(
     let search = Search { facts, logic, tags, deadline: context.deadline(context.limits.max_scan_time) };
     let mut found = Vec::new();
     if !logic.names("content") {
-        for notes in notes.chunks(BETWEEN_LOOKS) {
-            search.add(notes, None, &mut found)?;
-        }
+        search.add(&notes, None, &mut found)?;
         return Ok((found, None));
     }
     let (mut begin, mut looked_at) = (0, 0);
@@ -131,20 +127,15 @@ async fn matching(
         if looked_at >= context.limits.max_scanned_bytes {
             return Ok((found, Some(TOO_MUCH)));
         }
-        let (mut end, mut bytes) = (begin, 0);
-        while let Some(note) = notes.get(end)
-            && bytes < WAVE_BYTES
-            && end - begin < BETWEEN_LOOKS
-        {
-            bytes += u64::from(index.span(*note)?.length);
-            end += 1;
-        }
-        let batch = notes.get(begin..end).unwrap_or_default();
+        let rest = notes.get(begin..).unwrap_or_default();
+        let rest = rest.get(..WAVE_NOTES).unwrap_or(rest);
+        let (count, bytes) = index.wave(rest, |note| *note)?;
+        let batch = rest.get(..count).unwrap_or(rest);
         let texts = index.texts(batch).await?;
         let texts: Vec<_> = texts.iter().map(|text| decoded(text)).collect();
         let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
         search.add(batch, Some(&texts), &mut found)?;
-        (begin, looked_at) = (end, looked_at + bytes);
+        (begin, looked_at) = (begin + count, looked_at + bytes);
     }
     Ok((found, None))
 }
@@ -173,11 +164,11 @@ struct Search<'a> {
 impl Search<'_> {
     /// Adds the paths of those of `notes`, with their texts, of which it holds.
     fn add(&self, notes: &[DocumentRef], texts: Option<&[&str]>, found: &mut Vec<String>) -> Result<(), Error> {
-        if self.deadline.has_passed() {
-            let message = "the time of one call is up: say root, or write simpler logic";
-            return Err(Error::new(Code::Unavailable, "operation_timeout", message));
-        }
         for (place, note) in notes.iter().enumerate() {
+            if self.deadline.has_passed() {
+                let message = "the time of one call is up: say root, or write simpler logic";
+                return Err(Error::new(Code::Unavailable, "operation_timeout", message));
+            }
             let path = self.facts.index().path(*note)?;
             let frontmatter = Frontmatter { properties: self.facts.properties(note.segment)?, document: note.document };
             let content = texts.and_then(|texts| texts.get(place).copied());

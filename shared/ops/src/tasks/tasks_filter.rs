@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use atlas_segment::SectionName;
 use atlas_segment::facts::Task;
-use atlas_vault::task::query::{GroupKey, Item, Query};
+use atlas_vault::task::query::{Folded, GroupKey, Item, Query};
 use atlas_vault::task::{TaskFields, fields};
 use jiff::civil::Date;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::ListedTask;
 use crate::arguments::{self, Exact, Text};
 use crate::atlas::Limits;
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::facts::Facts;
 use crate::governor::{bytes_of, fitting};
 use crate::index::{DocumentRef, Want};
@@ -83,6 +83,7 @@ struct Found<'a> {
     heading: Option<&'a str>,
     task: &'a Task,
     fields: TaskFields<'a>,
+    folded: Folded,
 }
 
 impl Operation for TasksFilter {
@@ -159,7 +160,7 @@ fn page(
     generation: u64,
 ) -> Result<Output, Error> {
     let mut paths = Vec::new();
-    let mut found = found(facts, query, &mut paths)?;
+    let mut found = found(context, facts, query, &mut paths)?;
     found.sort_by(|one, other| {
         let (first, second) = (one.item(&paths), other.item(&paths));
         let by_place = || first.path.cmp(second.path).then(one.task.line.cmp(&other.task.line));
@@ -184,19 +185,30 @@ impl Found<'_> {
     /// The task as queries see it.
     fn item<'a>(&'a self, paths: &'a [String]) -> Item<'a> {
         let path = paths.get(self.path).map_or("", String::as_str);
-        Item { path, heading: self.heading, indent: self.task.indent, mark: self.task.status, fields: &self.fields }
+        let Self { heading, task, fields, folded, .. } = self;
+        Item { path, heading: *heading, indent: task.indent, mark: task.status, fields, folded }
     }
 }
 
 /// The tasks that are asked for; puts the paths of their notes into `paths`.
-fn found<'a>(facts: &'a Facts, query: &Query, paths: &mut Vec<String>) -> Result<Vec<Found<'a>>, Error> {
+fn found<'a>(
+    context: &Context<'_>,
+    facts: &'a Facts,
+    query: &Query,
+    paths: &mut Vec<String>,
+) -> Result<Vec<Found<'a>>, Error> {
     let index = facts.index();
+    let deadline = context.deadline(context.limits.max_scan_time);
     let mut found = Vec::new();
     for segment in index.segments() {
         // The document before, and whether it is shown.
         let mut of: Option<(u32, bool)> = None;
         let mut headings = Vec::new();
         for (document, task) in facts.tasks(segment)?.iter() {
+            if deadline.has_passed() {
+                let message = "the time of one call is up: write a simpler filter";
+                return Err(Error::new(Code::Unavailable, "operation_timeout", message));
+            }
             if of.is_none_or(|(before, _)| before != document) {
                 let is_shown = facts.shows(segment, document);
                 of = Some((document, is_shown));
@@ -213,7 +225,8 @@ fn found<'a>(facts: &'a Facts, query: &Query, paths: &mut Vec<String>) -> Result
             }
             let above = headings.partition_point(|heading| heading.line <= task.line);
             let heading = above.checked_sub(1).and_then(|last| headings.get(last)).map(|heading| heading.text);
-            let one = Found { path: paths.len().saturating_sub(1), heading, task, fields: fields(&task.text) };
+            let path = paths.len().saturating_sub(1);
+            let one = Found { path, heading, task, fields: fields(&task.text), folded: Folded::default() };
             if query.matches(&one.item(paths)) {
                 found.push(one);
             }

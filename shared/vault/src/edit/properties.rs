@@ -1,6 +1,7 @@
 //! Changes properties in the frontmatter: whole lines of it, or one value on its line. What comes out is read again,
 //! and is refused unless exactly the property that was meant has changed.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
@@ -105,24 +106,38 @@ fn copied(properties: Vec<(&String, &Value)>) -> Map<String, Value> {
     properties.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Removes a property, with its lines.
-pub(super) fn remove(text: &str, name: &str) -> Result<String, Problem> {
-    let missing = |candidates| Problem::PropertyMissing { name: echo(name), candidates };
+/// Removes properties, with their lines.
+///
+/// # Errors
+/// When one is not there, or the frontmatter cannot be changed safely.
+pub fn remove_properties(text: &str, names: &[String]) -> Result<String, Problem> {
+    let Some(first) = names.first() else { return Ok(text.to_owned()) };
+    let missing = |name: &str, candidates| Problem::PropertyMissing { name: echo(name), candidates };
     let Some(frontmatter) = frontmatter(text) else {
-        return Err(missing(Vec::new()));
+        return Err(missing(first, Vec::new()));
     };
     let mut expected = frontmatter.properties?;
     let yaml = text.get(frontmatter.range.clone()).unwrap_or_default();
     let offset = frontmatter.range.start;
     let entries = entries(yaml)?;
-    let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
+    let mut left: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let mut edited = String::new();
+    let mut at = 0;
+    for entry in entries.iter().filter(|entry| left.remove(entry.name.as_str())) {
+        edited.push_str(yaml.get(at..entry.lines.start).unwrap_or_default());
+        at = entry.lines.end;
+        expected.remove(&entry.name);
+    }
+    edited.push_str(yaml.get(at..).unwrap_or_default());
+    if let Some(name) = names.iter().find(|name| left.contains(name.as_str())) {
         let lines = Lines::new(text);
         let some = entries.iter().take(MAX_CANDIDATES);
-        return Err(missing(some.map(|entry| Candidate::new(lines.at(entry.key + offset), &entry.name)).collect()));
-    };
-    expected.remove(name);
-    let edited = spliced(text, entry.lines.start + offset..entry.lines.end + offset, "");
-    verified(edited, &expected, || Problem::Entangled { names: echo(name) })
+        let candidates = some.map(|entry| Candidate::new(lines.at(entry.key + offset), &entry.name));
+        return Err(missing(name, candidates.collect()));
+    }
+    verified(spliced(text, frontmatter.range, &edited), &expected, || Problem::Entangled {
+        names: echo(&names.join(", ")),
+    })
 }
 
 pub(super) fn frontmatter(text: &str) -> Option<Frontmatter> {

@@ -73,6 +73,9 @@ pub fn add_inline_tag(text: &str, name: &str, at: Option<usize>) -> Result<Optio
         None => splice::insert(text, text.len(), &tag),
         Some(at) => {
             let (above, below) = text.split_at_checked(at).ok_or(Problem::TagHidden)?;
+            if above.ends_with('\r') && below.starts_with('\n') {
+                return Err(Problem::TagHidden);
+            }
             let space = |is_wanted: bool| if is_wanted { " " } else { "" };
             let first = space(!above.is_empty() && !above.ends_with(char::is_whitespace));
             let last = space(!below.is_empty() && !below.starts_with(char::is_whitespace));
@@ -206,7 +209,7 @@ fn without(text: &str, key: &str, name: &str) -> Result<String, Problem> {
         _ => return Ok(text.to_owned()),
     };
     let Some(left) = left else {
-        let edited = properties::remove(text, key)?;
+        let edited = properties::remove_properties(text, &[key.to_owned()])?;
         let is_empty = |found: &Frontmatter| edited.get(found.range.clone()).is_some_and(|yaml| yaml.trim().is_empty());
         return match frontmatter(&edited) {
             Some(found) if is_empty(&found) => properties::replace_frontmatter(&edited, &Map::new()).or(Ok(edited)),

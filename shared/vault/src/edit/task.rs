@@ -1,5 +1,7 @@
 //! Changes one task of a note.
 
+use std::ops::Range;
+
 use super::error::{Candidate, MAX_CANDIDATES, Problem};
 use crate::lines::line_end;
 use crate::note::{Task, parse};
@@ -32,7 +34,11 @@ pub fn change_task(text: &str, line: u32, status: Option<Status>, wanted: &Chang
     };
     let mark = status.filter(|status| Status::of(task.status) != *status).map_or(task.status, Status::mark);
     let format = note.tasks.iter().find_map(|task| fields(&task.text).format).unwrap_or(Format::Emoji);
-    let said = change(&task.text, wanted, format)?;
+    let start = text_start(text, task).ok_or(Problem::NoTask { line, candidates: Vec::new() })?;
+    let tags = note.tags.iter().filter_map(|tag| tag.range.as_ref());
+    let within = |tag: &Range<usize>| Some(tag.start.checked_sub(start)?..tag.end.checked_sub(start)?);
+    let tags: Vec<_> = tags.filter_map(within).take_while(|tag| tag.end <= task.text.len()).collect();
+    let said = change(&task.text, &tags, wanted, format)?;
     let edited = rewritten(text, task, mark, &said).ok_or(Problem::NoTask { line, candidates: Vec::new() })?;
     // What was said must still be the text of this task.
     let is_there = |other: &Task| other.line == task.line && other.status == mark && other.text == said;
@@ -40,6 +46,12 @@ pub fn change_task(text: &str, line: u32, status: Option<Status>, wanted: &Chang
         return Err(Problem::Unreadable("the line would be no task any more".to_owned()));
     }
     Ok(ChangedTask { text: edited, before: (task.status, task.text.clone()), after: (mark, said) })
+}
+
+/// Where the task's text begins in `text`.
+fn text_start(text: &str, task: &Task) -> Option<usize> {
+    let after = text.get(task.status_offset + task.status.len_utf8()..)?.strip_prefix(']')?;
+    Some(text.len() - after.trim_start().len())
 }
 
 /// `text` in which the task has this mark and says this.

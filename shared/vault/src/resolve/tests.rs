@@ -135,6 +135,17 @@ fn what_one_file_alone_can_be_meant_by_means_it_everywhere() {
 }
 
 #[test]
+fn many_files_of_one_name_are_no_matter() {
+    // Were each looked at for each, nobody would see the end.
+    let names = |number: usize| format!("folder-{number:05}/index.md");
+    let files: Files = (0..50_000).map(|number| path(&names(number))).collect();
+    let from = path("n.md");
+    for number in 0..50_000 {
+        assert_eq!(resolve(&names(number), &from, &files).map(VaultPath::as_str), Some(names(number).as_str()));
+    }
+}
+
+#[test]
 fn names_are_those_that_files_are_found_by() {
     let of = |target: &str| names(target).collect::<Vec<_>>();
     assert_eq!(of("a/Tide"), ["tide.md"]);

@@ -1,11 +1,13 @@
 //! Changes what the text of a task says, and no other byte of it. What comes out is read again, and refused unless it says what it should.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::fields::{TaskFields, fields, tags};
 use super::line::{Line, trimmed};
 use super::symbols::{Field, Format, Priority};
 use crate::fold::fold;
+use crate::note::parse;
 use crate::tag;
 
 /// What to change of a task's text.
@@ -46,18 +48,20 @@ pub enum ChangeError {
     },
 }
 
-/// `text`, the text of a task, after `change`. A new field is written as the others of the text are, or in `format` where there are none.
+/// `text`, the text of a task, after `change`. Its tags stand at `tags` in it, as its note is read. A new field is written as the others of
+/// the text are, or in `format` where there are none.
 ///
 /// # Errors
 /// When something cannot be written so that it is read again as it was meant.
-pub fn change(text: &str, change: &Change, format: Format) -> Result<String, ChangeError> {
+pub fn change(text: &str, tags: &[Range<usize>], change: &Change, format: Format) -> Result<String, ChangeError> {
     let mut text = text.to_owned();
+    let mut tags = Cow::Borrowed(tags);
     if let Some(description) = &change.description {
         text = describe(&text, description.trim())?;
+        tags = tags_alone(&text).into();
     }
-    for tag in &change.remove_tags {
-        text = without_tag(&text, name(tag)?);
-    }
+    let gone: Vec<String> = change.remove_tags.iter().map(|tag| name(tag).map(fold)).collect::<Result<_, _>>()?;
+    text = without_tags(&text, &tags, &gone);
     for tag in &change.add_tags {
         text = with_tag(&text, name(tag)?);
     }
@@ -149,16 +153,24 @@ fn put(text: &str, at: usize, added: &str) -> String {
     [before, added, space, after].concat()
 }
 
+/// Of so many that not all are seen some are left, which is refused.
 fn remove(text: &str, field: Field) -> String {
-    let mut text = text.to_owned();
-    loop {
-        let line = Line::read(&text);
-        let Some(range) = line.find(field).map(|token| token.range.clone()) else { return text };
-        text.replace_range(trimmed(&text, range.start)..range.end, "");
-        if text.starts_with([' ', '\t']) {
-            text = text.trim_start().to_owned();
-        }
+    let line = Line::read(text);
+    let of_field = line.tokens.iter().filter(|token| token.field == Some(field));
+    let gone: Vec<_> = of_field.map(|token| trimmed(text, token.range.start)..token.range.end).collect();
+    without(text, &gone)
+}
+
+/// `text` without these parts of it, which are in order, nor white space that it then begins with.
+fn without(text: &str, gone: &[Range<usize>]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for range in gone {
+        out.push_str(text.get(at..range.start).unwrap_or_default());
+        at = range.end;
     }
+    out.push_str(text.get(at..).unwrap_or_default());
+    if !gone.is_empty() && out.starts_with([' ', '\t']) { out.trim_start().to_owned() } else { out }
 }
 
 fn describe(text: &str, description: &str) -> Result<String, ChangeError> {
@@ -193,20 +205,24 @@ fn with_tag(text: &str, name: &str) -> String {
     put(text, at, &format!(" #{name}"))
 }
 
-fn without_tag(text: &str, name: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut kept = 0;
-    for at in memchr::memchr_iter(b'#', text.as_bytes()) {
-        let Some(end) = tag::read(text, at) else { continue };
-        if text.get(at + 1..end).is_none_or(|tag| fold(tag) != fold(name)) {
-            continue;
-        }
-        let before = text.get(kept..at).unwrap_or_default();
-        out.push_str(before.strip_suffix(' ').unwrap_or(before));
-        kept = end;
-    }
-    out.push_str(text.get(kept..).unwrap_or_default());
-    if out.starts_with(' ') && kept > 0 { out.trim_start().to_owned() } else { out }
+/// `text` without those of its tags that have one of these names, each with a space before it.
+fn without_tags(text: &str, tags: &[Range<usize>], names: &[String]) -> String {
+    let is_gone = |tag: &&Range<usize>| {
+        let name = text.get(tag.start + 1..tag.end).map(fold);
+        name.is_some_and(|name| names.contains(&name))
+    };
+    let with_space = |tag: &Range<usize>| {
+        let has_space = text.get(..tag.start).is_some_and(|before| before.ends_with(' '));
+        tag.start - usize::from(has_space)..tag.end
+    };
+    without(text, &tags.iter().filter(is_gone).map(with_space).collect::<Vec<_>>())
+}
+
+/// Where the tags of a task's text stand, if it stands by itself.
+fn tags_alone(text: &str) -> Vec<Range<usize>> {
+    const BEFORE: &str = "- [ ] ";
+    let places = parse(&[BEFORE, text].concat()).tags.into_iter().filter_map(|tag| tag.range);
+    places.filter_map(|tag| Some(tag.start.checked_sub(BEFORE.len())?..tag.end.checked_sub(BEFORE.len())?)).collect()
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use jiff::civil::Date;
 use super::fields::TaskFields;
 use super::symbols::Status;
 use boolean::Expression;
+pub use filter::Folded;
 use lines::Instruction;
 use order::{Group, Sort};
 
@@ -44,6 +45,8 @@ pub struct Item<'a> {
     pub mark: char,
     /// What its text says.
     pub fields: &'a TaskFields<'a>,
+    /// What was folded of it.
+    pub folded: &'a Folded,
 }
 
 /// A query. What it says of today was settled when it was read.

@@ -40,6 +40,19 @@ fn the_plugins_settings_are_found_in_both_of_their_shapes() {
 }
 
 #[test]
+fn what_is_never_closed_is_not_looked_for_without_end() {
+    let at = datetime(2026, 3, 1, 9, 5, 0, 0);
+    let path = VaultPath::parse("a.md").unwrap();
+    let filled = |template: &str| settings(&json!({})).filled(template, &path, at);
+    assert_eq!(filled("{{ {{title}} {{x}} {{title"), "{{ a {{x}} {{title");
+    let far = format!("{}{}}}}}", "{{".repeat(9000), "x".repeat(8 << 20));
+    assert!(filled(&far) == far);
+    let padded = |count: usize| format!("{{{{{}title}}}}", " ".repeat(count));
+    assert_eq!(filled(&padded(500)), "a");
+    assert_eq!(filled(&padded(1000)), padded(1000));
+}
+
+#[test]
 fn what_names_no_note_is_refused() {
     let at = datetime(2026, 3, 1, 9, 5, 0, 0);
     for format in ["[../]YYYY", "[.hidden]", "[a]\u{0}"] {

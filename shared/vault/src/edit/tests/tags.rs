@@ -2,7 +2,7 @@
 
 use super::lines::{Lines, any_lines};
 use super::*;
-use crate::edit::{add_inline_tag, add_tag, remove_inline_tag, remove_tag};
+use crate::edit::{add_inline_tag, add_tag, remove_inline_tag, remove_properties, remove_tag};
 use crate::parse;
 use proptest::prelude::*;
 
@@ -55,15 +55,30 @@ fn a_tag_goes_out_of_the_list_with_its_line_or_comma() {
 }
 
 #[test]
+fn many_properties_go_at_once_or_none_does() {
+    let names: Vec<String> = (0..3000).map(|number| format!("p{number}")).collect();
+    let lines = |value: &str| names.iter().map(|name| format!("{name}: {value}\n")).collect::<String>();
+    let text = format!("---\nfirst: 1 # one\n{}last: 2\n---\n", lines("1"));
+    assert_eq!(remove_properties(&text, &names).unwrap(), "---\nfirst: 1 # one\nlast: 2\n---\n");
+    let missing = remove_properties(&text, &["p1".to_owned(), "other".to_owned()]).unwrap_err();
+    assert!(matches!(missing, Problem::PropertyMissing { ref name, .. } if name == "other"), "{missing}");
+}
+
+#[test]
 fn a_tag_of_the_text_comes_on_a_line_of_its_own_or_where_it_is_wanted() {
     let add = |text: &str, at| add_inline_tag(text, "new", at);
     assert_eq!(add("text\n", None), Ok(Some("text\n#new\n".to_owned())));
     assert_eq!(add("a b", Some(1)), Ok(Some("a #new b".to_owned())));
     assert_eq!(add("a b", Some(2)), Ok(Some("a #new b".to_owned())));
     assert_eq!(add("#New", None), Ok(None));
-    for (text, at) in
-        [("```\ncode\n", None), ("é", Some(1)), ("a", Some(9)), ("---\na: 1\n---\n", Some(5)), ("%% a %%", Some(3))]
-    {
+    for (text, at) in [
+        ("```\ncode\n", None),
+        ("é", Some(1)),
+        ("a", Some(9)),
+        ("---\na: 1\n---\n", Some(5)),
+        ("%% a %%", Some(3)),
+        ("a\r\nb", Some(2)),
+    ] {
         assert_eq!(add(text, at), Err(Problem::TagHidden), "{text}");
     }
 }

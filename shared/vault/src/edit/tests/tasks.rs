@@ -24,6 +24,18 @@ fn only_what_is_named_of_the_line_changes() {
 }
 
 #[test]
+fn only_what_the_note_has_as_a_tag_is_taken_out() {
+    let without = Change { remove_tags: vec!["x".to_owned()], ..Change::default() };
+    let text = "- [ ] a #x `b #x` %%c #x\nd%% #x\n- [ ] `e #x\n  f` #x\n";
+    let first = change_task(text, 1, None, &without).unwrap().text;
+    assert_eq!(first, text.replacen(" #x", "", 1));
+    assert_eq!(change_task(text, 3, None, &without).unwrap().text, text);
+    // Of a new text too.
+    let said = Change { description: Some("`g #x` #x".to_owned()), ..without };
+    assert_eq!(change_task("- [ ] h #x", 1, None, &said).unwrap().text, "- [ ] `g #x`");
+}
+
+#[test]
 fn what_is_no_task_is_told_with_those_that_are() {
     for line in [0, 1, 5, 6, u32::MAX] {
         let problem = change_task(NOTE, line, None, &Change::default()).unwrap_err();

@@ -5,6 +5,11 @@ use proptest::sample::{select, subsequence};
 
 const DAY: &str = "2026-01-02";
 
+/// Of a task that stands by itself.
+fn change(text: &str, wanted: &Change, format: Format) -> Result<String, ChangeError> {
+    super::change(text, &tags_alone(text), wanted, format)
+}
+
 fn one(field: Field, value: Option<&str>) -> Change {
     Change { fields: vec![(field, value.map(str::to_owned))], ..Change::default() }
 }
@@ -81,6 +86,7 @@ fn tags_and_description_are_changed_apart_from_the_fields() {
     assert_eq!(changed("call 📅 2026-01-02", &wanted(&["#new", "b"], &[])), "call #new #b 📅 2026-01-02");
     assert_eq!(changed("call #New 📅 2026-01-02", &wanted(&["new"], &[])), "call #New 📅 2026-01-02");
     assert_eq!(changed("call #a/b #A x 📅 2026-01-02 #a", &wanted(&[], &["a"])), "call #a/b x 📅 2026-01-02");
+    assert_eq!(changed("run `grep #a f` #a", &wanted(&[], &["a"])), "run `grep #a f`");
     let said = |text: &str| Change { description: Some(text.to_owned()), ..Change::default() };
     assert_eq!(changed("call #a 📅 2026-01-02 #b ^id", &said("Ring #c")), "Ring #c 📅 2026-01-02 ^id");
     for text in ["x 📅 2026-01-02", "a\nb", "a ^b"] {
@@ -92,6 +98,14 @@ fn tags_and_description_are_changed_apart_from_the_fields() {
         let refused = change("call", &one(field, Some(value)), Format::Emoji);
         assert!(matches!(refused, Err(ChangeError::Value { .. })), "{value}: {refused:?}");
     }
+}
+
+#[test]
+fn a_field_that_is_there_very_often_goes_wholly_or_not_at_all() {
+    let text = |count: usize| format!("call{}", " 📅 2026-01-02".repeat(count));
+    assert_eq!(changed(&text(100), &one(Field::Due, None)), "call");
+    let refused = change(&text(200_000), &one(Field::Due, None), Format::Emoji);
+    assert_eq!(refused, Err(ChangeError::Entangled { field: Field::Due }));
 }
 
 /// Fields in their order, each with a value.

@@ -1,10 +1,13 @@
 //! Single filters: `due before tomorrow`.
 
+use std::cell::OnceCell;
+
 use jiff::civil::Date;
 
 use super::dates::{self, Days};
 use super::text::Condition;
 use super::{Item, StatusType, status_of};
+use crate::fold::fold;
 use crate::task::symbols::Priority;
 
 /// What must hold of a task.
@@ -210,7 +213,10 @@ impl Filter {
         match self {
             Self::Done(wanted) => item.status_type().is_done() == *wanted,
             Self::Type(wanted, is) => (item.status_type() == *wanted) == *is,
-            Self::Text(field, condition, is) => field.any(item, |text| condition.holds(text)) == *is,
+            Self::Text(field, Condition::Includes(part), is) => {
+                item.folded.of(*field, item).iter().any(|text| text.contains(part.as_str())) == *is
+            }
+            Self::Text(field, Condition::Matches(regex), is) => field.any(item, |text| regex.is_match(text)) == *is,
             Self::Day(field, relation, days) => {
                 let mut written = field.of(item).peekable();
                 // What has no start can be started at any time.
@@ -244,7 +250,28 @@ impl Filter {
     }
 }
 
+/// The texts of a task, folded: each when it is first asked for.
+#[derive(Debug, Default)]
+pub struct Folded([OnceCell<Vec<String>>; TextField::COUNT]);
+
+impl Folded {
+    /// The text, or several. Tags have their `#`.
+    pub(super) fn of(&self, field: TextField, item: &Item<'_>) -> &[String] {
+        let texts = || {
+            let mut texts = Vec::new();
+            field.any(item, |text| {
+                texts.push(fold(text));
+                false
+            });
+            texts
+        };
+        self.0.get(field as usize).map(|known| known.get_or_init(texts).as_slice()).unwrap_or_default()
+    }
+}
+
 impl TextField {
+    const COUNT: usize = Self::Recurrence as usize + 1;
+
     /// Whether it is so of the text, or of one of several.
     fn any(self, item: &Item<'_>, mut holds: impl FnMut(&str) -> bool) -> bool {
         match self {

@@ -2,9 +2,8 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use super::filter::{DateField, rank, word};
+use super::filter::{DateField, TextField, rank, word};
 use super::{GroupKey, Item, dates, status_of};
-use crate::fold::fold;
 
 /// Most groups that one task is counted in.
 pub(super) const MAX_GROUPS_OF_ONE: usize = 100;
@@ -93,6 +92,7 @@ impl Sort {
     }
 
     pub(super) fn compare(&self, one: &Item<'_>, other: &Item<'_>) -> Ordering {
+        let folded = |field| one.folded.of(field, one).cmp(other.folded.of(field, other));
         let order = match self.by {
             Property::Status => {
                 let key = |item: &Item<'_>| item.status_type().is_done();
@@ -101,18 +101,18 @@ impl Sort {
             Property::StatusName => status_of(one.mark).1.cmp(status_of(other.mark).1),
             Property::StatusType => one.status_type().cmp(&other.status_type()),
             Property::Date(field) => day(one, field).cmp(&day(other, field)),
-            Property::Description => fold(&one.fields.description).cmp(&fold(&other.fields.description)),
+            Property::Description => folded(TextField::Description),
             Property::Priority => rank(one.fields.priority).cmp(&rank(other.fields.priority)),
             Property::Recurring | Property::Recurrence => {
                 one.fields.recurrence.is_none().cmp(&other.fields.recurrence.is_none())
             }
             Property::Tag(place) => {
-                let key = |item: &Item<'_>| item.fields.tags.get(place - 1).map(|tag| Reverse(fold(tag)));
+                let [of_one, of_other] = [one, other].map(|item| item.folded.of(TextField::Tags, item).get(place - 1));
                 // Those without it last.
-                key(other).cmp(&key(one))
+                of_other.map(Reverse).cmp(&of_one.map(Reverse))
             }
             Property::Path | Property::Folder | Property::Root => one.path.cmp(other.path),
-            Property::FileName => fold(one.file_name()).cmp(&fold(other.file_name())),
+            Property::FileName => folded(TextField::FileName),
             Property::Heading => one.heading.cmp(&other.heading),
             Property::Id => one.fields.id.cmp(&other.fields.id),
         };

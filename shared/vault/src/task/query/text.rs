@@ -47,11 +47,4 @@ impl Condition {
         };
         builder.build().map(Self::Matches).map_err(refused)
     }
-
-    pub(super) fn holds(&self, text: &str) -> bool {
-        match self {
-            Self::Includes(part) => fold(text).contains(part.as_str()),
-            Self::Matches(regex) => regex.is_match(text),
-        }
-    }
 }
