@@ -15,6 +15,7 @@ fn vault() -> VaultBuilder {
         .file(".obsidian/daily-notes.json", DAILY)
         .file(".obsidian/plugins/periodic-notes/data.json", PLUGIN)
         .note("templates/day.md", "---\nday: {{date}}\n---\n# {{title}} {{date:dddd}}\n\n## Log\n\n## Later\n")
+        .file("templates/day.png", b"\x89PNG")
         .note("Log/2026/01-02.md", "second\n")
         .note("Log/2026/01-10.md", "tenth\n")
         .note("Log/2026/other.md", "no day\n")
@@ -134,6 +135,8 @@ async fn what_is_not_set_up_or_cannot_be_is_told() {
     }
     let template = json!({ "period": "daily", "template_override": "no.md" });
     tools.bad("create_periodic_note", template, "note_not_found").await;
+    let picture = json!({ "period": "daily", "date": "2027-01-02", "template_override": "templates/day.png" });
+    tools.bad("create_periodic_note", picture, "template_unusable").await;
 
     // Without settings daily notes are where Obsidian puts them.
     let client = Deployment::of_vault(&VaultBuilder::new().note("a.md", "")).await.client();
