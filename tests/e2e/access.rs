@@ -69,7 +69,12 @@ fn requests() -> Vec<(&'static str, &'static str, Value, &'static [Scope])> {
             &[Scope::ReadVault, Scope::WriteVault],
         ),
         ("DELETE", "/notes/vault/new.md", Value::Null, &[Scope::DeleteVault]),
-        ("POST", "/move/vault/Home.md", json!({ "to": "vault/House.md" }), &[Scope::WriteVault, Scope::DeleteVault]),
+        (
+            "POST",
+            "/move/vault/Home.md",
+            json!({ "to": "vault/House.md" }),
+            &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
+        ),
         ("POST", "/restore/vault/new.md", json!({}), WRITE),
         ("POST", "/approve", json!({ "operation": "delete_note", "args_hash": "0".repeat(32) }), &[Scope::Admin]),
     ]

@@ -47,7 +47,7 @@ async fn events_of_every_kind_reach_the_operation_that_the_client_meant() {
         ("alb-find", "/results/0/path", checklist),
         ("alb-find-base64", "/results/0/path", checklist),
         ("alb-note", "/path", checklist),
-        ("alb-list", "/notes/1/path", "vault/adr/ADR-002-append-only-ledger.md"),
+        ("alb-list", "/items/1/path", "vault/adr/ADR-002-append-only-ledger.md"),
     ] {
         let (status, body) = answer(&app, event).await;
         assert_eq!((status, body.pointer(pointer).and_then(Value::as_str)), (200, Some(expected)), "{event}: {body}");

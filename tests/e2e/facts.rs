@@ -1,6 +1,7 @@
 //! What notes say of themselves: tags, properties, tasks and links, listed and found as obsidian-tc's tools do.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use atlas_vault::resolve::{Files, resolve};
 use atlas_vault::task::fields;
@@ -132,6 +133,7 @@ async fn notes_are_found_by_what_their_properties_are() {
         json!([{ "key": "x", "op": "eq" }]),
         json!([{ "key": "x", "op": "in", "value": 1 }]),
         json!([{ "key": "x", "op": "exists", "value": 1 }]),
+        json!([{ "key": "x", "op": "nin", "value": vec![1; 1001] }]),
     ] {
         assert_eq!(
             world.refused("find_notes_by_property", json!({ "filter": filter })).await,
@@ -223,6 +225,25 @@ async fn links_are_told_from_both_ends() {
     }
     assert_eq!(world.refused("find_orphans", json!({ "root": "/x" })).await, "path_invalid");
     assert_eq!(world.refused("find_unresolved_links", json!({ "group_by": "x" })).await, "validation_error");
+}
+
+#[tokio::test]
+async fn very_many_files_of_one_name_are_told_apart_in_time() {
+    const COUNT: usize = 3000;
+    let note = |number: usize| {
+        (format!("f{number}/index.md"), format!("[[f{}/index]] [[index]] [[x/f{number}/index]]\n", number + 1))
+    };
+    let world = World::of(&[(0..COUNT).map(note).collect()], &json!({}), caller(&[])).await;
+    let begun = Instant::now();
+    let orphans = world.ok("find_orphans", json!({})).await;
+    assert_eq!(orphans["items"], json!([{ "path": "f0/index.md", "outgoing_count": 3 }]));
+    let unresolved = world.ok("find_unresolved_links", json!({})).await;
+    assert_eq!(unresolved["total_count"], COUNT + 1);
+    assert_eq!(world.ok("list_attachments", json!({ "referenced_only": true })).await["items"], json!([]));
+    let back = world.ok("get_backlinks", json!({ "path": "f2/index.md" })).await;
+    assert_eq!(back["items"], json!([{ "source_path": "f1/index.md", "link_count": 1 }]));
+    // It was minutes when each link was held against each file anew.
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
 const NAMES: [&str; 5] = ["a.md", "b.md", "Log/a.md", "Log/c.md", "Log/deep/d.md"];

@@ -139,7 +139,8 @@ async fn a_hub_loses_the_links_that_a_policy_names() {
         assert_eq!(going(json!({ "kind": "jsonlogic", "logic": logic })).await, of(dropped), "{logic}");
     }
 
-    let mut call = json!({ "path": "hub.md", "policy": bare, "max_removals": 1, "dry_run": false });
+    let mut call =
+        json!({ "path": "hub.md", "policy": bare, "max_removals": 1, "dry_run": false, "idempotency_key": "one" });
     let pruned = confirmed(&client, "prune_hub_links", call.clone()).await;
     assert_eq!(pruned["removed"].as_array().unwrap().len(), 1);
     let note = agent.answer("read_note", json!({ "path": "hub.md" })).await;
@@ -149,6 +150,7 @@ async fn a_hub_loses_the_links_that_a_policy_names() {
     );
     call["policy"] = json!({ "kind": "drop_no_prose_context", "min_prose_chars": 25 });
     call["max_removals"] = json!(50);
+    call["idempotency_key"] = json!("two");
     confirmed(&client, "prune_hub_links", call).await;
     let expected = "# Hub\n\n- two because it matters\n\n[[one]] in a sentence of some length.\n";
     assert_eq!(agent.answer("read_note", json!({ "path": "hub.md" })).await["content"], expected);

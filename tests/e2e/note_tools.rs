@@ -299,7 +299,7 @@ async fn what_is_added_stands_where_it_is_asked_for() {
         (json!({ "position": "start", "after_frontmatter": false }), format!("new\r\n\r\n{text}")),
         (json!({ "position": "start", "after_frontmatter": false, "ensure_newline": false }), format!("new{text}")),
     ] {
-        let mut arguments = json!({ "path": "a.md", "content": "new" });
+        let mut arguments = json!({ "path": "a.md", "content": "new", "idempotency_key": more.to_string() });
         arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let added = agent.checked("append_note", arguments).await;
         let note = agent.answer("read_note", json!({ "path": "a.md" })).await;
@@ -309,9 +309,13 @@ async fn what_is_added_stands_where_it_is_asked_for() {
         assert_eq!(added["position_used"], *more.get("position").unwrap_or(&json!("end")));
         agent.answer("write_note", json!({ "path": "a.md", "mode": "upsert", "content": text })).await;
     }
-    let above = json!({ "path": "empty.md", "content": "new", "position": "start", "after_frontmatter": false });
+    let above = json!({ "path": "empty.md", "content": "new", "position": "start", "after_frontmatter": false, "idempotency_key": "above" });
     assert_eq!(agent.checked("append_note", above).await["inserted_bytes"], 3);
-    assert_eq!(agent.refused("append_note", json!({ "path": "none.md", "content": "x" })).await, "note_not_found");
+    assert_eq!(
+        agent.refused("append_note", json!({ "path": "none.md", "content": "x", "idempotency_key": "none" })).await,
+        "note_not_found"
+    );
+    assert_eq!(agent.refused("append_note", json!({ "path": "empty.md", "content": "x" })).await, "invalid_input");
     // Once, however often it is asked for.
     let keyed = json!({ "path": "empty.md", "content": "more", "idempotency_key": "k" });
     let first = agent.checked("append_note", keyed.clone()).await;

@@ -16,6 +16,7 @@ fn vault() -> VaultBuilder {
         .file(".obsidian/daily-notes.json", DAILY)
         .file(".obsidian/plugins/periodic-notes/data.json", PLUGIN)
         .note("templates/day.md", "---\nday: {{date}}\n---\n# {{title}} {{date:dddd}}\n\n## Log\n\n## Later\n")
+        .file("templates/day.png", b"\x89PNG")
         .note("Log/2026/01-02.md", "second\n")
         .note("Log/2026/01-10.md", "tenth\n")
         .note("Log/2026/other.md", "no day\n")
@@ -60,7 +61,7 @@ async fn text_is_added_to_a_note_once_or_under_a_heading() {
     let client = Deployment::of_vault(&vault()).await.client();
     let tools = Tools::of(&client).await;
     let call = |content: &str, more: serde_json::Value| {
-        let mut call = json!({ "period": "daily", "date": "2026-01-02", "content": content });
+        let mut call = json!({ "period": "daily", "date": "2026-01-02", "content": content, "idempotency_key": format!("to-{content}") });
         call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         call
     };
@@ -75,7 +76,8 @@ async fn text_is_added_to_a_note_once_or_under_a_heading() {
     tools.good("append_to_periodic_note", call("three", json!({ "heading": "## Notes" }))).await;
     tools.good("append_to_periodic_note", call("!", json!({ "ensure_newline": false }))).await;
     assert_eq!(tools.text("Log/2026/01-02.md").await, "second\none\n\n## Notes\n\ntwo\nthree\n!");
-    let made = json!({ "period": "daily", "date": "2026-02-01", "content": "x", "heading": "Log" });
+    let made =
+        json!({ "period": "daily", "date": "2026-02-01", "content": "x", "heading": "Log", "idempotency_key": "log" });
     let made = tools.good("append_to_periodic_note", made).await;
     assert_eq!((&made["created"], &made["appended_bytes"]), (&json!(true), &json!(2)));
     assert!(tools.text("Log/2026/02-01.md").await.ends_with("## Log\nx\n\n## Later\n"));
@@ -122,6 +124,7 @@ async fn what_is_not_set_up_or_cannot_be_is_told() {
             let mut call = json!({ "period": period });
             if let Some(content) = content {
                 call["content"] = json!(content);
+                call["idempotency_key"] = json!("key");
             }
             let error = tools.bad(tool, call, "plugin_missing").await;
             assert_eq!(error["details"]["plugin"], "periodic-notes");
@@ -135,6 +138,8 @@ async fn what_is_not_set_up_or_cannot_be_is_told() {
     }
     let template = json!({ "period": "daily", "template_override": "no.md" });
     tools.bad("create_periodic_note", template, "note_not_found").await;
+    let picture = json!({ "period": "daily", "date": "2027-01-02", "template_override": "templates/day.png" });
+    tools.bad("create_periodic_note", picture, "template_unusable").await;
 
     // Without settings daily notes are where Obsidian puts them.
     let client = Deployment::of_vault(&VaultBuilder::new().note("a.md", "")).await.client();

@@ -1,6 +1,7 @@
 //! Queries over what notes say, as obsidian-tc's tools answer them: `tasks_filter`, and the searches.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use atlas_vault::{Note, parse};
 use proptest::prelude::*;
@@ -76,6 +77,19 @@ async fn a_query_of_tasks_that_is_not_understood_is_refused_with_its_line() {
         (json!({ "filter": "done", "cursor": "x" }), "cursor_invalid"),
     ] {
         assert_eq!(world.refused("tasks_filter", arguments.clone()).await, reason, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn a_query_whose_time_is_up_says_so() {
+    let mut world = harbour().await;
+    world.atlas.limits.max_scan_time = Duration::ZERO;
+    for (name, arguments) in [
+        ("tasks_filter", json!({ "filter": "not done" })),
+        ("search_jsonlogic", json!({ "logic": { "==": [1, 2] } })),
+        ("search_jsonlogic", json!({ "logic": { "in": ["x", { "var": "content" }] } })),
+    ] {
+        assert_eq!(world.refused(name, arguments).await, "operation_timeout", "{name}");
     }
 }
 

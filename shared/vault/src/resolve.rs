@@ -156,7 +156,10 @@ impl<'f> Found<'f> {
         match self {
             Self::Exact(exact) => exact,
             Self::Ending { end, near, files } => {
-                files.below(&end).min_by_key(|(known, path)| rank(&near, known, path)).map(|(_, path)| path)
+                // Mostly few are near, and only their lengths count then.
+                let in_reach = files.below(&end).filter(|(known, _)| is_near(&near, known));
+                let best = in_reach.map(|(_, path)| path).min_by_key(|path| length(path));
+                best.or_else(|| files.below(&end).map(|(_, path)| path).min_by_key(|path| length(path)))
             }
         }
     }
@@ -167,17 +170,21 @@ impl<'f> Found<'f> {
             Self::Exact(exact) => exact.into_iter().collect(),
             Self::Ending { end, near, files } => {
                 let mut found: Vec<_> = files.below(&end).collect();
-                found.sort_by_cached_key(|(known, path)| rank(&near, known, path));
+                found.sort_by_cached_key(|(known, path)| (!is_near(&near, known), length(path)));
                 found.into_iter().map(|(_, path)| path).collect()
             }
         }
     }
 }
 
-/// The less, the better.
-fn rank<'f>(near: &str, known: &str, path: &'f VaultPath) -> (bool, usize, &'f VaultPath) {
-    let is_near = near.is_empty() || known.strip_suffix(near).is_some_and(|rest| rest.ends_with('/'));
-    (!is_near, path.as_str().encode_utf16().count(), path)
+/// Whether a path is in a folder or below it, both from their ends.
+fn is_near(folder: &str, known: &str) -> bool {
+    folder.is_empty() || known.strip_suffix(folder).is_some_and(|rest| rest.ends_with('/'))
+}
+
+/// What of two paths the less is better.
+fn length(path: &VaultPath) -> (usize, &VaultPath) {
+    (path.as_str().encode_utf16().count(), path)
 }
 
 /// A path with the last of its names first.
