@@ -124,7 +124,7 @@ async fn what_is_not_set_up_or_cannot_be_is_told() {
             let mut call = json!({ "period": period });
             if let Some(content) = content {
                 call["content"] = json!(content);
-                call["idempotency_key"] = json!("key");
+                call["idempotency_key"] = json!(period);
             }
             let error = tools.bad(tool, call, "plugin_missing").await;
             assert_eq!(error["details"]["plugin"], "periodic-notes");

@@ -80,7 +80,10 @@ impl World {
     /// A call that a person has confirmed, if it needs that.
     pub async fn call(&self, name: &str, arguments: Value) -> Result<Value, Error> {
         let operation = operations().iter().find(|entry| entry.info.name == name).unwrap();
-        let args_hash = &arguments_hash(name, &arguments);
+        let mut confirmed = arguments.clone();
+        // A key is no argument of the operation.
+        confirmed.as_object_mut().map(|confirmed| confirmed.remove("idempotency_key"));
+        let args_hash = &arguments_hash(name, &confirmed);
         let call = Call::new(operation, arguments, self.caller.clone(), || Timestamp::UNIX_EPOCH);
         let answer = match dispatch(&self.atlas, call.clone()).await {
             Err(error) if error.reason() == "elicit_required" => {
