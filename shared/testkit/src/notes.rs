@@ -8,6 +8,7 @@ use atlas_mirror::manifest::{Changes, Totals};
 use atlas_mirror::{ChangeSet, CommitInfo, Derived, DroppedSegment, MirrorError, NewSegment, SegmentId, Snapshot};
 use atlas_segment::{Body, Builder, Document, Kind, Part, Record};
 use atlas_vault::VaultPath;
+use futures::future::try_join;
 
 use crate::time::minute;
 
@@ -191,9 +192,11 @@ async fn documents(
     for (segment, entry) in snapshot.segments().iter().enumerate() {
         let layout = &entry.layout;
         let fault = |error| snapshot.fault(segment, error);
-        let parts = snapshot.load(&[(segment, layout.text_blocks().map_err(fault)?)]).await?;
+        let table = [(segment, layout.text_blocks().map_err(fault)?)];
+        // In one wave, as readers do.
+        let (parts, live) = try_join(snapshot.load(&table), live(snapshot, segment)).await?;
         let blocks = parts[0].text_blocks().map_err(fault)?;
-        for (id, record) in live(snapshot, segment).await?.into_iter().filter(|(_, record)| is_wanted(&record.path)) {
+        for (id, record) in live.into_iter().filter(|(_, record)| is_wanted(&record.path)) {
             let wants = blocks.parts(layout, record.text).map_err(fault)?;
             let wants: Vec<_> = wants.into_iter().map(|part| (segment, part)).collect();
             let parts = snapshot.load(&wants).await?;
