@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use atlas_mirror::manifest::{Changes, Totals};
 use atlas_mirror::{ChangeSet, CommitInfo, Derived, DroppedSegment, MirrorError, NewSegment, SegmentId, Snapshot};
-use atlas_segment::{Body, Builder, Document, Kind, Part, Record};
+use atlas_segment::{Body, Builder, Document, Kind, Part, PartRef, Record};
 use atlas_vault::VaultPath;
-use futures::future::try_join;
 
 use crate::time::minute;
 
@@ -175,7 +174,9 @@ pub async fn contents_where(
 pub async fn records(snapshot: &Snapshot) -> Result<BTreeMap<String, Record>, MirrorError> {
     let mut records = BTreeMap::new();
     for segment in 0..snapshot.segments().len() {
-        let live = live(snapshot, segment).await?;
+        let layout = &snapshot.segments()[segment].layout;
+        let paths = layout.paths().map_err(|error| snapshot.fault(segment, error))?;
+        let (live, _) = live(snapshot, segment, paths).await?;
         records.extend(live.into_iter().map(|(_, record)| (record.path.clone(), record)));
     }
     Ok(records)
@@ -192,10 +193,9 @@ async fn documents(
     for (segment, entry) in snapshot.segments().iter().enumerate() {
         let layout = &entry.layout;
         let fault = |error| snapshot.fault(segment, error);
-        let table = [(segment, layout.text_blocks().map_err(fault)?)];
         // In one wave, as readers do.
-        let (parts, live) = try_join(snapshot.load(&table), live(snapshot, segment)).await?;
-        let blocks = parts[0].text_blocks().map_err(fault)?;
+        let (live, table) = live(snapshot, segment, layout.text_blocks().map_err(fault)?).await?;
+        let blocks = table.text_blocks().map_err(fault)?;
         for (id, record) in live.into_iter().filter(|(_, record)| is_wanted(&record.path)) {
             let wants = blocks.parts(layout, record.text).map_err(fault)?;
             let wants: Vec<_> = wants.into_iter().map(|part| (segment, part)).collect();
@@ -209,12 +209,18 @@ async fn documents(
     Ok(documents)
 }
 
-/// The live documents of a segment, with their ids.
-async fn live(snapshot: &Snapshot, segment: usize) -> Result<Vec<(u32, Record)>, MirrorError> {
+/// The live documents of a segment, with their ids; and another part of it.
+async fn live(
+    snapshot: &Snapshot,
+    segment: usize,
+    other: PartRef,
+) -> Result<(Vec<(u32, Record)>, Arc<Part>), MirrorError> {
     let fault = |error| snapshot.fault(segment, error);
     let pages = snapshot.segments()[segment].layout.record_pages().map_err(fault)?;
-    let wants: Vec<_> = pages.iter().map(|(part, _)| (segment, part.clone())).collect();
-    let parts = snapshot.load(&wants).await?;
+    let mut wants = vec![(segment, other)];
+    wants.extend(pages.iter().map(|(part, _)| (segment, part.clone())));
+    let mut parts = snapshot.load(&wants).await?;
+    let other = parts.remove(0);
     let mut records = Vec::new();
     for (part, (_, ids)) in parts.iter().zip(pages) {
         let page = part.record_page().map_err(fault)?;
@@ -222,7 +228,7 @@ async fn live(snapshot: &Snapshot, segment: usize) -> Result<Vec<(u32, Record)>,
             records.push((id, page.get(index).map_err(fault)?));
         }
     }
-    Ok(records)
+    Ok((records, other))
 }
 
 /// The tombstones for `paths`; a segment of which nothing is left is dropped.
