@@ -114,7 +114,7 @@ async fn examples(app: &App, url: &str) -> Vec<String> {
     if call(app, Entry::of::<Query>(), json!({ "question": "components" })).await.is_some() {
         lines.push(post("/query", &json!({ "question": "What are the components?" })));
     }
-    if let Some(path) = listed.pointer("/notes/0/path").and_then(Value::as_str) {
+    if let Some(path) = listed.pointer("/items/0/path").and_then(Value::as_str) {
         let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
         lines.push(post("/find", &json!({ "term": name })));
         lines.push(format!("curl -s '{url}/notes?limit=5'"));
