@@ -11,7 +11,6 @@ use crate::edit_note::{refused, text};
 use crate::error::Error;
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::read_note::yes;
 use crate::writing::{self, Become, Beforehand, MAX_NOTE_BYTES};
 
 /// The operation.
@@ -30,10 +29,10 @@ pub struct Arguments {
     #[serde(default)]
     position: Position,
     /// At the start: below the properties, if there are some.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     after_frontmatter: bool,
     /// Whether it stands on lines of its own; else it is added as it is.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     ensure_newline: bool,
     /// Why, for the log.
     #[serde(default, deserialize_with = "arguments::present")]

@@ -126,6 +126,11 @@ fn schema_of_written(max: usize) -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": max })
 }
 
+/// The value of an argument that is true if it is left out.
+pub(crate) const fn yes() -> bool {
+    true
+}
+
 /// For an argument that may be left out but not be null.
 ///
 /// # Errors

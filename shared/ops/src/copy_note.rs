@@ -21,7 +21,6 @@ use crate::moving::unlinkable;
 use crate::notes;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::precondition::{Condition, Mode};
-use crate::read_note::yes;
 use crate::writing::{self, Done, Last};
 
 /// The operation.
@@ -37,7 +36,7 @@ pub struct Arguments {
     /// The path of the copy, where there must be no note; it ends in `.md`.
     to: String,
     /// Rewrite the copy's links that would mean something else there.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     rewrite_internal_links: bool,
     /// Why, for the log; if not given, what it is a copy of.
     #[serde(default, deserialize_with = "arguments::present")]

@@ -1,5 +1,8 @@
 //! The index of a snapshot: the sections of every segment that a query needs, fetched in one wave.
 
+mod blocks;
+mod wave;
+
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,6 +19,9 @@ use atlas_segment::text::TextBlocks;
 use atlas_segment::{Layout, Part, PartRef, Probe, Record, SectionName, TextSpan};
 use bytes::Bytes;
 use futures::future::{TryFutureExt as _, try_join};
+
+pub(crate) use crate::index::blocks::{Blocks, FetchedBlocks};
+pub(crate) use crate::index::wave::{Fetched, Slot, Wave};
 
 use crate::error::Error;
 use crate::near::Near;
@@ -327,99 +333,4 @@ impl Index {
 /// A part that this query wants.
 fn wanted(part: &Option<Arc<Part>>) -> Result<&Part, Error> {
     part.as_deref().ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a part was not fetched"))
-}
-
-/// Blocks of text to fetch together. Neighbouring texts share them.
-pub(crate) struct Blocks<'a> {
-    index: &'a Index,
-    wave: Wave,
-    slots: HashMap<(usize, u64), Slot>,
-}
-
-impl<'a> Blocks<'a> {
-    pub(crate) fn new(index: &'a Index) -> Self {
-        Self { index, wave: Wave::default(), slots: HashMap::new() }
-    }
-
-    /// Adds the blocks that hold `span` of the text of `segment`.
-    pub(crate) fn want(&mut self, segment: usize, span: TextSpan) -> Result<(), Error> {
-        for part in self.index.text_blocks(segment)?.parts(self.index.layout(segment)?, span)? {
-            let wave = &mut self.wave;
-            self.slots.entry((segment, part.range.start)).or_insert_with(|| wave.add(segment, part));
-        }
-        Ok(())
-    }
-
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// Only the first `count` of them.
-    pub(crate) fn truncate(&mut self, count: usize) {
-        self.wave.0.truncate(count);
-        self.slots.retain(|_, slot| slot.0 < count);
-    }
-
-    /// Bytes that fetching them asks the store for, 0 when they are in memory.
-    pub(crate) fn cost(&self) -> Result<u64, Error> {
-        Ok(self.index.view.snapshot().cost(&self.wave.0)?)
-    }
-
-    pub(crate) async fn fetch(self) -> Result<FetchedBlocks<'a>, Error> {
-        let fetched = self.wave.fetch(self.index.view.snapshot()).await?;
-        Ok(FetchedBlocks { index: self.index, slots: self.slots, fetched })
-    }
-}
-
-/// Fetched blocks of text.
-pub(crate) struct FetchedBlocks<'a> {
-    index: &'a Index,
-    slots: HashMap<(usize, u64), Slot>,
-    fetched: Fetched,
-}
-
-impl FetchedBlocks<'_> {
-    /// `span` of the text of `segment`, whose blocks were wanted.
-    pub(crate) fn text(&self, segment: usize, span: TextSpan) -> Result<Bytes, Error> {
-        let missing = || Error::new(crate::Code::Internal, "internal", "a text was not fetched");
-        let blocks = self.index.text_blocks(segment)?;
-        let mut parts = Vec::new();
-        for part in blocks.parts(self.index.layout(segment)?, span)? {
-            let slot = self.slots.get(&(segment, part.range.start)).ok_or_else(missing)?;
-            parts.push(self.fetched.get(*slot)?);
-        }
-        Ok(blocks.cut(span, parts.iter().map(AsRef::as_ref))?)
-    }
-}
-
-/// Parts to fetch together.
-#[derive(Default)]
-pub(crate) struct Wave(Vec<(usize, PartRef)>);
-
-/// Where a part of a wave will be.
-#[derive(Clone, Copy)]
-pub(crate) struct Slot(usize);
-
-impl Wave {
-    pub(crate) fn add(&mut self, segment: usize, part: PartRef) -> Slot {
-        self.0.push((segment, part));
-        Slot(self.0.len() - 1)
-    }
-
-    pub(crate) async fn fetch(self, snapshot: &Snapshot) -> Result<Fetched, Error> {
-        Ok(Fetched(snapshot.load(&self.0).await?))
-    }
-}
-
-/// The parts of a wave.
-pub(crate) struct Fetched(Vec<Arc<Part>>);
-
-impl Fetched {
-    pub(crate) fn get(&self, slot: Slot) -> Result<Arc<Part>, Error> {
-        self.0
-            .get(slot.0)
-            .cloned()
-            .ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a fetched part is missing"))
-    }
 }

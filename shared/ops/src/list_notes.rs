@@ -35,7 +35,7 @@ pub struct Arguments {
     #[schemars(length(max = 1024))]
     prefix: String,
     /// Whether to list what is in folders of the folder too.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     recursive: bool,
     /// Whether to list folders too. There are those that have files, of whatever extension.
     #[serde(default)]
@@ -52,10 +52,6 @@ pub struct Arguments {
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     cursor: Option<Text<4096>>,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 fn notes() -> Vec<Text<32>> {

@@ -13,7 +13,6 @@ use crate::arguments::{self, Text};
 use crate::error::{Code, Error};
 use crate::moving::Moving;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::read_note::yes;
 use crate::writing::{self, Done, Last};
 
 /// The operation.
@@ -29,7 +28,7 @@ pub struct Arguments {
     /// Its new path, where there must be no file; it has the same extension.
     to: String,
     /// Rewrite the links to it in all notes.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     update_references: bool,
     /// Why, for the log; if not given, where the file was.
     #[serde(default, deserialize_with = "arguments::present")]

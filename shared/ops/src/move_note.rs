@@ -33,7 +33,7 @@ pub struct Arguments {
     #[schemars(with = "Text<4096>")]
     if_match: Option<Text<4096>>,
     /// Rewrite the links of all notes, so that they mean what they meant.
-    #[serde(default = "yes", alias = "update_links")]
+    #[serde(default = "arguments::yes", alias = "update_links")]
     update_backlinks: bool,
     /// Whether a note at the new path goes into the trash; if not, nothing is moved where there is one.
     #[serde(default)]
@@ -42,10 +42,6 @@ pub struct Arguments {
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     message: Option<Text<4096>>,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// What was moved.

@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::notes;
 use crate::operation::Context;
 use crate::periodic::settings::Settings;
+use crate::read_note;
 use crate::view::View;
 
 /// What a periodic note is of.
@@ -152,12 +153,11 @@ struct Shown {
 
 impl Shown {
     fn of(context: &Context<'_>, text: &str) -> Self {
-        let end = text.floor_char_boundary(context.limits.max_bytes);
-        Self {
-            content: text.get(..end).map(str::to_owned),
-            truncated: end < text.len(),
-            frontmatter: atlas_vault::parse(text).properties().cloned(),
-        }
+        let frontmatter = atlas_vault::parse(text).properties().cloned();
+        // What was made is told, however long it is.
+        let room = read_note::room(context.limits, frontmatter.as_ref());
+        let end = text.floor_char_boundary(read_note::within(text.as_bytes(), context.limits.max_bytes, room));
+        Self { content: text.get(..end).map(str::to_owned), truncated: end < text.len(), frontmatter }
     }
 }
 

@@ -21,7 +21,6 @@ use crate::graph::Graph;
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::prune_hub_links::policy::{Kind, Meant, Policy, Rule};
-use crate::read_note::yes;
 use crate::view::View;
 use crate::writing::{self, Done, Last};
 
@@ -41,7 +40,7 @@ pub struct Arguments {
     #[serde(default = "fifty")]
     max_removals: Bounded<1, 1000>,
     /// Change nothing, and tell what would go: so if it is not given.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     dry_run: bool,
     /// Why, for the log.
     #[serde(default, deserialize_with = "arguments::present")]

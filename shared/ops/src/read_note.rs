@@ -33,18 +33,14 @@ pub struct Arguments {
     #[schemars(with = "u64")]
     generation: Option<u64>,
     /// Whether to return its text.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     include_content: bool,
     /// Whether to return its properties.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     include_frontmatter: bool,
     /// Whether to return its size and time.
     #[serde(default)]
     include_stats: bool,
-}
-
-pub(crate) const fn yes() -> bool {
-    true
 }
 
 /// The note.
@@ -132,10 +128,7 @@ impl Parts {
             let frontmatter = atlas_vault::parse(&String::from_utf8_lossy(&found.text)).frontmatter;
             frontmatter.and_then(|frontmatter| frontmatter.properties.ok())
         });
-        let around = AROUND_TEXT
-            + taken
-            + frontmatter.as_ref().and_then(Option::as_ref).map_or(0, |properties| json!(properties).to_string().len());
-        let json_bytes = limits.max_response_bytes.saturating_sub(around);
+        let json_bytes = room(limits, frontmatter.as_ref().and_then(Option::as_ref)).saturating_sub(taken);
         let page = match self.content {
             true => Some(page(&found.text, self.offset, limits.max_bytes, json_bytes)?),
             false => None,
@@ -227,8 +220,14 @@ fn page(text: &[u8], offset: u64, limit: usize, json_bytes: usize) -> Result<Pag
     })
 }
 
+/// Bytes of text, as JSON, that an answer has room for beside these properties.
+pub(crate) fn room(limits: &Limits, properties: Option<&Map<String, Value>>) -> usize {
+    let around = AROUND_TEXT + properties.map_or(0, |properties| json!(properties).to_string().len());
+    limits.max_response_bytes.saturating_sub(around)
+}
+
 /// The bytes of `text`, at most `limit`, that take at most `json_bytes` within JSON, and a few at least.
-fn within(text: &[u8], limit: usize, json_bytes: usize) -> usize {
+pub(crate) fn within(text: &[u8], limit: usize, json_bytes: usize) -> usize {
     let bytes = text.get(..limit).unwrap_or(text);
     let mut json = 0;
     for (index, byte) in bytes.iter().enumerate() {

@@ -11,7 +11,7 @@ use crate::governor::{AROUND_TEXT, bytes_of};
 use crate::items::ItemError;
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::read_note::{self, Parts, has_text, yes};
+use crate::read_note::{self, Parts, has_text};
 use crate::view::View;
 
 /// The operation.
@@ -26,10 +26,10 @@ pub struct Arguments {
     #[schemars(length(min = 1, max = 50))]
     paths: Vec<String>,
     /// Whether to return their texts.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     include_content: bool,
     /// Whether to return their properties.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     include_frontmatter: bool,
     /// Whether to return their sizes and times.
     #[serde(default)]

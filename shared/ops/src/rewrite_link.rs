@@ -18,7 +18,6 @@ use crate::index::{Index, Want};
 use crate::links::{self, Naming};
 use crate::moving::{MAX_NOTES, unlinkable};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::read_note::yes;
 use crate::view::View;
 use crate::writing::{self, Done, Last};
 
@@ -43,7 +42,7 @@ pub struct Arguments {
     #[schemars(with = "String", length(max = 1024))]
     folder_path: Option<String>,
     /// Change nothing, and tell what would be changed: so if it is not given.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     dry_run: bool,
     /// Why, for the log.
     #[serde(default, deserialize_with = "arguments::present")]

@@ -48,17 +48,13 @@ pub struct Arguments {
     #[schemars(with = "Text<64>")]
     expected_hash: Option<Text<64>>,
     /// Means nothing: a folder is there as soon as a note is in it.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     #[expect(dead_code, reason = "it means nothing")]
     create_dirs: bool,
     /// Why, for the log.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     message: Option<Text<4096>>,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// A note that was written.

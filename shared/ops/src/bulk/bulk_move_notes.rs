@@ -15,7 +15,6 @@ use crate::error::Error;
 use crate::items::ItemError;
 use crate::moving::{Ends, Moved, Moving};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::read_note::yes;
 use crate::writing;
 
 /// The operation.
@@ -30,10 +29,10 @@ pub struct Arguments {
     #[schemars(length(min = 1, max = 100))]
     moves: Vec<OneMove>,
     /// Rewrite the links of all notes, so that they mean what they meant.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     update_backlinks: bool,
     /// Move nothing, and tell what would be moved: so if it is not given.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     dry_run: bool,
     /// Why, for the log.
     #[serde(default, deserialize_with = "arguments::present")]

@@ -31,15 +31,11 @@ pub struct Arguments {
     #[schemars(with = "MaxBytes")]
     max_bytes: Option<MaxBytes>,
     /// With the notes' frontmatter. So it is if not given.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     include_frontmatter: bool,
     /// How the bundle is written.
     #[serde(default)]
     format: Format,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// The bundle.

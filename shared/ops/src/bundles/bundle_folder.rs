@@ -38,15 +38,11 @@ pub struct Arguments {
     #[schemars(with = "Vec<Text<50>>", length(max = 50))]
     extensions: Option<Vec<Text<50>>>,
     /// With the notes' frontmatter. So it is if not given.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     include_frontmatter: bool,
     /// How the bundle is written.
     #[serde(default)]
     format: Format,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// The bundle.

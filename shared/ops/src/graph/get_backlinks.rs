@@ -31,7 +31,7 @@ pub struct Arguments {
     #[serde(default)]
     include_context: bool,
     /// Embeds count as links. So it is if not given.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     include_embeds: bool,
     /// Most notes to return; 100 if not given, at most 1,000.
     #[serde(default, deserialize_with = "arguments::present")]
@@ -41,10 +41,6 @@ pub struct Arguments {
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     cursor: Option<Text<4096>>,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// A note that links to the file.

@@ -28,12 +28,8 @@ pub struct Arguments {
     #[schemars(with = "Vec<Kind>")]
     kinds: Option<Vec<Kind>>,
     /// Also links that lead nowhere. So it is if not given.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     include_unresolved: bool,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// How a link is written.

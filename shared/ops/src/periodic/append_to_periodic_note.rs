@@ -36,16 +36,12 @@ pub struct Arguments {
     /// The text.
     content: Exact<1_000_000>,
     /// Begin on a line of its own, and end the line. So it is if not given; under a heading it is always so.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     ensure_newline: bool,
     /// The heading under which to add it, at the end of its section; made at the end of the note if it is not there.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<500>")]
     heading: Option<Text<500>>,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// What was done.

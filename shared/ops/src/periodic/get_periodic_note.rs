@@ -32,12 +32,8 @@ pub struct Arguments {
     #[schemars(with = "Text<64>")]
     timezone: Option<Text<64>>,
     /// Also its text and properties. So it is if not given.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     include_content: bool,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// The note.

@@ -35,7 +35,7 @@ pub struct Arguments {
     #[serde(default)]
     require_all: bool,
     /// Also notes with a tag below it: `#parent/child` for `#parent`. So it is if not given.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     hierarchical: bool,
     /// Only notes in this folder.
     #[serde(default)]
@@ -49,10 +49,6 @@ pub struct Arguments {
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     cursor: Option<Text<4096>>,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// A note.

@@ -28,10 +28,10 @@ pub struct Arguments {
     #[schemars(length(max = 1024))]
     root: String,
     /// Those in texts too; they are if not given.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     include_inline: bool,
     /// Those in properties too; they are if not given.
-    #[serde(default = "yes")]
+    #[serde(default = "arguments::yes")]
     include_frontmatter: bool,
     /// Most tags to return; 100 if not given, at most 1,000.
     #[serde(default, deserialize_with = "arguments::present")]
@@ -41,10 +41,6 @@ pub struct Arguments {
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     cursor: Option<Text<4096>>,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// A tag.
