@@ -39,17 +39,21 @@ fn each_endpoint(table: &mut Table, folder: &Folder, drawn: &Drawn, place: &str,
         endpoints.entry(calls.operation.info.name).or_default().push(calls);
     }
     for (endpoint, kinds) in endpoints {
-        let (mut cold, mut warm) = (Vec::new(), 0);
+        let (mut cold, mut warm) = (Vec::new(), (0, 0));
         for calls in kinds {
             for arguments in calls.arguments.iter().take(CALLS) {
                 let asked = world.ask(calls.operation, arguments);
-                assert_eq!(asked.warm.count(), 1, "a warm {endpoint} of {arguments} on {place}:\n{}", asked.warm);
+                if asked.warm.count() > 1 {
+                    eprintln!("  a warm {endpoint} of {arguments} on {place}:\n{}", asked.warm);
+                }
                 cold.push(asked.cold);
-                warm = warm.max(asked.warm.bytes());
+                warm = warm.max((asked.warm.count(), asked.warm.bytes()));
             }
         }
-        let result = format!("cold {}; warm 1 request, {warm} bytes", summary(&cold));
-        table.row(&format!("`{endpoint}` on {place}"), folder.name, &result, "warm 1 request", Some(true));
+        let (requests, bytes) = warm;
+        let result = format!("cold {}; warm {requests} request(s), {bytes} bytes", summary(&cold));
+        let holds = Some(requests == 1);
+        table.row(&format!("`{endpoint}` on {place}"), folder.name, &result, "warm 1 request", holds);
     }
 }
 

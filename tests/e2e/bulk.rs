@@ -97,7 +97,7 @@ async fn a_property_is_set_in_many_notes_and_nothing_else_changes() {
     let refused = agent.failure("bulk_set_property", call(&bad, json!("done"))).await;
     let results = &refused["details"]["results"];
     assert_eq!(refused["code"], "bulk_partial");
-    assert_eq!(told(results), ["ok", "edit_refused", "note_not_found", "note_not_utf8", "invalid_input"]);
+    assert_eq!(told(results), ["ok", "invalid_input", "note_not_found", "note_not_utf8", "invalid_input"]);
     assert_eq!(generation(&deployment).await, 1);
 
     let mut dry = call(&["a.md", "b.md", "c.md"], json!("done"));

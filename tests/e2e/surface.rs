@@ -32,7 +32,8 @@ fn table() -> String {
     }
     let count = |state| DOMAINS.iter().flat_map(|(_, tools)| *tools).filter(|tool| State::of(tool) == state).count();
     let [works, needs, not_yet] = states.map(count);
-    table + &format!("\nOf the 105 tools {works} work, {needs} need Obsidian, and {not_yet} are not there yet.\n")
+    let all = works + needs + not_yet;
+    table + &format!("\nOf the {all} tools {works} work, {needs} need Obsidian, and {not_yet} are not there yet.\n")
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The HTTP client that S3 stores are asked with. They speak HTTP/1.1, and so does it: the client that comes with the store's interface
-//! brings HTTP/2 too, which is a large part of a function.
+//! brings HTTP/2 too, which is a large part of a function. Addresses are taken in the order that the resolver gives them in.
 
 use std::error::Error;
 use std::io;
@@ -22,7 +22,9 @@ pub(crate) struct S3Client(Client);
 impl S3Client {
     /// One that sends nothing unencrypted unless it `allows_http`.
     pub(crate) fn new(allows_http: bool) -> Result<Self, reqwest::Error> {
-        let client = Client::builder().user_agent(USER_AGENT).connect_timeout(CONNECT_TIMEOUT);
+        // Whatever else in the program asks of the library: checksums and lengths are of what is sent.
+        let client = Client::builder().http1_only().no_gzip().no_brotli().no_zstd().no_deflate();
+        let client = client.user_agent(USER_AGENT).connect_timeout(CONNECT_TIMEOUT);
         Ok(Self(client.https_only(!allows_http).build()?))
     }
 }
@@ -34,7 +36,7 @@ impl HttpService for S3Client {
         let url = Url::parse(&head.uri.to_string()).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
         let mut request = Request::new(head.method, url);
         *request.headers_mut() = head.headers;
-        // Bytes can be sent again when a connection that was kept open turns out to be closed.
+        // What has no body can be sent again when a connection that was kept open turns out to be closed.
         *request.body_mut() = Some(match body.as_bytes() {
             Some(bytes) => bytes.clone().into(),
             None => Body::wrap(body),

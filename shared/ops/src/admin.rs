@@ -42,18 +42,18 @@ pub struct VaultState {
 }
 
 impl VaultState {
-    async fn of(vault: &Vault) -> Result<Self, Error> {
-        let head = head(vault).await?;
-        Ok(Self {
+    /// That of a vault whose newest generation is `head`.
+    fn of(vault: &Vault, head: Option<&Arc<Snapshot>>) -> Self {
+        Self {
             id: vault.id.clone(),
             name: vault.name().to_owned(),
             path: format!("vaults/{}", vault.id),
             read_only: vault.acl().is_read_only(),
             embeddings_provider: None,
-            chunk_count: head.as_ref().map(|head| head.manifest().totals.notes),
-            last_synced_at: head.as_ref().map(|head| head.manifest().time),
-            generation: head.as_ref().map(|head| head.generation()),
-        })
+            chunk_count: head.map(|head| head.manifest().totals.notes),
+            last_synced_at: head.map(|head| head.manifest().time),
+            generation: head.map(|head| head.generation()),
+        }
     }
 }
 

@@ -1,17 +1,18 @@
 //! `append_note`: adds to the end or the start of a note.
 
 use atlas_access::Access;
-use atlas_vault::edit::{Edit, Target, apply};
+use atlas_vault::edit::{Edit, Target};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Text};
-use crate::edit_note::{refused, text};
+use crate::edit_note::text;
+use crate::editing;
 use crate::error::Error;
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::writing::{self, Become, Beforehand, MAX_NOTE_BYTES};
+use crate::writing::{self, Become, Beforehand};
 
 /// The operation.
 pub struct AppendNote;
@@ -124,7 +125,7 @@ impl Arguments {
             (false, true) => Edit::Prepend { text },
             (false, false) => Edit::InsertBefore { target: Target::Lines([1, 1]), text },
         };
-        apply(note, &[edit], MAX_NOTE_BYTES).map_err(|error| refused(&error))
+        editing::apply(note, &[edit], "content")
     }
 
     /// Where the start of `note` is.

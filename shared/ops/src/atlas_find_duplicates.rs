@@ -7,7 +7,6 @@ use std::collections::HashSet;
 
 use atlas_segment::SectionName;
 use atlas_vault::fold;
-use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,10 +101,9 @@ impl Operation for AtlasFindDuplicates {
         let named = |view: View| {
             let intent = &intent;
             async move {
-                let index = Index::fetch(view.clone(), Want { names: true, headings: true, ..Want::default() });
-                let facts = Facts::fetch(context, view, &[SectionName::Symbols]);
-                let (index, facts) = try_join(index, facts).await?;
-                let mut candidates = named(&index, intent)?;
+                let want = Want { names: true, headings: true, ..Want::default() };
+                let facts = Facts::fetch_with(context, view, &[SectionName::Symbols], want).await?;
+                let mut candidates = named(facts.index(), intent)?;
                 candidates.extend(defined(&facts, intent)?);
                 Ok(candidates)
             }

@@ -5,7 +5,6 @@ use atlas_segment::SectionName;
 use atlas_segment::text::decoded;
 use atlas_vault::resolve::{Files, resolve};
 use atlas_vault::{Link, VaultPath};
-use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +12,6 @@ use crate::arguments::{self, Bounded, Text};
 use crate::cursor;
 use crate::error::Error;
 use crate::excerpt::{Lines, cut_at};
-use crate::facts::Facts;
 use crate::governor::{bytes_of, fitting};
 use crate::graph::Graph;
 use crate::index::DocumentRef;
@@ -113,9 +111,8 @@ impl Operation for BacklinksSearch {
             let path = &path;
             async move {
                 let generation = view.generation();
-                let graph = Graph::fetch(context, view.clone());
                 let sections: &[SectionName] = if with_lines { &[SectionName::LinkLines] } else { &[] };
-                let (graph, facts) = try_join(graph, Facts::fetch(context, view, sections)).await?;
+                let graph = Graph::fetch_with(context, view, sections).await?;
                 let all = linking(&graph, path)?;
                 let total = all.len();
                 let begin = all.partition_point(|(document, _)| {
@@ -138,7 +135,7 @@ impl Operation for BacklinksSearch {
                         let texts = graph.index().texts(&documents).await?;
                         let of_wave = results.iter_mut().skip(shown).zip(wave);
                         for ((result, (document, firsts)), text) in of_wave.zip(texts) {
-                            let lines = facts.link_lines(document.segment)?.of(document.document);
+                            let lines = graph.facts().link_lines(document.segment)?.of(document.document);
                             let line = firsts.iter().filter_map(|first| lines.get(*first as usize)).min();
                             if let Some(line) = line {
                                 result.show(*line, path, &decoded(&text), &files)?;

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use atlas_mirror::Hash;
 use atlas_vault::VaultPath;
-use atlas_vault::edit::Problem;
+use atlas_vault::edit::{self, Edit, EditError, Problem};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::edit_note::text;
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info};
-use crate::writing::{self, Become, Beforehand, Written};
+use crate::writing::{self, Become, Beforehand, MAX_NOTE_BYTES, Written};
 
 /// What became of an edit.
 pub(crate) struct Edited<T> {
@@ -45,31 +45,41 @@ pub(crate) async fn edit_or_create<T: Send>(
     path: &VaultPath,
     edit: impl Fn(Option<&str>) -> Result<(String, T), Error> + Sync,
 ) -> Result<Answer<Edited<T>>, Error> {
-    let last: Mutex<Option<(Timestamp, T)>> = Mutex::new(None);
+    edit_if_confirmed(context, operation, path, edit, |_| false).await
+}
+
+/// The same, which a person has to confirm if what the edit tells says so.
+pub(crate) async fn edit_if_confirmed<T: Send>(
+    context: &Context<'_>,
+    operation: &Info,
+    path: &VaultPath,
+    edit: impl Fn(Option<&str>) -> Result<(String, T), Error> + Sync,
+    is_to_be_confirmed: impl Fn(&T) -> bool + Sync,
+) -> Result<Answer<Edited<T>>, Error> {
+    let last: Mutex<Option<T>> = Mutex::new(None);
     let decide = |found: Option<&Found>| {
-        let before = found.map(text).transpose()?;
-        let (after, told) = edit(before)?;
-        let unchanged = found.filter(|_| before == Some(after.as_str())).map(modified);
-        let at = unchanged.unwrap_or_else(|| time(context.now.as_millisecond()));
-        *last.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, told));
-        Ok(Become::Text(after.into_bytes()))
+        let (after, told) = edit(found.map(text).transpose()?)?;
+        let after = after.into_bytes();
+        let becomes = if is_to_be_confirmed(&told) { Become::IfConfirmed(after) } else { Become::Text(after) };
+        *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+        Ok(becomes)
     };
     let answer = writing::write(context, operation, path, None, Beforehand::Nothing, decide).await?;
-    let Written { sha256, generation, created, is_replayed, .. } = answer.value;
+    let Written { sha256, generation, created, is_replayed, at, .. } = answer.value;
     // What an attempt of this call found says nothing where an earlier call with its key was the one that wrote.
-    let (updated_at, told) = match last.into_inner().unwrap_or_else(PoisonError::into_inner).filter(|_| !is_replayed) {
+    let told = match last.into_inner().unwrap_or_else(PoisonError::into_inner).filter(|_| !is_replayed) {
         Some(last) => last,
         None => {
             // That one was executed on the generation before the one that it made.
-            let made = notes::at(context, generation).await?;
             let found = match generation.checked_sub(1).filter(|before| *before > 0) {
                 Some(before) => notes::find(&*notes::at(context, before).await?, path.as_str(), |_| true).await?,
                 None => None,
             };
             let before = found.as_ref().map(text).transpose()?;
-            (time(made.manifest().time.as_millisecond()), edit(before)?.1)
+            edit(before)?.1
         }
     };
+    let updated_at = time(at.as_millisecond());
     Ok(Answer { value: Edited { content_hash: sha256, updated_at, created, told }, generation: answer.generation })
 }
 
@@ -81,6 +91,19 @@ pub(crate) fn modified(found: &Found) -> Timestamp {
 /// A time as records keep it, in milliseconds.
 pub(crate) fn time(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// `text` with these edits, which argument `field` asks for.
+pub(crate) fn apply(text: &str, edits: &[Edit], field: &str) -> Result<String, Error> {
+    edit::apply(text, edits, MAX_NOTE_BYTES).map_err(|error| unedited(field, &error))
+}
+
+/// The error for edits that such a tool cannot make, for what its argument `field` says.
+pub(crate) fn unedited(field: &str, error: &EditError) -> Error {
+    match error {
+        EditError::Refused { problem, .. } => refused(field, problem),
+        EditError::TooMany { .. } => invalid_input(field, &error.to_string()),
+    }
 }
 
 /// The error for an edit that such a tool cannot make, for what its argument `field` says.

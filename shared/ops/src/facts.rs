@@ -85,11 +85,11 @@ impl Facts {
         Ok(self.index.paths(segment)?.with_prefix(root.prefix()))
     }
 
-    /// The notes of a segment, whoever may see them.
-    pub(crate) fn notes(&self, segment: usize) -> Result<Vec<u32>, Error> {
+    /// The notes of a segment that are below `root`, whoever may see them.
+    pub(crate) fn notes(&self, segment: usize, root: &Root) -> Result<Vec<u32>, Error> {
         let paths = self.index.paths(segment)?;
         let mut notes = Vec::new();
-        for document in 0..paths.len() {
+        for document in self.below(segment, root)? {
             if VaultPath::parse(&paths.path(document)?).is_ok_and(|path| path.is_note()) {
                 notes.push(document);
             }

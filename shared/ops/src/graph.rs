@@ -13,6 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use atlas_segment::SectionName;
 use atlas_vault::resolve::{self, Files, resolve};
 use atlas_vault::{VaultPath, fold};
 use futures::future::try_join;
@@ -21,15 +22,16 @@ pub(crate) use crate::graph::table::LinkTables;
 
 use crate::arguments::Root;
 use crate::error::{Code, Error};
+use crate::facts::Facts;
 use crate::graph::table::{Links, Tables};
-use crate::index::{DocumentRef, Index, Want};
+use crate::index::{DocumentRef, Index};
 use crate::notes;
 use crate::operation::{Context, Deadline};
 use crate::view::View;
 
 /// The links of a snapshot, as a caller sees them.
 pub(crate) struct Graph {
-    index: Index,
+    facts: Facts,
     tables: Tables,
     rivals: Mutex<Rivals>,
     deadline: Deadline,
@@ -41,19 +43,28 @@ const TIME_IS_UP: &str = "the time of one call is up: the vault has too many fil
 
 impl Graph {
     pub(crate) async fn fetch(context: &Context<'_>, view: View) -> Result<Self, Error> {
+        Self::fetch_with(context, view, &[]).await
+    }
+
+    /// The same, with these sections.
+    pub(crate) async fn fetch_with(context: &Context<'_>, view: View, sections: &[SectionName]) -> Result<Self, Error> {
         let tables = context.vault.links.of(view.snapshot().clone());
-        let (index, tables) = try_join(Index::fetch(view, Want::default()), tables).await?;
+        let (facts, tables) = try_join(Facts::fetch(context, view, sections), tables).await?;
         let deadline = context.deadline(MAX_TIME);
-        Ok(Self { index, tables, rivals: Mutex::default(), deadline })
+        Ok(Self { facts, tables, rivals: Mutex::default(), deadline })
+    }
+
+    pub(crate) const fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     pub(crate) const fn index(&self) -> &Index {
-        &self.index
+        self.facts.index()
     }
 
     /// The file at `path`.
     pub(crate) fn file(&self, path: &VaultPath) -> Result<DocumentRef, Error> {
-        self.index.find(path.as_str())?.ok_or_else(|| notes::missing(path.as_str()))
+        self.index().find(path.as_str())?.ok_or_else(|| notes::missing(path.as_str()))
     }
 
     /// The files that a link must be resolved among to tell whether it means the one at `path`.
@@ -68,7 +79,7 @@ impl Graph {
 
     fn add_files(&self, files: &mut Files, name: &str) -> Result<(), Error> {
         for document in self.named(name) {
-            if let Ok(path) = VaultPath::parse(&self.index.path(document)?) {
+            if let Ok(path) = VaultPath::parse(&self.index().path(document)?) {
                 files.insert(path);
             }
         }
@@ -77,7 +88,7 @@ impl Graph {
 
     /// The path of a file.
     pub(crate) fn path(&self, document: DocumentRef) -> Result<String, Error> {
-        self.index.path(document)
+        self.index().path(document)
     }
 
     /// The other notes that link to the file at `path`, which is `own`, by path.
@@ -103,10 +114,10 @@ impl Graph {
                 for document in documents {
                     let at = DocumentRef { segment, document: *document };
                     let is_meant = only.is_some() || {
-                        let from = VaultPath::parse(&self.index.path(at)?);
+                        let from = VaultPath::parse(&self.index().path(at)?);
                         from.is_ok_and(|from| resolve(target, &from, &files) == Some(path))
                     };
-                    if is_meant && self.index.shows(at) {
+                    if is_meant && self.index().shows(at) {
                         all.extend(table.links_to(*document, target).map(|links| (at, links)));
                     }
                 }
@@ -115,7 +126,7 @@ impl Graph {
                 of_segment.sort_by_key(|(document, _)| *document);
             }
         }
-        self.index.sort_by_path(&mut all, |(document, _)| *document);
+        self.index().sort_by_path(&mut all, |(document, _)| *document);
         Ok(all)
     }
 
@@ -130,13 +141,13 @@ impl Graph {
                 let mut by_folder: HashMap<String, Option<DocumentRef>> = HashMap::new();
                 for document in documents {
                     let from = DocumentRef { segment, document: *document };
-                    if !self.index.shows(from) {
+                    if !self.index().shows(from) {
                         continue;
                     }
                     let meant = match &meaning {
                         Meaning::Same(meant) => *meant,
                         Meaning::OneOf => {
-                            let Ok(path) = VaultPath::parse(&self.index.path(from)?) else { continue };
+                            let Ok(path) = VaultPath::parse(&self.index().path(from)?) else { continue };
                             // A target means the same in all notes of a folder.
                             match by_folder.entry(path.folder().unwrap_or_default().to_owned()) {
                                 Entry::Occupied(known) => *known.get(),
@@ -173,17 +184,17 @@ impl Graph {
         is_wanted: impl Fn(DocumentRef, &str) -> bool,
     ) -> Result<Vec<DocumentRef>, Error> {
         let mut found = Vec::new();
-        for segment in self.index.segments() {
-            for document in self.index.paths(segment)?.with_prefix(root.prefix()) {
+        for segment in self.index().segments() {
+            for document in self.index().paths(segment)?.with_prefix(root.prefix()) {
                 let document = DocumentRef { segment, document };
-                let path = self.index.path(document)?;
+                let path = self.index().path(document)?;
                 let is_note = VaultPath::parse(&path).is_ok_and(|path| path.is_note());
-                if is_note && is_wanted(document, &path) && self.index.shows(document) {
+                if is_note && is_wanted(document, &path) && self.index().shows(document) {
                     found.push(document);
                 }
             }
         }
-        self.index.sort_by_path(&mut found, |document| *document);
+        self.index().sort_by_path(&mut found, |document| *document);
         Ok(found)
     }
 
@@ -230,7 +241,7 @@ impl Graph {
                 continue;
             }
             for document in self.named(&name) {
-                if let Ok(path) = VaultPath::parse(&self.index.path(document)?) {
+                if let Ok(path) = VaultPath::parse(&self.index().path(document)?) {
                     rivals.files.insert(path.clone());
                     rivals.documents.insert(path, document);
                 }
@@ -245,7 +256,7 @@ impl Graph {
         let all = self.tables.iter().enumerate().flat_map(move |(segment, table)| {
             table.named(name).iter().map(move |document| DocumentRef { segment, document: *document })
         });
-        all.filter(|document| self.index.shows(*document))
+        all.filter(|document| self.index().shows(*document))
     }
 
     fn known(&self) -> MutexGuard<'_, Rivals> {

@@ -164,7 +164,7 @@ pub(crate) async fn found(
 /// The error for links that are more than one call rewrites.
 pub(crate) fn too_many(what: &str) -> Error {
     let message = format!(
-        "{what} are rewritten at once: move it with update_backlinks: false, or rewrite links folder by folder"
+        "{what} are rewritten at once: move it without its links (update_backlinks: false), or rewrite links folder by folder"
     );
     Error::new(Code::TooLarge, "too_many_links", message)
 }

@@ -277,7 +277,7 @@ fn as_it_was(text: &str, earlier: &[u8], path: &VaultPath, moves: &Moves) -> Opt
 }
 
 pub(crate) fn unlinkable(error: Unlinkable) -> Error {
-    let message = format!("{error}: choose another name, change that link first, or say update_backlinks: false");
+    let message = format!("{error}: choose another name, change that link first, or let links stay as they are");
     let refused = Error::bad_request("link_impossible", message);
     refused.with("path", error.note.as_str()).with("line", error.line.saturating_add(1))
 }

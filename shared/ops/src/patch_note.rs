@@ -3,18 +3,19 @@
 use std::num::NonZeroU32;
 
 use atlas_access::Access;
-use atlas_vault::edit::{Edit, apply};
+use atlas_vault::edit::Edit;
 use atlas_vault::note::{MAX_BODY_BYTES, MAX_ITEMS};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Bounded, Exact, Text};
-use crate::edit_note::{refused, text};
-use crate::error::{Code, Error};
+use crate::edit_note::text;
+use crate::editing;
+use crate::error::Error;
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::writing::{self, Become, Beforehand, MAX_NOTE_BYTES};
+use crate::writing::{self, Become, Beforehand};
 
 /// The operation.
 pub struct PatchNote;
@@ -94,14 +95,7 @@ impl Operation for PatchNote {
         };
         let decide = |found: Option<&Found>| {
             let note = text(found.ok_or_else(|| notes::missing(path.as_str()))?)?;
-            let patched = apply(note, std::slice::from_ref(&edit), MAX_NOTE_BYTES).map_err(|error| {
-                let error = refused(&error);
-                match error.code {
-                    Code::BadRequest => error.with("reason", "invalid_input").with("field", "old_string"),
-                    _ => error,
-                }
-            })?;
-            let patched = patched.into_bytes();
+            let patched = editing::apply(note, std::slice::from_ref(&edit), "old_string")?.into_bytes();
             Ok(if goes_over_heading(note, old) { Become::IfConfirmed(patched) } else { Become::Text(patched) })
         };
         let Answer { value, generation } =

@@ -7,6 +7,7 @@ pub mod list_tags;
 pub mod remove_tag;
 
 use atlas_segment::facts::TagPlaces;
+use atlas_vault::fold;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,6 +35,27 @@ impl Source {
             (false, true) => Some(Self::Frontmatter),
             (false, false) => None,
         }
+    }
+}
+
+/// A tag that is looked for.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Asked(String);
+
+impl Asked {
+    /// The tag that argument `field` spells, with or without its `#`.
+    pub(crate) fn of(field: &str, written: &str) -> Result<Self, Error> {
+        match written.trim_matches(['#', '/']) {
+            "" => Err(invalid_input(field, "write the name of a tag")),
+            name => Ok(Self(fold(name))),
+        }
+    }
+
+    /// Whether the tag that a note writes is this one, or one below it.
+    pub(crate) fn holds(&self, written: &str, with_those_below: bool) -> bool {
+        let written = fold(written);
+        let rest = written.strip_prefix(self.0.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || with_those_below && rest.starts_with('/'))
     }
 }
 

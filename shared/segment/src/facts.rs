@@ -202,6 +202,15 @@ pub(crate) fn decode(section: SectionName, part: &Bytes) -> Result<Part, FormatE
     })
 }
 
+/// A section that says this.
+fn packed(content: &impl Encode, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
+    let too_large = FormatError::TooLarge { what: "a section" };
+    match bincode::encode_to_vec(content, codec()) {
+        Ok(bytes) if bytes.len() <= MAX_BYTES => packer.pack(&bytes),
+        _ => Err(too_large),
+    }
+}
+
 const fn codec() -> bincode::config::Configuration<
     bincode::config::LittleEndian,
     bincode::config::Varint,

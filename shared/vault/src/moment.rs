@@ -34,7 +34,7 @@ const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday",
 
 /// The year of the week that begins on Sunday and holds `date`, and the week's number in it.
 #[must_use]
-pub fn week(date: Date) -> (i16, i16) {
+pub(crate) fn week(date: Date) -> (i16, i16) {
     // The week's year is that of its last day: the first week has January 1st.
     let left = 6 - i64::from(date.weekday().to_sunday_zero_offset());
     let last = date.checked_add(jiff::Span::new().days(left)).unwrap_or(date);
@@ -43,7 +43,7 @@ pub fn week(date: Date) -> (i16, i16) {
 
 /// The quarter of `date`, from 1.
 #[must_use]
-pub fn quarter(date: Date) -> i8 {
+pub(crate) fn quarter(date: Date) -> i8 {
     (date.month() - 1) / 3 + 1
 }
 

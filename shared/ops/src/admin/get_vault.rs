@@ -88,9 +88,9 @@ impl Operation for GetVault {
     }
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
-        let VaultState { id, name, path, read_only, chunk_count, last_synced_at, generation, .. } =
-            VaultState::of(context.vault).await?;
         let head = super::head(context.vault).await?;
+        let VaultState { id, name, path, read_only, chunk_count, last_synced_at, generation, .. } =
+            VaultState::of(context.vault, head.as_ref());
         let acl = context.vault.acl().config().clone();
         let value = Output {
             id,

@@ -42,7 +42,11 @@ impl Operation for ListVaults {
     }
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
-        let vaults = try_join_all(super::named(context).map(VaultState::of)).await?;
+        let vaults = try_join_all(
+            super::named(context)
+                .map(|vault| async move { Ok::<_, Error>(VaultState::of(vault, super::head(vault).await?.as_ref())) }),
+        )
+        .await?;
         Ok(Answer { value: Output { vaults }, generation: None })
     }
 }

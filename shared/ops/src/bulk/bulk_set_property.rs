@@ -6,7 +6,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::Snapshot;
 use atlas_vault::VaultPath;
-use atlas_vault::edit::{Edit, apply};
+use atlas_vault::edit::Edit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,13 +14,14 @@ use serde_json::Value;
 use super::{Bulk, Planned, Report, UNCONFIRMED, Way, check_count, twice};
 use crate::arguments::{self, Bounded, Text};
 use crate::batch::{Batch, New};
-use crate::edit_note::{refused, text};
+use crate::edit_note::text;
+use crate::editing;
 use crate::error::{Code, Error};
 use crate::governor::bytes_of;
 use crate::items::ItemError;
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::writing::{self, MAX_NOTE_BYTES};
+use crate::writing;
 
 /// The operation.
 pub struct BulkSetProperty;
@@ -141,7 +142,7 @@ impl Setting<'_> {
             return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()));
         }
         let note = text(found)?;
-        let edited = apply(note, std::slice::from_ref(&self.edit), MAX_NOTE_BYTES).map_err(|error| refused(&error))?;
+        let edited = editing::apply(note, std::slice::from_ref(&self.edit), "value")?;
         let value = atlas_vault::parse(note).properties().and_then(|properties| properties.get(self.key).cloned());
         let new = (edited != note).then(|| New::note(path.clone(), edited.into(), Some(found), self.context.now));
         Ok((Had { value }, new.transpose()?))

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use atlas_segment::SectionName;
-use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Root, Text};
 use crate::error::Error;
-use crate::facts::Facts;
 use crate::graph::Graph;
 use crate::index::DocumentRef;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -97,16 +95,15 @@ impl Operation for FindUnresolvedLinks {
             let (root, paging) = (&root, &paging);
             async move {
                 let generation = view.generation();
-                let graph = Graph::fetch(context, view.clone());
-                let (graph, facts) = try_join(graph, Facts::fetch(context, view, &[SectionName::LinkLines])).await?;
-                let found = unresolved(&graph, &facts, root, group_by)?;
+                let graph = Graph::fetch_with(context, view, &[SectionName::LinkLines]).await?;
+                let found = unresolved(&graph, root, group_by)?;
                 let mut items = Vec::new();
                 for (target, documents) in paging.of(&found) {
                     let mut sources = Vec::new();
                     for document in documents.iter().take(MAX_SOURCES) {
                         let path = graph.path(*document)?;
                         let first = graph.links_of(*document, target).map(|links| links.first as usize);
-                        let lines = facts.link_lines(document.segment)?.of(document.document);
+                        let lines = graph.facts().link_lines(document.segment)?.of(document.document);
                         let line = first.and_then(|first| lines.get(first)).copied().unwrap_or_default();
                         sources.push(LinkSource { path, line: line.saturating_add(1) });
                     }
@@ -120,15 +117,10 @@ impl Operation for FindUnresolvedLinks {
 }
 
 /// The targets that are no file, in the order of the items, each with the notes that have it.
-fn unresolved(
-    graph: &Graph,
-    facts: &Facts,
-    root: &Root,
-    group_by: GroupBy,
-) -> Result<Vec<(String, Vec<DocumentRef>)>, Error> {
+fn unresolved(graph: &Graph, root: &Root, group_by: GroupBy) -> Result<Vec<(String, Vec<DocumentRef>)>, Error> {
     let mut below = Vec::new();
     for segment in graph.index().segments() {
-        below.push(facts.below(segment, root)?);
+        below.push(graph.facts().below(segment, root)?);
     }
     let mut targets: BTreeMap<String, Vec<DocumentRef>> = BTreeMap::new();
     graph.each_target(|from, target, meant| {

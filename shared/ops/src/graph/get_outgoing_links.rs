@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments;
 use crate::error::Error;
+use crate::governor::cut;
 use crate::graph::Graph;
 use crate::notes;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -113,6 +114,7 @@ impl Operation for GetOutgoingLinks {
                 let texts = graph.index().texts(&[document]).await?;
                 let text = decoded(texts.first().map(AsRef::as_ref).unwrap_or_default());
                 let mut found = Vec::new();
+                let mut overflow = false;
                 for link in atlas_vault::parse(&text).links.iter().filter(|link| !link.is_external()) {
                     let kind = kind(link);
                     if kinds.as_ref().is_some_and(|kinds| !kinds.contains(&kind)) {
@@ -125,11 +127,14 @@ impl Operation for GetOutgoingLinks {
                     if meant.is_none() && !include_unresolved {
                         continue;
                     }
+                    if found.len() == MAX_LINKS {
+                        overflow = true;
+                        break;
+                    }
                     let target_path = meant.map(|meant| graph.path(meant)).transpose()?;
                     found.push(outgoing(link, kind, target_path, &text));
                 }
-                let overflow = found.len() > MAX_LINKS;
-                found.truncate(MAX_LINKS);
+                overflow |= cut(&mut found, context);
                 Ok(Output { path: path.as_str().to_owned(), links: found, overflow })
             }
         };

@@ -118,7 +118,7 @@ fn appended(text: &str, arguments: &Arguments) -> Result<String, Error> {
         if !arguments.ensure_newline {
             return Ok(format!("{text}{content}"));
         }
-        return edited(text, Edit::Append { text: ended(content) });
+        return editing::apply(text, &[Edit::Append { text: ended(content) }], "content");
     };
     let name = heading.as_str().trim_start_matches('#').trim();
     let target = Target::Heading(vec![name.to_owned()]);
@@ -132,24 +132,13 @@ fn appended(text: &str, arguments: &Arguments) -> Result<String, Error> {
             let signs = if signs == 0 { 2 } else { signs.min(6) };
             let written = format!("{} {name}", "#".repeat(signs));
             let space = if text.trim().is_empty() { "" } else { "\n" };
-            edited(text, Edit::Append { text: format!("{space}{written}\n\n{}", ended(content)) })
+            editing::apply(text, &[Edit::Append { text: format!("{space}{written}\n\n{}", ended(content)) }], "content")
         }
-        Err(error) => Err(refused(&error, "heading")),
+        Err(error) => Err(editing::unedited("heading", &error)),
     }
 }
 
 /// The text, with its last line ended.
 fn ended(content: &str) -> String {
     if content.ends_with('\n') { content.to_owned() } else { format!("{content}\n") }
-}
-
-fn edited(text: &str, edit: Edit) -> Result<String, Error> {
-    apply(text, &[edit], MAX_NOTE_BYTES).map_err(|error| refused(&error, "content"))
-}
-
-fn refused(error: &EditError, field: &str) -> Error {
-    match error {
-        EditError::Refused { problem, .. } => editing::refused(field, problem),
-        EditError::TooMany { .. } => invalid_input(field, &error.to_string()),
-    }
 }

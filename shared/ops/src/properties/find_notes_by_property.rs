@@ -227,7 +227,7 @@ fn matching(facts: &Facts, root: &Root, filter: &[Condition]) -> Result<Vec<Docu
         let documents: Vec<u32> = match columns.iter().find(|(condition, _)| !condition.op.holds_of_none()) {
             // Only notes that have this one can be among them.
             Some((_, column)) => column.iter().flat_map(|column| column.iter()).map(|(document, _)| document).collect(),
-            None => facts.notes(segment)?,
+            None => facts.notes(segment, root)?,
         };
         let is_found = |document: &u32| below.contains(document) && holds(*document) && facts.shows(segment, *document);
         found.extend(documents.into_iter().filter(is_found).map(|document| DocumentRef { segment, document }));

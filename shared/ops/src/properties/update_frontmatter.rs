@@ -1,7 +1,7 @@
 //! `update_frontmatter`: changes properties of a note, and leaves every other byte as it is.
 
 use atlas_access::Access;
-use atlas_vault::edit::{self, Edit, EditError};
+use atlas_vault::edit::{self, Edit};
 use atlas_vault::parse;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::arguments::{self, Text, invalid_input};
 use crate::editing;
 use crate::error::Error;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::writing::{self, MAX_NOTE_BYTES};
+use crate::writing::{self};
 
 /// The operation.
 pub struct UpdateFrontmatter;
@@ -186,13 +186,13 @@ fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
     Ok(match task {
         Task::Set(name, value) => {
             let set = Edit::SetProperty { name: (*name).to_owned(), value: (*value).clone() };
-            (apply(text, &[set], "value")?, Told { prev_value: prev_value(name), ..Told::default() })
+            (editing::apply(text, &[set], "value")?, Told { prev_value: prev_value(name), ..Told::default() })
         }
         Task::Remove(name) => {
             // Where the properties cannot be read the edit says why.
             let unread = before.is_none() && parse(text).frontmatter.is_some();
             let edits = if has(name) || unread { vec![remove(name)] } else { Vec::new() };
-            (apply(text, &edits, "key")?, Told { prev_value: prev_value(name), ..Told::default() })
+            (editing::apply(text, &edits, "key")?, Told { prev_value: prev_value(name), ..Told::default() })
         }
         Task::Merge(patch) => {
             let (gone, properties): (Vec<_>, Vec<_>) = patch.iter().partition(|(_, value)| value.is_null());
@@ -200,7 +200,7 @@ fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
                 gone.into_iter().map(|(name, _)| name.clone()).filter(|name| has(name)).collect();
             let applied: Map<String, Value> =
                 properties.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-            let merged = apply(text, &[Edit::MergeProperties { properties: applied.clone() }], "patch")?;
+            let merged = editing::apply(text, &[Edit::MergeProperties { properties: applied.clone() }], "patch")?;
             let edited =
                 edit::remove_properties(&merged, &removed).map_err(|problem| editing::refused("patch", &problem))?;
             (edited, Told { applied: Some(applied), removed: Some(removed), ..Told::default() })
@@ -215,12 +215,5 @@ fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
                 .map_err(|problem| editing::refused("frontmatter", &problem))?;
             (edited, Told { prev_frontmatter: before, ..Told::default() })
         }
-    })
-}
-
-fn apply(text: &str, edits: &[Edit], field: &str) -> Result<String, Error> {
-    edit::apply(text, edits, MAX_NOTE_BYTES).map_err(|error| match &error {
-        EditError::Refused { problem, .. } => editing::refused(field, problem),
-        EditError::TooMany { .. } => invalid_input(field, &error.to_string()),
     })
 }

@@ -109,10 +109,8 @@ async fn matching(
     let index = facts.index();
     let mut notes = Vec::new();
     for segment in index.segments() {
-        let below = facts.below(segment, root)?;
-        let is_wanted = |document: &u32| below.contains(document) && facts.shows(segment, *document);
-        let wanted = facts.notes(segment)?.into_iter().filter(is_wanted);
-        notes.extend(wanted.map(|document| DocumentRef { segment, document }));
+        let shown = facts.notes(segment, root)?.into_iter().filter(|document| facts.shows(segment, *document));
+        notes.extend(shown.map(|document| DocumentRef { segment, document }));
     }
     index.sort_by_path(&mut notes, |note| *note);
     let tags = if logic.names("tags") { tags(facts)? } else { HashMap::new() };

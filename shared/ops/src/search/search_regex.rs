@@ -91,9 +91,7 @@ impl Operation for SearchRegex {
         }
         let of = number_of(&(Self::INFO.name, &pattern, &flags, &root, max_matches_per_file));
         let case = if flags.contains('i') { Case::Insensitive } else { Case::Sensitive };
-        let written =
-            if flags.contains('x') { format!("(?x){}", pattern.as_str()) } else { pattern.as_str().to_owned() };
-        let pattern = Pattern::new(&written, false, case)
+        let pattern = Pattern::new(pattern.as_str(), false, case)
             .map_err(|error| refused("pattern", error.message.replacen("query", "pattern", 1)))?;
         let lines = Lines {
             plan: pattern.hir.as_ref().map_or(Plan::Anything, Plan::of_regex),

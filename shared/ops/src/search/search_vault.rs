@@ -218,6 +218,17 @@ fn choose(query: &Query, mode: Mode) -> Result<(Way, &'static str), Error> {
     }
 }
 
+/// The error of a search that names an argument of its own: here that is a part of the query.
+fn of_query(error: Error) -> Error {
+    match error.details.get("field").and_then(serde_json::Value::as_str) {
+        Some(field @ ("pattern" | "flags" | "logic")) => {
+            let message = error.message.strip_prefix(field).map(|rest| format!("query{rest}"));
+            Error { message: message.unwrap_or_else(|| error.message.clone()), ..error }.with("field", "query")
+        }
+        _ => error,
+    }
+}
+
 /// The pattern and flags of `/pattern/flags`.
 fn delimited(text: &str) -> Option<(&str, &str)> {
     let (pattern, flags) = text.strip_prefix('/')?.rsplit_once('/')?;
@@ -242,7 +253,8 @@ impl Search<'_> {
                 let (limit, cursor) = (self.limit, self.cursor.clone());
                 let arguments =
                     search_regex::Arguments { pattern, flags, root, max_matches_per_file: None, limit, cursor };
-                Ok(SearchRegex::run(self.context, arguments).await?.map(|page| page.map(Hit::of_regex)))
+                let found = SearchRegex::run(self.context, arguments).await.map_err(of_query)?;
+                Ok(found.map(|page| page.map(Hit::of_regex)))
             }
             Way::Jsonlogic => {
                 let logic = match self.query {
@@ -254,7 +266,8 @@ impl Search<'_> {
                 };
                 let (root, limit, cursor) = (self.root.to_owned(), self.limit, self.cursor.clone());
                 let arguments = search_jsonlogic::Arguments { logic, root, limit, cursor };
-                Ok(SearchJsonlogic::run(self.context, arguments).await?.map(|page| page.map(Hit::of_logic)))
+                let found = SearchJsonlogic::run(self.context, arguments).await.map_err(of_query)?;
+                Ok(found.map(|page| page.map(Hit::of_logic)))
             }
         }
     }

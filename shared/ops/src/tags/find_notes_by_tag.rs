@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use atlas_segment::SectionName;
 use atlas_segment::facts::TagPlaces;
-use atlas_vault::fold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Source, add};
-use crate::arguments::{self, Root, Text};
+use super::{Asked, Source, add};
+use crate::arguments::{self, Root, Text, invalid_input};
 use crate::error::Error;
 use crate::facts::Facts;
 use crate::index::DocumentRef;
@@ -84,22 +83,17 @@ impl Operation for FindNotesByTag {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { tag, tags, require_all, hierarchical, root, limit, cursor } = arguments;
         if tags.len() > MAX_TAGS {
-            let message = format!("tags: name at most {MAX_TAGS}");
-            return Err(Error::bad_request("invalid_input", message).with("field", "tags"));
+            return Err(invalid_input("tags", &format!("name at most {MAX_TAGS}")));
         }
-        let asked = tags.iter().chain([&tag]).map(|tag| fold(tag.as_str().trim_matches(['#', '/'])));
-        let mut asked: Vec<String> = asked.collect();
+        let others = tags.iter().map(|tag| Asked::of("tags", tag.as_str()));
+        let mut asked: Vec<Asked> = others.chain([Asked::of("tag", tag.as_str())]).collect::<Result<_, Error>>()?;
         asked.sort_unstable();
         asked.dedup();
         let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &asked, require_all, hierarchical, &root))?;
         let root = Root::of("root", &root)?;
         let is_asked = |written: &str| {
-            let written = fold(written);
-            let is_it = |asked: &String| {
-                let rest = written.strip_prefix(asked.as_str());
-                rest.is_some_and(|rest| rest.is_empty() || hierarchical && rest.starts_with('/'))
-            };
-            asked.iter().enumerate().filter(|(_, asked)| is_it(asked)).fold(0_u32, |bits, (index, _)| bits | 1 << index)
+            let held = asked.iter().enumerate().filter(|(_, asked)| asked.holds(written, hierarchical));
+            held.fold(0_u32, |bits, (index, _)| bits | 1 << index)
         };
         let all_of_them = if require_all { asked.len() as u32 } else { 1 };
         let page = |view: View| {

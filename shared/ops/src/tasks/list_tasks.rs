@@ -4,19 +4,19 @@ use std::collections::HashSet;
 
 use atlas_segment::SectionName;
 use atlas_segment::facts::Task;
-use atlas_vault::fold;
 use atlas_vault::task::{Priority, Status, fields};
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ListedTask;
-use crate::arguments::{self, Root, Text};
+use crate::arguments::{self, Root, Text, invalid_input};
 use crate::error::Error;
 use crate::facts::Facts;
 use crate::index::DocumentRef;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::paging::{Limit, Page, Paging};
+use crate::tags::Asked;
 use crate::view::View;
 
 /// The operation.
@@ -112,9 +112,7 @@ impl Operation for ListTasks {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { root, status, due, priority, tags, paths, limit, cursor } = arguments;
-        let too_many = |field: &str, most| {
-            Err(Error::bad_request("invalid_input", format!("{field}: name at most {most}")).with("field", field))
-        };
+        let too_many = |field: &str, most| Err(invalid_input(field, &format!("name at most {most}")));
         if tags.len() > MAX_TAGS {
             return too_many("tags", MAX_TAGS);
         }
@@ -131,7 +129,7 @@ impl Operation for ListTasks {
             }
             None => None,
         };
-        let tags: Vec<String> = tags.iter().map(|tag| fold(tag.as_str().trim_matches(['#', '/']))).collect();
+        let tags = tags.iter().map(|tag| Asked::of("tags", tag.as_str())).collect::<Result<Vec<_>, Error>>()?;
         let is_wanted = |task: &Task| {
             if status.as_ref().is_some_and(|wanted| !wanted.contains(&Status::of(task.status))) {
                 return false;
@@ -140,14 +138,7 @@ impl Operation for ListTasks {
                 return true;
             }
             let fields = fields(&task.text);
-            let has_tag = |wanted: &String| {
-                let is_it = |tag: &&str| {
-                    let tag = fold(tag);
-                    let rest = tag.strip_prefix(wanted.as_str());
-                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                };
-                fields.tags.iter().any(is_it)
-            };
+            let has_tag = |wanted: &Asked| fields.tags.iter().any(|tag| wanted.holds(tag, true));
             due.as_ref().is_none_or(|days| days.hold(fields.due))
                 && priority.as_ref().is_none_or(|wanted| fields.priority.is_some_and(|of| wanted.contains(&of)))
                 && tags.iter().all(has_tag)

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::TaskState;
 use crate::arguments::{self, Bounded, Text, invalid_input};
 use crate::editing;
-use crate::error::{Code, Error};
+use crate::error::Error;
+use crate::notes;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::writing;
 
@@ -139,9 +140,6 @@ impl Set {
     }
 }
 
-/// The reason of the error that a task cannot be opened again without a confirmation; never told.
-const UNCONFIRMED: &str = "task_done_long_ago";
-
 impl Operation for UpdateTask {
     const INFO: Info = Info {
         name: "update_task",
@@ -164,28 +162,17 @@ impl Operation for UpdateTask {
         let line = arguments.line.get();
         let change = arguments.set.change()?;
         let today = jiff::tz::TimeZone::UTC.to_datetime(context.now).date();
-        let of = |is_confirmed: bool| {
-            let change = &change;
-            let status = arguments.set.status;
-            move |text: &str| {
-                let line_number = u32::try_from(line).unwrap_or(u32::MAX);
-                let changed = change_task(text, line_number, status, change)
-                    .map_err(|problem| editing::refused(field_of(&problem), &problem))?;
-                let states = [&changed.before, &changed.after].map(|(mark, text)| TaskState::of(*mark, text));
-                if !is_confirmed && reopens(&states, today) {
-                    return Err(Error::new(Code::Internal, UNCONFIRMED, "the task was done long ago"));
-                }
-                Ok((changed.text, states))
-            }
+        let changed = |text: Option<&str>| {
+            let text = text.ok_or_else(|| notes::missing(path.as_str()))?;
+            let number = u32::try_from(line).unwrap_or(u32::MAX);
+            let changed = change_task(text, number, arguments.set.status, &change)
+                .map_err(|problem| editing::refused(field_of(&problem), &problem))?;
+            let states = [&changed.before, &changed.after].map(|(mark, text)| TaskState::of(*mark, text));
+            Ok((changed.text, states))
         };
-        let edited = match editing::edit(context, &Self::INFO, &path, of(false)).await {
-            Err(error) if error.reason() == UNCONFIRMED => {
-                context.confirm().await?;
-                editing::edit(context, &Self::INFO, &path, of(true)).await
-            }
-            edited => edited,
-        };
-        let Answer { value: edited, generation } = edited?;
+        let reopens = |states: &[TaskState; 2]| reopens(states, today);
+        let Answer { value: edited, generation } =
+            editing::edit_if_confirmed(context, &Self::INFO, &path, changed, reopens).await?;
         let [prev_state, new_state] = edited.told;
         let value = Output {
             path: path.as_str().to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bincode::{Decode, Encode};
 use bytes::Bytes;
 
-use super::{codec, damaged, differences, sums};
+use super::{codec, damaged, differences, packed, sums};
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::layout::SectionName;
@@ -44,9 +44,7 @@ impl<F: Encode> ColumnWriter<F> {
     pub(super) fn finish(self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
         let columns: Vec<Form<F>> =
             self.0.into_iter().map(|(key, (documents, values))| (key, differences(&documents), values)).collect();
-        let bytes =
-            bincode::encode_to_vec(&columns, codec()).map_err(|_| FormatError::TooLarge { what: "a section" })?;
-        packer.pack(&bytes)
+        packed(&columns, packer)
     }
 }
 

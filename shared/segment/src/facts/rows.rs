@@ -3,7 +3,7 @@
 use bincode::{Decode, Encode};
 use bytes::Bytes;
 
-use super::{codec, damaged, differences, sums};
+use super::{codec, damaged, differences, packed, sums};
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::layout::SectionName;
@@ -35,8 +35,7 @@ impl<T: Encode> RowWriter<T> {
 
     pub(super) fn finish(self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
         let rows = (differences(&self.documents), self.values);
-        let bytes = bincode::encode_to_vec(&rows, codec()).map_err(|_| FormatError::TooLarge { what: "a section" })?;
-        packer.pack(&bytes)
+        packed(&rows, packer)
     }
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn note() -> impl Strategy<Value = String> {
-    let property = "(a|b|c): (1|2\\.5|true|text|\\[x, y\\]|2026-01-01)";
+    let property = "(a|b|c): (1|2\\.5|0\\.12345678901234567|true|text|\\[x, y\\]|2026-01-01)";
     let line = "(- \\[[ x/]\\] do #t1|\\[\\[link\\]\\] and #t2|plain|```|fn name\\(\\)|# Heading)";
     (prop::collection::btree_map("[a-d]", property, 0..3), prop::collection::vec(line, 0..8)).prop_map(
         |(properties, lines)| {
@@ -54,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn foreign_bytes_are_refused(payload in prop::collection::vec(any::<u8>(), 0..60)) {
+    fn foreign_bytes_make_no_panic(payload in prop::collection::vec(any::<u8>(), 0..60)) {
         let part = Bytes::from(Packer::new().unwrap().pack(&payload).unwrap());
         for section in FACTS {
             let _ = decode(section, &part);
