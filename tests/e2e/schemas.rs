@@ -148,7 +148,7 @@ async fn the_openapi_document_describes_every_route_and_is_whole() {
     assert_eq!(of_the_bridge, ["bridge_health", "bridge_tools", "bridge_call_tool"]);
     described.sort_unstable();
     assert_eq!(described, WITH_ROUTE, "each has one route");
-    assert_eq!(document["components"]["schemas"]["FindRequest"]["properties"]["max_results"]["maximum"], 50);
+    assert_eq!(document["components"]["schemas"]["find_body"]["properties"]["max_results"]["maximum"], 50);
     let mut references = Vec::new();
     collect_references(&document, &mut references);
     assert!(references.len() > 10);

@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use atlas_ops::gates::arguments_of_calls;
-use atlas_ops::schemars::generate::SchemaSettings;
 use atlas_ops::{Entry, operations};
 use atlas_web::state::Offer;
 use atlas_web::{App, request};
@@ -37,8 +36,7 @@ pub(crate) fn named(app: &App, path: &str) -> Option<&'static Entry> {
 }
 
 fn described(operation: &Entry) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let mut schema = (operation.arguments)(&mut settings.into_generator()).to_value();
+    let mut schema = operation.arguments();
     let properties = schema.as_object_mut().map(|schema| schema.entry("properties").or_insert_with(|| json!({})));
     if let Some(properties) = properties.and_then(Value::as_object_mut) {
         for (name, description) in arguments_of_calls(&operation.info) {

@@ -8,55 +8,49 @@ use atlas_ops::{Entry, Error};
 use atlas_web::config::Facade;
 use atlas_web::state::Offer;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::ranking::ranked;
-use crate::schema;
 use crate::server::Server;
 use crate::tools::{self, Offered, hints};
 
 const FIND: &str = "find_capability";
 const DESCRIBE: &str = "describe_capability";
 const CALL: &str = "call_capability";
+const NAME: &str = "Its name.";
 /// What the name of a domain's tool ends with.
 const DOMAIN: &str = "_domain";
 const DEFAULT_LIMIT: usize = 5;
+const MAX_LIMIT: u32 = 100;
+/// Most bytes of a query.
+const MAX_QUERY: usize = 500;
 /// The names that chat connectors expect, and the operations that they mean.
 const CONNECTOR: [(&str, &str); 2] = [("search", "connector_search"), ("fetch", "connector_fetch")];
 
 /// What to look for.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FindArguments {
-    /// Words for what you want to do; all capabilities if left out.
     #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Written<500, false>")]
-    query: Option<Written<500, false>>,
-    /// Most capabilities to return; 5 if not given.
+    query: Option<Written<MAX_QUERY, false>>,
     #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 100>")]
-    limit: Option<Bounded<1, 100>>,
+    limit: Option<Bounded<1, MAX_LIMIT>>,
 }
 
 /// Which capability.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DescribeArguments {
-    /// Its name.
     name: String,
 }
 
 /// Which capability, and its arguments.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallArguments {
-    /// Its name.
     name: String,
-    /// Its arguments, as `describe_capability` says.
     #[serde(default)]
     arguments: JsonObject,
 }
@@ -200,18 +194,30 @@ fn decoded<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Error> {
 
 fn finder() -> Tool {
     let description = "Finds what can be done with the vault: capabilities whose names, titles and descriptions fit the query, best first.";
-    tool::<FindArguments>(FIND, "Find a capability", description).with_annotations(hints(true, false))
+    let properties = json!({
+        "query": {
+            "description": "Words for what you want to do; all capabilities if left out.",
+            "type": "string", "minLength": 1, "maxLength": MAX_QUERY,
+        },
+        "limit": {
+            "description": format!("Most capabilities to return; {DEFAULT_LIMIT} if not given."),
+            "type": "integer", "minimum": 1, "maximum": MAX_LIMIT,
+        },
+    });
+    tool(FIND, "Find a capability", description, &properties, &[]).with_annotations(hints(true, false))
 }
 
 fn describer() -> Tool {
     let description =
         "Says what a capability takes, returns and needs. Call it before you call a capability for the first time.";
-    tool::<DescribeArguments>(DESCRIBE, "Describe a capability", description).with_annotations(hints(true, false))
+    let properties = json!({ "name": { "description": NAME, "type": "string" } });
+    tool(DESCRIBE, "Describe a capability", description, &properties, &["name"]).with_annotations(hints(true, false))
 }
 
 fn caller() -> Tool {
     let description = "Calls a capability by its name and returns its result.";
-    tool::<CallArguments>(CALL, "Call a capability", description).with_annotations(hints(false, true))
+    let name = json!({ "description": NAME, "type": "string" });
+    calling(CALL, "Call a capability", description, name).with_annotations(hints(false, true))
 }
 
 fn of_domain(tag: &str, members: &[&Offered]) -> Tool {
@@ -221,17 +227,31 @@ fn of_domain(tag: &str, members: &[&Offered]) -> Tool {
     let reads = members.iter().all(|member| !member.entry.info.writes());
     let destructive = members.iter().any(|member| member.entry.info.destructive);
     let names: Vec<&str> = members.iter().map(|member| member.entry.info.name).collect();
-    let mut tool = tool::<CallArguments>(format!("{tag}{DOMAIN}"), &format!("Capabilities: {tag}"), description);
-    let mut schema = (*tool.input_schema).clone();
-    if let Some(name) = schema.get_mut("properties").and_then(|properties| properties.get_mut("name")) {
-        name["enum"] = json!(names);
-    }
-    tool.input_schema = schema.into();
-    tool.with_annotations(hints(reads, destructive))
+    let name = json!({ "description": NAME, "type": "string", "enum": names });
+    calling(format!("{tag}{DOMAIN}"), &format!("Capabilities: {tag}"), description, name)
+        .with_annotations(hints(reads, destructive))
 }
 
-fn tool<A: JsonSchema>(name: impl Into<String>, title: &str, description: impl Into<String>) -> Tool {
-    let generator = SchemaSettings::draft2020_12().into_generator();
-    let schema = schema::complete(SchemaGenerator::subschema_for::<A>, generator);
+/// A tool that calls the capability that its argument `name` says.
+fn calling(tool_name: impl Into<String>, title: &str, description: impl Into<String>, name: Value) -> Tool {
+    let arguments = json!({ "description": "Its arguments, as `describe_capability` says.", "type": "object" });
+    let properties = json!({ "name": name, "arguments": arguments });
+    tool(tool_name, title, description, &properties, &["name"])
+}
+
+fn tool(
+    name: impl Into<String>,
+    title: &str,
+    description: impl Into<String>,
+    properties: &Value,
+    required: &[&str],
+) -> Tool {
+    let schema = json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    let schema = schema.as_object().cloned().unwrap_or_default();
     Tool::new(name.into(), description.into(), schema).with_title(title)
 }

@@ -20,7 +20,6 @@ pub struct AppendNote;
 /// What to add, and where.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "AppendNoteRequest")]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
@@ -44,7 +43,6 @@ pub struct Arguments {
 /// Where in a note.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "AppendPosition")]
 pub(crate) enum Position {
     /// After all that is there.
     #[default]
@@ -55,7 +53,6 @@ pub(crate) enum Position {
 
 /// What was added.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "AppendNoteResponse")]
 pub struct Output {
     /// The note's path.
     path: String,

@@ -15,7 +15,6 @@ pub struct Approve;
 /// Which call.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ApproveRequest")]
 pub struct Arguments {
     /// The operation's name, as the call that was refused says.
     operation: Exact<64>,
@@ -25,7 +24,6 @@ pub struct Arguments {
 
 /// The confirmation.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ApproveResponse")]
 pub struct Output {
     /// What the call has to show, once.
     token: String,

@@ -45,10 +45,6 @@ fn whole(number: &serde_json::Number, min: u32, max: u32) -> Result<u32, String>
 }
 
 impl<const MIN: u32, const MAX: u32> JsonSchema for Bounded<MIN, MAX> {
-    fn inline_schema() -> bool {
-        true
-    }
-
     fn schema_name() -> Cow<'static, str> {
         format!("Integer{MIN}To{MAX}").into()
     }
@@ -108,10 +104,6 @@ impl<'de, const MAX: usize, const TRIMMED: bool> Deserialize<'de> for Written<MA
 }
 
 impl<const MAX: usize, const TRIMMED: bool> JsonSchema for Written<MAX, TRIMMED> {
-    fn inline_schema() -> bool {
-        true
-    }
-
     fn schema_name() -> Cow<'static, str> {
         format!("TextUpTo{MAX}").into()
     }

@@ -25,7 +25,6 @@ pub struct AtlasFindDuplicates;
 /// Of what.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "AtlasFindDuplicatesRequest")]
 pub struct Arguments {
     /// What is to be written: the name of a symbol (`UuidGenerator`) or note, or a few words.
     intent: Exact<500>,
@@ -33,7 +32,6 @@ pub struct Arguments {
 
 /// What there is.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "AtlasFindDuplicatesResponse")]
 pub struct Output {
     /// The most similar first; at most 20.
     candidates: Vec<Candidate>,
@@ -41,7 +39,6 @@ pub struct Output {
 
 /// What may be what is intended.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "DuplicateCandidate")]
 pub struct Candidate {
     /// What it is.
     kind: Kind,

@@ -14,12 +14,10 @@ pub struct AtlasIndex;
 /// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "AtlasIndexRequest")]
 pub struct Arguments {}
 
 /// The index.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "AtlasIndexResponse")]
 pub struct Output {
     /// Always `Indexing complete`: what is published is indexed.
     status: &'static str,

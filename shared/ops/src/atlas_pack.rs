@@ -31,7 +31,6 @@ pub struct AtlasPack;
 /// For what.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "AtlasPackRequest")]
 pub struct Arguments {
     /// What is to be done, in plain words.
     task: Exact<4096>,
@@ -43,7 +42,6 @@ pub struct Arguments {
 
 /// The pack.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "AtlasPackResponse")]
 pub struct Output {
     /// The task.
     task: String,

@@ -24,7 +24,6 @@ pub struct BacklinksSearch;
 /// Of which file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "BacklinksSearchRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
@@ -43,7 +42,6 @@ pub struct Arguments {
 
 /// The notes that link to it.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "BacklinksSearchResponse")]
 pub struct Output {
     /// The notes, by path.
     results: Vec<Backlink>,

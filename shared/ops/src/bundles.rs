@@ -24,7 +24,6 @@ const AROUND_FILE: usize = 40;
 /// How a bundle is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "BundleFormat")]
 enum Format {
     /// Each text below a heading that is its path.
     #[default]

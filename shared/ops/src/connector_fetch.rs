@@ -18,7 +18,6 @@ pub struct ConnectorFetch;
 /// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ConnectorFetchRequest")]
 pub struct Arguments {
     /// Its id, as connector_search gives it: its path.
     id: String,
@@ -26,7 +25,6 @@ pub struct Arguments {
 
 /// The note.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ConnectorFetchResponse")]
 pub struct Output {
     /// Its id.
     id: String,

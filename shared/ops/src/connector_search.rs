@@ -15,7 +15,6 @@ pub struct ConnectorSearch;
 /// What to look for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ConnectorSearchRequest")]
 pub struct Arguments {
     /// Words; also `"phrases"`, `word*`, `-word`, `tag:name`, `path:text`.
     query: Exact<1000>,
@@ -23,7 +22,6 @@ pub struct Arguments {
 
 /// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ConnectorSearchResponse")]
 pub struct Output {
     /// The notes that say most, best first.
     results: Vec<Hit>,
@@ -31,7 +29,6 @@ pub struct Output {
 
 /// A note.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ConnectorHit")]
 pub struct Hit {
     /// What it is fetched by: its path.
     id: String,

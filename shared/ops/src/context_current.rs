@@ -26,7 +26,6 @@ pub struct ContextCurrent;
 /// What to add and how much to return.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ContextCurrentRequest")]
 pub struct Arguments {
     /// Further notes to include, by vault-relative path, for example `vault/explainers/git-branching.md`.
     #[serde(default)]
@@ -40,7 +39,6 @@ pub struct Arguments {
 
 /// The notes.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ContextCurrentResponse")]
 pub struct Output {
     /// When the answer was made.
     #[schemars(with = "String", extend("format" = "date-time"))]

@@ -29,7 +29,6 @@ pub struct CopyNote;
 /// Which note, and where to.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "CopyNoteRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
     from: String,
@@ -46,7 +45,6 @@ pub struct Arguments {
 
 /// The copy.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "CopyNoteResponse")]
 pub struct Output {
     /// The path of the note.
     from: String,

@@ -18,7 +18,6 @@ pub struct DeleteNote;
 /// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "DeleteNoteRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
     path: String,
@@ -37,7 +36,6 @@ pub struct Arguments {
 
 /// What was deleted.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "DeleteNoteResponse")]
 pub struct Output {
     /// The note's path.
     path: String,

@@ -25,7 +25,6 @@ pub struct Find;
 /// What to look for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "FindRequest")]
 pub struct Arguments {
     /// The text to find, in file names, headings and text, whatever its case.
     term: Text<512>,
@@ -37,7 +36,6 @@ pub struct Arguments {
 
 /// Where it is.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "FindResponse")]
 pub struct Output {
     /// The term looked for.
     term: String,

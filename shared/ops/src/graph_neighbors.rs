@@ -19,7 +19,6 @@ pub struct GraphNeighbors;
 /// Of which file, and how far.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "GraphNeighborsRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
@@ -35,7 +34,6 @@ pub struct Arguments {
 
 /// What is around it.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "GraphNeighborsResponse")]
 pub struct Output {
     /// The nearest first; of those as near what it links to, in order of the links, then what links to it, by path.
     neighbors: Vec<Neighbor>,

@@ -12,12 +12,10 @@ pub struct Health;
 /// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "HealthRequest")]
 pub struct Arguments {}
 
 /// Liveness.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "HealthResponse")]
 pub struct Output {
     /// Always true: it answered.
     ok: bool,

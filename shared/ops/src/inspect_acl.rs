@@ -18,7 +18,6 @@ pub struct InspectAcl;
 /// Which path, and who.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "InspectAclRequest")]
 pub struct Arguments {
     /// A path from the root of the vault, whether or not there is a note.
     path: String,
@@ -41,7 +40,6 @@ enum Op {
 
 /// What is decided.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "InspectAclResponse")]
 pub struct Output {
     /// The vault.
     vault: String,

@@ -10,7 +10,6 @@ use crate::gates::told;
 
 /// Why one of several things cannot be done.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ItemError")]
 pub(crate) struct ItemError {
     /// The code.
     code: String,

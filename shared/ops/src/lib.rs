@@ -7,7 +7,7 @@
 //!   known of all of them; [`gates`]: what every call passes, with what `prepared` has of its operation: [`throttle`], [`confirmation`] (which [`approve`] gives), `governor` (how large
 //!   answers are); [`audit`]: what is told of it
 //! - [`atlas`]: what operations run on: vaults, limits; [`about`]: what the program tells of itself
-//! - [`arguments`]: argument types that cannot hold a value out of range; [`error`]: the one error
+//! - [`arguments`]: argument types that cannot hold a value out of range; `schemas`: what JSON Schema says of arguments and results; [`error`]: the one error
 //! - `view`: what a caller sees of a vault; `index`: fetching what a query needs in one wave; `near`: and what it may need;
 //!   `passages`: where a term may stand; `merge`: several segments in path order; `cursor`, [`paging`]: pages; `notes`: notes by known paths; `excerpt`: quotes; `search_notes`: what `find` leaves behind;
 //!   `bridge_paths`: the paths of the Atlas Local Bridge
@@ -99,6 +99,7 @@ pub mod read_notes;
 pub mod registry;
 pub mod restore_note;
 pub mod rewrite_link;
+mod schemas;
 pub mod search;
 mod search_notes;
 pub mod surface;
@@ -118,4 +119,3 @@ pub use error::{Code, Error};
 pub use governor::Sent;
 pub use operation::{Answer, Context, Info, Operation, Scope};
 pub use registry::{Call, Entry, dispatch, operations};
-pub use schemars;

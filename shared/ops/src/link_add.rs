@@ -23,7 +23,6 @@ pub struct LinkAdd;
 /// From where to where.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "LinkAddRequest")]
 pub struct Arguments {
     /// The path of the note that is to have the link.
     from: String,
@@ -41,7 +40,6 @@ pub struct Arguments {
 
 /// What was done.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "LinkAddResponse")]
 pub struct Output {
     /// Whether the link was added; false if the note had one that leads there.
     added: bool,

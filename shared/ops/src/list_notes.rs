@@ -24,7 +24,6 @@ pub struct ListNotes;
 /// Which notes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ListNotesRequest")]
 pub struct Arguments {
     /// The folder to list; all of the vault if not given.
     #[serde(default)]
@@ -60,7 +59,6 @@ fn notes() -> Vec<Text<32>> {
 
 /// A file or a folder.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ListedNote")]
 pub struct Listed {
     /// Its path.
     path: String,
@@ -81,7 +79,6 @@ pub struct Listed {
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "WhatIsThere")]
 pub enum What {
     /// A note, or another file.
     File,

@@ -21,7 +21,6 @@ pub struct MoveAttachment;
 /// Which file, and where to.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "MoveAttachmentRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     from: String,
@@ -38,7 +37,6 @@ pub struct Arguments {
 
 /// What was moved.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "MoveAttachmentResponse")]
 pub struct Output {
     /// The path that it had.
     from: String,

@@ -21,7 +21,6 @@ pub struct MoveNote;
 /// Which note, and where to.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "MoveNoteRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
     #[serde(alias = "path")]
@@ -46,7 +45,6 @@ pub struct Arguments {
 
 /// What was moved.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "MoveNoteResponse")]
 pub struct Output {
     /// The path that it had.
     from: String,

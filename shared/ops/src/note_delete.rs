@@ -15,7 +15,6 @@ pub struct NoteDelete;
 /// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "NoteDeleteRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
     path: String,
@@ -23,7 +22,6 @@ pub struct Arguments {
 
 /// What was done.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NoteDeleteResponse")]
 pub struct Output {
     /// Whether the note was there, and was deleted.
     deleted: bool,

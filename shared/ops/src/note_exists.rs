@@ -16,7 +16,6 @@ pub struct NoteExists;
 /// Where.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "NoteExistsRequest")]
 pub struct Arguments {
     /// The path of a file, with its extension, or of a folder.
     path: String,
@@ -24,7 +23,6 @@ pub struct Arguments {
 
 /// What there is.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NoteExistsResponse")]
 pub struct Output {
     /// Whether there is something that the caller may read.
     exists: bool,

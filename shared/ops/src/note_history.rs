@@ -17,7 +17,6 @@ pub struct NoteHistory;
 /// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "NoteHistoryRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
@@ -33,7 +32,6 @@ pub struct Arguments {
 
 /// The versions.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NoteHistoryResponse")]
 pub struct Output {
     /// The note's path.
     path: String,

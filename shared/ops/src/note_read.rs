@@ -18,7 +18,6 @@ pub struct NoteRead;
 /// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "NoteReadRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
@@ -26,7 +25,6 @@ pub struct Arguments {
 
 /// The note.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NoteReadResponse")]
 pub struct Output {
     /// Its text; empty if there is none.
     content: String,

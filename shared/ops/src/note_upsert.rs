@@ -17,7 +17,6 @@ pub struct NoteUpsert;
 /// What to write.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "NoteUpsertRequest")]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
@@ -31,7 +30,6 @@ pub struct Arguments {
 
 /// What was done.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NoteUpsertResponse")]
 pub struct Output {
     /// Whether the note was created; else its text was added to.
     created: bool,

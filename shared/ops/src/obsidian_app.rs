@@ -15,7 +15,6 @@ pub use atlas_access::visibility::NEEDS_APP;
 
 /// What such a tool would return.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PluginAnswer")]
 pub struct Output {
     /// What the plugin says.
     #[serde(flatten)]

@@ -23,7 +23,6 @@ pub struct PatchNote;
 /// What to replace by what.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "PatchNoteRequest")]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
@@ -46,7 +45,6 @@ fn once() -> Bounded<1, 100_000> {
 
 /// What was replaced.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PatchNoteResponse")]
 pub struct Output {
     /// The note's path.
     path: String,

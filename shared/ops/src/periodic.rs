@@ -29,7 +29,6 @@ use crate::view::View;
 /// What a periodic note is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "Period")]
 pub enum Period {
     /// A day.
     Daily,

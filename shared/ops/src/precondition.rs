@@ -28,7 +28,6 @@ pub(crate) enum Condition<'a> {
 /// How a note is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "WriteMode")]
 pub(crate) enum Mode {
     /// Where there is no note.
     Create,

@@ -30,7 +30,6 @@ pub struct PruneHubLinks;
 /// Of which note, and by which policy.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "PruneHubLinksRequest")]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
@@ -54,7 +53,6 @@ fn fifty() -> Bounded<1, 1000> {
 
 /// What was taken out.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PruneHubLinksResponse")]
 pub struct Output {
     /// The note's path.
     path: String,
@@ -78,7 +76,6 @@ pub struct Output {
 
 /// A link that went. A keyed commit keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "PrunedLink")]
 pub struct Removed {
     /// What it led to, as it was written.
     target: String,

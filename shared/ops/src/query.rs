@@ -20,7 +20,6 @@ pub struct Query;
 /// The question.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "QueryRequest")]
 pub struct Arguments {
     /// The question, for example `What are the components?` or `Where is "lease" defined?`.
     question: Text<2048>,
@@ -28,7 +27,6 @@ pub struct Arguments {
 
 /// The answer.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "QueryResponse")]
 pub struct Output {
     /// A sentence.
     answer: String,

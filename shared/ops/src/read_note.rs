@@ -21,7 +21,6 @@ pub struct ReadNote;
 /// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ReadNoteRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
@@ -45,7 +44,6 @@ pub struct Arguments {
 
 /// The note.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ReadNoteResponse")]
 pub struct Output {
     /// Its path.
     pub(crate) path: String,
@@ -77,7 +75,6 @@ pub struct Output {
 
 /// A note's size and time. When it was created is not known here.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NoteStats")]
 pub struct Stats {
     /// Its size in bytes.
     size: u64,

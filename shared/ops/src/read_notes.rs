@@ -20,7 +20,6 @@ pub struct ReadNotes;
 /// Which notes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ReadNotesRequest")]
 pub struct Arguments {
     /// Their paths from the root of the vault, with their extensions; 50 at most.
     #[schemars(length(min = 1, max = 50))]
@@ -38,7 +37,6 @@ pub struct Arguments {
 
 /// What was read.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ReadNotesResponse")]
 pub struct Output {
     /// For each path, in their order.
     results: Vec<Item>,
@@ -46,7 +44,6 @@ pub struct Output {
 
 /// What there is at one path.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ReadNotesItem")]
 pub struct Item {
     /// The path.
     path: String,

@@ -5,7 +5,6 @@ use atlas_access::visibility::Offer;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
-use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use crate::atlas::Atlas;
@@ -15,6 +14,7 @@ use crate::gates;
 use crate::governor::Sent;
 use crate::operation::{Answer, Info, Operation};
 use crate::prepared::{self, Prepared};
+use crate::schemas::{self, Schemas};
 
 /// A call, as a door understood it.
 #[derive(Clone, Debug)]
@@ -49,24 +49,24 @@ impl Call {
 pub struct Entry {
     /// What is known of it.
     pub info: Info,
-    /// Adds the JSON Schema of its arguments to what a generator collects, and gives a reference to it.
-    pub arguments: fn(&mut SchemaGenerator) -> Schema,
-    /// The same of its result.
-    pub output: fn(&mut SchemaGenerator) -> Schema,
+    schemas: Schemas,
     prepare: fn(Value) -> Result<Box<dyn Prepared>, Error>,
 }
 
 impl Entry {
     /// The operation `O`. A program holds only the operations that it names so.
     pub const fn of<O: Operation + 'static>() -> &'static Self {
-        const {
-            &Self {
-                info: O::INFO,
-                arguments: SchemaGenerator::subschema_for::<O::Arguments>,
-                output: SchemaGenerator::subschema_for::<O::Output>,
-                prepare: prepared::of::<O>,
-            }
-        }
+        const { &Self { info: O::INFO, schemas: Schemas::of(O::INFO.name), prepare: prepared::of::<O> } }
+    }
+
+    /// The JSON Schema of its arguments, complete in itself.
+    pub fn arguments(&self) -> Value {
+        schemas::read(self.schemas.arguments)
+    }
+
+    /// The JSON Schema of its result, complete in itself.
+    pub fn output(&self) -> Value {
+        schemas::read(self.schemas.output)
     }
 
     /// A call with `arguments`, as far as it is the operation's own.

@@ -27,7 +27,6 @@ pub struct RewriteLink;
 /// Which links, and what they are to be.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "RewriteLinkRequest")]
 pub struct Arguments {
     /// The target, as a link in the root of the vault would have it: a name or a path, without `#`. All links to the file that it means
     /// are rewritten, however they are written; if it means none, those with this very target.
@@ -53,7 +52,6 @@ pub struct Arguments {
 /// Where links are rewritten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "RewriteScope")]
 pub(crate) enum Where {
     /// In all notes.
     #[default]
@@ -64,7 +62,6 @@ pub(crate) enum Where {
 
 /// What was rewritten.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "RewriteLinkResponse")]
 pub struct Output {
     /// As it was asked for.
     from_target: String,
@@ -85,7 +82,6 @@ pub struct Output {
 
 /// A note with such links. A keyed commit keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "RewrittenNote")]
 pub struct Modified {
     /// Its path.
     path: String,

@@ -46,7 +46,6 @@ pub struct Search;
 /// What to look for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "SearchRequest")]
 pub struct Arguments {
     /// What to look for. As text: words, `"phrases"`, `word*`, `-word`, `tag:name`, `path:text`. Else the regular expression (ripgrep's
     /// syntax) or the literal text to look for in each line.
@@ -107,7 +106,6 @@ pub enum Case {
 
 /// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SearchResponse")]
 pub struct Output {
     /// Notes, best first; or lines, by path and line.
     pub(crate) results: Vec<Found>,

@@ -19,7 +19,6 @@ pub struct UpsertNote;
 /// What to write.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "UpsertNoteRequest")]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,

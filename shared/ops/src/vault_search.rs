@@ -19,7 +19,6 @@ const TOO_MANY: &str =
 /// What to look for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "VaultSearchRequest")]
 pub struct Arguments {
     /// A regular expression, in ripgrep's syntax.
     query: Exact<1000>,
@@ -32,7 +31,6 @@ pub struct Arguments {
 
 /// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "VaultSearchResponse")]
 pub struct Output {
     /// The lines that match, by path and line; at most 1,000.
     results: Vec<Line>,
@@ -43,7 +41,6 @@ pub struct Output {
 
 /// A line that matches.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "VaultSearchLine")]
 pub struct Line {
     /// The file's path, from the root of the vault.
     path: String,

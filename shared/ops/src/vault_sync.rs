@@ -13,12 +13,10 @@ pub struct VaultSync;
 /// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "VaultSyncRequest")]
 pub struct Arguments {}
 
 /// How things stand.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "VaultSyncResponse")]
 pub struct Output {
     /// Whether this call made the request; false if one was waiting already.
     requested: bool,

@@ -20,7 +20,6 @@ pub struct WriteNote;
 /// What to write, and instead of what.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "WriteNoteRequest")]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
@@ -59,7 +58,6 @@ pub struct Arguments {
 
 /// A note that was written.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "WrittenNote")]
 pub struct Output {
     /// The note's path.
     path: String,
@@ -103,7 +101,6 @@ impl Output {
 
 /// The note, and how it was written.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "WriteNoteResponse")]
 pub struct Response {
     #[serde(flatten)]
     note: Output,

@@ -1,8 +1,6 @@
 //! The OpenAPI document: made from the routes and from the operations' own types.
 
 use atlas_ops::Entry;
-use atlas_ops::schemars::SchemaGenerator;
-use atlas_ops::schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::path::{OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
@@ -102,16 +100,16 @@ const CONFIRMATION: RouteParameter = RouteParameter {
     description: "The token of a person who has confirmed the call; the error `elicit_required` says when one is needed.",
 };
 
-const SCHEMAS: &str = "/components/schemas";
-
 /// The document that describes `routes`, and those at other paths as `items` do.
 pub fn document(routes: &[Route], items: &[(&'static str, Item)]) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = SCHEMAS.into());
-    let mut requests = settings.clone().into_generator();
-    let mut responses = settings.for_serialize().into_generator();
     let mut paths = PathsBuilder::new();
+    let mut schemas = Map::new();
     for route in routes {
-        paths = paths.path(route.path, path_item(route, &mut requests, &mut responses));
+        paths = paths.path(route.path, path_item(route));
+        schemas.insert(answer_name(route), route.operation.output());
+        if has_body(route) {
+            schemas.insert(body_name(route), body_schema(route));
+        }
     }
     let info = InfoBuilder::new()
         .title("Atlas Mirror")
@@ -120,11 +118,6 @@ pub fn document(routes: &[Route], items: &[(&'static str, Item)]) -> Value {
         .build();
     let document = OpenApiBuilder::new().info(info).paths(paths.build()).build();
     let mut document = serde_json::to_value(document).unwrap_or_default();
-    let mut schemas: Map<String, Value> = requests.take_definitions(true);
-    schemas.extend(responses.take_definitions(true));
-    for route in routes.iter().filter(|route| has_body(route) && !route.parameters.is_empty()) {
-        schemas.insert(body_name(route), body_schema(route));
-    }
     schemas.insert("Error".to_owned(), error_schema());
     if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
         paths.extend(items.iter().map(|(path, item)| ((*path).to_owned(), item())));
@@ -135,8 +128,8 @@ pub fn document(routes: &[Route], items: &[(&'static str, Item)]) -> Value {
     document
 }
 
-fn path_item(route: &Route, requests: &mut SchemaGenerator, responses: &mut SchemaGenerator) -> PathItem {
-    let Entry { info, arguments, output, .. } = route.operation;
+fn path_item(route: &Route) -> PathItem {
+    let info = &route.operation.info;
     let of_every_call = [info.writes().then_some(&IDEMPOTENCY_KEY), info.writes().then_some(&CONFIRMATION)];
     let mut operation = OperationBuilder::new()
         .operation_id(Some(info.name))
@@ -147,20 +140,15 @@ fn path_item(route: &Route, requests: &mut SchemaGenerator, responses: &mut Sche
             "200",
             ResponseBuilder::new()
                 .description("The answer.")
-                .content("application/json", content(&output(responses)))
+                .content("application/json", reference(&answer_name(route)))
                 .build(),
         )
         .response(
             "default",
             ResponseBuilder::new().description("An error.").content("application/json", reference("Error")).build(),
         );
-    let arguments = arguments(requests);
-    let body = match has_body(route) {
-        true if route.parameters.is_empty() => Some(content(&arguments)),
-        true => Some(reference(&body_name(route))),
-        false => None,
-    };
-    if let Some(body) = body {
+    if has_body(route) {
+        let body = reference(&body_name(route));
         let body = RequestBodyBuilder::new().required(Some(Required::True)).content("application/json", body).build();
         operation = operation.request_body(Some(body));
     }
@@ -171,14 +159,19 @@ fn has_body(route: &Route) -> bool {
     matches!(route.method, HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch)
 }
 
-/// The name of the schema of a body that has all arguments but those that are parameters.
+/// The name of the schema of an answer.
+fn answer_name(route: &Route) -> String {
+    format!("{}_answer", route.operation.info.name)
+}
+
+/// The name of the schema of a body, which has all arguments but those that are parameters.
 fn body_name(route: &Route) -> String {
     format!("{}_body", route.operation.info.name)
 }
 
 /// The schema of that body.
 fn body_schema(route: &Route) -> Value {
-    let mut schema = serde_json::to_value((route.operation.arguments)(&mut inlined())).unwrap_or_default();
+    let mut schema = route.operation.arguments();
     let arguments: Vec<String> = route.parameters.iter().map(RouteParameter::argument).collect();
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.retain(|name, _| !arguments.contains(name));
@@ -187,10 +180,6 @@ fn body_schema(route: &Route) -> Value {
         required.retain(|name| name.as_str().is_none_or(|name| !arguments.iter().any(|argument| argument == name)));
     }
     schema
-}
-
-fn inlined() -> SchemaGenerator {
-    SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator()
 }
 
 fn parameter(parameter: &RouteParameter) -> Parameter {
@@ -205,12 +194,6 @@ fn parameter(parameter: &RouteParameter) -> Parameter {
         .description(Some(parameter.description))
         .schema(Some(utoipa::openapi::Object::with_type(utoipa::openapi::Type::String)))
         .build()
-}
-
-/// The content whose schema the generator collected under the name that `schema` refers to.
-fn content(schema: &atlas_ops::schemars::Schema) -> utoipa::openapi::Content {
-    let name = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
-    reference(name.unwrap_or_default())
 }
 
 fn reference(name: &str) -> utoipa::openapi::Content {

@@ -22,7 +22,6 @@ pub struct GenerateUri;
 /// What the app is to do.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "GenerateUriRequest")]
 pub struct Arguments {
     /// The vault's name as the app shows it; the app's own choice if not given.
     #[serde(default, deserialize_with = "arguments::present")]
@@ -41,7 +40,6 @@ pub struct Arguments {
 /// What the app is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "UriAction")]
 enum Action {
     /// Open a note, or the vault.
     Open,
@@ -61,7 +59,6 @@ enum Action {
 
 /// The link.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "GenerateUriResponse")]
 pub struct Output {
     /// The link.
     uri: String,

@@ -17,12 +17,10 @@ pub struct GetMetrics;
 /// No arguments: the vault is that of the call.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "GetMetricsRequest")]
 pub struct Arguments {}
 
 /// What was counted.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "GetMetricsResponse")]
 pub struct Output {
     /// The values.
     metrics: Vec<Metric>,

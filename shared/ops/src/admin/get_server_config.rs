@@ -14,12 +14,10 @@ pub struct GetServerConfig;
 /// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "GetServerConfigRequest")]
 pub struct Arguments {}
 
 /// The configuration.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "GetServerConfigResponse")]
 pub struct Output {
     /// The version of Atlas Mirror.
     version: &'static str,

@@ -14,12 +14,10 @@ pub struct GetVault;
 /// No arguments: the vault is that of the call.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "GetVaultRequest")]
 pub struct Arguments {}
 
 /// The vault.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "GetVaultResponse")]
 pub struct Output {
     /// Its id.
     id: String,

@@ -15,7 +15,6 @@ pub struct IndexVault;
 /// What to index.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "IndexVaultRequest")]
 pub struct Arguments {
     /// A folder. The whole vault is indexed whatever it is.
     #[serde(default, deserialize_with = "arguments::present")]
@@ -25,7 +24,6 @@ pub struct Arguments {
 
 /// What the newest generation changed.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "IndexVaultResponse")]
 pub struct Output {
     /// The vault.
     vault: String,

@@ -14,12 +14,10 @@ pub struct ListVaults;
 /// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ListVaultsRequest")]
 pub struct Arguments {}
 
 /// The vaults.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ListVaultsResponse")]
 pub struct Output {
     /// The vaults, the default one first.
     vaults: Vec<VaultState>,

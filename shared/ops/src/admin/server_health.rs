@@ -12,12 +12,10 @@ pub struct ServerHealth;
 /// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ServerHealthRequest")]
 pub struct Arguments {}
 
 /// Liveness.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ServerHealthResponse")]
 pub struct Output {
     /// Always `ok`: it answered.
     status: &'static str,

@@ -26,7 +26,6 @@ pub struct DeleteAttachment;
 /// Which file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "DeleteAttachmentRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
@@ -40,7 +39,6 @@ pub struct Arguments {
 
 /// What was deleted.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "DeleteAttachmentResponse")]
 pub struct Output {
     /// The file's path.
     path: String,

@@ -32,7 +32,6 @@ pub struct GetAttachment;
 /// Which file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "GetAttachmentRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
@@ -50,7 +49,6 @@ pub struct Arguments {
 
 /// The file.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "GetAttachmentResponse")]
 pub struct Output {
     /// Its path.
     path: String,

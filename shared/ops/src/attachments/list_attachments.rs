@@ -25,7 +25,6 @@ pub struct ListAttachments;
 /// Which files.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ListAttachmentsRequest")]
 pub struct Arguments {
     /// The folder; all of the vault if not given.
     #[serde(default)]

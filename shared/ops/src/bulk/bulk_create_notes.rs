@@ -26,7 +26,6 @@ pub struct BulkCreateNotes;
 /// Which notes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "BulkCreateNotesRequest")]
 pub struct Arguments {
     /// The notes; 200 at most, each path once.
     #[schemars(length(min = 1, max = 200))]
@@ -51,7 +50,6 @@ pub struct Arguments {
 /// A note to write.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "BulkCreateNotesItem")]
 pub struct NewNote {
     /// Its path from the root of the vault; it ends in `.md`.
     path: String,
@@ -77,7 +75,6 @@ const fn create() -> Mode {
 
 /// What became of one.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "BulkCreateNotesResult")]
 pub struct Item {
     /// Its path.
     path: String,

@@ -23,7 +23,6 @@ pub struct BulkMoveNotes;
 /// Which notes, and where to.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "BulkMoveNotesRequest")]
 pub struct Arguments {
     /// The notes; 100 at most.
     #[schemars(length(min = 1, max = 100))]
@@ -43,7 +42,6 @@ pub struct Arguments {
 /// A note's way.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "BulkMoveNotesItem")]
 pub struct OneMove {
     /// Its path from the root of the vault; it ends in `.md`.
     from: String,
@@ -53,7 +51,6 @@ pub struct OneMove {
 
 /// What became of one.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "BulkMoveNotesResult")]
 pub struct Item {
     /// The path that it had.
     from: String,
@@ -71,7 +68,6 @@ pub struct Item {
 
 /// What became of them.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "BulkMoveNotesResponse")]
 pub struct Output {
     #[serde(flatten)]
     report: Report<Item>,

@@ -29,7 +29,6 @@ pub struct BulkSetProperty;
 /// Which notes, and what property.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "BulkSetPropertyRequest")]
 pub struct Arguments {
     /// The notes' paths; 500 at most, each once.
     #[schemars(length(min = 1, max = 500))]
@@ -57,7 +56,6 @@ pub struct Arguments {
 
 /// What became of one.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "BulkSetPropertyResult")]
 pub struct Item {
     /// Its path.
     path: String,

@@ -21,7 +21,6 @@ pub struct BundleFiles;
 /// Which files.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "BundleFilesRequest")]
 pub struct Arguments {
     /// Their paths, with their extensions.
     #[schemars(length(min = 1, max = 200))]
@@ -40,7 +39,6 @@ pub struct Arguments {
 
 /// The bundle.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "BundleFilesResponse")]
 pub struct Output {
     /// The texts, in the order of the paths.
     bundle: String,

@@ -21,7 +21,6 @@ pub struct BundleFolder;
 /// Which folder, and how much of it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "BundleFolderRequest")]
 pub struct Arguments {
     /// The folder; empty for the whole vault.
     root: String,
@@ -47,7 +46,6 @@ pub struct Arguments {
 
 /// The bundle.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "BundleFolderResponse")]
 pub struct Output {
     /// The folder.
     root: String,

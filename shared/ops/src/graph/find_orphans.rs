@@ -19,7 +19,6 @@ pub struct FindOrphans;
 /// Which notes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "FindOrphansRequest")]
 pub struct Arguments {
     /// Only notes in this folder; links from everywhere count.
     #[serde(default)]

@@ -20,7 +20,6 @@ pub struct FindUnresolvedLinks;
 /// Of which notes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "FindUnresolvedLinksRequest")]
 pub struct Arguments {
     /// Only links in notes of this folder.
     #[serde(default)]

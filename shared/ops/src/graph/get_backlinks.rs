@@ -23,7 +23,6 @@ pub struct GetBacklinks;
 /// Of which file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "GetBacklinksRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
@@ -45,7 +44,6 @@ pub struct Arguments {
 
 /// A note that links to the file.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "BacklinkSource")]
 pub struct Source {
     /// Its path.
     source_path: String,

@@ -20,7 +20,6 @@ pub struct GetOutgoingLinks;
 /// Of which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "GetOutgoingLinksRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
     path: String,
@@ -36,7 +35,6 @@ pub struct Arguments {
 /// How a link is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "OutgoingLinkKind")]
 pub enum Kind {
     /// `[[target]]`
     Wikilink,
@@ -48,7 +46,6 @@ pub enum Kind {
 
 /// The links.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "GetOutgoingLinksResponse")]
 pub struct Output {
     /// The note's path.
     path: String,

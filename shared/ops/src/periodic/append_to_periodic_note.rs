@@ -21,7 +21,6 @@ pub struct AppendToPeriodicNote;
 /// What to add, and to which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "AppendToPeriodicNoteRequest")]
 pub struct Arguments {
     /// What the note is of.
     period: Period,
@@ -46,7 +45,6 @@ pub struct Arguments {
 
 /// What was done.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "AppendToPeriodicNoteResponse")]
 pub struct Output {
     /// What the note is of.
     period: Period,

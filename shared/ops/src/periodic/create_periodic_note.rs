@@ -19,7 +19,6 @@ pub struct CreatePeriodicNote;
 /// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "CreatePeriodicNoteRequest")]
 pub struct Arguments {
     /// What the note is of.
     period: Period,
@@ -39,7 +38,6 @@ pub struct Arguments {
 
 /// The note.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "CreatePeriodicNoteResponse")]
 pub struct Output {
     /// What the note is of.
     period: Period,

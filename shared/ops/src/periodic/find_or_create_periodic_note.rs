@@ -18,7 +18,6 @@ pub struct FindOrCreatePeriodicNote;
 /// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "FindOrCreatePeriodicNoteRequest")]
 pub struct Arguments {
     /// What the note is of.
     period: Period,
@@ -37,7 +36,6 @@ pub struct Arguments {
 
 /// The note.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "FindOrCreatePeriodicNoteResponse")]
 pub struct Output {
     /// What the note is of.
     period: Period,

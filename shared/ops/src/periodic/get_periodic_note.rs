@@ -19,7 +19,6 @@ pub struct GetPeriodicNote;
 /// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "GetPeriodicNoteRequest")]
 pub struct Arguments {
     /// What the note is of.
     period: Period,
@@ -38,7 +37,6 @@ pub struct Arguments {
 
 /// The note.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "GetPeriodicNoteResponse")]
 pub struct Output {
     /// What the note is of.
     period: Period,

@@ -21,7 +21,6 @@ pub struct ListPeriodicNotes;
 /// Which notes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ListPeriodicNotesRequest")]
 pub struct Arguments {
     /// What the notes are of.
     period: Period,

@@ -22,7 +22,6 @@ pub struct FindNotesByProperty;
 /// With which properties.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "FindNotesByPropertyRequest")]
 pub struct Arguments {
     /// What must hold of a note, all of it.
     #[schemars(length(min = 1, max = 20))]
@@ -44,7 +43,6 @@ pub struct Arguments {
 /// What must hold of a property.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "PropertyCondition")]
 pub struct Condition {
     /// The property's name, as notes write it.
     key: Exact<1024>,

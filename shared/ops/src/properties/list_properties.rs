@@ -21,7 +21,6 @@ pub struct ListProperties;
 /// Which properties.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ListPropertiesRequest")]
 pub struct Arguments {
     /// Only of notes in this folder.
     #[serde(default)]

@@ -15,7 +15,6 @@ pub struct ReadFrontmatter;
 /// Of which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ReadFrontmatterRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
     path: String,
@@ -23,7 +22,6 @@ pub struct Arguments {
 
 /// Its properties.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ReadFrontmatterResponse")]
 pub struct Output {
     /// Its path.
     path: String,

@@ -15,7 +15,6 @@ pub struct ReadProperty;
 /// Which one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ReadPropertyRequest")]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
@@ -25,7 +24,6 @@ pub struct Arguments {
 
 /// The property.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ReadPropertyResponse")]
 pub struct Output {
     /// The note's path.
     path: String,

@@ -20,7 +20,6 @@ pub struct UpdateFrontmatter;
 /// Which note, and what becomes of its properties.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "UpdateFrontmatterRequest")]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
@@ -60,7 +59,6 @@ enum Mode {
 
 /// What was done.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "UpdateFrontmatterResponse")]
 pub struct Output {
     /// The note's path.
     path: String,

@@ -15,7 +15,6 @@ use crate::operation::Deadline;
 /// Which links of a note go.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "PrunePolicy")]
 pub(crate) struct Policy {
     /// How it is decided.
     pub(super) kind: Kind,
@@ -51,7 +50,6 @@ pub(crate) struct Policy {
 /// How it is decided which links go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "PrunePolicyKind")]
 pub(crate) enum Kind {
     /// Those to files with a low score.
     DropBelowScore,
@@ -68,7 +66,6 @@ pub(crate) enum Kind {
 /// What counts of the file that a link means; 0 for one that means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "PruneScore")]
 pub(crate) enum Score {
     /// How many other notes link to it.
     TargetBacklinkCount,

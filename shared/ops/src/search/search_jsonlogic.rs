@@ -24,7 +24,6 @@ pub struct SearchJsonlogic;
 /// Which notes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "SearchJsonlogicRequest")]
 pub struct Arguments {
     /// The condition, as JSONLogic: `{"==": [{"var": "status"}, "open"]}`. Its data is the note: its properties by name, and all of them
     /// in `frontmatter`; `path`, `name` (without `.md`), `folder`, `extension`, `tags` (a list, without `#`), `content` (the whole text).
@@ -45,7 +44,6 @@ pub struct Arguments {
 
 /// A note of which it holds.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "LogicMatch")]
 pub struct LogicMatch {
     /// Its path.
     pub(super) path: String,

@@ -18,7 +18,6 @@ pub struct SearchRegex;
 /// Which lines.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "SearchRegexRequest")]
 pub struct Arguments {
     /// The regular expression, in ripgrep's syntax, looked for within lines.
     pub(super) pattern: Exact<1000>,
@@ -53,7 +52,6 @@ const LINES_OF_FILE: usize = 10;
 
 /// A line that matches.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "RegexMatch")]
 pub struct RegexMatch {
     /// The file's path.
     pub(super) path: String,

@@ -18,7 +18,6 @@ pub struct SearchText;
 /// Which text.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "SearchTextRequest")]
 pub struct Arguments {
     /// The text, within one line.
     pub(super) query: Exact<1000>,
@@ -44,7 +43,6 @@ pub struct Arguments {
 
 /// A line with the text.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "TextMatch")]
 pub struct TextMatch {
     /// The file's path.
     pub(super) path: String,

@@ -22,7 +22,6 @@ pub struct SearchVault;
 /// What to look for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "SearchVaultRequest")]
 pub struct Arguments {
     /// Words, a regular expression, or JSONLogic as an object.
     query: Query,
@@ -49,7 +48,6 @@ pub struct Arguments {
 /// What to look for.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-#[schemars(rename = "VaultQuery")]
 pub enum Query {
     /// Words or a regular expression, of 1 to 1,000 bytes.
     Text(#[schemars(length(min = 1, max = 1000))] String),
@@ -60,7 +58,6 @@ pub enum Query {
 /// How a query is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "VaultSearchMode")]
 pub enum Mode {
     /// As it looks: an object is JSONLogic, `/…/` a regular expression; else words, and the text as it stands if no note has them.
     #[default]
@@ -79,7 +76,6 @@ pub enum Mode {
 
 /// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SearchVaultResponse")]
 pub struct Output {
     #[serde(flatten)]
     page: PartialPage<Hit>,
@@ -90,7 +86,6 @@ pub struct Output {
 
 /// A note or line.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "VaultHit")]
 pub struct Hit {
     /// Its path.
     path: String,
@@ -109,7 +104,6 @@ pub struct Hit {
 /// A way to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "VaultSearchWay")]
 pub enum Way {
     /// Ranked words.
     Text,
@@ -123,7 +117,6 @@ pub enum Way {
 
 /// Which modes were tried.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SearchExplanation")]
 pub struct Explanation {
     /// Those, in order.
     modes_tried: Vec<Way>,

@@ -18,7 +18,6 @@ pub struct AddTag;
 /// Which note, and which tag.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "AddTagRequest")]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
@@ -46,7 +45,6 @@ enum Location {
 
 /// What was done.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "AddTagResponse")]
 pub struct Output {
     /// The note's path.
     path: String,

@@ -22,7 +22,6 @@ pub struct FindNotesByTag;
 /// With which tags.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "FindNotesByTagRequest")]
 pub struct Arguments {
     /// The tag, with or without `#`; upper and lower case are the same.
     tag: Text<256>,

@@ -18,7 +18,6 @@ pub struct GetNoteTags;
 /// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "GetNoteTagsRequest")]
 pub struct Arguments {
     /// Its path from the root of the vault.
     path: String,
@@ -26,7 +25,6 @@ pub struct Arguments {
 
 /// Its tags.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "GetNoteTagsResponse")]
 pub struct Output {
     /// The note's path.
     path: String,

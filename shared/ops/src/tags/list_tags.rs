@@ -21,7 +21,6 @@ pub struct ListTags;
 /// Which tags.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ListTagsRequest")]
 pub struct Arguments {
     /// Only of notes in this folder.
     #[serde(default)]

@@ -18,7 +18,6 @@ pub struct RemoveTag;
 /// Which note, and which tag.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "RemoveTagRequest")]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
@@ -52,7 +51,6 @@ enum Place {
 
 /// What was done.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "RemoveTagResponse")]
 pub struct Output {
     /// The note's path.
     path: String,

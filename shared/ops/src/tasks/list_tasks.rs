@@ -25,7 +25,6 @@ pub struct ListTasks;
 /// Which tasks.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ListTasksRequest")]
 pub struct Arguments {
     /// Only of notes in this folder.
     #[serde(default)]
@@ -64,7 +63,6 @@ pub struct Arguments {
 /// Days, `YYYY-MM-DD`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "TaskDays")]
 pub struct Days {
     /// Before this one.
     #[serde(default, deserialize_with = "arguments::present")]

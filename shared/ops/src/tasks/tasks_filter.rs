@@ -28,7 +28,6 @@ pub struct TasksFilter;
 /// Which tasks, and in which order.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "TasksFilterRequest")]
 pub struct Arguments {
     /// A query of the Tasks plugin, one instruction a line: `not done`, `due before tomorrow`,
     /// `(path includes a) OR (tags include #b)`, `sort by due`, `group by folder`, `limit 20`.
@@ -57,7 +56,6 @@ pub struct Arguments {
 
 /// Tasks, and how many there are in each group.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "TasksFilterResponse")]
 pub struct Output {
     #[serde(flatten)]
     page: Page<ListedTask>,
@@ -68,7 +66,6 @@ pub struct Output {
 
 /// A group.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "TaskGroup")]
 pub struct GroupCount {
     /// Its name; of one within another both, with ` > ` between them.
     key: String,

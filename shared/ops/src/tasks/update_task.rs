@@ -27,7 +27,6 @@ pub struct UpdateTask;
 /// Which task, and what it is to say.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "UpdateTaskRequest")]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
@@ -85,7 +84,6 @@ struct Set {
 
 /// What was done.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "UpdateTaskResponse")]
 pub struct Output {
     /// The note's path.
     path: String,
