@@ -184,7 +184,7 @@ impl Snapshot {
         Ok(ranges::plan(&missing, self.reader.max_requests).iter().map(Span::len).sum())
     }
 
-    /// Raw bytes of segments, in the order of `wants`, in one wave of requests; nothing of it is cached or checked.
+    /// Raw bytes of segments, in the order of `wants`, in one wave of requests; nothing of it is cached or checked before [`decode`](Self::decode).
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -234,7 +234,11 @@ impl Snapshot {
         bytes.ok_or_else(|| self.gone(&key))
     }
 
-    fn decode(&self, segment: usize, part: &PartRef, bytes: &Bytes) -> Result<Arc<Part>, MirrorError> {
+    /// What `bytes`, which were fetched before it was known that they have it, are as a part; it is kept like one that was loaded.
+    ///
+    /// # Errors
+    /// [`MirrorError::Damaged`], which names the object, when they are no such part.
+    pub fn decode(&self, segment: usize, part: &PartRef, bytes: &Bytes) -> Result<Arc<Part>, MirrorError> {
         let id = self.entry(segment)?.id;
         let decoded = Part::decode(part.kind, bytes).map_err(|error| self.fault(segment, error))?;
         let decoded = Arc::new(decoded);

@@ -248,7 +248,8 @@ impl Graph {
             }
             rivals.names.insert(name);
         }
-        Ok(Meaning::OneOf)
+        let only = rivals.files.only(target).and_then(|only| rivals.documents.get(only));
+        Ok(only.map_or(Meaning::OneOf, |only| Meaning::Same(Some(*only))))
     }
 
     /// The files with this folded name.

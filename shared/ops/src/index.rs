@@ -300,10 +300,8 @@ impl Index {
 
     /// A part that was fetched before it was wanted.
     fn held(&self, segment: usize, part: &PartRef) -> Result<Option<Arc<Part>>, Error> {
-        let of_segment = || self.near.iter().filter(|near| near.segment == segment);
-        let Some(bytes) = of_segment().find_map(|near| near.cut(part)) else { return Ok(None) };
-        let decoded = Part::decode(part.kind, &bytes);
-        Ok(Some(Arc::new(decoded.map_err(|error| self.view.snapshot().fault(segment, error))?)))
+        let near = self.near.iter().find(|near| near.segment == segment);
+        near.map_or(Ok(None), |near| near.part(self.view.snapshot(), part))
     }
 
     /// How many of the first `items`, the notes at `document`, have their texts fetched in one wave, and the bytes of these: one at least.

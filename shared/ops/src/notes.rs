@@ -180,11 +180,10 @@ async fn text(
 ) -> Result<Bytes, Error> {
     let Some(entry) = snapshot.segments().get(segment) else { return Ok(Bytes::new()) };
     let parts = blocks.parts(&entry.layout, span)?;
-    if let Some(held) = near.and_then(|near| parts.iter().map(|part| near.cut(part)).collect::<Option<Vec<Bytes>>>()) {
-        let decoded = parts.iter().zip(&held).map(|(part, bytes)| Part::decode(part.kind, bytes));
-        let decoded: Vec<Part> = decoded.collect::<Result<_, _>>().map_err(|error| snapshot.fault(segment, error))?;
-        return Ok(blocks.cut(span, &decoded)?);
-    }
-    let parts = snapshot.load(&parts.into_iter().map(|part| (segment, part)).collect::<Vec<_>>()).await?;
+    let held = near.map(|near| parts.iter().map(|part| near.part(snapshot, part)).collect::<Result<Option<Vec<_>>, _>>());
+    let parts = match held.transpose()?.flatten() {
+        Some(held) => held,
+        None => snapshot.load(&parts.into_iter().map(|part| (segment, part)).collect::<Vec<_>>()).await?,
+    };
     Ok(blocks.cut(span, parts.iter().map(AsRef::as_ref))?)
 }
