@@ -6,13 +6,14 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_access::{Caller, Scope, Scopes, ThrottleConfig};
+use atlas_access::{Caller, Scope, Scopes, ThrottleConfig, scope};
 use atlas_mirror::{Hash, Mirror, Retention, Store, StoreOptions};
 use atlas_sync::{SyncOptions, sync};
 use atlas_testkit::real_store::{localstack, minio};
 use atlas_testkit::{AgingStore, VaultBuilder};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use futures::TryStreamExt as _;
 use jiff::Timestamp;
 use object_store::memory::InMemory;
 use object_store::path::Path;
@@ -21,6 +22,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
+use crate::access::{bearer, token};
 use crate::agent::{Agent, ERAS};
 use crate::attachments::{fetched, mirror_in, signing};
 use crate::clock;
@@ -78,7 +80,7 @@ async fn a_file_is_uploaded_by_a_url_and_comes_into_the_folder() {
         let begun = tools.good("upload_attachment", song.clone()).await;
         let (url, expires): (&str, Timestamp) =
             (begun["url"].as_str().unwrap(), begun["expires_at"].as_str().unwrap().parse().unwrap());
-        assert!(url.contains("X-Amz-Expires=900&") && url.contains(begun["upload"].as_str().unwrap()), "{url}");
+        assert!(url.contains("X-Amz-Expires=900&") && !url.contains(begun["upload"].as_str().unwrap()), "{url}");
         assert!(expires > Timestamp::now() && expires < Timestamp::now() + Duration::from_secs(900), "{expires}");
         let commit = commit_of(&song, &begun);
         tools.bad("commit_attachment", commit.clone(), "upload_missing").await;
@@ -207,9 +209,15 @@ async fn a_file_is_replaced_when_that_is_meant_and_confirmed() {
     tools.good("move_attachment", json!({ "from": "song.mp3", "to": "away.mp3" })).await;
     assert_eq!(tools.good("commit_attachment", keyed).await, done);
     tools.bad("get_attachment", json!({ "path": "song.mp3" }), "note_not_found").await;
-    // Two files can have one upload.
-    tools.good("commit_attachment", with(commit, json!({ "path": "copy.mp3", "mode": "create" }))).await;
-    for path in ["away.mp3", "copy.mp3"] {
+    // It is of one path, and of who asked for it.
+    let elsewhere = with(commit.clone(), json!({ "path": "copy.mp3", "mode": "create" }));
+    tools.bad("commit_attachment", elsewhere, "upload_missing").await;
+    let anew = with(commit, json!({ "mode": "create" }));
+    let other = Agent::new(&client, ERAS[0]).with(bearer(&token("other", &scope::ALL, None)));
+    assert_eq!(other.refused("commit_attachment", anew.clone()).await, "upload_missing");
+    // Two files have one object.
+    tools.good("commit_attachment", anew).await;
+    for path in ["away.mp3", "song.mp3"] {
         let got = tools.good("get_attachment", json!({ "path": path, "include_data": true })).await;
         assert_eq!(BASE64.decode(got["data_base64"].as_str().unwrap()).unwrap(), SONG, "{path}");
     }
@@ -239,15 +247,13 @@ async fn text_that_is_uploaded_is_kept_as_a_sync_keeps_it() {
 #[tokio::test]
 async fn who_may_not_write_at_a_path_gets_no_url_and_commits_nothing() {
     let bucket = published(&VaultBuilder::new().note("a.md", "a").file("media/old.png", b"old\0")).await;
-    let acl = json!({ "writePaths": ["inbox/**"], "readPaths": ["inbox/**", "media/**"] });
+    let acl = json!({ "readPaths": ["inbox/**"], "writePaths": ["inbox/**"] });
     let reader = || Caller::of_scopes("reader", Scopes::named([Scope::ReadVault.as_str()]));
-    let read_only = json!({ "readOnly": true });
     let named = |path: &str| (file(path, SONG), with(file(path, SONG), json!({ "upload": "0".repeat(32) })));
     for (acl, caller, path, reason) in [
         (&acl, caller(&[]), "media/new.png", "acl_denied"),
         (&acl, caller(&[]), "media/old.png", "acl_denied"),
         (&acl, reader(), "inbox/new.png", "scope_missing"),
-        (&read_only, caller(&[]), "inbox/new.png", "read_only_mode"),
         (&json!({}), caller(&[]), ".obsidian/new.png", "path_invalid"),
         (&json!({}), caller(&[]), "inbox/new.md", "path_invalid"),
         (&json!({}), caller(&[]), "../new.png", "path_invalid"),
@@ -261,6 +267,13 @@ async fn who_may_not_write_at_a_path_gets_no_url_and_commits_nothing() {
     let (upload, commit) = named("inbox/new.png");
     world.ok("upload_attachment", upload.clone()).await;
     assert_eq!(world.refused("commit_attachment", commit).await, "upload_missing");
+    // The object of what may not be read is not to be had by its name.
+    let hidden = bucket.mirror().keys().blobs();
+    let objects: Vec<_> = bucket.0.list(Some(&hidden)).try_collect().await.unwrap();
+    let [object] = &objects[..] else { panic!("{objects:?}") };
+    let (_, nonce) = object.location.filename().unwrap().split_once('-').unwrap();
+    let named = with(file("inbox/old.png", b"old\0"), json!({ "upload": nonce }));
+    assert_eq!(world.refused("commit_attachment", named).await, "upload_missing");
     for (field, value, reason) in [
         ("size_bytes", json!((256 << 20) + 1), "validation_error"),
         ("sha256", json!("A".repeat(64)), "invalid_input"),
@@ -283,10 +296,10 @@ const CONTENTS: [&[u8]; 3] = [b"\0one", b"two", b"three"];
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Uploads one of the contents.
-    Upload(usize),
-    /// Commits one of the uploads at one of the paths.
-    Commit(prop::sample::Index, usize),
+    /// Uploads one of the contents for one of the paths.
+    Upload(usize, usize),
+    /// Commits one of the uploads.
+    Commit(prop::sample::Index),
     /// Commits something else.
     Note,
     Minutes(u64),
@@ -296,8 +309,8 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        3 => (0..CONTENTS.len()).prop_map(Step::Upload),
-        5 => (any::<prop::sample::Index>(), 0..PATHS.len()).prop_map(|(upload, path)| Step::Commit(upload, path)),
+        3 => (0..CONTENTS.len(), 0..PATHS.len()).prop_map(|(content, path)| Step::Upload(content, path)),
+        5 => any::<prop::sample::Index>().prop_map(Step::Commit),
         2 => Just(Step::Note),
         3 => prop_oneof![(1..200u64), (1..4000u64)].prop_map(Step::Minutes),
         3 => Just(Step::Sync),
@@ -323,22 +336,21 @@ fn no_file_loses_its_bytes_to_garbage_collection() {
                 Timestamp::UNIX_EPOCH,
             );
             options.collect = Some(Retention { time: Duration::ZERO, generations: 1 });
-            let mut uploads: Vec<(usize, Value, Timestamp)> = Vec::new();
+            let mut uploads: Vec<(&str, &[u8], Value, Timestamp)> = Vec::new();
             let mut kept: BTreeMap<&str, &[u8]> = BTreeMap::new();
             for step in steps.into_iter().chain([Step::Sync]) {
                 match step {
-                    Step::Upload(content) => {
-                        let bytes = CONTENTS[content];
-                        let commit =
-                            bucket.upload(&tools, &file(&format!("{}.png", uploads.len()), bytes), bytes).await;
-                        uploads.push((content, commit, clock::now()));
+                    Step::Upload(content, path) => {
+                        let (bytes, path) = (CONTENTS[content], PATHS[path]);
+                        let arguments = with(file(path, bytes), json!({ "mode": "upsert" }));
+                        let commit = bucket.upload(&tools, &arguments, bytes).await;
+                        uploads.push((path, bytes, commit, clock::now()));
                     }
-                    Step::Commit(upload, path) if !uploads.is_empty() => {
-                        let (content, commit, written) = upload.get(&uploads);
-                        let commit = with(commit.clone(), json!({ "path": PATHS[path], "mode": "upsert" }));
-                        let result = agent.call("commit_attachment", commit).await;
+                    Step::Commit(upload) if !uploads.is_empty() => {
+                        let (path, bytes, commit, written) = upload.get(&uploads);
+                        let result = agent.call("commit_attachment", commit.clone()).await;
                         if result["isError"] == false {
-                            kept.insert(PATHS[path], CONTENTS[*content]);
+                            kept.insert(path, bytes);
                         } else {
                             let told = result.to_string();
                             assert!(told.contains("upload_expired") || told.contains("upload_missing"), "{told}");

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use super::mime;
-use super::upload_attachment::{MAX_BYTES, check, hash, path};
+use super::upload_attachment::{MAX_BYTES, check, hash, key, path};
 use crate::arguments::{self, Bounded, Text, invalid_input};
 use crate::batch::{Batch, Content, New};
 use crate::error::{Code, Error};
@@ -100,11 +100,10 @@ impl Operation for CommitAttachment {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = path(&arguments.path)?;
-        let nonce = arguments.upload.as_str().parse();
-        let nonce = nonce.map_err(|_| invalid_input("upload", "must be what upload_attachment gave: 32 hex digits"))?;
-        // To be told apart from other uploads it needs no more: only who asked for the URL knows the id, it says nothing but where the bytes
-        // are, and whoever names it may write at the path and knows the hash.
-        let key = BlobKey { sha256: hash(&arguments.sha256)?, nonce };
+        let upload = arguments.upload.as_str().parse();
+        let upload =
+            upload.map_err(|_| invalid_input("upload", "must be what upload_attachment gave: 32 hex digits"))?;
+        let key = key(context, &path, hash(&arguments.sha256)?, upload);
         let change = Upload {
             context,
             path: &path,
@@ -152,7 +151,7 @@ impl Upload<'_> {
                 return Err(Error::new(Code::Conflict, "upload_expired", message));
             }
             Uploaded::Missing => {
-                let message = "nothing has been uploaded yet: PUT the bytes to the URL that upload_attachment gave, then make this call again";
+                let message = "nothing has been uploaded for this path by this id: PUT the bytes to the URL that upload_attachment gave you, then make this call again";
                 return Err(Error::not_found("upload_missing", message));
             }
         }

@@ -8,6 +8,7 @@ use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::URL_TIME;
 use super::get_attachment::missing;
@@ -83,7 +84,8 @@ impl Operation for UploadAttachment {
         let sha256 = hash(&arguments.sha256)?;
         let condition = Condition::Mode(arguments.mode, arguments.expected_hash.as_ref().map(Text::as_str));
         let mirror = &context.vault.mirror;
-        let key = BlobKey { sha256, nonce: Id::random()? };
+        let upload = Id::random()?;
+        let key = key(context, &path, sha256, upload);
         let unsupported = || {
             let message = "the store is no bucket, and takes no uploads: put the file into the folder that `atlas sync` publishes";
             Error::bad_request("presign_unsupported", message)
@@ -99,7 +101,7 @@ impl Operation for UploadAttachment {
         };
         let Answer { generation, .. } = context.read(look).await?;
         let value = Output {
-            upload: key.nonce.to_string(),
+            upload: upload.to_string(),
             url: request.url,
             method: "PUT",
             headers: request.headers.into_iter().collect(),
@@ -112,6 +114,13 @@ impl Operation for UploadAttachment {
 /// The path of a file that may be uploaded.
 pub(super) fn path(text: &str) -> Result<VaultPath, Error> {
     super::path("path", text, "uploaded", "write_note")
+}
+
+/// The key of an upload, which is its caller's and for its path. With the nonce itself for an id, who knows no more of a file than its hash could
+/// commit the object that a sync has just uploaded for it, and read it at a path of their own.
+pub(super) fn key(context: &Context<'_>, path: &VaultPath, sha256: Hash, upload: Id) -> BlobKey {
+    let bound = json!(["upload", upload, path.as_str(), context.caller.identity()]);
+    BlobKey::bound(sha256, Hash::of(bound.to_string().as_bytes()))
 }
 
 /// The hash of what is uploaded.
