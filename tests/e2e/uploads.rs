@@ -106,6 +106,7 @@ async fn a_file_is_uploaded_by_a_url_and_comes_into_the_folder() {
         assert_eq!((&again["created"], &again["generation"]), (&json!(false), &done["generation"]), "it is done once");
         assert_eq!(put(&begun, &bytes), "412", "nor after that");
         let got = tools.good("get_attachment", json!({ "path": "media/song.mp3", "presign": true })).await;
+        assert_eq!((&got["mtime"], &got["content_hash"]), (&done["mtime"], &song["sha256"]));
         assert_eq!(fetched(got["url"].as_str().unwrap()).as_ref(), Some(&bytes));
         publish(vault.root(), &mirror_in(&place), state.path()).await;
         assert_eq!(vault.read("media/song.mp3"), bytes);

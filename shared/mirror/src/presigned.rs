@@ -49,9 +49,9 @@ impl Mirror {
         self.sign(Method::GET, key, time, &SignedUrlOptions::new()).await
     }
 
-    /// A request by which anyone can upload the bytes of `key`, whose nonce must be fresh, for as long as `time`, or until the credentials of this process end;
-    /// [`None`] if the store takes none. The store is asked to take no others, and none if there are some; [`uploaded`](Self::uploaded) and
-    /// [`get_blob`](Self::get_blob) tell what it has taken.
+    /// A request by which anyone can upload the bytes of `key`, which must be a fresh one, for as long as `time`, or until the credentials of this
+    /// process end; [`None`] if the store takes none. The store is asked to take no other bytes, and none where there are some already;
+    /// [`uploaded`](Self::uploaded) and [`get_blob`](Self::get_blob) tell what it has taken.
     ///
     /// # Errors
     /// As [`url_to_read`](Self::url_to_read).

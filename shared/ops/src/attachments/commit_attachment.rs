@@ -17,6 +17,7 @@ use super::mime;
 use super::upload_attachment::{MAX_BYTES, check, hash, key, path};
 use crate::arguments::{self, Bounded, Text, invalid_input};
 use crate::batch::{Batch, Content, New};
+use crate::editing;
 use crate::error::{Code, Error};
 use crate::notes;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -119,7 +120,7 @@ impl Operation for CommitAttachment {
             mime: mime(path.as_str()),
             path: path.as_str().to_owned(),
             size_bytes: written.bytes,
-            mtime: written.at,
+            mtime: editing::time(written.at.as_millisecond()),
             content_hash: written.sha256.to_string(),
             created: written.created,
             prev_hash: written.before.map(|before| before.sha256.to_string()),
