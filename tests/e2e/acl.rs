@@ -377,6 +377,10 @@ async fn a_read_only_vault_is_read() {
             "create_periodic_note" | "find_or_create_periodic_note" => json!({ "period": "daily" }),
             "append_to_periodic_note" => json!({ "period": "daily", "content": "x" }),
             "delete_attachment" => json!({ "path": "a.png" }),
+            "upload_attachment" => json!({ "path": "a.png", "sha256": "0".repeat(64), "size_bytes": 1 }),
+            "commit_attachment" => {
+                json!({ "path": "a.png", "sha256": "0".repeat(64), "size_bytes": 1, "upload": "0".repeat(32) })
+            }
             "vault_sync" => json!({}),
             _ => json!({ "path": "a.md" }),
         };

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_mirror::{Mirror, Options, PartCache};
+use atlas_mirror::{Mirror, Options, PartCache, Store};
 use atlas_ops::Limits;
 use atlas_testkit::real_store::{localstack, minio};
 use atlas_testkit::{CountingStore, VaultBuilder};
@@ -83,8 +83,20 @@ async fn an_attachment_comes_whole_or_not_at_all() {
     }
 }
 
+/// The mirror in a store.
+pub fn mirror_in(place: &Store) -> Mirror {
+    let cache = Arc::new(PartCache::new(0));
+    Mirror::open(place.clone(), "main".parse().unwrap(), cache, Options::default()).unwrap()
+}
+
+/// A cold process of all functions, which makes URLs to what is in the store, and is set up so.
+pub fn signing(place: &Store, change: impl FnOnce(App) -> App) -> Client {
+    let app = App::over(place.clone(), "main".parse().unwrap(), Limits::default(), 1 << 20).unwrap();
+    Client::of(change(app), CountingStore::new(place.inner().clone()))
+}
+
 /// What a GET of `url` brings, if it is allowed.
-fn fetched(url: &str) -> Option<Vec<u8>> {
+pub fn fetched(url: &str) -> Option<Vec<u8>> {
     let output = Command::new("curl").args(["--silent", "--fail", "--max-time", "30", url]).output().unwrap();
     output.status.success().then_some(output.stdout)
 }
@@ -97,11 +109,8 @@ async fn a_file_is_read_from_a_url_where_the_store_makes_them() {
     for (store, is_strict) in [(localstack(), false), (minio(), true)] {
         let Some(store) = store else { continue };
         let place = store.fresh();
-        let cache = Arc::new(PartCache::new(0));
-        let mirror = Mirror::open(place.clone(), "main".parse().unwrap(), cache, Options::default()).unwrap();
-        publish(vault.root(), &mirror, tempfile::tempdir().unwrap().path()).await;
-        let app = App::over(place.clone(), "main".parse().unwrap(), Limits::default(), 1 << 20).unwrap();
-        let client = Client::of(app, CountingStore::new(place.inner().clone()));
+        publish(vault.root(), &mirror_in(&place), tempfile::tempdir().unwrap().path()).await;
+        let client = signing(&place, |app| app);
         let tools = Tools::of(&client).await;
         let got = tools.good("get_attachment", presigned("media/pic.png")).await;
         let (url, expires): (&str, Timestamp) =

@@ -35,6 +35,9 @@ async fn each_call_is_answered_as_its_schemas_say_or_refused_with_its_code() {
     }
 }
 
+/// What goes well over a bucket only: `uploads` calls it there.
+const NEEDS_BUCKET: [&str; 1] = ["upload_attachment"];
+
 #[test]
 fn each_operation_has_a_good_call_and_a_bad_one() {
     let calls = calls();
@@ -45,7 +48,8 @@ fn each_operation_has_a_good_call_and_a_bad_one() {
         if entry.info.tags.contains(&NEEDS_APP) {
             assert_eq!(ends, [Some("plugin_missing")], "{name}");
         } else {
-            assert!(ends.contains(&None) && ends.iter().any(Option::is_some), "{name}: {ends:?}");
+            let is_good = ends.contains(&None) || NEEDS_BUCKET.contains(&name);
+            assert!(is_good && ends.iter().any(Option::is_some), "{name}: {ends:?}");
         }
     }
 }

@@ -72,6 +72,7 @@ mod tasks;
 mod throttle;
 mod tools;
 mod traversal;
+mod uploads;
 mod vault_mcp;
 mod visibility;
 mod world;

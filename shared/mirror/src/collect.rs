@@ -3,7 +3,7 @@
 //! A generation is kept for a time after it was superseded, so an idle vault keeps its yesterday however long that was ago; and the newest
 //! ones are kept in any case. All times are the store's own. What a later generation refers to is referred to by the oldest that
 //! is kept, or was uploaded for one that came after it, for a commit refers to nothing else than what its parent does and what
-//! it has uploaded itself. So one manifest tells of every old object whether it is needed.
+//! was uploaded for it: by itself, or by whoever had a URL for that, no long time before. So one manifest tells of every old object whether it is needed.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub struct Collected {
 }
 
 /// An object that was written less than this before a generation may have been uploaded for it, or for one after.
-const UPLOAD_TIME: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const UPLOAD_TIME: Duration = Duration::from_secs(24 * 3600);
 /// Most objects that one collection deletes; the next one goes on.
 const MOST: usize = 100_000;
 /// No retention is shorter: a stalled writer must not find its number free, nor a reader its generation gone.

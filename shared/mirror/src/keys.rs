@@ -40,6 +40,14 @@ pub struct BlobKey {
     pub nonce: Id,
 }
 
+impl BlobKey {
+    /// The key of an upload that is bound to whatever `to` is the hash of: who does not know that cannot name it, and no other object
+    /// can be named so.
+    pub fn bound(sha256: Hash, to: Hash) -> Self {
+        Self { sha256, nonce: Id::derived(&[*to.as_bytes()]) }
+    }
+}
+
 /// The keys of one vault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keys {

@@ -63,6 +63,7 @@ pub use keys::{BlobKey, VaultId};
 pub use manifest::Manifest;
 pub use mirror::{Mirror, Options};
 pub use once::Made;
+pub use presigned::{UploadRequest, Uploaded};
 pub use probe::probe_conditional_writes;
 pub use request::SyncRequest;
 pub use snapshot::Snapshot;

@@ -60,7 +60,7 @@ pub struct Store {
     counters: Arc<Counters>,
 }
 
-/// An object as a listing shows it.
+/// An object as the store shows it without its bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Listed {
     pub(crate) key: Path,
@@ -173,9 +173,15 @@ impl Store {
 
     /// When the object at `key` was written, if there is one, by the store's clock.
     pub(crate) async fn modified(&self, key: &Path) -> Result<Option<Timestamp>, MirrorError> {
+        Ok(self.look(key).await?.map(|object| object.written))
+    }
+
+    /// The object at `key`, if there is one.
+    pub(crate) async fn look(&self, key: &Path) -> Result<Option<Listed>, MirrorError> {
         let Some(head) = self.head(key).await? else { return Ok(None) };
         let time = Timestamp::from_millisecond(head.last_modified.timestamp_millis());
-        time.map(Some).map_err(|error| MirrorError::damaged(key, error))
+        let written = time.map_err(|error| MirrorError::damaged(key, error))?;
+        Ok(Some(Listed { key: head.location, bytes: head.size, written }))
     }
 
     async fn head(&self, key: &Path) -> Result<Option<ObjectMeta>, MirrorError> {

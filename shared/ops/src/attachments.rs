@@ -1,14 +1,23 @@
-//! Attachments: files that are no notes, as obsidian-tc has them.
+//! Attachments: files that are no notes, as obsidian-tc has them, and uploads of them.
 
+pub mod commit_attachment;
 pub mod delete_attachment;
 pub mod get_attachment;
 pub mod list_attachments;
+pub mod upload_attachment;
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
+use atlas_vault::VaultPath;
+
+use crate::arguments;
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::index::DocumentRef;
+
+/// How long a URL is good.
+const URL_TIME: Duration = Duration::from_secs(15 * 60);
 
 /// Media types by extension, in the order of the extensions.
 const TYPES: &[(&str, &str)] = &[
@@ -58,6 +67,19 @@ const TYPES: &[(&str, &str)] = &[
     ("yml", "application/yaml"),
     ("zip", "application/zip"),
 ];
+
+/// The path, which argument `field` spells, of a file that may be changed in this way; notes are by another tool.
+pub(crate) fn path(field: &str, text: &str, way: &str, tool_of_notes: &str) -> Result<VaultPath, Error> {
+    let path = arguments::path(field, text)?;
+    let problem = if path.is_note() {
+        format!("{field}: notes are {way} with {tool_of_notes}")
+    } else if path.as_str().split('/').any(|part| part.starts_with('.')) {
+        format!("{field}: files are not {way} where a name begins with a dot")
+    } else {
+        return Ok(path);
+    };
+    Err(Error::bad_request("path_invalid", problem).with("field", field))
+}
 
 /// The media type of the file at `path`, by its extension.
 fn mime(path: &str) -> &'static str {

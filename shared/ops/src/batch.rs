@@ -23,9 +23,11 @@ pub(crate) struct New {
     modified_ms: i64,
 }
 
-enum Content {
+/// What is in a document.
+pub(crate) enum Content {
+    /// This text.
     Text(Bytes),
-    /// The name of an object that the vault refers to already, and its size.
+    /// The name of an object, and its size. The vault refers to it already, or it is an upload that is still fresh.
     Blob(String, u64),
 }
 
@@ -36,14 +38,24 @@ impl New {
             let message = format!("{path} would have more than {MAX_NOTE_BYTES} bytes");
             return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()));
         }
-        Ok(Self {
-            path,
-            path_on_disk: was.and_then(|was| was.record.path_on_disk.clone()),
-            kind: Kind::Note,
-            sha256: Hash::of(&text),
-            content: Content::Text(text),
-            modified_ms: now.as_millisecond(),
-        })
+        let sha256 = Hash::of(&text);
+        Ok(Self { kind: Kind::Note, ..Self::written(path, Content::Text(text), sha256, was, now) })
+    }
+
+    /// A file that is no note, with this content, instead of what `was` there.
+    pub(crate) fn written(
+        path: VaultPath,
+        content: Content,
+        sha256: Hash,
+        was: Option<&Found>,
+        now: Timestamp,
+    ) -> Self {
+        let kind = match &content {
+            Content::Text(_) => Kind::Text,
+            Content::Blob(..) => Kind::Attachment,
+        };
+        let path_on_disk = was.and_then(|was| was.record.path_on_disk.clone());
+        Self { path, path_on_disk, kind, sha256, content, modified_ms: now.as_millisecond() }
     }
 
     /// The same document at another path.

@@ -77,6 +77,8 @@ macro_rules! every_operation {
             crate::attachments::list_attachments::ListAttachments,
             crate::attachments::get_attachment::GetAttachment,
             crate::attachments::delete_attachment::DeleteAttachment,
+            crate::attachments::upload_attachment::UploadAttachment,
+            crate::attachments::commit_attachment::CommitAttachment,
             // admin
             crate::admin::list_vaults::ListVaults,
             crate::admin::get_vault::GetVault,

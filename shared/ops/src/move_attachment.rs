@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{self, Text};
+use crate::attachments;
 use crate::error::{Code, Error};
 use crate::moving::Moving;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -109,16 +110,7 @@ fn nothing_moved() -> Error {
 
 /// Where the file is and where it will be.
 fn ends(arguments: &Arguments) -> Result<(VaultPath, VaultPath), Error> {
-    let end = |field: &str, text: &str| {
-        let path = arguments::path(field, text)?;
-        let is_hidden = path.as_str().split('/').any(|part| part.starts_with('.'));
-        let problem = match (path.is_note(), is_hidden) {
-            (true, _) => "notes are moved by move_note",
-            (_, true) => "no file is moved from or to where a name begins with a dot",
-            _ => return Ok(path),
-        };
-        Err(Error::bad_request("path_invalid", format!("{field}: {problem}")).with("field", field))
-    };
+    let end = |field: &str, text: &str| attachments::path(field, text, "moved", "move_note");
     let (from, to) = (end("from", &arguments.from)?, end("to", &arguments.to)?);
     let extension = |path: &VaultPath| path.file_name().rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
     let problem = match (from == to, extension(&from) == extension(&to)) {

@@ -7,7 +7,7 @@ use crate::arguments::Text;
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
 
-/// The reason of the error for a note that must not be there.
+/// The reason of the error for a file that must not be there.
 pub(crate) const EXISTS: &str = "note_exists";
 
 /// What must be there for a note to be written.
@@ -26,10 +26,11 @@ pub(crate) enum Condition<'a> {
 }
 
 /// How a note is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
     /// Where there is no note.
+    #[default]
     Create,
     /// Instead of the note that is there.
     Overwrite,
@@ -84,7 +85,7 @@ impl<'a> Condition<'a> {
                 None => error,
             })
         };
-        let exists = |code| refused(code, EXISTS, format!("there is a note at {path} already"));
+        let exists = |code| refused(code, EXISTS, format!("there is a file at {path} already"));
         match (self, &sha256) {
             (Self::None | Self::Absent | Self::Mode(Mode::Create, _) | Self::Mode(Mode::Upsert, None), None)
             | (Self::Any | Self::Mode(Mode::Overwrite | Mode::Upsert, None), Some(_)) => Ok(()),

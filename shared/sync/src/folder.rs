@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use atlas_segment::Kind;
+use atlas_vault::text_file::MAX_TEXT_BYTES;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, MetadataExt as _, OpenOptions};
@@ -17,8 +18,6 @@ use crate::rules::Class;
 
 /// A larger note is kept as an attachment.
 pub const MAX_NOTE_BYTES: u64 = 64 << 20;
-/// A larger file is an attachment, whatever its name.
-pub const MAX_TEXT_BYTES: u64 = 1 << 20;
 /// How often a file that changes while it is read is read.
 const TRIES: u32 = 3;
 /// Attachments are read in pieces of this many bytes.

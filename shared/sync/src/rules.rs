@@ -1,5 +1,7 @@
 //! Which files of a folder belong to the vault, and what each is by its name. Pure.
 
+use atlas_vault::text_file::may_be_text;
+
 /// What a file is, as far as its path tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -35,88 +37,6 @@ const JUNK: &[&str] = &[".DS_Store", "Thumbs.db", "desktop.ini"];
 /// What the names of macOS's resource forks begin with.
 const JUNK_PREFIX: &str = "._";
 
-/// Extensions of files whose text is worth finding, in lower case and order. SVG is left to the attachments: it is a
-/// picture.
-const TEXT_EXTENSIONS: &[&str] = &[
-    "adoc",
-    "base",
-    "bash",
-    "bat",
-    "bib",
-    "c",
-    "canvas",
-    "cc",
-    "cfg",
-    "cjs",
-    "conf",
-    "cpp",
-    "cs",
-    "css",
-    "csv",
-    "diff",
-    "fish",
-    "go",
-    "gradle",
-    "graphql",
-    "h",
-    "hpp",
-    "htm",
-    "html",
-    "ics",
-    "ini",
-    "java",
-    "js",
-    "json",
-    "json5",
-    "jsonc",
-    "jsonl",
-    "jsx",
-    "kt",
-    "kts",
-    "less",
-    "lua",
-    "mdx",
-    "mermaid",
-    "mjs",
-    "mmd",
-    "opml",
-    "org",
-    "patch",
-    "php",
-    "pl",
-    "properties",
-    "proto",
-    "ps1",
-    "puml",
-    "py",
-    "qmd",
-    "r",
-    "rb",
-    "rs",
-    "rst",
-    "sass",
-    "scala",
-    "scss",
-    "sh",
-    "sql",
-    "srt",
-    "svelte",
-    "swift",
-    "tex",
-    "text",
-    "toml",
-    "ts",
-    "tsv",
-    "tsx",
-    "txt",
-    "vtt",
-    "vue",
-    "xml",
-    "yaml",
-    "yml",
-    "zsh",
-];
-
 /// What the file at `path` (relative to the root, `/`-separated) is; [`None`] when it does not belong to the vault.
 pub fn class_of(path: &str) -> Option<Class> {
     let (folder, name) = match path.rsplit_once('/') {
@@ -140,15 +60,12 @@ pub fn class_of_name(name: &str) -> Option<Class> {
     if JUNK.contains(&name) || name.starts_with(JUNK_PREFIX) || name == STAGING {
         return None;
     }
-    let Some((stem, extension)) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) else {
-        return Some(Class::Attachment);
-    };
-    if extension.eq_ignore_ascii_case("md") {
-        return Some(Class::Note);
-    }
-    let extension = extension.to_ascii_lowercase();
-    let is_text = !stem.starts_with('.') && TEXT_EXTENSIONS.binary_search(&extension.as_str()).is_ok();
-    Some(if is_text { Class::MaybeText } else { Class::Attachment })
+    let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
+    Some(match extension {
+        Some(extension) if extension.eq_ignore_ascii_case("md") => Class::Note,
+        _ if may_be_text(name) => Class::MaybeText,
+        _ => Class::Attachment,
+    })
 }
 
 #[cfg(test)]
@@ -202,8 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_are_in_the_order_that_looking_up_needs() {
-        assert!(TEXT_EXTENSIONS.is_sorted());
+    fn configuration_is_in_its_folder() {
         assert!(CONFIG_FILES.iter().all(|path| path.starts_with(CONFIG_FOLDER)));
     }
 }

@@ -17,6 +17,7 @@
 //! - [`moment`]: formats of dates, by which periodic notes are named
 //! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
 //! - [`symbol`](mod@symbol): what code in notes and files defines
+//! - [`text_file`]: which other files are text
 //! - `lines`: lines and their numbers
 
 mod block_id;
@@ -35,6 +36,7 @@ pub mod resolve;
 pub mod symbol;
 mod tag;
 pub mod task;
+pub mod text_file;
 pub mod unlink;
 mod wikilink;
 pub mod words;

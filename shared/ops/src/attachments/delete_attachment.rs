@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::get_attachment::missing;
-use crate::arguments::{self, invalid_input};
+use crate::arguments::invalid_input;
 use crate::editing;
 use crate::error::{Code, Error};
 use crate::graph::Graph;
@@ -95,16 +95,7 @@ impl Operation for DeleteAttachment {
 
 /// The path of a file that the operation may delete.
 fn path(written: &str) -> Result<VaultPath, Error> {
-    let path = arguments::path("path", written)?;
-    let invalid =
-        |message: &str| Err(Error::bad_request("path_invalid", format!("path: {message}")).with("field", "path"));
-    if path.is_note() {
-        return invalid("notes are deleted with delete_note");
-    }
-    if path.as_str().split('/').any(|part| part.starts_with('.')) {
-        return invalid("files are not deleted where a name begins with a dot");
-    }
-    Ok(path)
+    super::path("path", written, "deleted", "delete_note")
 }
 
 /// What became of a file. A keyed commit keeps it.

@@ -1,7 +1,5 @@
 //! `get_attachment`: what a file is, and its bytes.
 
-use std::time::Duration;
-
 use atlas_access::Access;
 use atlas_mirror::BlobKey;
 use atlas_segment::Kind;
@@ -12,7 +10,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::mime;
+use super::{URL_TIME, mime};
 use crate::arguments::{self, Bounded, invalid_input};
 use crate::editing;
 use crate::error::{Code, Error};
@@ -23,8 +21,6 @@ use crate::view::View;
 
 /// Most bytes of a file in an answer, if nothing is said.
 const DEFAULT_BYTES: usize = 5_000_000;
-/// How long a URL is good.
-const URL_TIME: Duration = Duration::from_secs(15 * 60);
 
 /// The operation.
 pub struct GetAttachment;

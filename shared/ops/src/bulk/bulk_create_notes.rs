@@ -60,17 +60,13 @@ pub struct NewNote {
     #[schemars(with = "Map<String, Value>")]
     frontmatter: Option<Map<String, Value>>,
     /// How it is written: `create` if not given.
-    #[serde(default = "create")]
+    #[serde(default)]
     mode: Mode,
     /// Means nothing: the call has one for all.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<256>")]
     #[expect(dead_code, reason = "it means nothing")]
     idempotency_key: Option<Text<256>>,
-}
-
-const fn create() -> Mode {
-    Mode::Create
 }
 
 /// What became of one.

@@ -1,0 +1,108 @@
+//! Which files, besides notes, are kept as text, so that it can be found.
+
+/// A larger one is an attachment, whatever its name; so is one with a NUL byte.
+pub const MAX_TEXT_BYTES: u64 = 1 << 20;
+
+/// Extensions of files whose text is worth finding, in lower case and order. SVG is left to the attachments: it is a
+/// picture.
+const EXTENSIONS: &[&str] = &[
+    "adoc",
+    "base",
+    "bash",
+    "bat",
+    "bib",
+    "c",
+    "canvas",
+    "cc",
+    "cfg",
+    "cjs",
+    "conf",
+    "cpp",
+    "cs",
+    "css",
+    "csv",
+    "diff",
+    "fish",
+    "go",
+    "gradle",
+    "graphql",
+    "h",
+    "hpp",
+    "htm",
+    "html",
+    "ics",
+    "ini",
+    "java",
+    "js",
+    "json",
+    "json5",
+    "jsonc",
+    "jsonl",
+    "jsx",
+    "kt",
+    "kts",
+    "less",
+    "lua",
+    "mdx",
+    "mermaid",
+    "mjs",
+    "mmd",
+    "opml",
+    "org",
+    "patch",
+    "php",
+    "pl",
+    "properties",
+    "proto",
+    "ps1",
+    "puml",
+    "py",
+    "qmd",
+    "r",
+    "rb",
+    "rs",
+    "rst",
+    "sass",
+    "scala",
+    "scss",
+    "sh",
+    "sql",
+    "srt",
+    "svelte",
+    "swift",
+    "tex",
+    "text",
+    "toml",
+    "ts",
+    "tsv",
+    "tsx",
+    "txt",
+    "vtt",
+    "vue",
+    "xml",
+    "yaml",
+    "yml",
+    "zsh",
+];
+
+/// Whether a file of this name is kept as text, if what is in it is fit for that.
+#[must_use]
+pub fn may_be_text(file_name: &str) -> bool {
+    let Some((_, extension)) = file_name.rsplit_once('.').filter(|_| !file_name.starts_with('.')) else { return false };
+    EXTENSIONS.binary_search(&extension.to_ascii_lowercase().as_str()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extension_says_whether_a_file_may_be_text() {
+        assert!(EXTENSIONS.is_sorted());
+        for (name, expected) in
+            [("a.JSON", true), ("a.tar.yml", true), ("a.svg", false), (".b.json", false), ("json", false)]
+        {
+            assert_eq!(may_be_text(name), expected, "{name}");
+        }
+    }
+}
