@@ -30,7 +30,6 @@ pub struct CommitAttachment;
 /// Which upload, as it was asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "CommitAttachmentRequest")]
 pub struct Arguments {
     /// The path that the file will have from the root of the vault, with its extension.
     path: String,
@@ -55,7 +54,6 @@ pub struct Arguments {
 
 /// The file.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "CommitAttachmentResponse")]
 pub struct Output {
     /// Its path.
     path: String,

@@ -28,7 +28,6 @@ pub struct UploadAttachment;
 /// Which file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "UploadAttachmentRequest")]
 pub struct Arguments {
     /// The path that it will have from the root of the vault, with its extension.
     path: String,
@@ -48,7 +47,6 @@ pub struct Arguments {
 
 /// How its bytes are uploaded.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "UploadAttachmentResponse")]
 pub struct Output {
     /// The id of the upload, for `commit_attachment`.
     upload: String,
