@@ -23,7 +23,7 @@ pub(crate) use crate::graph::table::LinkTables;
 use crate::arguments::Root;
 use crate::error::{Code, Error};
 use crate::facts::Facts;
-use crate::graph::table::{Links, Tables};
+use crate::graph::table::{Links, Tables, Target};
 use crate::index::{DocumentRef, Index};
 use crate::notes;
 use crate::operation::{Context, Deadline};
@@ -136,8 +136,8 @@ impl Graph {
         mut each: impl FnMut(DocumentRef, &str, Option<DocumentRef>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         for (segment, table) in self.tables.iter().enumerate() {
-            for (target, documents) in table.targets() {
-                let meaning = self.meaning(target)?;
+            for Target { written: target, names, documents } in table.targets() {
+                let meaning = self.meaning(target, names)?;
                 let mut by_folder: HashMap<String, Option<DocumentRef>> = HashMap::new();
                 for document in documents {
                     let from = DocumentRef { segment, document: *document };
@@ -216,37 +216,40 @@ impl Graph {
 
     /// The file that a link with this target means in the note at `from`.
     pub(crate) fn meant(&self, target: &str, from: &VaultPath) -> Result<Option<DocumentRef>, Error> {
-        Ok(match self.meaning(target)? {
+        let names: Vec<Box<str>> = resolve::names(target).map(Into::into).collect();
+        Ok(match self.meaning(target, &names)? {
             Meaning::Same(meant) => meant,
             Meaning::OneOf => self.known().meant(target, from),
         })
     }
 
-    /// What a link with this target means. Where that depends on its place, the files that it may mean are known from now on.
-    fn meaning(&self, target: &str) -> Result<Meaning, Error> {
-        let names: Vec<String> = resolve::names(target).collect();
-        let first = {
-            let mut named = names.iter().flat_map(|name| self.named(name));
-            (named.next(), named.next())
-        };
-        match first {
+    /// What a link with this target means, which a file must have one of `names` for. Where that depends on its place, the files that it may mean are known from now on.
+    fn meaning(&self, target: &str, names: &[Box<str>]) -> Result<Meaning, Error> {
+        let mut named = names.iter().flat_map(|name| self.named(name));
+        match (named.next(), named.next()) {
             (None, _) => return Ok(Meaning::Same(None)),
             // A bare name needs no look at paths.
             (only, None) if !target.contains('/') => return Ok(Meaning::Same(only)),
+            (Some(only), None) => {
+                let path = VaultPath::parse(&self.index().path(only)?);
+                if path.is_ok_and(|path| Files::from_iter([path]).only(target).is_some()) {
+                    return Ok(Meaning::Same(Some(only)));
+                }
+            }
             _ => {}
         }
         let mut rivals = self.known();
         for name in names {
-            if rivals.names.contains(&name) {
+            if rivals.names.contains(name) {
                 continue;
             }
-            for document in self.named(&name) {
+            for document in self.named(name) {
                 if let Ok(path) = VaultPath::parse(&self.index().path(document)?) {
                     rivals.files.insert(path.clone());
                     rivals.documents.insert(path, document);
                 }
             }
-            rivals.names.insert(name);
+            rivals.names.insert(name.clone());
         }
         let only = rivals.files.only(target).and_then(|only| rivals.documents.get(only));
         Ok(only.map_or(Meaning::OneOf, |only| Meaning::Same(Some(*only))))
@@ -277,7 +280,7 @@ enum Meaning {
 #[derive(Default)]
 struct Rivals {
     /// The folded names that were looked for.
-    names: HashSet<String>,
+    names: HashSet<Box<str>>,
     files: Files,
     documents: HashMap<VaultPath, DocumentRef>,
 }

@@ -98,10 +98,12 @@ pub(crate) struct Links {
 }
 
 #[derive(Debug)]
-struct Target {
-    written: Box<str>,
+pub(crate) struct Target {
+    pub(crate) written: Box<str>,
+    /// The folded names that a file must have for links with it to mean it.
+    pub(crate) names: Box<[Box<str>]>,
     /// The documents that have it, ascending.
-    documents: Vec<u32>,
+    pub(crate) documents: Vec<u32>,
 }
 
 impl LinkTable {
@@ -117,9 +119,9 @@ impl LinkTable {
         targets.iter().filter_map(target).map(|target| (&*target.written, target.documents.as_slice()))
     }
 
-    /// All targets, as written, and the documents that have them.
-    pub(crate) fn targets(&self) -> impl Iterator<Item = (&str, &[u32])> {
-        self.targets.iter().map(|target| (&*target.written, target.documents.as_slice()))
+    /// All targets.
+    pub(crate) fn targets(&self) -> &[Target] {
+        &self.targets
     }
 
     /// The targets of a document, as written, each once, in order, with its links to it.
@@ -171,10 +173,11 @@ impl Maker {
                 Some(id) => *id,
                 None => {
                     let id = table.targets.len() as u32;
-                    table.targets.push(Target { written: link.target.as_str().into(), documents: Vec::new() });
-                    for name in resolve::names(&link.target) {
-                        table.by_name.entry(name.into()).or_default().push(id);
+                    let names: Box<[Box<str>]> = resolve::names(&link.target).map(Into::into).collect();
+                    for name in &names {
+                        table.by_name.entry(name.clone()).or_default().push(id);
                     }
+                    table.targets.push(Target { written: link.target.as_str().into(), names, documents: Vec::new() });
                     self.known.insert(link.target.as_str().into(), id);
                     id
                 }
