@@ -67,7 +67,7 @@ fuzz: setup-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make 
 
 # The packages are named, since cargo builds those of a workspace with the features that any of them asks for.
 package: setup-tools ## Build every function into target/lambda/NAME/bootstrap.zip: make package [ARCH=arm64]
-	RUSTFLAGS="$$RUSTFLAGS -C link-arg=-Wl,-T,infra/without_unwind_tables.ld" cargo lambda build --profile lambda --locked --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,--x86-64) $(foreach name,$(FUNCTIONS),--package function-$(name) --bin $(name))
+	RUSTFLAGS="$${RUSTFLAGS:-} -C link-arg=-Wl,-T,infra/without_unwind_tables.ld" cargo lambda build --profile lambda --locked --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,--x86-64) $(foreach name,$(FUNCTIONS),--package function-$(name) --bin $(name))
 
 deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm64] [STACK=atlas] [CONFIG_KEY=KEY]
 	infra/deploy.sh aws $(FUNCTIONS)
