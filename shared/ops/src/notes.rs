@@ -180,7 +180,8 @@ async fn text(
 ) -> Result<Bytes, Error> {
     let Some(entry) = snapshot.segments().get(segment) else { return Ok(Bytes::new()) };
     let parts = blocks.parts(&entry.layout, span)?;
-    let held = near.map(|near| parts.iter().map(|part| near.part(snapshot, part)).collect::<Result<Option<Vec<_>>, _>>());
+    let held =
+        near.map(|near| parts.iter().map(|part| near.part(snapshot, part)).collect::<Result<Option<Vec<_>>, _>>());
     let parts = match held.transpose()?.flatten() {
         Some(held) => held,
         None => snapshot.load(&parts.into_iter().map(|part| (segment, part)).collect::<Vec<_>>()).await?,
