@@ -52,7 +52,8 @@ impl World {
             for (path, text) in step {
                 write(vault.root(), path, text);
             }
-            publish(vault.root(), &mirror, state.path()).await;
+            let skipped = publish(vault.root(), &mirror, state.path()).await.skipped;
+            assert!(skipped.is_empty(), "{skipped:?}");
         }
         Self { atlas: atlas(mirror, acl), caller }
     }

@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use atlas_vault::VaultPath;
+use atlas_vault::text_file::is_junk;
 
 use crate::arguments;
 use crate::error::Error;
@@ -79,6 +80,16 @@ pub(crate) fn path(field: &str, text: &str, way: &str, tool_of_notes: &str) -> R
         return Ok(path);
     };
     Err(Error::bad_request("path_invalid", problem).with("field", field))
+}
+
+/// The same of a path that a file is to have. A sync carries none into the folder that a system would have put there.
+pub(crate) fn new_path(field: &str, text: &str, way: &str, tool_of_notes: &str) -> Result<VaultPath, Error> {
+    let path = path(field, text, way, tool_of_notes)?;
+    if is_junk(path.file_name()) {
+        let message = format!("{field}: files of this name belong to an operating system, and to no vault");
+        return Err(Error::bad_request("path_invalid", message).with("field", field));
+    }
+    Ok(path)
 }
 
 /// The media type of the file at `path`, by its extension.

@@ -110,8 +110,8 @@ fn nothing_moved() -> Error {
 
 /// Where the file is and where it will be.
 fn ends(arguments: &Arguments) -> Result<(VaultPath, VaultPath), Error> {
-    let end = |field: &str, text: &str| attachments::path(field, text, "moved", "move_note");
-    let (from, to) = (end("from", &arguments.from)?, end("to", &arguments.to)?);
+    let from = attachments::path("from", &arguments.from, "moved", "move_note")?;
+    let to = attachments::new_path("to", &arguments.to, "moved", "move_note")?;
     let extension = |path: &VaultPath| path.file_name().rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
     let problem = match (from == to, extension(&from) == extension(&to)) {
         (true, _) => "the file is there already",

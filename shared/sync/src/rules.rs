@@ -1,6 +1,6 @@
 //! Which files of a folder belong to the vault, and what each is by its name. Pure.
 
-use atlas_vault::text_file::may_be_text;
+use atlas_vault::text_file::{is_junk, may_be_text};
 
 /// What a file is, as far as its path tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +32,6 @@ pub const CONFIG_FILES: &[&str] = &[
     ".obsidian/workspaces.json",
 ];
 
-/// Names of files that operating systems scatter.
-const JUNK: &[&str] = &[".DS_Store", "Thumbs.db", "desktop.ini"];
-/// What the names of macOS's resource forks begin with.
-const JUNK_PREFIX: &str = "._";
-
 /// What the file at `path` (relative to the root, `/`-separated) is; [`None`] when it does not belong to the vault.
 pub fn class_of(path: &str) -> Option<Class> {
     let (folder, name) = match path.rsplit_once('/') {
@@ -57,7 +52,7 @@ pub fn enters(folder: &str) -> bool {
 
 /// What a file of this name is, in a folder that belongs to the vault.
 pub fn class_of_name(name: &str) -> Option<Class> {
-    if JUNK.contains(&name) || name.starts_with(JUNK_PREFIX) || name == STAGING {
+    if is_junk(name) || name == STAGING {
         return None;
     }
     let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);

@@ -111,7 +111,16 @@ impl State {
 #[derive(Debug)]
 pub struct StateFolder {
     path: PathBuf,
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for StateFolder {
+    fn drop(&mut self) {
+        // A program that this process is just about to start holds the file open too: to close it alone is not enough.
+        if let Err(error) = self.lock.unlock() {
+            tracing::warn!(path = %self.path.display(), %error, "the lock of the sync state is kept until this process ends");
+        }
+    }
 }
 
 impl StateFolder {
@@ -125,7 +134,7 @@ impl StateFolder {
         let lock = path.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&lock).map_err(failed("locked"))?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: file }),
+            Ok(()) => Ok(Self { path: path.to_owned(), lock: file }),
             Err(TryLockError::WouldBlock) => Err(SyncError::Locked { lock }),
             Err(TryLockError::Error(error)) => Err(failed("locked")(error)),
         }

@@ -17,7 +17,7 @@
 //! - [`moment`]: formats of dates, by which periodic notes are named
 //! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
 //! - [`symbol`](mod@symbol): what code in notes and files defines
-//! - [`text_file`]: which other files are text
+//! - [`text_file`]: which other files are text, and which belong to no vault
 //! - `lines`: lines and their numbers
 
 mod block_id;

@@ -1,4 +1,9 @@
-//! Which files, besides notes, are kept as text, so that it can be found.
+//! Which files, besides notes, are kept as text, so that it can be found, and which belong to no vault.
+
+/// Names of files that operating systems scatter.
+const JUNK: &[&str] = &[".DS_Store", "Thumbs.db", "desktop.ini"];
+/// What the names of macOS's resource forks begin with.
+const JUNK_PREFIX: &str = "._";
 
 /// A larger one is an attachment, whatever its name; so is one with a NUL byte.
 pub const MAX_TEXT_BYTES: u64 = 1 << 20;
@@ -90,6 +95,12 @@ const EXTENSIONS: &[&str] = &[
 pub fn may_be_text(file_name: &str) -> bool {
     let Some((_, extension)) = file_name.rsplit_once('.').filter(|_| !file_name.starts_with('.')) else { return false };
     EXTENSIONS.binary_search(&extension.to_ascii_lowercase().as_str()).is_ok()
+}
+
+/// Whether a file of this name belongs to no vault, whatever folder it is in.
+#[must_use]
+pub fn is_junk(name: &str) -> bool {
+    JUNK.contains(&name) || name.starts_with(JUNK_PREFIX)
 }
 
 #[cfg(test)]

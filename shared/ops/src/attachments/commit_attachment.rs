@@ -19,7 +19,7 @@ use crate::arguments::{self, Bounded, Text, invalid_input};
 use crate::batch::{Batch, Content, New};
 use crate::editing;
 use crate::error::{Code, Error};
-use crate::notes;
+use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::precondition::{Condition, Mode};
 use crate::writing::{self, Last, Version, Written};
@@ -79,7 +79,7 @@ impl Operation for CommitAttachment {
     const INFO: Info = Info {
         name: "commit_attachment",
         title: "Commit an uploaded attachment",
-        description: "Puts a file into the vault whose bytes were uploaded by a URL of upload_attachment within the last hour, once they have turned out to have the size and the SHA-256 that are named; the next sync brings it into the folder. With mode overwrite or upsert it replaces what is there, if that has the expected_hash. A file that has this content already stays as it is, so the same call can be made again.",
+        description: "Puts a file into the vault whose bytes were uploaded by a URL of upload_attachment within the last hour, once they have turned out to have the size and the SHA-256 that are named; the next sync brings it into the folder. With mode overwrite or upsert it replaces what is there, if that has the expected_hash and a person has confirmed it. A file that has this content already stays as it is, so the same call can be made again.",
         // Whether the file has this content already is told.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
@@ -112,6 +112,9 @@ impl Operation for CommitAttachment {
             text: OnceCell::new(),
             last: Last::default(),
         };
+        // A large file takes longer than a commit may. Whether the call is one made again, to be answered as before, is not known yet,
+        // so what is wrong is told by the commit.
+        let _ = change.read_ahead().await;
         let message = arguments.message.as_ref().map(Text::as_str);
         let answer = writing::commit_note(context, &Self::INFO, message, &change, &change.last).await?;
         Ok(answer.map(|written| Output {
@@ -134,11 +137,26 @@ struct Upload<'a> {
     bytes: u64,
     condition: Condition<'a>,
     /// What was uploaded, once it is known to be what it should be: its text, if it is kept as such.
-    text: OnceCell<Option<Bytes>>,
+    text: OnceCell<Result<Option<Bytes>, Error>>,
     last: Last<Written>,
 }
 
 impl Upload<'_> {
+    /// Reads what was uploaded, unless it is of no use.
+    async fn read_ahead(&self) -> Result<(), Error> {
+        let head = self.context.vault.mirror.head().await?;
+        let found = notes::find(&head, self.path.as_str(), |_| false).await?;
+        if !self.is_there(found.as_ref()) {
+            check(&self.condition, self.path, found.as_ref())?;
+            self.text.get_or_init(|| self.read()).await;
+        }
+        Ok(())
+    }
+
+    fn is_there(&self, found: Option<&Found>) -> bool {
+        found.is_some_and(|found| found.record.sha256 == *self.key.sha256.as_bytes())
+    }
+
     /// Holds what was uploaded against what was to be.
     async fn read(&self) -> Result<Option<Bytes>, Error> {
         let mirror = &self.context.vault.mirror;
@@ -196,17 +214,18 @@ impl ChangeSet for Upload<'_> {
         let found = notes::find(head, self.path.as_str(), |_| false).await?;
         let found = found.as_ref();
         let sha256 = self.key.sha256;
-        if let Some(found) = found.filter(|found| found.record.sha256 == *sha256.as_bytes()) {
+        if let Some(found) = found.filter(|found| self.is_there(Some(found))) {
             return self.last.unchanged(Written::unchanged(found));
         }
         check(&self.condition, self.path, found)?;
-        let text = self.text.get_or_try_init(|| self.read()).await?;
-        if self.condition.needs_confirmation(found) {
+        let text = self.text.get_or_init(|| self.read()).await.clone()?;
+        // There is no trash for what it was.
+        if found.is_some_and(|found| found.record.bytes > 0) {
             self.context.confirm().await?;
         }
         let at = self.context.now;
         let content = match text {
-            Some(text) => Content::Text(text.clone()),
+            Some(text) => Content::Text(text),
             None => Content::Blob(self.key.to_string(), self.bytes),
         };
         let mut batch = Batch::on(head, at);

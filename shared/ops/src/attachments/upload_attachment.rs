@@ -34,7 +34,10 @@ pub struct Arguments {
     /// SHA-256 of its bytes, in hex, in lower case.
     sha256: Text<64>,
     /// Its size in bytes. Larger files come by `atlas sync` only.
-    #[expect(dead_code, reason = "one that is too large is refused where it is decoded")]
+    #[expect(
+        dead_code,
+        reason = "one that is too large is refused where it is decoded; stores sign no size, so what was sent is told at the commit"
+    )]
     size_bytes: Bounded<0, MAX_BYTES>,
     /// `create` only where there is no file, `overwrite` the file that is there, or `upsert` either way.
     #[serde(default)]
@@ -111,7 +114,7 @@ impl Operation for UploadAttachment {
 
 /// The path of a file that may be uploaded.
 pub(super) fn path(text: &str) -> Result<VaultPath, Error> {
-    super::path("path", text, "uploaded", "write_note")
+    super::new_path("path", text, "uploaded", "write_note")
 }
 
 /// The key of an upload, which is its caller's and for its path. With the nonce itself for an id, who knows no more of a file than its hash could
