@@ -106,7 +106,7 @@ async fn more_lines_than_an_answer_has_are_told_of() {
 fn only_their_own_arguments_are_taken() {
     let schema = |name: &str| {
         let operation = operations().iter().find(|operation| operation.info.name == name).unwrap();
-        let schema = operation.arguments();
+        let schema = operation.arguments_schema();
         let names: Vec<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
         (names.join(" "), schema["required"].clone())
     };

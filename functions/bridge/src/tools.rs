@@ -36,7 +36,7 @@ pub(crate) fn named(app: &App, path: &str) -> Option<&'static Entry> {
 }
 
 fn described(operation: &Entry) -> Value {
-    let mut schema = operation.arguments();
+    let mut schema = operation.arguments_schema();
     let properties = schema.as_object_mut().map(|schema| schema.entry("properties").or_insert_with(|| json!({})));
     if let Some(properties) = properties.and_then(Value::as_object_mut) {
         for (name, description) in arguments_of_calls(&operation.info) {

@@ -10,7 +10,7 @@ pub(crate) const VAULT: &str = "vault";
 
 /// What a tool for `entry` takes: the operation's arguments, and those of every call.
 pub(crate) fn input(entry: &Entry) -> JsonObject {
-    let mut schema = members(entry.arguments());
+    let mut schema = members(entry.arguments_schema());
     let mut own = vec![(VAULT, "The vault's id; the default vault if not given.")];
     own.extend(arguments_of_calls(&entry.info));
     let properties = schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
@@ -24,7 +24,7 @@ pub(crate) fn input(entry: &Entry) -> JsonObject {
 
 /// What a tool for `entry` returns.
 pub(crate) fn output(entry: &Entry) -> JsonObject {
-    members(entry.output())
+    members(entry.output_schema())
 }
 
 fn members(schema: Value) -> JsonObject {

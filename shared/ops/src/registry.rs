@@ -60,12 +60,12 @@ impl Entry {
     }
 
     /// The JSON Schema of its arguments, complete in itself.
-    pub fn arguments(&self) -> Value {
+    pub fn arguments_schema(&self) -> Value {
         schemas::read(self.schemas.arguments)
     }
 
     /// The JSON Schema of its result, complete in itself.
-    pub fn output(&self) -> Value {
+    pub fn output_schema(&self) -> Value {
         schemas::read(self.schemas.output)
     }
 

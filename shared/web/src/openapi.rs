@@ -106,7 +106,7 @@ pub fn document(routes: &[Route], items: &[(&'static str, Item)]) -> Value {
     let mut schemas = Map::new();
     for route in routes {
         paths = paths.path(route.path, path_item(route));
-        schemas.insert(answer_name(route), route.operation.output());
+        schemas.insert(answer_name(route), route.operation.output_schema());
         if has_body(route) {
             schemas.insert(body_name(route), body_schema(route));
         }
@@ -171,7 +171,7 @@ fn body_name(route: &Route) -> String {
 
 /// The schema of that body.
 fn body_schema(route: &Route) -> Value {
-    let mut schema = route.operation.arguments();
+    let mut schema = route.operation.arguments_schema();
     let arguments: Vec<String> = route.parameters.iter().map(RouteParameter::argument).collect();
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.retain(|name, _| !arguments.contains(name));
