@@ -11,7 +11,7 @@ use atlas_mirror::{Mirror, Options, PartCache, Store};
 use serde_json::Value;
 
 use atlas_testkit::project::project;
-use atlas_testkit::real_store::RealStore;
+use atlas_testkit::real_store::{RealStore, patient};
 
 /// The folder that cargo builds these tests into.
 pub fn target() -> PathBuf {
@@ -109,7 +109,7 @@ impl Place {
     /// The store, as this process reaches it.
     pub fn open(&self) -> Store {
         let variables = self.bucket.map_or_else(Variables::default, |bucket| bucket.variables(&[]));
-        location::open(&self.store, &variables).unwrap()
+        patient(location::open(&self.store, &variables).unwrap())
     }
 
     /// A cold process's mirror.

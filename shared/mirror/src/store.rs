@@ -88,6 +88,12 @@ impl Store {
         Self { signer: Some(signer), ..self }
     }
 
+    /// The same with other limits on its requests.
+    #[must_use]
+    pub fn limited(self, options: StoreOptions) -> Self {
+        Self { options, ..self }
+    }
+
     /// The same, called `name` in errors.
     #[must_use]
     pub fn named(self, name: &str) -> Self {

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
-use atlas_mirror::Store;
 use atlas_mirror::location::{self, Variables};
+use atlas_mirror::{Store, StoreOptions};
 
 use crate::project::{project, skip};
 
@@ -75,8 +76,15 @@ impl RealStore {
 
     /// An empty place in it.
     pub fn fresh(&self) -> Store {
-        location::open(&self.fresh_url(), &self.variables(&[])).unwrap()
+        patient(location::open(&self.fresh_url(), &self.variables(&[])).unwrap())
     }
+}
+
+/// `store` for tests that are not about its answering in time: on a busy machine an emulator may say nothing for seconds.
+#[must_use]
+pub fn patient(store: Store) -> Store {
+    let (request_timeout, retry_budget) = (Duration::from_secs(20), Duration::from_secs(60));
+    store.limited(StoreOptions { request_timeout, retry_budget, ..StoreOptions::default() })
 }
 
 /// However this process ends.
