@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use atlas_vault::VaultPath;
-use atlas_vault::text_file::is_junk;
+use atlas_vault::file_kind::is_junk;
 
 use crate::arguments;
 use crate::error::Error;
@@ -135,5 +135,15 @@ mod tests {
             assert_eq!(mime(path), expected, "{path}");
         }
         assert!(is_media("image/png") && is_media("application/pdf") && !is_media("text/csv"));
+    }
+
+    #[test]
+    fn no_file_gets_a_name_that_a_sync_leaves_out() {
+        for name in ["a/Thumbs.db", "desktop.ini"] {
+            let refused = new_path("to", name, "moved", "move_note").unwrap_err();
+            assert_eq!((refused.reason(), &refused.details["field"]), ("path_invalid", &"to".into()), "{name}");
+            assert!(path("from", name, "moved", "move_note").is_ok(), "{name}");
+        }
+        assert!(new_path("to", "a/thumbs.png", "moved", "move_note").is_ok());
     }
 }

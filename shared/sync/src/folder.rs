@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use atlas_segment::Kind;
-use atlas_vault::text_file::MAX_TEXT_BYTES;
+use atlas_vault::file_kind::MAX_TEXT_BYTES;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, MetadataExt as _, OpenOptions};

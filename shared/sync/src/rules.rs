@@ -1,6 +1,6 @@
 //! Which files of a folder belong to the vault, and what each is by its name. Pure.
 
-use atlas_vault::text_file::{is_junk, may_be_text};
+use atlas_vault::file_kind::{is_junk, may_be_text};
 
 /// What a file is, as far as its path tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,11 +17,12 @@
 //! - [`moment`]: formats of dates, by which periodic notes are named
 //! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
 //! - [`symbol`](mod@symbol): what code in notes and files defines
-//! - [`text_file`]: which other files are text, and which belong to no vault
+//! - [`file_kind`]: which other files are text, and which belong to no vault
 //! - `lines`: lines and their numbers
 
 mod block_id;
 pub mod edit;
+pub mod file_kind;
 pub mod fold;
 pub mod frontmatter;
 mod inline;
@@ -36,7 +37,6 @@ pub mod resolve;
 pub mod symbol;
 mod tag;
 pub mod task;
-pub mod text_file;
 pub mod unlink;
 mod wikilink;
 pub mod words;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::{BlobKey, ChangeSet, Derived, MirrorError, Snapshot, Uploaded};
 use atlas_vault::VaultPath;
-use atlas_vault::text_file::{MAX_TEXT_BYTES, may_be_text};
+use atlas_vault::file_kind::{MAX_TEXT_BYTES, may_be_text};
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt as _;
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! Which files, besides notes, are kept as text, so that it can be found, and which belong to no vault.
+//! What files other than notes are, by their names: text, which is kept so that it can be found; or what belongs to no vault.
 
 /// Names of files that operating systems scatter.
 const JUNK: &[&str] = &[".DS_Store", "Thumbs.db", "desktop.ini"];
