@@ -184,8 +184,9 @@ async fn a_damaged_index_is_the_services_own_error() {
 }
 
 #[tokio::test]
-async fn any_page_may_read_and_none_of_another_site_may_write() {
-    let client = demo(&[]).await;
+async fn where_the_configuration_says_so_any_page_may_read_and_none_of_another_site_may_write() {
+    let any_origin = json!({ "bridge": { "anyOrigin": true } }).to_string();
+    let client = demo(&[("ATLAS_CONFIG", &any_origin)]).await;
     let write = |headers: Vec<(&'static str, &'static str)>| {
         let body = "{\"arguments\":{\"path\":\"page.md\",\"content\":\"x\"}}";
         let client = &client;
@@ -197,8 +198,11 @@ async fn any_page_may_read_and_none_of_another_site_may_write() {
         assert_eq!(told.header("access-control-allow-methods"), Some("GET, POST, OPTIONS"));
         assert_eq!(told.header("access-control-allow-headers"), Some("Content-Type"));
     }
+    let read = send(&client, "POST", READ, &[("origin", OTHER)], "{\"arguments\":{\"path\":\"vault/Home.md\"}}").await;
+    assert_eq!((read.ok()["success"].as_bool(), read.header("access-control-allow-origin")), (Some(true), Some("*")));
+    assert_eq!(send(&client, "GET", "/notes", &[("origin", OTHER)], Body::empty()).await.status.as_u16(), 403);
     let asked = send(&client, "OPTIONS", WRITE, &[("origin", OTHER)], Body::empty()).await;
-    assert_eq!((asked.status.as_u16(), asked.header("access-control-allow-origin")), (204, None));
+    assert_eq!((asked.status.as_u16(), asked.header("access-control-allow-origin")), (403, None));
     for origin in [OTHER, "null", "http://localhost:5000"] {
         let refusal = write(vec![("host", "localhost:3737"), ("origin", origin), ("content-type", "text/plain")]).await;
         assert_eq!(refused(&refusal, 403).0, "Forbidden", "{origin}");
@@ -213,7 +217,9 @@ async fn any_page_may_read_and_none_of_another_site_may_write() {
 
 #[tokio::test]
 async fn with_tokens_the_door_is_as_shut_as_the_others() {
-    let client = demo(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]).await;
+    let any_origin = json!({ "bridge": { "anyOrigin": true } }).to_string();
+    let client =
+        demo(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET), ("ATLAS_CONFIG", any_origin.as_str())]).await;
     for (method, path) in
         [("GET", "/bridge/v1/health"), ("GET", "/bridge/v1/tools"), ("POST", READ), ("GET", "/bridge/v1/nothing")]
     {

@@ -244,7 +244,9 @@ async fn a_server_answers_for_the_hosts_of_the_document() {
     let deployment = two_vaults().await;
     let document = |host: &str| json!({ "transports": { "http": { "allowedHosts": [host] } } }).to_string();
     put(&deployment, &document("atlas.example.org")).await;
-    let app = deployment.app_of(&[("ATLAS_CONFIG", &format!("store:{KEY}"))]).await.for_its_hosts();
+    let place = format!("store:{KEY}");
+    let variables = [("ATLAS_CONFIG", place.as_str()), ("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)];
+    let app = deployment.app_of(&variables).await.for_its_hosts();
     let client = Client::of(app, CountingStore::new(deployment.objects.clone()));
     let ask = async |host: &str| client.get_with("/health", &[("host", host)]).await.status.as_u16();
     assert_eq!(
@@ -256,6 +258,26 @@ async fn a_server_answers_for_the_hosts_of_the_document() {
         (ask("atlas.example.org").await, ask("new.example.org").await, ask("localhost:1").await),
         (403, 200, 200)
     );
+}
+
+#[tokio::test]
+async fn who_can_be_reached_by_a_public_name_tells_callers_apart() {
+    let deployment = two_vaults().await;
+    let named = |host: &str| json!({ "transports": { "http": { "allowedHosts": [host] } } }).to_string();
+    for host in ["notes.example.org", "atlas", "10.0.0.1", "0.0.0.0", "localhost.example.org"] {
+        let document = named(host);
+        for (variable, value, called) in
+            [("ATLAS_HOSTS", host, "ATLAS_HOSTS"), ("ATLAS_CONFIG", &document, "transports.http.allowedHosts")]
+        {
+            let refused = deployment.try_set_up(&[(variable, value)], LONG).await.err().unwrap();
+            let says = format!("{called}={host} would answer anyone who can reach it: set ATLAS_AUTH=jwt");
+            assert!(refused.starts_with(&says), "{refused}");
+            let tokens = [(variable, value), ("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)];
+            assert!(deployment.try_set_up(&tokens, LONG).await.is_ok(), "{host}");
+        }
+    }
+    let own = [("ATLAS_HOSTS", "localhost, 127.0.0.1, 127.8.8.8, atlas.localhost")];
+    assert!(deployment.try_set_up(&own, LONG).await.is_ok());
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{Method, Request};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::access::{SECRET, bearer, send, token};
 use crate::deployment::{Client, Deployment, Reply};
@@ -28,14 +28,41 @@ async fn named() -> Client {
     deployment.set_up(&variables).await
 }
 
+/// What a browser sends for a page without asking first, and what the page could learn or change by it.
+const SIMPLE: [(&str, &str, &str); 8] = [
+    ("GET", "/notes?limit=1", ""),
+    ("GET", "/notes/vault/Home.md", ""),
+    ("GET", "/health", ""),
+    ("GET", "/openapi.json", ""),
+    ("GET", "/bridge/v1/tools", ""),
+    ("POST", "/find", r#"{"term":"berth"}"#),
+    ("POST", "/bridge/v1/tools/note_read/call", r#"{"arguments":{"path":"vault/Home.md"}}"#),
+    ("POST", "/bridge/v1/tools/note_upsert/call", r#"{"arguments":{"path":"page.md","content":"x"}}"#),
+];
+
+async fn simple(client: &Client, (method, path, body): (&str, &str, &str), page: &str) -> Reply {
+    let request = Request::builder().method(method).uri(path).header("host", "localhost:3737").header("origin", page);
+    client.send(request.header("content-type", "text/plain").body(Body::from(body.to_owned())).unwrap()).await
+}
+
 #[tokio::test]
-async fn no_page_may_call_unless_its_origin_is_named() {
+async fn where_callers_are_not_told_apart_pages_of_other_origins_get_no_answer() {
     let client = Deployment::of_demo().await.client();
-    let asked = preflight(&client, "/find", PAGE, "POST").await;
-    assert_eq!((asked.status.as_u16(), asked.header("access-control-allow-origin")), (405, None));
-    let told = send(&client, "POST", "/find", &[origin(PAGE)], &json!({ "term": "berth" })).await;
-    told.ok();
-    assert!(!told.headers.keys().any(|name| name.as_str().starts_with("access-control-")), "{told:?}");
+    client.requests.take();
+    for page in [PAGE, "null", "", "http://localhost:5000", "http://localhost"] {
+        for request in SIMPLE {
+            let told = simple(&client, request, page).await;
+            assert_eq!(told.status.as_u16(), 403, "{page:?} {request:?}");
+            assert!(String::from_utf8_lossy(&told.body).contains("origin_not_allowed"));
+            assert!(!told.headers.keys().any(|name| name.as_str().starts_with("access-control-")), "{told:?}");
+        }
+        let asked = preflight(&client, "/find", page, "POST").await;
+        assert_eq!((asked.status.as_u16(), asked.header("access-control-allow-origin")), (403, None));
+    }
+    assert_eq!(client.requests.take().count(), 0, "the store was asked");
+    for request in SIMPLE {
+        assert_ne!(simple(&client, request, "http://localhost:3737").await.status.as_u16(), 403, "its own page");
+    }
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ const LEAVE: [(HeaderName, &str); 3] = [
     (ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type"),
 ];
 
-/// Gives errors the protocol's shape, and pages leave to call what only reads.
+/// Gives errors the protocol's shape, and all pages leave to call what they may.
 pub(crate) fn finish(app: &App, path: &str, mut response: Response) -> Response {
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
         let Failure { message, reason } = failure;
@@ -31,8 +31,7 @@ pub(crate) fn finish(app: &App, path: &str, mut response: Response) -> Response 
         *response.body_mut() = Body::from(body.to_string());
         response.headers_mut().remove(CONTENT_LENGTH);
     }
-    let reads = tools::named(app, path).is_none_or(|operation| operation.info.only_reads());
-    if reads && !app.gate.is_shut() {
+    if tools::is_for_all_pages(app, path) {
         for (name, value) in LEAVE {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
         }

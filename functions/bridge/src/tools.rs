@@ -35,6 +35,14 @@ pub(crate) fn named(app: &App, path: &str) -> Option<&'static Entry> {
     (app.offers(operation) != Offer::Disabled).then_some(operation)
 }
 
+/// Whether pages of any origin may call at `path`: where callers are not told apart and the configuration says so, what only reads.
+pub(crate) fn is_for_all_pages(app: &App, path: &str) -> bool {
+    let is_open = app.bridge_any_origin && !app.gate.is_shut();
+    // `find` may leave a note behind.
+    let only_reads = |operation: &Entry| operation.info.only_reads() && !app.atlas.limits.search_notes;
+    is_open && path.starts_with(BASE) && named(app, path).is_none_or(only_reads)
+}
+
 fn described(operation: &Entry) -> Value {
     let mut schema = operation.arguments_schema();
     let properties = schema.as_object_mut().map(|schema| schema.entry("properties").or_insert_with(|| json!({})));

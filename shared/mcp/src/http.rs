@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use atlas_ops::{Code, Error};
 use atlas_web::request::{self, MAX_BODY_BYTES};
 use atlas_web::response;
 use atlas_web::routes::{Door, Routes};
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::post;
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcError};
@@ -29,12 +28,8 @@ pub fn routes() -> Routes {
 }
 
 async fn answer(door: Door, request: Request) -> Response {
-    if let Some(origin) = request.headers().get(ORIGIN)
-        && !is_own(origin, request.headers())
-        && !door.app.origins.iter().any(|allowed| origin.as_bytes() == allowed.as_bytes())
-    {
-        let message = "requests of web pages of this origin are not answered; its operator can allow it with ATLAS_ALLOWED_ORIGINS";
-        return response::error(&Error::new(Code::Forbidden, "origin_not_allowed", message));
+    if let Err(error) = door.app.origins.check(request.headers()) {
+        return response::error(&error);
     }
     let (head, body) = request.into_parts();
     let bytes = match request::bytes(body).await {
@@ -63,14 +58,6 @@ async fn answer(door: Door, request: Request) -> Response {
         response = response::with_generation(response, called.generation);
     }
     response
-}
-
-/// Whether a page is of the host that the request is for.
-fn is_own(origin: &HeaderValue, headers: &HeaderMap) -> bool {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
-    let of = origin.as_ref().and_then(|origin| origin.authority());
-    host.is_some_and(|host| of.is_some_and(|of| of.as_str().eq_ignore_ascii_case(host)))
 }
 
 /// The answer to what is no message of the protocol.

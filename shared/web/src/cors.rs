@@ -1,17 +1,26 @@
 //! Which web pages may call: those of the origins that a deployment names, and no others. A page without leave gets no answer to
-//! read, and its browser sends for it neither a token nor JSON.
+//! read, and its browser sends for it neither a token nor JSON. Where callers are not told apart its requests are refused, since some
+//! need no leave to be sent.
 //!
 //! An origin for all (`*`) is refused: where callers are not told apart every page that is open in a browser could read the vault, and where
 //! they are it is known who has tokens.
 
 use std::time::Duration;
 
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, RETRY_AFTER, WWW_AUTHENTICATE};
+use atlas_ops::{Code, Error};
+use axum::extract::{Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CONTENT_TYPE, ETAG, HOST, IF_MATCH, IF_NONE_MATCH, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use axum::http::uri::{Scheme, Uri};
-use axum::http::{HeaderName, HeaderValue, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::Response;
 use tower_http::cors::CorsLayer;
 
-use crate::routes::{CONFIRMATION, KEY, VAULT};
+use crate::response;
+use crate::routes::{CONFIRMATION, KEY, Open, VAULT};
+use crate::state::App;
 use crate::telemetry::REQUEST_ID;
 
 /// Most origins.
@@ -51,6 +60,19 @@ impl Origins {
         self.0.iter().filter_map(|origin| origin.to_str().ok())
     }
 
+    /// Checks that a request is of no web page, of a page of the host that it is for, or of one that is named.
+    ///
+    /// # Errors
+    /// When it is of any other page.
+    pub fn check(&self, headers: &HeaderMap) -> Result<(), Error> {
+        let is_known = |origin: &HeaderValue| self.0.contains(origin) || is_own(origin, headers);
+        if headers.get_all(ORIGIN).iter().all(is_known) {
+            return Ok(());
+        }
+        let message = "requests of web pages of this origin are not answered; its operator can allow it with ATLAS_ALLOWED_ORIGINS";
+        Err(Error::new(Code::Forbidden, "origin_not_allowed", message))
+    }
+
     /// What answers browsers' questions and adds their headers to every answer; none if no page may call.
     pub(crate) fn layer(&self) -> Option<CorsLayer> {
         if self.0.is_empty() {
@@ -72,6 +94,26 @@ impl Origins {
     }
 }
 
+/// Refuses pages of other sites where callers are not told apart: anything on this machine may call, and so every page in its browser could.
+/// `open` says which paths are for all pages.
+pub(crate) async fn check(State((app, open)): State<(App, Open)>, request: Request, next: Next) -> Response {
+    if !app.gate.is_shut()
+        && !open(&app, request.uri().path())
+        && let Err(error) = app.origins.check(request.headers())
+    {
+        return response::error(&error);
+    }
+    next.run(request).await
+}
+
+/// Whether a page was served by the host that it calls.
+fn is_own(origin: &HeaderValue, headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
+    let of = origin.as_ref().filter(|origin| origin.scheme().is_some()).and_then(|origin| origin.authority());
+    host.is_some_and(|host| of.is_some_and(|of| of.as_str().eq_ignore_ascii_case(host)))
+}
+
 /// Whether it is an origin as browsers write one: in lower case, without a path, and without the port that its scheme has anyway.
 fn is_origin(text: &str) -> bool {
     let Ok(uri) = text.parse::<Uri>() else { return false };
@@ -87,6 +129,17 @@ fn is_origin(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_of_the_host_that_it_calls_or_of_another() {
+        let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("127.0.0.1:3737"))]);
+        let own = |origin: &'static str, headers: &HeaderMap| is_own(&HeaderValue::from_static(origin), headers);
+        assert!(own("http://127.0.0.1:3737", &headers));
+        for other in ["http://127.0.0.1:80", "null", "", "https://evil.example.org", "127.0.0.1:3737"] {
+            assert!(!own(other, &headers), "{other}");
+        }
+        assert!(!own("null", &HeaderMap::new()));
+    }
 
     #[test]
     fn an_origin_is_what_a_browser_sends() {

@@ -33,6 +33,11 @@ impl Hosts {
         &self.0
     }
 
+    /// Those of the names that lead to this machine from others too.
+    pub(crate) fn public(&self) -> Vec<&str> {
+        self.0.iter().map(String::as_str).filter(|name| !is_loopback(name)).collect()
+    }
+
     /// Whether a request for `host`, with or without a port, is answered.
     fn allow(&self, host: &str) -> bool {
         let host = host.trim().to_ascii_lowercase();
@@ -40,11 +45,15 @@ impl Hosts {
             return address.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
         }
         let name = host.split_once(':').map_or(host.as_str(), |(name, _)| name);
-        name == "localhost"
-            || name.ends_with(".localhost")
-            || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-            || self.0.iter().any(|allowed| allowed == name)
+        is_loopback(name) || self.0.iter().any(|allowed| allowed == name)
     }
+}
+
+/// Whether a name in lower case is always this machine's own.
+fn is_loopback(name: &str) -> bool {
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Refuses requests for other names. Clients that are no browsers may name none.
@@ -56,7 +65,7 @@ pub(crate) async fn check(State(hosts): State<Hosts>, request: Request, next: Ne
     response::failure(
         StatusCode::FORBIDDEN,
         "FORBIDDEN",
-        "this server answers requests for localhost only; set ATLAS_HOSTS to the names that it is to answer for",
+        "this server answers requests for localhost only; set ATLAS_HOSTS to the names that it is to answer for, and ATLAS_AUTH=jwt",
         &json!({ "reason": "host_not_allowed" }),
     )
 }

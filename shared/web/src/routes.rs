@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use crate::openapi::{self, Route};
 use crate::state::App;
 use crate::telemetry::Cost;
-use crate::{auth, hosts, request, response, service};
+use crate::{auth, cors, hosts, request, response, service};
 
 /// The request header that names the vault.
 pub const VAULT: &str = "x-atlas-vault";
@@ -43,7 +43,11 @@ pub struct Routes {
     descriptions: Vec<Route>,
     items: Vec<(&'static str, Item)>,
     finishes: Vec<(&'static str, Finish)>,
+    open: Option<Open>,
 }
+
+/// Whether pages of any origin may call at a path, though callers are not told apart.
+pub type Open = fn(&App, &str) -> bool;
 
 /// What a door does with every response below its path, errors of others among them: the path, and the response.
 pub type Finish = fn(&App, &str, Response) -> Response;
@@ -103,6 +107,12 @@ impl Routes {
         self
     }
 
+    /// Lets pages of any origin call at the paths for which `open` says so.
+    #[must_use]
+    pub fn open_to_pages(self, open: Open) -> Self {
+        Self { open: Some(open), ..self }
+    }
+
     /// What finishes responses at `path`.
     pub(crate) fn finish_of(&self, path: &str) -> Option<Finish> {
         self.finishes.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, finish)| *finish)
@@ -127,7 +137,7 @@ impl Routes {
         self.descriptions.extend(other.descriptions);
         self.items.extend(other.items);
         self.finishes.extend(other.finishes);
-        self
+        Self { open: self.open.or(other.open), ..self }
     }
 
     /// The service: these routes, `/health`, `/openapi.json`, and an error in the usual shape for everything else.
@@ -172,6 +182,8 @@ impl Routes {
         let router = Router::new()
             .fallback_service(routes)
             .layer(middleware::from_fn_with_state(app.clone(), auth::authenticate));
+        let pages = (app.clone(), self.open.unwrap_or(|_, _| false));
+        let router = router.layer(middleware::from_fn_with_state(pages, cors::check));
         // A browser's question is answered before anybody asks for a token, and a refusal can be read by the page.
         let router = match app.origins.layer() {
             Some(cors) => router.layer(cors),

@@ -43,6 +43,8 @@ pub struct Settings {
     pub hosts: Hosts,
     /// `ATLAS_ALLOWED_ORIGINS`: origins whose pages may call.
     pub origins: Origins,
+    /// Whether pages of any origin may call tools of the Bridge that only read, where callers are not told apart.
+    pub bridge_any_origin: bool,
     /// Which operations are offered.
     pub visibility: VisibilityConfig,
     /// How they are offered over MCP.
@@ -271,6 +273,7 @@ impl Settings {
             port: DEFAULT_PORT,
             hosts: Hosts::default(),
             origins: Origins::default(),
+            bridge_any_origin: false,
             visibility: VisibilityConfig::default(),
             facade: Facade::default(),
             throttle: None,

@@ -30,6 +30,8 @@ pub struct App {
     pub gate: Gate,
     /// Which web pages may call.
     pub origins: Origins,
+    /// Whether pages of any origin may call tools of the Bridge that only read.
+    pub bridge_any_origin: bool,
     /// Which names a server answers for.
     pub hosts: Hosts,
     /// What a list of tools shows.
@@ -96,6 +98,7 @@ pub(crate) struct Deployed {
     atlas: Atlas,
     gate: Gate,
     origins: Origins,
+    bridge_any_origin: bool,
     hosts: Hosts,
     facade: Facade,
 }
@@ -123,7 +126,7 @@ impl Deploys {
 
     /// What `settings` come to. Mirrors of vaults that were there before are kept.
     pub(crate) fn deploy(&self, settings: &Settings, version: u64) -> Result<Deployed, OpenError> {
-        self.reach.admits(settings.auth)?;
+        self.reach.admits(settings)?;
         let gate = Gate::of(settings)?;
         let mut mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
         let mut vaults = Vec::new();
@@ -152,7 +155,8 @@ impl Deploys {
             atlas.audit = settings.audit.clone();
         }
         let (origins, hosts) = (settings.origins.clone(), settings.hosts.clone());
-        Ok(Deployed { version, atlas, gate, origins, hosts, facade: settings.facade })
+        let bridge_any_origin = settings.bridge_any_origin;
+        Ok(Deployed { version, atlas, gate, origins, bridge_any_origin, hosts, facade: settings.facade })
     }
 
     fn open(&self, vault: VaultId) -> Result<Mirror, MirrorError> {
@@ -162,12 +166,21 @@ impl Deploys {
 }
 
 impl Reach {
-    fn admits(&self, auth: Auth) -> Result<(), SettingsError> {
-        match self {
-            Self::Others { place, remedy } if auth == Auth::None => {
-                Err(SettingsError::Open { place: place.clone(), remedy })
+    fn admits(&self, settings: &Settings) -> Result<(), SettingsError> {
+        if settings.auth != Auth::None {
+            return Ok(());
+        }
+        if let Self::Others { place, remedy } = self {
+            return Err(SettingsError::Open { place: place.clone(), remedy });
+        }
+        // Such a name is for a proxy in front, which brings requests of others here.
+        match settings.hosts.public().as_slice() {
+            [] => Ok(()),
+            names => {
+                let place = format!("{}={}", settings.called("ATLAS_HOSTS"), names.join(","));
+                let remedy = "set ATLAS_AUTH=jwt, or name only localhost and addresses of this machine's loopback";
+                Err(SettingsError::Open { place, remedy })
             }
-            _ => Ok(()),
         }
     }
 }
@@ -232,6 +245,7 @@ impl App {
             clock: Timestamp::now,
             gate: deployed.gate.clone(),
             origins: deployed.origins.clone(),
+            bridge_any_origin: deployed.bridge_any_origin,
             hosts: deployed.hosts.clone(),
             facade: deployed.facade,
             metrics: Metrics::new(false),
@@ -255,6 +269,7 @@ impl App {
             atlas: now.atlas.clone(),
             gate: now.gate.clone(),
             origins: now.origins.clone(),
+            bridge_any_origin: now.bridge_any_origin,
             hosts: now.hosts.clone(),
             facade: now.facade,
             configured: Configured { version: now.version, ..self.configured.clone() },

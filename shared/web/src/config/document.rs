@@ -47,6 +47,8 @@ pub struct Document {
     pub elicit_ttl_seconds: Option<u64>,
     /// The doors.
     pub transports: TransportsDocument,
+    /// The door of the Bridge protocol.
+    pub bridge: BridgeDocument,
     /// Every name that it says, as a path.
     #[serde(skip)]
     said: BTreeSet<String>,
@@ -112,6 +114,14 @@ pub enum Facade {
     /// Each operation.
     #[default]
     Flat,
+}
+
+/// `bridge`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct BridgeDocument {
+    /// Whether pages of any origin may call tools that only read, where callers are not told apart.
+    pub any_origin: bool,
 }
 
 /// `transports`.

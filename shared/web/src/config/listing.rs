@@ -65,6 +65,7 @@ pub fn list(settings: &Settings) -> Vec<Row> {
         ("governor.regexTimeoutMs", json!(limits.max_scan_time.as_millis())),
         ("toolVisibility", json!(settings.visibility)),
         ("toolFacade.mode", json!(settings.facade)),
+        ("bridge.anyOrigin", json!(settings.bridge_any_origin)),
         ("throttle", json!(settings.throttle)),
         ("idempotencyTtlSeconds", json!(limits.key_time.as_secs())),
         ("elicitTtlSeconds", json!(limits.confirmation_time.as_secs())),

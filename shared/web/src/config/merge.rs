@@ -67,6 +67,7 @@ impl Settings {
         }
         self.throttle = document.throttle;
         self.facade = document.tool_facade.mode;
+        self.bridge_any_origin = document.bridge.any_origin;
         self.visibility = document.tool_visibility;
         Ok(self)
     }
