@@ -1,5 +1,8 @@
 //! The connections of a server: how many there are, how long a client may take, and how they end.
 
+mod patience;
+mod table;
+
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,30 +17,49 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
 use crate::caller::Caller;
+use patience::{Received, Sent};
+use table::{Full, Seat, Stage, Table};
 
 /// What a server allows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Most connections at once; further ones wait in the system's queue.
+    /// Most connections at once. One more takes the place of one that waits for its client; while there is none such it waits in the
+    /// system's queue.
     pub(crate) connections: usize,
+    /// Most of them from one address. One more takes the place of another of that address, or is closed.
+    pub(crate) of_one: usize,
     /// Longest time for the head of a request, counted from the end of the one before.
     pub(crate) head: Duration,
+    /// Longest time for the body of a request.
+    pub(crate) body: Duration,
+    /// Longest time for a client to take a response.
+    pub(crate) response: Duration,
     /// Longest time for requests under way when the server ends.
     pub(crate) grace: Duration,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { connections: 1024, head: Duration::from_secs(30), grace: Duration::from_secs(10) }
+        Self {
+            connections: 1024,
+            of_one: 512,
+            head: Duration::from_secs(30),
+            body: Duration::from_secs(60),
+            response: Duration::from_secs(120),
+            grace: Duration::from_secs(10),
+        }
     }
 }
 
 /// What passes before the next try when the system gives no connection, as when there are too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
+
+/// What passes before it is looked again whether one of all connections waits for its client.
+const FULL_PAUSE: Duration = Duration::from_millis(50);
 
 /// What connections speak beneath HTTP.
 #[derive(Clone)]
@@ -57,7 +79,7 @@ pub(crate) async fn serve(
     bounds: Bounds,
     stop: impl Future<Output = ()> + Send,
 ) {
-    let permits = Arc::new(Semaphore::new(bounds.connections));
+    let table = Arc::new(Table::new(bounds.connections, bounds.of_one));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(bounds.head);
     let open = GracefulShutdown::new();
@@ -65,38 +87,46 @@ pub(crate) async fn serve(
     loop {
         let accepted = tokio::select! {
             () = &mut stop => break,
-            accepted = accept(&listener, &permits) => accepted,
+            accepted = accept(&listener, &table) => accepted,
         };
-        let Some((stream, peer, permit)) = accepted else { continue };
-        let (transport, watcher) = (transport.clone(), open.watcher());
-        let connection =
-            Connection { caller: Caller::at(peer.ip()), router: router.clone(), http: http.clone(), watcher };
+        let Some((stream, peer, id, seat)) = accepted else { continue };
+        let (transport, watcher, table) = (transport.clone(), open.watcher(), table.clone());
+        let (caller, router, http) = (Caller::at(peer.ip()), router.clone(), http.clone());
+        let connection = Connection { caller, router, http, bounds, seat: seat.clone(), watcher };
         tokio::spawn(async move {
-            connection.run(stream, transport).await;
-            drop(permit);
+            tokio::select! {
+                () = connection.run(stream, transport) => {}
+                () = seat.dropped() => tracing::debug!("a connection gave its place to another"),
+            }
+            table.leave(id);
         });
     }
     drop(listener);
-    if tokio::time::timeout(bounds.grace, open.shutdown()).await.is_err() {
+    if timeout(bounds.grace, open.shutdown()).await.is_err() {
         tracing::warn!("requests still under way after {:?} are dropped", bounds.grace);
     }
 }
 
 /// The next connection, once there may be one more.
-async fn accept(
-    listener: &TcpListener,
-    permits: &Arc<Semaphore>,
-) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-    // It is never closed.
-    let permit = permits.clone().acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, peer)) => Some((stream, peer, permit)),
+async fn accept(listener: &TcpListener, table: &Table) -> Option<(TcpStream, SocketAddr, u64, Arc<Seat>)> {
+    let (stream, peer) = match listener.accept().await {
+        Ok(accepted) => accepted,
         Err(error) => {
             if !is_of_the_client(&error) {
                 tracing::error!(%error, "cannot accept connections");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                sleep(ACCEPT_PAUSE).await;
             }
-            None
+            return None;
+        }
+    };
+    loop {
+        match table.admit(peer.ip().to_canonical()) {
+            Ok((id, seat)) => return Some((stream, peer, id, seat)),
+            Err(Full::Address) => {
+                tracing::warn!(caller = %Caller::at(peer.ip()), "too many requests at once from one address");
+                return None;
+            }
+            Err(Full::Everybody) => drop(timeout(FULL_PAUSE, table.ended()).await),
         }
     }
 }
@@ -110,6 +140,8 @@ struct Connection {
     caller: Caller,
     router: Router,
     http: http1::Builder,
+    bounds: Bounds,
+    seat: Arc<Seat>,
     watcher: Watcher,
 }
 
@@ -129,10 +161,18 @@ impl Connection {
     }
 
     async fn speak(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let Self { caller, router, http, watcher } = self;
+        let Self { caller, router, http, bounds, seat, watcher } = self;
+        let stream = Sent::within(bounds.response, stream, seat.clone());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(caller);
-            router.clone().oneshot(request.map(Body::new))
+            let (router, seat) = (router.clone(), seat.clone());
+            async move {
+                seat.is_now(Stage::Working);
+                let request = request.map(|body| Body::new(Received::within(bounds.body, body, seat.clone())));
+                let response = router.oneshot(request).await;
+                seat.is_now(Stage::Sending);
+                response
+            }
         });
         if let Err(error) = watcher.watch(http.serve_connection(TokioIo::new(stream), service)).await {
             tracing::debug!(%error, "a connection broke");
@@ -141,52 +181,4 @@ impl Connection {
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::time::timeout;
-
-    use super::*;
-
-    const PATIENCE: Duration = Duration::from_secs(30);
-
-    /// A server that answers `hello`, until it is dropped.
-    async fn serving(bounds: Bounds) -> SocketAddr {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let router = Router::new().fallback(async || "hello");
-        tokio::spawn(serve(listener, Transport::Plain, router, bounds, std::future::pending()));
-        address
-    }
-
-    async fn ask(stream: &mut TcpStream) -> String {
-        stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-        let mut bytes = Vec::new();
-        while !bytes.ends_with(b"hello") && stream.read_buf(&mut bytes).await.unwrap() > 0 {}
-        String::from_utf8(bytes).unwrap()
-    }
-
-    #[tokio::test]
-    async fn one_connection_too_many_waits_until_another_ends() {
-        let address = serving(Bounds { connections: 1, ..Bounds::default() }).await;
-        let mut first = TcpStream::connect(address).await.unwrap();
-        assert!(ask(&mut first).await.ends_with("hello"));
-        let mut second = TcpStream::connect(address).await.unwrap();
-        let mut waiting = Box::pin(ask(&mut second));
-        assert!(timeout(Duration::from_millis(300), &mut waiting).await.is_err());
-        assert!(ask(&mut first).await.ends_with("hello"));
-        drop(first);
-        assert!(timeout(PATIENCE, waiting).await.unwrap().ends_with("hello"));
-    }
-
-    #[tokio::test]
-    async fn a_client_that_does_not_finish_the_head_of_a_request_is_let_go() {
-        let address = serving(Bounds { head: Duration::from_millis(200), ..Bounds::default() }).await;
-        for begun in ["", "GET / HTTP/1.1\r\n"] {
-            let mut stream = TcpStream::connect(address).await.unwrap();
-            stream.write_all(begun.as_bytes()).await.unwrap();
-            let mut answer = Vec::new();
-            timeout(PATIENCE, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
-            assert!(!answer.ends_with(b"hello"));
-        }
-    }
-}
+mod tests;

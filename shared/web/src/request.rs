@@ -60,8 +60,21 @@ pub async fn bytes(body: Body) -> Result<Bytes, Error> {
         Err(error) if error.is::<LengthLimitError>() => {
             Err(Error::new(Code::TooLarge, "body_too_large", format!("the body has more than {MAX_BODY_BYTES} bytes")))
         }
+        Err(error) if is_slow(&*error) => {
+            let message = "the body did not come in time: send less at once, or over a faster connection";
+            Err(Error::bad_request("body_too_slow", message))
+        }
         Err(_) => Err(Error::bad_request("body_unreadable", "the body was cut short")),
     }
+}
+
+/// The body of a request did not come in time.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the body did not come in time")]
+pub(crate) struct Slow;
+
+fn is_slow(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source()).any(<dyn std::error::Error>::is::<Slow>)
 }
 
 /// The media type of the body, without parameters, in lower case.
