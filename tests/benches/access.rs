@@ -27,13 +27,15 @@ const TOKENS: u32 = 50;
 pub(crate) fn verification(table: &mut Table) {
     let issuer = Issuer::new();
     let secret = Secret::new("a secret that is long enough to be one").unwrap();
-    let verifier =
-        Verifier::new(Keys::new(Some(&secret), Some(&issuer.set().to_string())).unwrap(), Expected::default());
+    let sets = issuer.set().to_string();
+    let keys = Keys::new(Some(&secret), Some(&sets), &["us".to_owned()]).unwrap();
+    let verifier = Verifier::new(keys, Expected::default());
     let now = Timestamp::now();
-    let claims = json!({ "sub": "agent", "exp": now.as_second() + 600, "scope": "read:vault write:vault" });
+    let claims =
+        json!({ "iss": "us", "sub": "agent", "exp": now.as_second() + 600, "scope": "read:vault write:vault" });
     let (subject, scopes) = ("agent", "read:vault write:vault");
     let time = Duration::from_secs(600);
-    let grant = Grant { subject, scopes, vault: None, issuer: None, audience: None, time };
+    let grant = Grant { subject, scopes, vault: None, issuer: Some("us"), audience: None, time };
     for (kind, token, most) in [
         ("HS256", mint(&secret, &grant, now).unwrap(), 20),
         ("ES256", issuer.sign("ES256", Some("ec"), &claims), 200),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use atlas_access::mint::Grant;
 use atlas_access::{Scope, Secret, mint, scope};
+use atlas_testkit::Issuer;
 use atlas_web::Settings;
 use atlas_web::auth::Gate;
 use axum::body::Body;
@@ -184,6 +185,9 @@ async fn a_token_is_for_one_vault() {
         (Some("main"), Some("work"), Some("vault_forbidden")),
         (Some("work"), Some("main"), Some("vault_forbidden")),
         (Some("Main"), Some("main"), Some("vault_forbidden")),
+        // It is for a vault that is not here.
+        (Some("work"), None, Some("vault_forbidden")),
+        (Some("work"), Some("work"), Some("vault_forbidden")),
     ] {
         let mut headers = vec![bearer(&token("agent", &scope::ALL, bound))];
         headers.extend(name.map(named));
@@ -193,10 +197,6 @@ async fn a_token_is_for_one_vault() {
             Some(reason) => assert_eq!(reply.error(403).1, reason, "{bound:?} {name:?}"),
         }
     }
-    // One that is bound to a vault that is not here finds none.
-    let elsewhere = [bearer(&token("agent", &scope::ALL, Some("work")))];
-    let reply = send(&client, "POST", "/find", &elsewhere, &json!({ "term": "berth" })).await;
-    assert_eq!(reply.error(404).1, "vault_not_found");
 }
 
 /// Each gate that fails, alone and with all after it.
@@ -232,6 +232,55 @@ async fn the_log_says_whose_token_it_was_and_a_key_is_its_callers_own() {
     assert_eq!(authors, ["ida", "maeve"], "two calls with one key, and one that was repeated");
 }
 
+/// The deployment has public keys of two issuers, and says nothing of audiences but its address.
+#[tokio::test]
+async fn a_name_is_another_callers_where_another_issuer_gave_it() {
+    let (one, other) = (Issuer::new(), Issuer::new());
+    let sets = json!({ "https://one": one.set(), "https://other": other.set() }).to_string();
+    let deployment = Deployment::of_demo().await;
+    let resource = ("ATLAS_RESOURCE", "https://atlas.example/");
+    let client = deployment.set_up(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWKS", &sets), resource]).await;
+    let claims = |issuer: &str, audience: &str| {
+        let exp = clock::now().as_second() + 600;
+        json!({ "iss": issuer, "sub": "ida", "aud": audience, "exp": exp, "scope": "read:vault write:vault delete:vault admin" })
+    };
+    let of =
+        |keys: &Issuer, issuer: &str| bearer(&keys.sign("ES256", Some("ec"), &claims(issuer, "https://atlas.example")));
+    let (one, other) = (&one, &other);
+    // A key is its issuer's, and a token for another service is none for this.
+    let note = json!({ "content": "by me" });
+    for forged in [
+        of(one, "https://other"),
+        of(other, "https://one"),
+        of(one, "https://third"),
+        bearer(&one.sign("ES256", Some("ec"), &claims("https://one", "https://elsewhere.example"))),
+    ] {
+        let reply = send(&client, "POST", "/notes/log.md", &[forged], &note).await;
+        assert_eq!(reply.error(401).1, "token_invalid");
+    }
+    // That of the MCP door is for this service too.
+    let mcp = bearer(&one.sign("EdDSA", Some("ed"), &claims("https://one", "https://atlas.example/mcp")));
+    send(&client, "GET", "/notes", &[mcp], &Value::Null).await.ok();
+    let callers = [of(one, "https://one"), of(other, "https://other")];
+    let key = ("idempotency-key".to_owned(), "7".to_owned());
+    for caller in &callers {
+        let reply = send(&client, "POST", "/notes/log.md", &[caller.clone(), key.clone()], &note).await;
+        assert!(reply.status.is_success(), "{reply:?}");
+    }
+    assert_eq!(deployment.mirror().head().await.unwrap().generation(), 3, "the key is each caller's own");
+    // Nor is one's approval the other's own.
+    let hard = "/notes/log.md?hard=true";
+    let [one, other] = callers;
+    let asked = send(&client, "DELETE", hard, &[one.clone()], &Value::Null).await.json();
+    let what = json!({ "operation": "delete_note", "args_hash": asked["error"]["details"]["args_hash"] });
+    for (approver, passes) in [(&one, false), (&other, true)] {
+        let approved = send(&client, "POST", "/approve", &[approver.clone()], &what).await.ok();
+        let shown = ("x-atlas-confirmation".to_owned(), approved["token"].as_str().unwrap().to_owned());
+        let reply = send(&client, "DELETE", hard, &[one.clone(), shown], &Value::Null).await;
+        assert_eq!(reply.status.is_success(), passes, "{reply:?}");
+    }
+}
+
 #[tokio::test]
 async fn who_looks_for_a_token_is_told_where_to_ask() {
     let deployment = Deployment::of_demo().await;
@@ -264,12 +313,42 @@ fn keys_that_cannot_be_used_stop_the_start() {
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
+    let jwks = |more: &[(&'static str, &str)]| {
+        let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        let set = Issuer::new().set().to_string();
+        [("ATLAS_AUTH", "jwt".to_owned()), ("ATLAS_JWKS", set)].into_iter().chain(more).collect()
+    };
     for (variables, says) in [
         (vec![("ATLAS_AUTH", "jwt".to_owned())], "set ATLAS_JWT_SECRET, ATLAS_JWKS, or both"),
         (vec![("ATLAS_AUTH", "jwt".to_owned()), ("ATLAS_JWKS", "/no/such/file".to_owned())], "the path of a file"),
         (vec![("ATLAS_AUTH", "jwt".to_owned()), ("ATLAS_JWKS", file("empty", ""))], "write a JWKS"),
         (vec![("ATLAS_AUTH", "jwt".to_owned()), ("ATLAS_JWKS", "{\"keys\":[]}".to_owned())], "it has none"),
         (vec![("ATLAS_AUTH", "jwt".to_owned()), ("ATLAS_JWT_SECRET", String::new())], "fewer than 32 bytes"),
+        (
+            vec![("ATLAS_AUTH", "jwt".to_owned()), ("ATLAS_JWT_SECRET_FILE", "/no/such/file".to_owned())],
+            "has the secret",
+        ),
+        (
+            vec![("ATLAS_AUTH", "jwt".to_owned()), ("ATLAS_JWT_SECRET_FILE", file("short", "short\n"))],
+            "fewer than 32 bytes",
+        ),
+        (
+            vec![
+                ("ATLAS_AUTH", "jwt".to_owned()),
+                ("ATLAS_JWT_SECRET_FILE", file("secret", SECRET)),
+                ("ATLAS_JWT_SECRET", SECRET.to_owned()),
+            ],
+            "set one of them",
+        ),
+        (jwks(&[]), "or set ATLAS_RESOURCE to its address"),
+        (
+            jwks(&[("ATLAS_JWT_SECRET", SECRET), ("ATLAS_RESOURCE", "https://atlas.example")]),
+            "ATLAS_JWT_ISSUER=\"\" cannot be used: there are a secret and a set of keys",
+        ),
+        (
+            jwks(&[("ATLAS_JWT_ISSUER", "https://a,https://b"), ("ATLAS_RESOURCE", "https://atlas.example")]),
+            "write the sets as {\"ISSUER\": JWKS, …}",
+        ),
     ] {
         let read = Settings::read(variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         let refused = read.and_then(|settings| Gate::of(&settings).map(drop)).unwrap_err().to_string();

@@ -51,7 +51,8 @@ async fn a_token_reaches_its_vault_and_no_other() {
         (Some("work"), None, Ok("# Work")),
         (Some("work"), Some("work"), Ok("# Work")),
         (Some("work"), Some("main"), Err("vault_forbidden")),
-        (Some("attic"), Some("attic"), Err("vault_not_found")),
+        (Some("attic"), Some("attic"), Err("vault_forbidden")),
+        (Some("attic"), None, Err("vault_forbidden")),
     ] {
         let mut headers = vec![of(bound)];
         headers.extend(named.map(in_vault));

@@ -45,9 +45,10 @@ impl Caller {
         Self::subject(name.to_owned(), None, scopes, Binding::Default)
     }
 
-    /// The subject of a token, whose name says little without who gave it (RFC 7519, section 4.1.2).
+    /// The subject of a token, whose name says little without who gave it (RFC 7519, section 4.1.2). No name has a line feed, so no
+    /// two issuers and names make one identity.
     pub(crate) fn subject(name: String, issuer: Option<&str>, scopes: Scopes, binding: Binding) -> Self {
-        let identity = issuer.map_or_else(|| name.clone(), |issuer| format!("{issuer} {name}"));
+        let identity = issuer.map_or_else(|| name.clone(), |issuer| format!("{issuer}\n{name}"));
         Self { name, identity, scopes, binding, authenticated: true }
     }
 

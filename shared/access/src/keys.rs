@@ -1,7 +1,7 @@
 //! What tokens are checked against. A shared secret checks HS256 and nothing else, and public keys never check HS256, so that a public
-//! key cannot be used as a secret.
+//! key cannot be used as a secret. Where there are several issuers each key is of one of them: nobody signs in another's name.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse};
@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 /// Fewest bytes of a shared secret: what HS256 asks for (RFC 7518, section 3.2).
 const MIN_SECRET: usize = 32;
-/// Most keys of a set, and most bytes of it.
+/// Most keys of all sets, and most bytes of them.
 const MAX_KEYS: usize = 64;
 const MAX_SET: usize = 256 << 10;
 /// Longest name of a key, in bytes.
@@ -53,8 +53,13 @@ pub enum KeyError {
     #[error("there is neither a secret nor a set of keys to check tokens against")]
     NoKeys,
     /// The set cannot be read.
-    #[error("the set of keys cannot be read ({0}): write a JWKS, {{\"keys\": […]}} (RFC 7517)")]
+    #[error(
+        "the set of keys cannot be read ({0}): write a JWKS, {{\"keys\": […]}} (RFC 7517), or {{\"ISSUER\": JWKS, …}} with one for each issuer"
+    )]
     Unreadable(String),
+    /// There are keys of which nobody can say whose they are.
+    #[error("{0}")]
+    Issuers(String),
     /// A key of the set cannot be used.
     #[error("key {number} of the set cannot be used: {reason}")]
     Key {
@@ -68,15 +73,28 @@ pub enum KeyError {
 /// Keys.
 #[derive(Clone)]
 pub struct Keys {
-    pub(crate) secret: Option<DecodingKey>,
-    pub(crate) public: HashMap<String, PublicKey>,
+    /// Who may give tokens; anybody who has a key if empty.
+    pub(crate) issuers: Vec<String>,
+    pub(crate) secret: Option<Key>,
+    /// By their `kid`, which issuers may have in common.
+    pub(crate) public: HashMap<String, Vec<Key>>,
 }
 
-/// A key of a set.
+/// A key, and whose it is.
 #[derive(Clone)]
-pub(crate) struct PublicKey {
+pub(crate) struct Key {
+    /// The one who may use it; any of the issuers, if there are no two.
+    pub(crate) issuer: Option<String>,
     pub(crate) algorithm: Algorithm,
     pub(crate) key: DecodingKey,
+}
+
+/// Sets of keys: one, or one for each issuer.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Sets {
+    One(Set),
+    Each(BTreeMap<String, Set>),
 }
 
 #[derive(Deserialize)]
@@ -85,35 +103,103 @@ struct Set {
 }
 
 impl Keys {
-    /// The keys `secret` and those of the JWKS `set`.
+    /// The keys `secret` and those of `sets`, which is a JWKS or an object that has one for each issuer. `issuers` are those who may
+    /// give tokens; if there are none, those whom `sets` names, else anybody who has a key.
     ///
     /// # Errors
     /// [`KeyError`]: one key that cannot be used refuses the set, since it may be the one that was meant to count.
-    pub fn new(secret: Option<&Secret>, set: Option<&str>) -> Result<Self, KeyError> {
-        let mut public = HashMap::new();
-        if let Some(set) = set {
-            if set.len() > MAX_SET {
-                return Err(KeyError::Unreadable(format!("it is longer than {MAX_SET} bytes")));
-            }
-            let set: Set = serde_json::from_str(set).map_err(|error| KeyError::Unreadable(error.to_string()))?;
-            if set.keys.is_empty() || set.keys.len() > MAX_KEYS {
-                return Err(KeyError::Unreadable(format!("it has none, or more than {MAX_KEYS}")));
-            }
-            for (number, key) in (1..).zip(set.keys) {
-                let (kid, key) = public_key(key).map_err(|reason| KeyError::Key { number, reason })?;
-                if public.insert(kid, key).is_some() {
-                    return Err(KeyError::Key { number, reason: "another has its `kid`" });
-                }
-            }
-        }
-        if secret.is_none() && public.is_empty() {
+    pub fn new(secret: Option<&Secret>, sets: Option<&str>, issuers: &[String]) -> Result<Self, KeyError> {
+        let (one, each) = match sets.map(read).transpose()? {
+            None => (None, BTreeMap::new()),
+            Some(Sets::One(set)) => (Some(set), BTreeMap::new()),
+            Some(Sets::Each(sets)) => (None, sets),
+        };
+        if secret.is_none() && one.is_none() && each.is_empty() {
             return Err(KeyError::NoKeys);
         }
-        Ok(Self { secret: secret.map(|secret| DecodingKey::from_secret(secret.expose())), public })
+        let mut issuers = issuers.to_vec();
+        if issuers.is_empty() && secret.is_none() {
+            issuers.extend(each.keys().cloned());
+        }
+        issuers.sort_unstable();
+        issuers.dedup();
+        let of_secret = owners(&issuers, secret.is_some(), one.is_some(), &each)?;
+        let mut public: HashMap<String, Vec<Key>> = HashMap::new();
+        let sets = one.into_iter().map(|set| (None, set)).chain(each.into_iter().map(|(name, set)| (Some(name), set)));
+        for (issuer, set) in sets {
+            for (number, key) in (1..).zip(set.keys) {
+                let (kid, algorithm, key) = public_key(key).map_err(|reason| KeyError::Key { number, reason })?;
+                let named = public.entry(kid).or_default();
+                if named.iter().any(|other| other.issuer == issuer) {
+                    return Err(KeyError::Key { number, reason: "another has its `kid`" });
+                }
+                named.push(Key { issuer: issuer.clone(), algorithm, key });
+            }
+        }
+        let secret = secret.map(|secret| Key {
+            issuer: of_secret,
+            algorithm: Algorithm::HS256,
+            key: DecodingKey::from_secret(secret.expose()),
+        });
+        Ok(Self { issuers, secret, public })
+    }
+
+    /// The keys that may have signed a token whose header says this.
+    pub(crate) fn of(&self, algorithm: Algorithm, kid: Option<&str>) -> impl Iterator<Item = &Key> {
+        let named = kid.and_then(|kid| self.public.get(kid)).into_iter().flatten();
+        let public = named.filter(move |key| key.algorithm == algorithm && algorithm != Algorithm::HS256);
+        public.chain(self.secret.iter().filter(move |_| algorithm == Algorithm::HS256))
     }
 }
 
-fn public_key(key: serde_json::Value) -> Result<(String, PublicKey), &'static str> {
+fn read(sets: &str) -> Result<Sets, KeyError> {
+    if sets.len() > MAX_SET {
+        return Err(KeyError::Unreadable(format!("it is longer than {MAX_SET} bytes")));
+    }
+    let sets: serde_json::Value =
+        serde_json::from_str(sets).map_err(|error| KeyError::Unreadable(error.to_string()))?;
+    // What a reader says of a value may repeat it, and by mistake a private key is in it.
+    let sets = serde_json::from_value(sets).map_err(|_| KeyError::Unreadable("it is none".to_owned()))?;
+    let (all, least) = match &sets {
+        Sets::One(set) => (set.keys.len(), set.keys.len()),
+        Sets::Each(sets) => {
+            let sizes = || sets.values().map(|set| set.keys.len());
+            (sizes().sum(), sizes().min().unwrap_or_default())
+        }
+    };
+    if least == 0 || all > MAX_KEYS {
+        return Err(KeyError::Unreadable(format!("it has none, or more than {MAX_KEYS}")));
+    }
+    Ok(sets)
+}
+
+/// Whose the secret is, where there are sets of several issuers; fails where keys of two issuers could not be told apart.
+fn owners(
+    issuers: &[String],
+    has_secret: bool,
+    has_one_set: bool,
+    each: &BTreeMap<String, Set>,
+) -> Result<Option<String>, KeyError> {
+    let refused = |what: &str| Err(KeyError::Issuers(what.to_owned()));
+    if let Some(name) = each.keys().find(|name| !issuers.contains(name) && (has_secret || !issuers.is_empty())) {
+        return refused(&format!("there is a set of {name:?}, which is not among the issuers: name all issuers"));
+    }
+    let mut bare = issuers.iter().filter(|issuer| !each.contains_key(*issuer));
+    match (has_secret, bare.next(), bare.next()) {
+        (true, ..) if issuers.is_empty() && has_one_set => {
+            refused("there are a secret and a set of keys: name the issuer that both are of")
+        }
+        _ if issuers.len() < 2 && each.is_empty() => Ok(None),
+        (true, Some(one), None) if !has_one_set => Ok(Some(one.clone())),
+        (false, None, _) => Ok(None),
+        (true, ..) => refused(
+            "name one issuer, or write the sets as {\"ISSUER\": JWKS, …}, with one for each issuer but the one that has the secret",
+        ),
+        (false, ..) => refused("name one issuer, or write the sets as {\"ISSUER\": JWKS, …}, with one for each issuer"),
+    }
+}
+
+fn public_key(key: serde_json::Value) -> Result<(String, Algorithm, DecodingKey), &'static str> {
     let jwk: Jwk = serde_json::from_value(key).map_err(|_| "it is no key that this program knows")?;
     let algorithm = match &jwk.algorithm {
         AlgorithmParameters::RSA(_) => Algorithm::RS256,
@@ -131,5 +217,5 @@ fn public_key(key: serde_json::Value) -> Result<(String, PublicKey), &'static st
     }
     let kid = jwk.common.key_id.clone().filter(|kid| (1..=MAX_KID).contains(&kid.len()));
     let key = DecodingKey::from_jwk(&jwk).map_err(|_| "its numbers are not base64url")?;
-    Ok((kid.ok_or("it has no `kid`")?, PublicKey { algorithm, key }))
+    Ok((kid.ok_or("it has no `kid`")?, algorithm, key))
 }

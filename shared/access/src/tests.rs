@@ -15,6 +15,7 @@ use crate::scope::ALL;
 use crate::*;
 
 const NOW: i64 = 1_790_000_000;
+const ISSUER: &str = "https://issuer";
 
 fn now() -> Timestamp {
     Timestamp::from_second(NOW).unwrap()
@@ -39,7 +40,7 @@ fn shared(claims: &Value) -> String {
 }
 
 fn good() -> Value {
-    json!({ "sub": "agent", "exp": NOW + 60, "scope": "read:vault write:vault" })
+    json!({ "iss": ISSUER, "sub": "agent", "exp": NOW + 60, "scope": "read:vault write:vault" })
 }
 
 /// The claims of a good token, but for some.
@@ -57,11 +58,12 @@ fn but(changes: &Value) -> Value {
 }
 
 fn by_secret() -> Verifier {
-    Verifier::new(Keys::new(Some(&secret()), None).unwrap(), Expected::default())
+    Verifier::new(Keys::new(Some(&secret()), None, &[]).unwrap(), Expected::default())
 }
 
 fn by_both(issuer: &Issuer) -> Verifier {
-    Verifier::new(Keys::new(Some(&secret()), Some(&issuer.set().to_string())).unwrap(), Expected::default())
+    let keys = Keys::new(Some(&secret()), Some(&issuer.set().to_string()), &[ISSUER.to_owned()]);
+    Verifier::new(keys.unwrap(), Expected::default())
 }
 
 #[test]
@@ -92,8 +94,8 @@ fn what_was_minted_is_taken_as_long_as_it_was_minted_for() {
         time: Duration::from_secs(600),
     };
     let token = mint(&secret(), &grant, now()).unwrap();
-    let expected = Expected { issuers: vec!["us".into()], audiences: vec!["atlas".into()], algorithms: Vec::new() };
-    let verifier = Verifier::new(Keys::new(Some(&secret()), None).unwrap(), expected);
+    let expected = Expected { audiences: vec!["atlas".into()], algorithms: Vec::new() };
+    let verifier = Verifier::new(Keys::new(Some(&secret()), None, &["us".to_owned()]).unwrap(), expected);
     let caller = verifier.verify(&token, now()).unwrap();
     assert_eq!((caller.vault(), caller.missing(&[Scope::Admin, Scope::ReadVault]).len()), (Some("work"), 0));
     assert!(caller.may_name("work", "main") && !caller.may_name("main", "main"));
@@ -104,7 +106,8 @@ fn what_was_minted_is_taken_as_long_as_it_was_minted_for() {
 #[test]
 fn a_public_key_is_no_secret() {
     let issuer = Issuer::new();
-    let only_public = Verifier::new(Keys::new(None, Some(&issuer.set().to_string())).unwrap(), Expected::default());
+    let only_public =
+        Verifier::new(Keys::new(None, Some(&issuer.set().to_string()), &[]).unwrap(), Expected::default());
     let set = issuer.set();
     let public = [
         issuer.ec.public_key().as_ref().to_vec(),
@@ -187,18 +190,16 @@ fn a_token_has_its_time() {
 
 #[test]
 fn a_token_is_for_this_service() {
-    let expected = Expected {
-        issuers: vec!["https://issuer".into()],
-        audiences: vec!["atlas".into(), "https://atlas".into()],
-        algorithms: vec!["HS256".into()],
-    };
+    let expected =
+        Expected { audiences: vec!["atlas".into(), "https://atlas".into()], algorithms: vec!["HS256".into()] };
     let issuer = Issuer::new();
-    let verifier = Verifier::new(Keys::new(Some(&secret()), Some(&issuer.set().to_string())).unwrap(), expected);
+    let keys = Keys::new(Some(&secret()), Some(&issuer.set().to_string()), &[ISSUER.to_owned()]);
+    let verifier = Verifier::new(keys.unwrap(), expected);
     for (changes, expected) in [
         (json!({ "iss": "https://issuer", "aud": "atlas" }), None),
         (json!({ "iss": "https://issuer", "aud": ["other", "https://atlas"] }), None),
         (json!({ "iss": "https://issuer" }), Some(Refused::NotForUs)),
-        (json!({ "aud": "atlas" }), Some(Refused::NotForUs)),
+        (json!({ "iss": null, "aud": "atlas" }), Some(Refused::NotForUs)),
         (json!({ "iss": "https://issuer/", "aud": "atlas" }), Some(Refused::NotForUs)),
         (json!({ "iss": "https://issuer", "aud": "atlas " }), Some(Refused::NotForUs)),
         (json!({ "iss": "https://issuer", "aud": [] }), Some(Refused::NotForUs)),
@@ -250,8 +251,8 @@ fn keys_that_cannot_be_used_are_refused_with_what_to_do() {
     assert_eq!(Secret::new(""), Err(KeyError::ShortSecret));
     assert!(Secret::new("x".repeat(32)).is_ok());
     assert_eq!(format!("{:?}", secret()), "(secret)");
-    let refused = |set: &Value| Keys::new(None, Some(&set.to_string())).err().unwrap().to_string();
-    assert_eq!(Keys::new(None, None).err(), Some(KeyError::NoKeys));
+    let refused = |set: &Value| Keys::new(None, Some(&set.to_string()), &[]).err().unwrap().to_string();
+    assert_eq!(Keys::new(None, None, &[]).err(), Some(KeyError::NoKeys));
     let keys = Issuer::new().set()["keys"].clone();
     let (rsa, ec) = (keys[0].clone(), keys[1].clone());
     let with = |key: &Value, name: &str, value: Value| {
@@ -271,12 +272,114 @@ fn keys_that_cannot_be_used_are_refused_with_what_to_do() {
         (json!({ "keys": [with(&rsa, "use", "enc".into())] }), "its `use`"),
         (json!({ "keys": [with(&rsa, "n", "%%".into())] }), "base64url"),
         (json!({ "keys": [7] }), "no key that this program knows"),
+        (json!({ ISSUER: { "keys": [] }, "other": { "keys": [ec] } }), "it has none"),
+        (json!({ ISSUER: { "keys": [ec, ec] } }), "key 2 of the set cannot be used: another has its `kid`"),
     ] {
         assert!(refused(&set).contains(says), "{set}: {}", refused(&set));
+    }
+    let private = Keys::new(None, Some(r#"{"keys": "a private key"}"#), &[]).err().unwrap().to_string();
+    assert!(!private.contains("private"), "{private}");
+}
+
+#[test]
+fn a_token_for_another_use_is_none() {
+    let issuer = Issuer::new();
+    for (typ, is_taken) in [
+        (json!("JWT"), true),
+        (json!("jwt"), true),
+        (json!("at+jwt"), true),
+        (json!("application/at+jwt"), true),
+        (json!("Application/AT+JWT"), true),
+        (json!("logout+jwt"), false),
+        (json!("dpop+jwt"), false),
+        (json!("secevent+jwt"), false),
+        (json!("application/secevent+jwt"), false),
+        (json!("application/application/jwt"), false),
+        (json!("JWE"), false),
+        (json!(" jwt"), false),
+        (json!(""), false),
+        (json!(7), false),
+    ] {
+        let header = json!({ "alg": "ES256", "kid": "ec", "typ": typ });
+        let taken = by_both(&issuer).verify(&issuer.sign_as(&header, &good()), now());
+        assert_eq!(taken.err(), (!is_taken).then_some(Refused::Invalid), "{typ}");
+        let taken =
+            by_secret().verify(&signed_with(secret().expose(), &json!({ "alg": "HS256", "typ": typ }), &good()), now());
+        assert_eq!(taken.err(), (!is_taken).then_some(Refused::Invalid), "{typ}");
+    }
+}
+
+#[test]
+fn a_key_signs_in_its_issuers_name_alone() {
+    let (one, other) = (Issuer::new(), Issuer::new());
+    let sets = json!({ "one": one.set(), "other": other.set() }).to_string();
+    let issuers = ["one", "other", "us"].map(str::to_owned);
+    let verifier = Verifier::new(Keys::new(Some(&secret()), Some(&sets), &issuers).unwrap(), Expected::default());
+    let of = |name: &str| but(&json!({ "iss": name }));
+    let kinds = [("ES256", "ec"), ("EdDSA", "ed")];
+    for name in ["one", "other", "us"] {
+        for (algorithm, kid) in kinds {
+            for (keys, whose) in [(&one, "one"), (&other, "other")] {
+                let verified = verifier.verify(&keys.sign(algorithm, Some(kid), &of(name)), now());
+                assert_eq!(verified.err(), (name != whose).then_some(Refused::Invalid), "{name} by {whose}");
+            }
+        }
+        let verified = verifier.verify(&shared(&of(name)), now());
+        assert_eq!(verified.err(), (name != "us").then_some(Refused::Invalid), "{name} by the secret");
+    }
+    // Sets that name their issuers need not be told them again.
+    let alone = Verifier::new(Keys::new(None, Some(&sets), &[]).unwrap(), Expected::default());
+    assert!(alone.verify(&one.sign("ES256", Some("ec"), &of("one")), now()).is_ok());
+    assert_eq!(alone.verify(&one.sign("ES256", Some("ec"), &of("third")), now()), Err(Refused::NotForUs));
+}
+
+#[test]
+fn keys_of_which_nobody_can_say_whose_they_are_stop_the_start() {
+    let (set, secret) = (Issuer::new().set(), secret());
+    let one = set.to_string();
+    let each = json!({ "a": set, "b": set }).to_string();
+    for (has_secret, sets, issuers, says) in [
+        (true, None, "", None),
+        (true, None, "a", None),
+        (true, None, "a,a", None),
+        (true, None, "a,b", Some("name one issuer")),
+        (true, Some(&one), "", Some("name the issuer that both are of")),
+        (true, Some(&one), "a", None),
+        (true, Some(&one), "a,b", Some("name one issuer")),
+        (false, Some(&one), "", None),
+        (false, Some(&one), "a", None),
+        (false, Some(&one), "a,b", Some("name one issuer")),
+        (false, Some(&each), "", None),
+        (false, Some(&each), "a,b", None),
+        (false, Some(&each), "a", Some("there is a set of \"b\"")),
+        (false, Some(&each), "a,b,c", Some("with one for each issuer")),
+        (true, Some(&each), "", Some("there is a set of \"a\"")),
+        (true, Some(&each), "a,b", Some("but the one that has the secret")),
+        (true, Some(&each), "a,b,c", None),
+        (true, Some(&each), "a,b,c,d", Some("but the one that has the secret")),
+    ] {
+        let issuers: Vec<String> = issuers.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let refused = Keys::new(has_secret.then_some(&secret), sets.map(String::as_str), &issuers).err();
+        let case = format!("{has_secret} {} {issuers:?}: {refused:?}", sets.is_some());
+        match says {
+            None => assert_eq!(refused, None, "{case}"),
+            Some(says) => assert!(refused.is_some_and(|error| error.to_string().contains(says)), "{case}"),
+        }
     }
 }
 
 proptest! {
+    #[test]
+    fn no_two_issuers_and_names_are_one_caller(pairs in [("[a-c \n]{0,3}", "[a-c ]{1,3}"), ("[a-c \n]{0,3}", "[a-c ]{1,3}")], named: [bool; 2]) {
+        let issuers = [0, 1].map(|n: usize| named[n].then(|| pairs[n].0.as_str()));
+        let caller = |n: usize| {
+            Caller::subject(pairs[n].1.clone(), issuers[n], Scopes::default(), Binding::Default)
+        };
+        let is_same = (issuers[0], &pairs[0].1) == (issuers[1], &pairs[1].1);
+        prop_assert_eq!(caller(0).identity() == caller(1).identity(), is_same);
+        prop_assert_eq!(caller(0).pseudonym() == caller(1).pseudonym(), is_same);
+    }
+
     #[test]
     fn no_text_is_a_token_by_chance(text in "[A-Za-z0-9_.=-]{0,200}|\\PC{0,50}") {
         prop_assert_eq!(by_secret().verify(&text, now()), Err(Refused::Invalid));

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::caller::{Binding, Caller};
 use crate::crypto;
-use crate::keys::Keys;
+use crate::keys::{Key, Keys};
 use crate::scope::Scopes;
 
 /// Longest token, in bytes.
@@ -18,11 +18,13 @@ const MAX_NAME: usize = 200;
 /// The algorithms that can be allowed, and are if nothing is said.
 pub const ALGORITHMS: [&str; 4] = ["HS256", "RS256", "ES256", "EdDSA"];
 
-/// What a token must say.
+/// The types of tokens that are shown to get something (RFC 7519, section 5.1; RFC 9068, section 2.1). What else an issuer signs is for
+/// other uses, such as to end a session.
+const TYPES: [&str; 2] = ["jwt", "at+jwt"];
+
+/// What a token must say, besides who gave it, which its key says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// Its `iss` is one of these; any, or none, if empty.
-    pub issuers: Vec<String>,
     /// Its `aud` has one of these; any, or none, if empty.
     pub audiences: Vec<String>,
     /// Its `alg` is one of these; one of [`ALGORITHMS`] if empty.
@@ -108,22 +110,19 @@ impl Verifier {
         }
         let header = decode_header(token).map_err(|_| Refused::Invalid)?;
         // What must be understood is not (RFC 7515, section 4.1.11).
-        if header.crit.is_some() || !self.allows(header.alg) {
+        if header.crit.is_some() || !self.allows(header.alg) || !is_of_access(header.typ.as_deref()) {
             return Err(Refused::Invalid);
         }
-        let key = match header.alg {
-            Algorithm::HS256 => self.keys.secret.as_ref(),
-            algorithm => {
-                let key = header.kid.as_ref().and_then(|kid| self.keys.public.get(kid));
-                key.filter(|key| key.algorithm == algorithm).map(|key| &key.key)
-            }
-        };
         // The library asks the system for the time; here it is passed in.
         let mut validation = Validation::new(header.alg);
         (validation.validate_exp, validation.validate_nbf, validation.validate_aud) = (false, false, false);
-        let claims: Claims =
-            decode(token, key.ok_or(Refused::Invalid)?, &validation).map_err(|_| Refused::Invalid)?.claims;
+        let by = |key: &Key| Some((decode::<Claims>(token, &key.key, &validation).ok()?.claims, key.issuer.clone()));
+        let (claims, issuer) = self.keys.of(header.alg, header.kid.as_deref()).find_map(by).ok_or(Refused::Invalid)?;
         self.check(&claims, now)?;
+        // It is of another issuer than it says.
+        if issuer.is_some() && claims.iss != issuer {
+            return Err(Refused::Invalid);
+        }
         caller(claims)
     }
 
@@ -141,11 +140,19 @@ impl Verifier {
         if claims.nbf.is_some_and(|nbf| nbf > seconds(now.saturating_add(SKEW))) {
             return Err(Refused::Early);
         }
-        let Expected { issuers, audiences, .. } = &self.expected;
+        let (issuers, audiences) = (&self.keys.issuers, &self.expected.audiences);
         let issued = issuers.is_empty() || claims.iss.as_ref().is_some_and(|iss| issuers.contains(iss));
         let meant = audiences.is_empty() || claims.aud.as_ref().is_some_and(|aud| aud.has_one_of(audiences));
         if issued && meant { Ok(()) } else { Err(Refused::NotForUs) }
     }
+}
+
+/// Whether a token of this type is one that gives access. Types are media types, in any case, and may leave out `application/`.
+fn is_of_access(typ: Option<&str>) -> bool {
+    typ.is_none_or(|typ| {
+        let typ = typ.to_ascii_lowercase();
+        TYPES.contains(&typ.strip_prefix("application/").unwrap_or(&typ))
+    })
 }
 
 #[allow(clippy::cast_precision_loss, reason = "seconds of this era are exact")]

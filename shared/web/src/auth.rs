@@ -1,10 +1,10 @@
 //! Who calls, by the token that a request shows: RFC 6750's bearer, in the header and nowhere else; and RFC 9728's description of what
 //! this deployment takes.
 
-use std::fs;
 use std::sync::Arc;
+use std::{fs, io};
 
-use atlas_access::{Caller, Expected, KeyError, Keys, Refused, Verifier, scope};
+use atlas_access::{Caller, Expected, KeyError, Keys, Refused, Secret, Verifier, scope};
 use atlas_ops::Error;
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, WWW_AUTHENTICATE};
@@ -22,6 +22,8 @@ use crate::state::App;
 /// Where the description is (RFC 9728, section 3.1): that of the whole, and that of the MCP door.
 pub(crate) const METADATA: [&str; 2] =
     ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"];
+/// The MCP door.
+const MCP: &str = "/mcp";
 /// What is answered without a token.
 pub(crate) const OPEN: &str = "/health";
 /// Who calls where nobody is told apart.
@@ -49,14 +51,24 @@ impl Gate {
             return Ok(Self(None));
         }
         let (mode, keys_of) = (settings.called("ATLAS_AUTH"), settings.called("ATLAS_JWKS"));
-        let Tokens { secret, jwks, issuers, audiences, algorithms, resource, authorization_servers } = &settings.tokens;
+        let Tokens { jwks, issuers, audiences, algorithms, resource, authorization_servers, .. } = &settings.tokens;
+        let secret = secret_of(&settings.tokens)?;
         let set = jwks.as_deref().map(|jwks| set_of(keys_of, jwks)).transpose()?;
-        let keys = Keys::new(secret.as_ref(), set.as_deref()).map_err(|error| match error {
+        let keys = Keys::new(secret.as_ref(), set.as_deref(), issuers).map_err(|error| match error {
             KeyError::NoKeys => unusable(mode, "jwt", "set ATLAS_JWT_SECRET, ATLAS_JWKS, or both"),
+            KeyError::Issuers(remedy) => unusable(settings.called("ATLAS_JWT_ISSUER"), &issuers.join(","), &remedy),
             error => unusable(keys_of, jwks.as_deref().unwrap_or_default(), &error.to_string()),
         })?;
-        let expected =
-            Expected { issuers: issuers.clone(), audiences: audiences.clone(), algorithms: algorithms.clone() };
+        let mut audiences = audiences.clone();
+        // Who has other keys gives tokens for other services too.
+        if audiences.is_empty() && jwks.is_some() {
+            let missing = || {
+                let remedy = "with ATLAS_JWKS set it to what tokens for this deployment have as `aud`, or set ATLAS_RESOURCE to its address";
+                unusable("ATLAS_JWT_AUDIENCE", "", remedy)
+            };
+            audiences = addresses(resource.as_deref().ok_or_else(missing)?);
+        }
+        let expected = Expected { audiences, algorithms: algorithms.clone() };
         Ok(Self(Some(Arc::new(Guard {
             verifier: Verifier::new(keys, expected),
             resource: resource.clone(),
@@ -118,20 +130,37 @@ impl Gate {
     }
 }
 
+/// The spellings of a deployment's address by which a token may be for it: its own, and that of the MCP door, which clients ask for.
+fn addresses(resource: &str) -> Vec<String> {
+    let base = resource.trim_end_matches('/');
+    [base.to_owned(), format!("{base}/"), format!("{base}{MCP}")].to_vec()
+}
+
+/// The secret: as it is, or in a file, which may end with a line.
+fn secret_of(tokens: &Tokens) -> Result<Option<Secret>, SettingsError> {
+    let Some(path) = &tokens.secret_file else { return Ok(tokens.secret.clone()) };
+    let refused = |remedy: &str| unusable("ATLAS_JWT_SECRET_FILE", path, remedy);
+    if tokens.secret.is_some() {
+        return Err(refused("there is ATLAS_JWT_SECRET as well: set one of them"));
+    }
+    let text =
+        read(path).map_err(|error| refused(&format!("write the path of a file that has the secret ({error})")))?;
+    Secret::new(text.trim_end()).map(Some).map_err(|error| refused(&error.to_string()))
+}
+
+fn read(path: &str) -> io::Result<String> {
+    if fs::metadata(path)?.len() > MAX_KEYS_FILE {
+        return Err(io::Error::other("the file is too large"));
+    }
+    fs::read_to_string(path)
+}
+
 /// The keys that the setting called `name` names: as they are, or in a file.
 fn set_of(name: &'static str, setting: &str) -> Result<String, SettingsError> {
     if setting.trim_start().starts_with('{') {
         return Ok(setting.to_owned());
     }
-    let read = || {
-        let size = fs::metadata(setting)?.len();
-        if size > MAX_KEYS_FILE {
-            Err(std::io::Error::other("the file is too large"))
-        } else {
-            fs::read_to_string(setting)
-        }
-    };
-    read().map_err(|error| {
+    read(setting).map_err(|error| {
         unusable(name, setting, &format!("write a JWKS, or the path of a file that has one ({error})"))
     })
 }

@@ -105,11 +105,13 @@ pub enum Auth {
 pub struct Tokens {
     /// `ATLAS_JWT_SECRET`: checks HS256, and nothing else.
     pub secret: Option<Secret>,
-    /// `ATLAS_JWKS`: public keys, a JWKS or the path of a file that has one.
+    /// `ATLAS_JWT_SECRET_FILE`: the path of a file that has the secret.
+    pub secret_file: Option<String>,
+    /// `ATLAS_JWKS`: public keys, a JWKS or one for each issuer, or the path of a file that has that.
     pub jwks: Option<String>,
     /// `ATLAS_JWT_ISSUER`: what `iss` may be; anything if empty.
     pub issuers: Vec<String>,
-    /// `ATLAS_JWT_AUDIENCE`: what `aud` must have one of; anything if empty.
+    /// `ATLAS_JWT_AUDIENCE`: what `aud` must have one of; if empty, with public keys `resource`, and without any anything.
     pub audiences: Vec<String>,
     /// `ATLAS_JWT_ALGORITHMS`: what `alg` may be.
     pub algorithms: Vec<String>,
@@ -161,12 +163,13 @@ const DEFAULT_LOG: &str = "info";
 const NO_VAULT: &str = "write letters, digits, `.`, `_`, `-`, at most 64";
 
 /// The variables that there are.
-pub(crate) const KNOWN: [&str; 19] = [
+pub(crate) const KNOWN: [&str; 20] = [
     "ATLAS_STORE",
     "ATLAS_CONFIG",
     "ATLAS_VAULT",
     "ATLAS_AUTH",
     "ATLAS_JWT_SECRET",
+    "ATLAS_JWT_SECRET_FILE",
     "ATLAS_JWKS",
     "ATLAS_JWT_ISSUER",
     "ATLAS_JWT_AUDIENCE",
@@ -202,6 +205,7 @@ impl Settings {
                 "ATLAS_VAULT" => settings.vault = value("ATLAS_VAULT", &text, NO_VAULT)?,
                 "ATLAS_AUTH" => settings.auth = auth(&text)?,
                 "ATLAS_JWT_SECRET" => settings.tokens.secret = Some(secret(text)?),
+                "ATLAS_JWT_SECRET_FILE" => settings.tokens.secret_file = Some(text),
                 "ATLAS_JWKS" => settings.tokens.jwks = Some(text),
                 "ATLAS_JWT_ISSUER" => settings.tokens.issuers = list("ATLAS_JWT_ISSUER", &text)?,
                 "ATLAS_JWT_AUDIENCE" => settings.tokens.audiences = list("ATLAS_JWT_AUDIENCE", &text)?,

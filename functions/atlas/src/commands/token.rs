@@ -1,5 +1,7 @@
 //! `atlas token`
 
+use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use atlas_access::mint::Grant;
@@ -30,14 +32,26 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=LONGEST))]
     ttl: u64,
     /// The secret that the functions have
-    #[arg(long, env = "ATLAS_JWT_SECRET", value_name = "TEXT", hide_env_values = true)]
-    secret: String,
+    #[arg(
+        long,
+        env = "ATLAS_JWT_SECRET",
+        value_name = "TEXT",
+        hide_env_values = true,
+        required_unless_present = "secret_file"
+    )]
+    secret: Option<String>,
+    /// A file that has it
+    #[arg(long, env = "ATLAS_JWT_SECRET_FILE", value_name = "FILE", conflicts_with = "secret")]
+    secret_file: Option<PathBuf>,
     /// Who says so, where the functions ask for it
     #[arg(long, env = "ATLAS_JWT_ISSUER", value_name = "NAME")]
     issuer: Option<String>,
     /// To whom, where the functions ask for it
     #[arg(long, env = "ATLAS_JWT_AUDIENCE", value_name = "NAME")]
     audience: Option<String>,
+    /// To whom, if nothing else is said: the address of the deployment
+    #[arg(long, env = "ATLAS_RESOURCE", value_name = "URL", hide = true)]
+    resource: Option<String>,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -55,10 +69,17 @@ fn scope(text: &str) -> Result<String, String> {
 
 /// Runs `atlas token`: for trying out, and for tests; people and agents get theirs from an authorization server.
 pub(crate) fn run(arguments: Arguments) -> Outcome {
-    let secret = Secret::new(arguments.secret)?;
+    let secret = match (arguments.secret, arguments.secret_file) {
+        (None, Some(file)) => {
+            let unread = |error| format!("{} cannot be read: {error}", file.display());
+            Secret::new(fs::read_to_string(&file).map_err(unread)?.trim_end())?
+        }
+        (secret, _) => Secret::new(secret.unwrap_or_default())?,
+    };
     // The functions may take several.
     let first = |list: &Option<String>| list.as_ref().and_then(|list| list.split(',').next()).map(str::to_owned);
-    let (issuer, audience) = (first(&arguments.issuer), first(&arguments.audience));
+    let issuer = first(&arguments.issuer);
+    let audience = first(&arguments.audience).or(arguments.resource);
     let grant = Grant {
         subject: &arguments.subject,
         scopes: &arguments.scopes.join(" "),

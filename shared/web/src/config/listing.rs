@@ -92,6 +92,7 @@ fn of_variable(settings: &Settings, variable: &str) -> Value {
         "ATLAS_VAULT" => json!(settings.vault.as_str()),
         "ATLAS_AUTH" => json!(settings.auth),
         "ATLAS_JWT_SECRET" => json!(tokens.secret.as_ref().map(|_| MASK)),
+        "ATLAS_JWT_SECRET_FILE" => json!(tokens.secret_file),
         // One that was written here may have private parts, by mistake.
         "ATLAS_JWKS" => json!(tokens.jwks.as_ref().map(|jwks| if jwks.contains('{') { MASK } else { jwks })),
         "ATLAS_JWT_ISSUER" => json!(tokens.issuers),
