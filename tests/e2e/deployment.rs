@@ -193,6 +193,12 @@ impl Client {
         Ok(Self::of(app, requests))
     }
 
+    /// A cold process of some functions over a store of another kind, set up as `settings` say.
+    pub async fn of_routes(routes: Routes, place: &Store, settings: &Settings, max_age: Duration) -> Self {
+        let app = App::open_in(place.clone(), settings, Reach::Loopback, max_age).await.unwrap();
+        Self { router: routes.into_router(app), requests: CountingStore::new(place.inner().clone()) }
+    }
+
     /// All functions, which share `app`.
     pub fn of(app: App, requests: Arc<CountingStore>) -> Self {
         Self { router: all_functions().into_router(app), requests }

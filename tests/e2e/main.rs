@@ -50,6 +50,7 @@ mod names;
 mod note_tools;
 mod notes;
 mod periodic;
+mod policies;
 mod process;
 mod programs;
 mod properties;

@@ -151,7 +151,7 @@ async fn a_move_happens_whole_or_not_at_all() {
     let store = FaultStore::new(deployment.objects.clone());
     let client = Client::over(&Store::new(store.clone(), "", StoreOptions::default()).unwrap());
     let body = json!({ "to": "b/Tides.md" });
-    for (op, key) in [(Op::Create, "/manifests/"), (Op::Put, "/segments/")] {
+    for (op, key) in [(Op::Create, "/manifests/"), (Op::Create, "/segments/")] {
         store.always(op, key, Fault::Refused);
         let failed = move_note(&client, "a/Tide table.md", body.clone()).await;
         assert!(failed.status.is_server_error(), "{failed:?}");

@@ -107,7 +107,7 @@ async fn what_is_refused_is_told_at_once() {
         assert!(matches!(error, MirrorError::StoreRefused { .. }) && error.to_string().contains(says), "{error}");
         assert_eq!(site.proxy.count(Op::Get, "/latest") - before, 1, "{broken:?}");
         site.proxy.heal();
-        for (op, key) in [(Op::Create, "/manifests/"), (Op::Put, "/segments/")] {
+        for (op, key) in [(Op::Create, "/manifests/"), (Op::Create, "/segments/")] {
             site.proxy.always(op, key, broken);
             let refused = site.mirror().commit(&by("writer"), &Put::note("b.md", "text")).await;
             assert!(matches!(refused, Err(MirrorError::StoreRefused { action: "write", .. })), "{refused:?}");
@@ -124,7 +124,7 @@ async fn what_a_writer_is_told_is_what_happened() {
     let writer = site.mirror();
     let mut told = BTreeMap::new();
     for broken in PASSING {
-        for (op, key) in [(Op::Put, "/segments/"), (Op::Create, "/manifests/"), (Op::Put, "/latest")] {
+        for (op, key) in [(Op::Create, "/segments/"), (Op::Create, "/manifests/"), (Op::Put, "/latest")] {
             for times in [1, 2] {
                 site.proxy.script(op, key, vec![Some(broken); times]);
                 let message = format!("{broken:?} {key} {times}");

@@ -74,7 +74,7 @@ impl Mirror {
             }
             Err(_) => {
                 let key = BlobKey { nonce: Id::random()?, ..key };
-                self.store.put(&self.shared.keys.blob(&key), bytes).await?;
+                self.store.put_new(&self.shared.keys.blob(&key), bytes).await?;
                 Ok(key)
             }
         }

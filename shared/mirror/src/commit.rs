@@ -266,7 +266,7 @@ impl Mirror {
             return Ok(id);
         }
         let id = Id::random()?;
-        self.store.put(&self.shared.keys.segment(id), bytes).await?;
+        self.store.put_new(&self.shared.keys.segment(id), bytes).await?;
         uploads().push((bytes.clone(), id));
         Ok(id)
     }

@@ -9,10 +9,13 @@ use async_trait::async_trait;
 use http_body_util::BodyExt as _;
 use hyper::Response;
 use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService};
-use reqwest::{Body, Client, Request, Url};
+use reqwest::header::{HeaderValue, IF_NONE_MATCH};
+use reqwest::{Body, Client, Method, Request, Url};
 
 /// Time to connect: less than one request has, so that it is known that connecting is what failed.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// The parameter of a request that ends an upload in parts.
+const UPLOAD: &str = "uploadId";
 const USER_AGENT: &str = concat!("atlas-mirror/", env!("CARGO_PKG_VERSION"));
 
 /// A client that has no time limit of its own but for connecting: [`Store`](crate::Store) gives each request the time that its bytes need.
@@ -36,6 +39,11 @@ impl HttpService for S3Client {
         let url = Url::parse(&head.uri.to_string()).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
         let mut request = Request::new(head.method, url);
         *request.headers_mut() = head.headers;
+        // What is uploaded in parts is new, and written over nothing: the store's interface has no way to say so. Signatures of version 4
+        // need not cover this header.
+        if request.method() == Method::POST && request.url().query_pairs().any(|(name, _)| name == UPLOAD) {
+            request.headers_mut().insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
+        }
         // What has no body can be sent again when a connection that was kept open turns out to be closed.
         *request.body_mut() = Some(match body.as_bytes() {
             Some(bytes) => bytes.clone().into(),

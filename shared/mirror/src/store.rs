@@ -206,6 +206,25 @@ impl Store {
         self.retry(write).await.map_err(|failure| failure.into_error("write", key))
     }
 
+    /// Writes `bytes` at `key`, which nobody else knows, and never over anything. Repeated until it is known to have happened.
+    pub(crate) async fn put_new(&self, key: &Path, bytes: &Bytes) -> Result<(), MirrorError> {
+        let size = async || Ok(self.inner.head(key).await?);
+        let write = async || {
+            match self.create(key, bytes).await {
+                Err(Failure::Exists) => {}
+                result => return result,
+            }
+            // A try before this one has arrived after all, or is about to.
+            match self.request(self.time_to_read(0), 0, size()).await {
+                Ok(found) if found.size == bytes.len() as u64 => Ok(()),
+                Ok(_) => Err(Failure::Exists),
+                Err(Failure::NotFound(_)) => Err(Failure::Unclear(format!("{key} is said to exist, and is not there"))),
+                Err(failure) => Err(failure),
+            }
+        };
+        self.retry(write).await.map_err(|failure| failure.into_error("write", key))
+    }
+
     /// Writes `bytes` at `key` if nothing is there. One try: the caller decides what a failure means.
     pub(crate) async fn create(&self, key: &Path, bytes: &Bytes) -> Result<(), Failure> {
         self.write_once(key, bytes, PutMode::Create).await

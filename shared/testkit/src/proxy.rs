@@ -198,8 +198,11 @@ impl Request {
             Some("GET") if self.header("range").is_some() => Op::Range,
             Some("GET") => Op::Get,
             Some("HEAD") => Op::Head,
-            Some("PUT") if self.header("if-none-match").is_some() => Op::Create,
-            Some("PUT") => Op::Put,
+            Some("PUT") if self.target().contains("partNumber=") => Op::Other,
+            // An upload in parts takes effect at its end.
+            Some("POST") if !self.target().contains("uploadId=") => Op::Other,
+            Some("PUT" | "POST") if self.header("if-none-match").is_some() => Op::Create,
+            Some("PUT" | "POST") => Op::Put,
             _ => Op::Other,
         }
     }

@@ -17,7 +17,7 @@ async fn killed(host: &Host, faults: &FaultStore, op: Op, key: &str, fault: Faul
 }
 
 const STEPS: [(Op, &str); 4] =
-    [(Op::Create, "/blobs/"), (Op::Put, "/segments/"), (Op::Create, "/manifests/"), (Op::Put, "/latest")];
+    [(Op::Create, "/blobs/"), (Op::Create, "/segments/"), (Op::Create, "/manifests/"), (Op::Put, "/latest")];
 
 #[tokio::test]
 async fn a_first_sync_that_is_killed_is_completed_by_the_next() {
@@ -65,7 +65,7 @@ async fn completes(host: &Host, generation: u64, expected: Files) {
 
 #[tokio::test]
 async fn a_store_that_fails_is_reported_and_nothing_is_forgotten() {
-    for (op, key) in [(Op::Create, "/blobs/"), (Op::Put, "/segments/"), (Op::Get, "/latest")] {
+    for (op, key) in [(Op::Create, "/blobs/"), (Op::Create, "/segments/"), (Op::Get, "/latest")] {
         let faults = FaultStore::new(Arc::new(InMemory::new()));
         let host = Host::with_store(VaultBuilder::new().note("a.md", "a").file("c.png", b"c"), faults.clone());
         host.sync().await.unwrap();

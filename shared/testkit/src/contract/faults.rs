@@ -40,7 +40,7 @@ async fn an_upload_is_repeated(site: Site, fault: Fault) {
     if fault == Fault::OwnSuccess {
         return;
     }
-    site.faults.once(Op::Put, "/segments/", fault);
+    site.faults.once(Op::Create, "/segments/", fault);
     commit(&site.impatient(), Put::note("a.md", "text")).await;
     assert_eq!(notes_of(&site.instance()).await.unwrap().len(), 1);
 }
@@ -83,8 +83,7 @@ async fn an_outcome_that_cannot_be_known_is_said_not_to_be(site: Site) {
 async fn a_refused_commit_has_not_happened(site: Site) {
     commit(&site.instance(), Put::note("a.md", "text")).await;
     for key in ["/manifests/", "/segments/"] {
-        let op = if key == "/segments/" { Op::Put } else { Op::Create };
-        site.faults.always(op, key, Fault::Refused);
+        site.faults.always(Op::Create, key, Fault::Refused);
         let refused = site.instance().commit(&by("agent"), &Put::note("b.md", "text")).await;
         assert!(matches!(refused, Err(MirrorError::StoreRefused { action: "write", .. })), "{refused:?}");
         site.faults.heal();

@@ -94,7 +94,7 @@ async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
     let site = Site::new(Place { store: Arc::new(InMemory::new()), prefix: String::new() });
     super::commit(&site.instance(), Put::note("first.md", "")).await;
     site.faults.script(Op::Create, "/manifests/", script.creates);
-    site.faults.script(Op::Put, "/segments/", script.uploads);
+    site.faults.script(Op::Create, "/segments/", script.uploads);
     site.faults.script(Op::Put, "/latest", script.hints);
     site.faults.script(Op::Get, "/manifests/", script.manifests);
     site.faults.script(Op::List, "", script.listings);
