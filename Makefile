@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-mcp check watch bench fuzz package deploy deploy-local setup setup-tools setup-fuse setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
+.PHONY: help run test test-mcp check watch bench fuzz package pin-images deploy deploy-local setup setup-tools setup-fuse setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
 
 # A copy beside its store, for what agents write is to come into it.
 VAULT ?= .atlas-store/demo
@@ -20,6 +20,8 @@ DENY_VERSION := 0.20.2
 FUZZ_VERSION := 0.13.2
 export PATH := $(CURDIR)/$(TOOLS)/bin:$(CURDIR)/$(TOOLS)/tools/bin:$(CURDIR)/$(TOOLS)/bench/bin:$(PATH)
 
+# The lists are whole, and nothing is installed but what has the hash that is written down.
+PIP := pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement
 ATLAS := cargo run --quiet --release --locked --package atlas --bin atlas --
 STORE_URL = $${STORE:-$$(python3 localstack/store_url.py "$$VAULT")}
 STATE = $(if $(STORE),,--state "$$(python3 localstack/store_url.py --state "$$VAULT")")
@@ -69,6 +71,9 @@ fuzz: setup-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make 
 package: setup-tools ## Build every function into target/lambda/NAME/bootstrap.zip: make package [ARCH=arm64]
 	RUSTFLAGS="$${RUSTFLAGS:-} -C link-arg=-Wl,-T,infra/without_unwind_tables.ld" cargo lambda build --profile lambda --locked --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,--x86-64) $(foreach name,$(FUNCTIONS),--package function-$(name) --bin $(name))
 
+pin-images: ## Write the digests of the container images beside their tags, at a release, with Docker
+	infra/pin_images.sh
+
 deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm64] [STACK=atlas] [CONFIG_KEY=KEY]
 	infra/deploy.sh aws $(FUNCTIONS)
 
@@ -91,19 +96,19 @@ setup-fuzz: $(TOOLS)/bin/cargo-fuzz ## cargo-fuzz
 $(TOOLS)/%/.ready: localstack/requirements-%.txt
 	rm -rf $(@D)
 	python3 -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	$(@D)/bin/python -m $(PIP) $<
 	touch $@
 
 $(TOOLS)/bench/.ready: tests/benches/requirements.txt
 	rm -rf $(@D)
 	python3 -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	$(@D)/bin/python -m $(PIP) $<
 	touch $@
 
 $(TOOLS)/mcp/.ready: tests/mcp/requirements.txt tests/mcp/package.json
 	rm -rf $(@D)
 	python3 -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	$(@D)/bin/python -m $(PIP) $<
 	cp tests/mcp/package.json $(@D)
 	PATH="$(CURDIR)/$(@D)/bin:$$PATH" npm install --prefix $(@D) --no-audit --no-fund --ignore-scripts --silent
 	touch $@

@@ -1,5 +1,6 @@
 //! Who calls, and may they: at the door, and before anything is done.
 
+use std::slice::from_ref;
 use std::time::Duration;
 
 use atlas_access::mint::Grant;
@@ -271,10 +272,10 @@ async fn a_name_is_another_callers_where_another_issuer_gave_it() {
     // Nor is one's approval the other's own.
     let hard = "/notes/log.md?hard=true";
     let [one, other] = callers;
-    let asked = send(&client, "DELETE", hard, &[one.clone()], &Value::Null).await.json();
+    let asked = send(&client, "DELETE", hard, from_ref(&one), &Value::Null).await.json();
     let what = json!({ "operation": "delete_note", "args_hash": asked["error"]["details"]["args_hash"] });
     for (approver, passes) in [(&one, false), (&other, true)] {
-        let approved = send(&client, "POST", "/approve", &[approver.clone()], &what).await.ok();
+        let approved = send(&client, "POST", "/approve", from_ref(approver), &what).await.ok();
         let shown = ("x-atlas-confirmation".to_owned(), approved["token"].as_str().unwrap().to_owned());
         let reply = send(&client, "DELETE", hard, &[one.clone(), shown], &Value::Null).await;
         assert_eq!(reply.status.is_success(), passes, "{reply:?}");

@@ -29,6 +29,7 @@ mod context;
 mod cors;
 mod costs;
 mod damage;
+mod deploying;
 mod deployment;
 mod events;
 mod facts;
