@@ -1,9 +1,9 @@
 //! The structure of a note's body, from `pulldown-cmark`: headings, list items, markdown links, and
-//! what holds no text of the author's.
+//! what holds no text of the author's. [`Events`] is the one way to it.
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, OffsetIter, Options, Parser, RefDefs, Tag, TagEnd};
 
 use crate::note::MAX_ITEMS;
 use crate::wikilink;
@@ -12,7 +12,7 @@ use crate::wikilink;
 #[derive(Default)]
 pub(crate) struct Blocks {
     pub(crate) headings: Vec<HeadingBlock>,
-    /// Where list items begin.
+    /// Where the markers of list items stand.
     pub(crate) items: Vec<usize>,
     /// By where they begin.
     pub(crate) links: Vec<MarkdownLink>,
@@ -43,16 +43,52 @@ pub(crate) struct Skip {
     pub(crate) link: Option<usize>,
 }
 
+/// What a body consists of, in its order, each with where it stands. Lists and their items begin at their marker.
+pub(crate) struct Events<'a> {
+    body: &'a str,
+    events: OffsetIter<'a>,
+}
+
+impl<'a> Events<'a> {
+    pub(crate) fn of(body: &'a str) -> Self {
+        Self { body, events: Parser::new_ext(body, Options::ENABLE_FOOTNOTES).into_offset_iter() }
+    }
+
+    fn definitions(&self) -> &RefDefs<'_> {
+        self.events.reference_definitions()
+    }
+}
+
+impl<'a> Iterator for Events<'a> {
+    type Item = (Event<'a>, Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (event, mut range) = self.events.next()?;
+        if matches!(event, Event::Start(Tag::List(_) | Tag::Item) | Event::End(TagEnd::List(_) | TagEnd::Item)) {
+            range.start = marker_at(self.body, range.start);
+            range.end = range.end.max(range.start);
+        }
+        Some((event, range))
+    }
+}
+
+/// Where the marker of the list item stands that the parser lets begin at `start`. It takes as many bytes off the marker's place as the
+/// indent has columns, at most 3: where an outer item has taken a part of a tab, that is in the line above or at the `>` of a quote.
+fn marker_at(body: &str, start: usize) -> usize {
+    let ahead = body.as_bytes().iter().skip(start).take(3);
+    start + ahead.take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'>')).count()
+}
+
 /// Reads the structure of `body`.
 pub(crate) fn read(body: &str) -> Blocks {
     let mut reader = Reader { body, blocks: Blocks::default(), definition: None, open: Vec::new(), containers: 0 };
-    let mut events = Parser::new_ext(body, Options::ENABLE_FOOTNOTES).into_offset_iter();
-    for (_, definition) in events.reference_definitions().iter() {
+    let mut events = Events::of(body);
+    for (_, definition) in events.definitions().iter() {
         reader.skip(definition.span.clone());
     }
     while let Some((event, range)) = events.next() {
         if let Event::Start(Tag::Link { link_type, id, .. } | Tag::Image { link_type, id, .. }) = &event {
-            let definition = events.reference_definitions().get(id).filter(|_| is_by_reference(*link_type));
+            let definition = events.definitions().get(id).filter(|_| is_by_reference(*link_type));
             reader.definition = definition.map(|definition| definition.span.clone());
         }
         reader.event(event, range);

@@ -18,13 +18,11 @@ mod symbols;
 use crate::lines::line_end;
 use crate::note::{Source, Task};
 
-/// The task that the list item at `item` is, if it is one.
+/// The task that the list item with its marker at `item` is, if it is one.
 pub(crate) fn read(source: &Source<'_>, masked: &str, item: usize) -> Option<Task> {
     let end = line_end(masked, item);
     let line = masked.get(item..end)?;
-    let marked = line.trim_start_matches([' ', '\t']);
-    let marker = item + line.len() - marked.len();
-    let rest = after_marker(marked)?;
+    let rest = after_marker(line)?;
     let boxed = rest.trim_start_matches([' ', '\t']).strip_prefix('[')?;
     let status = boxed.chars().next()?;
     let text = boxed.strip_prefix(status)?.strip_prefix(']')?;
@@ -35,8 +33,8 @@ pub(crate) fn read(source: &Source<'_>, masked: &str, item: usize) -> Option<Tas
     Some(Task {
         status,
         text: source.slice(end - text.len()..end).trim().to_owned(),
-        line: source.line(marker),
-        indent: indent(masked.get(..marker)?),
+        line: source.line(item),
+        indent: indent(masked.get(..item)?),
         status_offset: source.range(&(status_offset..status_offset)).start,
     })
 }

@@ -113,8 +113,11 @@ fn has_more(text: &str, start: usize, end: usize) -> bool {
 
 const INDENT: [char; 3] = [' ', '\t', '>'];
 
+/// How wide what stands before the text of `line` is; a tab leads to the next multiple of 4.
 fn indent(line: &str) -> usize {
-    line.len() - line.trim_start_matches(INDENT).len()
+    let before = line.len() - line.trim_start_matches(INDENT).len();
+    let width = |width: usize, byte: &u8| width + if *byte == b'\t' { 4 - width % 4 } else { 1 };
+    line.as_bytes().iter().take(before).fold(0, width)
 }
 
 /// A line of a note.
@@ -271,6 +274,7 @@ mod tests {
             ("- [[a]] (!)\n", "- a (!)\n"),
             ("- [[a]] #tag\n", "- a #tag\n"),
             ("- [[a]], [[a]].\n", ""),
+            ("- b\n  - [[a]]\n\t- c\n", "- b\n  - a\n\t- c\n"),
         ] {
             let text = format!("before\n{item}\nafter\n");
             let all = standings(&text);

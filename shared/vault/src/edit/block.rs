@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Options, Parser, Tag};
+use pulldown_cmark::{Event, Tag};
 
 use super::splice::line_start;
 use crate::lines::line_end;
+use crate::markdown::Events;
 use crate::mask::mask;
 
 /// The lines, without the break of the last, of the innermost paragraph, heading or list item that holds `at`, an
@@ -18,7 +19,7 @@ pub(super) fn lines(text: &str, body_start: usize, at: usize) -> Range<usize> {
     let mut item = None;
     let mut above = None;
     let mut depth = 0_usize;
-    for (event, range) in Parser::new_ext(&masked, Options::ENABLE_FOOTNOTES).into_offset_iter() {
+    for (event, range) in Events::of(&masked) {
         if range.start > at {
             break;
         }
@@ -43,8 +44,30 @@ pub(super) fn lines(text: &str, body_start: usize, at: usize) -> Range<usize> {
         }
         depth += 1;
     }
-    let blank = [' ', '\t', '\n', '\r'];
-    let written = body.get(found.clone()).unwrap_or_default().trim_end_matches(blank).len();
-    let start = body_start + line_start(body, found.start);
-    start..body_start + line_end(body, found.start + written)
+    let start = line_start(body, found.start);
+    let end = line_end(body, found.start + written(body.get(found.clone()).unwrap_or_default()));
+    let whole = body.get(start..end).unwrap_or_default();
+    body_start + start..body_start + if is_quoted(whole) { start + unquoted(whole) } else { end }
+}
+
+/// How much of `text` stands before the blank end of it.
+fn written(text: &str) -> usize {
+    text.trim_end_matches([' ', '\t', '\n', '\r']).len()
+}
+
+fn is_quoted(line: &str) -> bool {
+    line.trim_start_matches([' ', '\t']).starts_with('>')
+}
+
+/// How much of the quote `text` stands before the blank lines at its end, which hold nothing but `>`.
+fn unquoted(text: &str) -> usize {
+    let mut end = text.len();
+    loop {
+        let start = line_start(text, end);
+        let line = text.get(start..end).unwrap_or_default();
+        if start == 0 || !line.trim_matches([' ', '\t', '>']).is_empty() {
+            return end;
+        }
+        end = written(text.get(..start).unwrap_or_default());
+    }
 }

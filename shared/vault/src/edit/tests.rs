@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 mod any_note;
 mod lines;
+mod lists;
 mod properties;
 mod request;
 mod sections;
