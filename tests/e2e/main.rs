@@ -77,6 +77,7 @@ mod traversal;
 mod uploads;
 mod vault_mcp;
 mod visibility;
+mod work;
 mod world;
 mod writers;
 mod writes;

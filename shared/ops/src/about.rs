@@ -2,8 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
+
+use crate::work::CpuClock;
 
 /// What a program tells of itself.
 #[derive(Clone)]
@@ -16,6 +19,8 @@ pub struct About {
     pub started: Option<Timestamp>,
     /// Whether it exports spans.
     pub otlp_enabled: bool,
+    /// Says how much processor time a thread has taken; where nothing does, calls take as much as they like.
+    pub cpu: CpuClock,
     /// Gives its counters, in Prometheus's text format.
     pub metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
 }
@@ -23,7 +28,7 @@ pub struct About {
 impl Default for About {
     fn default() -> Self {
         let version = env!("CARGO_PKG_VERSION");
-        Self { version, auth_mode: "none", started: None, otlp_enabled: false, metrics: None }
+        Self { version, auth_mode: "none", started: None, otlp_enabled: false, cpu: || Duration::ZERO, metrics: None }
     }
 }
 

@@ -88,6 +88,8 @@ pub struct Limits {
     pub max_scanned_bytes: u64,
     /// How long one search looks through text.
     pub max_scan_time: Duration,
+    /// Most processor time of one call.
+    pub max_cpu_time: Duration,
     /// Whether `find` leaves its results behind, as a note of the vault.
     pub search_notes: bool,
     /// How long a key stands for the call that it was used for; a week at most.
@@ -104,6 +106,7 @@ impl Default for Limits {
             max_response_bytes: 1_000_000,
             max_scanned_bytes: 192 << 20,
             max_scan_time: Duration::from_secs(1),
+            max_cpu_time: Duration::from_secs(5),
             search_notes: false,
             key_time: Duration::from_secs(24 * 3600),
             confirmation_time: Duration::from_secs(300),

@@ -27,6 +27,7 @@ use crate::governor::govern;
 use crate::idempotency::{self, Keyed};
 use crate::operation::{self, Answer, Context, Info, Scope};
 use crate::registry::Call;
+use crate::work::Work;
 
 /// Arguments that are no operation's own: doors without headers pass them so.
 const KEY: &str = "idempotency_key";
@@ -52,8 +53,9 @@ pub(crate) async fn run(atlas: &Atlas, mut call: Call) -> Result<Answer<Value>, 
     let is_wanted = atlas.audit.is_on() || !operation.only_reads();
     let args_hash = is_wanted.then(|| idempotency::arguments_hash(operation.name, &call.arguments));
     let mut event = atlas.audit.is_on().then(|| Event::new(&call, args_hash.clone().unwrap_or_default()));
+    let work = Work::within(atlas.limits.max_cpu_time, atlas.about.cpu);
     let result = match taken {
-        Ok(()) => pass(atlas, call, args_hash.as_deref(), event.as_mut()).await,
+        Ok(()) => work.count(pass(atlas, call, args_hash.as_deref(), event.as_mut(), &work)).await,
         Err(error) => Err(error),
     };
     if let Some(event) = event {
@@ -67,6 +69,7 @@ async fn pass(
     call: Call,
     args_hash: Option<&str>,
     event: Option<&mut Event<'_>>,
+    work: &Work,
 ) -> Result<Answer<Value>, Error> {
     let Call { operation, vault, arguments, caller, key, confirmation: token, sent, clock } = call;
     let info = &operation.info;
@@ -94,6 +97,7 @@ async fn pass(
         now,
         first_made: now,
         clock,
+        work,
         confirmation: None,
     };
     for (access, path) in &touches {

@@ -25,6 +25,7 @@
 //! - [`properties`], [`tags`], [`tasks`], by `facts` (what notes say of themselves) and `editing` (one note's text in one commit), as obsidian-tc has them
 //! - [`periodic`], [`bundles`], [`attachments`], [`admin`] (as obsidian-tc has them)
 //! - [`obsidian_app`]: tools that need the app; [`surface`]: obsidian-tc's tools, and which of them work here
+//! - [`work`]: how much processor time a call takes
 //! - `jsonlogic`: conditions as JSON, within a budget
 //! - [`atlas_index`], [`atlas_pack`], [`atlas_find_duplicates`] (as Atlas Guardrails has them); [`vault_sync`]; [`connector_search`],
 //!   [`connector_fetch`] (for connectors of chat applications)
@@ -110,6 +111,7 @@ pub mod upsert_note;
 pub mod vault_search;
 pub mod vault_sync;
 mod view;
+pub mod work;
 pub mod write_note;
 mod writing;
 

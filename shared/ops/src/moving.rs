@@ -225,6 +225,7 @@ impl Moving<'_> {
         let mut candidates = Vec::new();
         for (document, path, text) in naming {
             let Ok(written) = std::str::from_utf8(&text) else { continue };
+            self.context.work.check()?;
             let relinked = relink(written, &path, moves).map_err(unlinkable)?;
             if relinked.is_some() || before.is_some() {
                 candidates.push((document, path, text, relinked));

@@ -20,6 +20,7 @@ use crate::atlas::{Atlas, Limits, Vault};
 use crate::confirmation::Confirmation;
 use crate::error::{Code, Error};
 use crate::view::View;
+use crate::work::Work;
 
 /// What is known of an operation without running it.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +128,8 @@ pub struct Context<'a> {
     pub first_made: Timestamp,
     /// Says what time it is.
     pub clock: fn() -> Timestamp,
+    /// How much it has worked.
+    pub(crate) work: &'a Work,
     /// The call's confirmation; none if it needs none, whatever it does.
     pub(crate) confirmation: Option<&'a Confirmation<'a>>,
 }
@@ -200,9 +203,11 @@ impl Context<'_> {
     {
         let held = Mutex::new(None);
         let run = |snapshot| {
-            let (query, held) = (query(self.view(snapshot)), &held);
+            let (query, held, work) = (query(self.view(snapshot)), &held, self.work);
             let kept = async move {
-                *held.lock().unwrap_or_else(PoisonError::into_inner) = Some(query.await?);
+                let value = query.await?;
+                work.check()?;
+                *held.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
                 Ok(())
             };
             kept.boxed()

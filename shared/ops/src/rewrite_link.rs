@@ -191,6 +191,7 @@ impl Rewriting<'_> {
         let (mut rewritten, mut places) = (Vec::new(), Vec::new());
         for (document, path, text) in links::naming(&index, allowed, &[naming]).await? {
             let Ok(note) = std::str::from_utf8(&text) else { continue };
+            self.context.work.check()?;
             if let Some(relinked) = retarget.rewrite(note, &path).map_err(unlinkable)?.filter(|new| new.text != note) {
                 self.context.check(Access::Write, &path)?;
                 rewritten.push((path, relinked));

@@ -76,6 +76,11 @@ impl Gate {
         }))))
     }
 
+    /// Who calls, by the name that their token has; none where that is not known.
+    pub(crate) fn named(&self, caller: &Caller) -> Option<caller::Caller> {
+        (self.is_shut() && caller.is_authenticated()).then(|| caller::Caller::named(caller.identity()))
+    }
+
     /// Whether callers are told apart.
     #[must_use]
     pub const fn is_shut(&self) -> bool {
@@ -239,7 +244,7 @@ pub(crate) async fn authenticate(State(app): State<App>, mut request: Request, n
         Err(Challenge::Missing) if path == OPEN => Caller::nobody(),
         Err(challenge) => return challenge.response(metadata().as_deref()),
     };
-    let known = (app.gate.0.is_some() && caller.is_authenticated()).then(|| caller::Caller::named(caller.identity()));
+    let known = app.gate.named(&caller);
     request.extensions_mut().insert(caller);
     let mut response = next.run(request).await;
     if let Some(known) = known {

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 /// A caller: the same for all requests from one address, or with tokens of one name, without naming it. It ties lines of the log together and is
 /// no secret: somebody who tries all addresses finds the one that it is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Caller([u8; 6]);
 
 impl Caller {

@@ -13,6 +13,7 @@
 //! - [`openapi`]: the description of the routes
 //! - [`telemetry`]: one log line a request; [`caller`]: who asked, without a name; `otlp`, with the feature
 //!   of that name: spans for a collector
+//! - `threads`: where a server's calls run
 //! - [`lambda`]: running routes as a Lambda function
 //! - [`server`]: as a server; its connections, [`hosts`] that it answers for, and `tls` with the feature of that name
 
@@ -34,6 +35,7 @@ mod service;
 pub mod settings;
 pub mod state;
 pub mod telemetry;
+mod threads;
 #[cfg(feature = "tls")]
 pub mod tls;
 

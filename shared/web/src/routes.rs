@@ -223,7 +223,8 @@ impl FromRequestParts<App> for Door {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
         let caller = parts.extensions.get::<Caller>().cloned().unwrap_or_else(Caller::nobody);
-        Ok(Self { app: app.clone(), headers: parts.headers.clone(), caller })
+        let app = App { asked_by: parts.extensions.get().copied(), ..app.clone() };
+        Ok(Self { app, headers: parts.headers.clone(), caller })
     }
 }
 
@@ -250,13 +251,22 @@ pub async fn call(door: &Door, operation: &'static Entry, arguments: Value) -> C
 pub async fn run(app: &App, call: Call) -> Called {
     let atlas = app.atlas_of_call();
     let operation = call.operation.info;
-    let called = dispatch(&atlas, call);
-    // A write has a deadline of its own, and may have happened.
-    let result = if operation.writes() {
-        called.await
-    } else {
-        timeout(READ_TIME, called).await.unwrap_or_else(|_| Err(too_slow()))
+    let caller = app.gate.named(&call.caller).or(app.asked_by);
+    let counted = atlas.clone();
+    let called = async move {
+        let called = dispatch(&atlas, call);
+        // A write has a deadline of its own, and may have happened.
+        if operation.writes() {
+            called.await
+        } else {
+            timeout(READ_TIME, called).await.unwrap_or_else(|_| Err(too_slow()))
+        }
     };
+    let result = match &app.threads {
+        Some(threads) => threads.run(caller, called).await.and_then(|result| result),
+        None => called.await,
+    };
+    let atlas = counted;
     Called { result, cost: Cost { operation: operation.name, counts: atlas.counts() } }
 }
 

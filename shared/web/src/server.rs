@@ -8,6 +8,7 @@ use crate::connections::{self, Bounds, Transport};
 use crate::routes::Routes;
 use crate::settings::Settings;
 use crate::state::{App, OpenError, Reach};
+use crate::threads::Threads;
 
 /// A server that listens but does not answer yet.
 pub struct Server {
@@ -45,6 +46,7 @@ impl Server {
     /// When a setting cannot be used, the address is taken, or the server would be open to others.
     pub async fn listen(routes: Routes, settings: &Settings, address: SocketAddr) -> Result<Self, ServerError> {
         let app = App::open(settings, reach(address)).await?.for_its_hosts();
+        let app = App { threads: Some(Threads::default()), ..app };
         #[cfg(feature = "otlp")]
         let app = App { spans: crate::otlp::Spans::open(settings, false).map_err(OpenError::from)?, ..app };
         let listener = TcpListener::bind(address).await.map_err(|source| ServerError::Listen { address, source })?;

@@ -12,12 +12,14 @@ use atlas_ops::{Atlas, Entry, Limits, Vault};
 use jiff::Timestamp;
 
 use crate::auth::Gate;
+use crate::caller::Caller;
 use crate::config::follower::{self, Follower};
 use crate::config::{ConfigError, DocumentError, Facade};
 use crate::cors::Origins;
 use crate::hosts::Hosts;
 use crate::settings::{Auth, Settings, SettingsError};
 use crate::telemetry::Metrics;
+use crate::threads::{self, Threads};
 
 /// The deployment, as it is configured at one time, and the clock.
 #[derive(Clone)]
@@ -38,6 +40,10 @@ pub struct App {
     pub facade: Facade,
     /// Counts requests.
     pub metrics: Metrics,
+    /// Where calls run, if not where requests are received.
+    pub(crate) threads: Option<Threads>,
+    /// Who asked, if that is known.
+    pub(crate) asked_by: Option<Caller>,
     /// Exports requests as spans.
     #[cfg(feature = "otlp")]
     pub spans: Option<crate::otlp::Spans>,
@@ -150,6 +156,7 @@ impl Deploys {
             atlas.throttle = throttle.clone();
         }
         atlas.about.started = Some(self.started);
+        atlas.about.cpu = threads::cpu_time;
         if settings.auth == Auth::Jwt {
             atlas.about.auth_mode = "jwt";
             atlas.audit = settings.audit.clone();
@@ -249,6 +256,8 @@ impl App {
             hosts: deployed.hosts.clone(),
             facade: deployed.facade,
             metrics: Metrics::new(false),
+            threads: None,
+            asked_by: None,
             #[cfg(feature = "otlp")]
             spans: None,
             configured: Configured { version: deployed.version, checks_hosts: false, follower },

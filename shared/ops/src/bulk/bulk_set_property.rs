@@ -139,6 +139,7 @@ impl Setting<'_> {
             let message = format!("{path} is too large to be changed in parts: replace it whole");
             return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()));
         }
+        self.context.work.check()?;
         let note = text(found)?;
         let edited = editing::apply(note, std::slice::from_ref(&self.edit), "value")?;
         let value = atlas_vault::parse(note).properties().and_then(|properties| properties.get(self.key).cloned());

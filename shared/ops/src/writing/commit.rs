@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Code, Error};
 use crate::operation::{Context, Info};
+use crate::work::Work;
 
 /// How long a write tries to win against others.
 const COMMIT_TIME: Duration = Duration::from_secs(20);
@@ -66,7 +67,7 @@ pub(crate) async fn commit<T: Serialize + DeserializeOwned + Clone>(
     last: &Last<T>,
 ) -> Result<Done<T>, Error> {
     let value = || last.get().ok_or_else(|| Error::new(Code::Internal, "internal", "nothing was written"));
-    Ok(match commit_any(context, operation, message, AnyChange(change)).await? {
+    Ok(match commit_any(context, operation, message, AnyChange(change, context.work)).await? {
         Committed::New(after) => {
             Done::Committed { value: value()?, generation: after.generation(), is_replayed: false }
         }
@@ -87,6 +88,7 @@ async fn commit_any(
     change: AnyChange<'_>,
 ) -> Result<Committed, Error> {
     let mirror = &context.vault.mirror;
+    context.work.check()?;
     mirror.check_writes_once().await?;
     let info = CommitInfo {
         author: context.caller.name().to_owned(),
@@ -96,11 +98,14 @@ async fn commit_any(
         time: context.now,
         deadline: if operation.writes() { COMMIT_TIME } else { ASIDE_TIME },
     };
-    mirror.commit(&info, &change).await
+    let committed = mirror.commit(&info, &change).await?;
+    // What happened is told, however long that takes.
+    context.work.has_changed_things();
+    Ok(committed)
 }
 
 /// A change of whatever type, so that programs hold the code of commits once.
-struct AnyChange<'a>(&'a dyn Change);
+struct AnyChange<'a>(&'a dyn Change, &'a Work);
 
 /// [`ChangeSet`], for [`AnyChange`].
 trait Change: Sync {
@@ -122,7 +127,10 @@ impl ChangeSet for AnyChange<'_> {
     type Error = Error;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
-        self.0.derive(head).await
+        // Before anything is uploaded, and before the commit's time is over, of which the store would be thought guilty.
+        let derived = self.0.derive(head).await?;
+        self.1.check()?;
+        Ok(derived)
     }
 
     fn early(&self) -> &[NewSegment] {

@@ -91,6 +91,8 @@ pub struct GovernorDocument {
     pub max_response_bytes: Option<usize>,
     /// How long one search looks through text, in milliseconds.
     pub regex_timeout_ms: Option<u64>,
+    /// Most processor time of one call, in milliseconds.
+    pub cpu_time_ms: Option<u64>,
 }
 
 /// `toolFacade`.
@@ -201,9 +203,10 @@ impl Document {
             check_vaults(vaults)?;
         }
         self.auth.check()?;
-        let GovernorDocument { max_response_bytes, regex_timeout_ms } = self.governor;
+        let GovernorDocument { max_response_bytes, regex_timeout_ms, cpu_time_ms } = self.governor;
         range("governor.maxResponseBytes", max_response_bytes.map(|bytes| bytes as u64), 1_000, 5_000_000)?;
         range("governor.regexTimeoutMs", regex_timeout_ms, 10, 20_000)?;
+        range("governor.cpuTimeMs", cpu_time_ms, 100, 60_000)?;
         range("idempotencyTtlSeconds", self.idempotency_ttl_seconds, 60, 7 * 24 * 3600)?;
         range("elicitTtlSeconds", self.elicit_ttl_seconds, 10, 24 * 3600)?;
         if let Some(throttle) = &self.throttle {

@@ -63,6 +63,7 @@ pub fn list(settings: &Settings) -> Vec<Row> {
         ("vaults", json!(ids)),
         ("governor.maxResponseBytes", json!(limits.max_response_bytes)),
         ("governor.regexTimeoutMs", json!(limits.max_scan_time.as_millis())),
+        ("governor.cpuTimeMs", json!(limits.max_cpu_time.as_millis())),
         ("toolVisibility", json!(settings.visibility)),
         ("toolFacade.mode", json!(settings.facade)),
         ("bridge.anyOrigin", json!(settings.bridge_any_origin)),

@@ -59,6 +59,9 @@ impl Settings {
         if let Some(milliseconds) = document.governor.regex_timeout_ms {
             self.limits.max_scan_time = Duration::from_millis(milliseconds);
         }
+        if let Some(milliseconds) = document.governor.cpu_time_ms {
+            self.limits.max_cpu_time = Duration::from_millis(milliseconds);
+        }
         if let Some(seconds) = document.idempotency_ttl_seconds {
             self.limits.key_time = Duration::from_secs(seconds);
         }
