@@ -49,6 +49,11 @@ async fn a_note_is_created_then_appended_to() {
     let text = read["content"].as_str().unwrap();
     assert!(text.starts_with("---\n") && text.contains("devlog") && !text.contains("other"), "{text}");
     assert!(text.trim_end().ends_with("one\ntwo"), "{text}");
+    let table = "| a |\n| - |\n";
+    world.ok("note_upsert", json!({ "path": "devlog/new/table.md", "content": table })).await;
+    world.ok("note_upsert", json!({ "path": "devlog/new/table.md", "content": "| 1 |" })).await;
+    let read = world.ok("note_read", json!({ "path": "devlog/new/table.md" })).await;
+    assert!(read["content"].as_str().unwrap().trim_end().ends_with("| a |\n| - |\n| 1 |"), "{read}");
 }
 
 #[tokio::test]

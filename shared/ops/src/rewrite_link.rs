@@ -21,6 +21,9 @@ use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::view::View;
 use crate::writing::{self, Done, Last};
 
+/// Most bytes of notes that are made at once.
+const MAX_REWRITTEN_BYTES: usize = 48 << 20;
+
 /// The operation.
 pub struct RewriteLink;
 
@@ -188,12 +191,16 @@ impl Rewriting<'_> {
         let mut allowed = naming.allowed(&index)?;
         allowed.retain(|_, path| self.root.holds(path.as_str()));
         let retarget = Retarget { from: self.from, meant, to: self.to, new, files: &files };
-        let (mut rewritten, mut places) = (Vec::new(), Vec::new());
+        let (mut rewritten, mut places, mut bytes) = (Vec::new(), Vec::new(), 0);
         for (document, path, text) in links::naming(&index, allowed, &[naming]).await? {
             let Ok(note) = std::str::from_utf8(&text) else { continue };
             self.context.work.check()?;
             if let Some(relinked) = retarget.rewrite(note, &path).map_err(unlinkable)?.filter(|new| new.text != note) {
                 self.context.check(Access::Write, &path)?;
+                bytes += relinked.text.len();
+                if bytes > MAX_REWRITTEN_BYTES {
+                    return Err(links::too_many(&format!("at most {MAX_REWRITTEN_BYTES} bytes of notes")));
+                }
                 rewritten.push((path, relinked));
                 places.push((document, text));
             }

@@ -2,6 +2,7 @@
 
 use atlas_access::Access;
 use atlas_vault::VaultPath;
+use atlas_vault::edit::between;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -80,7 +81,7 @@ pub(crate) async fn upsert(
         Ok(Become::Text(match found {
             None => created.clone().into_bytes(),
             // The bytes that are there stay, whatever they are.
-            Some(found) => [&found.text[..], b"\n", content.as_bytes()].concat(),
+            Some(found) => [&found.text[..], between(&found.text, content).as_bytes(), content.as_bytes()].concat(),
         }))
     };
     writing::write(context, operation, path, message, Beforehand::Nothing, decide).await

@@ -1,6 +1,6 @@
 //! Builds a segment from documents in path order. Equal documents give equal bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use atlas_vault::{VaultPath, fold};
 
@@ -204,11 +204,9 @@ impl Builder {
         for heading in &note.headings {
             self.headings.push(id, heading.level, heading.line, &heading.text);
         }
-        for tag in &note.tags {
-            if !record.tags.contains(&tag.name) {
-                record.tags.push(tag.name.clone());
-            }
-        }
+        let mut known = HashSet::new();
+        let tags = note.tags.iter().map(|tag| tag.name.as_str()).filter(|name| known.insert(*name));
+        record.tags = tags.map(str::to_owned).collect();
         let title = note.properties().and_then(|properties| properties.get("title")?.as_str());
         let aliases = note.aliases.iter().map(String::as_str);
         let headings = note.headings.iter().map(|heading| heading.text.as_str());

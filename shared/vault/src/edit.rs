@@ -3,7 +3,7 @@
 //! # Layout
 //! - `error`: [`EditError`], and the [`Candidate`]s it lists
 //! - `target`: where a [`Target`] is; `block`: which lines a block id names
-//! - `splice`: puts lines between lines, with the note's own line breaks
+//! - `splice`: puts lines between lines, with the note's own line breaks; [`between`]: what parts a text from the note above it
 //! - `replace`: exact text
 //! - `properties`: properties in the frontmatter; `entries`: where each stands; `yaml`: writes values
 //! - `tags`: tags, in the frontmatter and in the text; `task`: one task
@@ -14,11 +14,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+pub use below::between;
 pub use error::{Candidate, EditError, Problem};
 pub use properties::{remove_properties, replace_frontmatter, with_frontmatter};
 pub use tags::{add_inline_tag, add_tag, remove_inline_tag, remove_tag};
 pub use task::{ChangedTask, change_task};
 
+mod below;
 mod block;
 mod entries;
 mod error;
@@ -32,6 +34,11 @@ mod yaml;
 
 /// Most edits in one call of [`apply`].
 pub const MAX_EDITS: usize = 100;
+
+/// Most bytes by which replacements of a text that occurs several times may make a note longer, in one call of [`apply`].
+const MAX_REPEATED_BYTES: usize = 4 * 1024 * 1024;
+/// Most bytes of notes that headings and block ids are looked for in, in one call of [`apply`]; the first of its edits always is.
+const MAX_SOUGHT_BYTES: usize = 32 * 1024 * 1024;
 
 /// One edit of a note. Text that is put in stands on lines of its own and takes over the note's line breaks (`\n` or
 /// `\r\n`). No blank lines are added around it, except above an underlined heading: begin or end the text with an empty
@@ -132,33 +139,69 @@ pub fn apply(text: &str, edits: &[Edit], max_bytes: usize) -> Result<String, Edi
         return Err(EditError::TooMany { count: edits.len() });
     }
     let mut edited = text.to_owned();
+    let mut room = Room { max_bytes, repeated: MAX_REPEATED_BYTES, sought: None };
     for (index, edit) in edits.iter().enumerate() {
-        edited = one(&edited, edit, max_bytes)
+        edited = one(&edited, edit, &mut room)
             .and_then(|outcome| within(outcome, max_bytes))
             .map_err(|problem| EditError::Refused { edit: index + 1, problem: Box::new(problem) })?;
     }
     Ok(edited)
 }
 
+/// What the edits of one call may still take.
+struct Room {
+    max_bytes: usize,
+    /// How much longer replacements of several occurrences may make the note.
+    repeated: usize,
+    /// How many bytes targets can still be looked for in, once one was.
+    sought: Option<usize>,
+}
+
+impl Room {
+    /// Where `target` is in `text`.
+    fn find(&mut self, text: &str, target: &Target) -> Result<target::Place, Problem> {
+        if !matches!(target, Target::Lines(_)) {
+            let room = self.sought.unwrap_or(MAX_SOUGHT_BYTES.max(text.len()));
+            self.sought = Some(room.checked_sub(text.len()).ok_or(Problem::TooManyTargets)?);
+        }
+        target::find(text, target)
+    }
+
+    fn replace(&mut self, text: &str, find: &str, new: &str, count: Option<NonZeroU32>) -> Result<String, Problem> {
+        if count.is_none_or(|count| count.get() == 1) {
+            return replace::replace(text, find, new, count, self.max_bytes);
+        }
+        let max_bytes = self.max_bytes.min(text.len().saturating_add(self.repeated));
+        let outcome = replace::replace(text, find, new, count, max_bytes).map_err(|problem| match problem {
+            Problem::TooLong { bytes, .. } if bytes <= self.max_bytes => {
+                Problem::AddsTooMuch { bytes: bytes - text.len(), max_bytes: self.repeated }
+            }
+            problem => problem,
+        })?;
+        self.repeated -= outcome.len().saturating_sub(text.len()).min(self.repeated);
+        Ok(outcome)
+    }
+}
+
 fn within(outcome: String, max_bytes: usize) -> Result<String, Problem> {
     if outcome.len() > max_bytes { Err(Problem::TooLong { bytes: outcome.len(), max_bytes }) } else { Ok(outcome) }
 }
 
-fn one(text: &str, edit: &Edit, max_bytes: usize) -> Result<String, Problem> {
+fn one(text: &str, edit: &Edit, room: &mut Room) -> Result<String, Problem> {
     Ok(match edit {
         Edit::Append { text: added } => splice::insert(text, text.len(), added),
         Edit::Prepend { text: added } => splice::insert(text, properties::body_start(text), added),
-        Edit::ReplaceText { find, replace, count } => replace::replace(text, find, replace, *count, max_bytes)?,
+        Edit::ReplaceText { find, replace, count } => room.replace(text, find, replace, *count)?,
         Edit::ReplaceSection { target, text: new } => {
-            let place = target::find(text, target)?;
+            let place = room.find(text, target)?;
             match place.content {
                 Some(lines) => splice::replace(text, lines, new),
                 None => splice::insert(text, place.below, new),
             }
         }
-        Edit::AppendToSection { target, text: added } => splice::insert(text, target::find(text, target)?.end, added),
-        Edit::InsertBefore { target, text: added } => splice::insert(text, target::find(text, target)?.start, added),
-        Edit::InsertAfter { target, text: added } => splice::insert(text, target::find(text, target)?.below, added),
+        Edit::AppendToSection { target, text: added } => splice::insert(text, room.find(text, target)?.end, added),
+        Edit::InsertBefore { target, text: added } => splice::insert(text, room.find(text, target)?.start, added),
+        Edit::InsertAfter { target, text: added } => splice::insert(text, room.find(text, target)?.below, added),
         Edit::SetProperty { name, value } => properties::set(text, &Map::from_iter([(name.clone(), value.clone())]))?,
         Edit::RemoveProperty { name } => properties::remove_properties(text, std::slice::from_ref(name))?,
         Edit::MergeProperties { properties } => properties::set(text, properties)?,

@@ -14,12 +14,16 @@ use std::ops::Range;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode_byte, utf8_percent_encode};
 use unicode_normalization::UnicodeNormalization;
 
+use crate::frontmatter::MAX_YAML_BYTES;
 use crate::inline::{decode, has_scheme};
-use crate::note::{Link, LinkKind, parse};
+use crate::note::{Link, LinkKind, MAX_BODY_BYTES, parse};
 use crate::path::VaultPath;
 use crate::resolve::{Files, is_whole_name, meanings, names, resolve};
 
 pub use retarget::Retarget;
+
+/// Most bytes of new targets in one note: with more, the last of them would stand where a note is not looked into.
+const MAX_TARGETS_BYTES: usize = MAX_BODY_BYTES + MAX_YAML_BYTES;
 
 /// Files' ways from one path to another, all at once.
 #[derive(Clone, Debug)]
@@ -184,6 +188,7 @@ fn rewrite(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Res
     let links = parse(text).links;
     let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
     let mut rewritten = Vec::new();
+    let mut bytes = 0;
     for link in &links {
         let Some(meant) = moves.wanted(link, path) else { continue };
         if resolve(&link.target, here, &moves.after) == Some(meant) {
@@ -192,6 +197,10 @@ fn rewrite(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Res
         let before = resolve(&link.target, path, &moves.before).unwrap_or(meant);
         let edit = targets(link, before, meant, here, &moves.after).find_map(|target| edit(text, link, &target));
         let (range, new) = edit.ok_or_else(|| unlinkable(link, path, meant))?;
+        bytes += new.len();
+        if bytes > MAX_TARGETS_BYTES {
+            return Err(unlinkable(link, path, meant));
+        }
         rewritten.push(meant.clone());
         // Links by reference share one.
         edits.insert(range.start, (range, new));

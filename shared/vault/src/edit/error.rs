@@ -39,6 +39,14 @@ pub enum Problem {
     TooLong { bytes: usize, max_bytes: usize },
     #[error("the note is too long to look for headings and block ids in it; name lines instead")]
     TooLongForTargets,
+    #[error(
+        "the edits before it look for headings and block ids in as many bytes as one call does; make this edit and the next ones in another call, or name lines instead"
+    )]
+    TooManyTargets,
+    #[error(
+        "the replacements would make the note {bytes} bytes longer; at most {max_bytes} are added so in one call: replace fewer at once"
+    )]
+    AddsTooMuch { bytes: usize, max_bytes: usize },
     #[error("no heading is named; write a heading's text")]
     NoHeadingNamed,
     #[error("there is no heading {heading}; {}", choice(candidates))]

@@ -91,5 +91,23 @@ fn joins_heading(text: &str, at: usize) -> bool {
     let underline = |mark: u8| line.bytes().all(|byte| byte == mark);
     underline(b'=')
         || underline(b'-')
-        || parse(text).headings.iter().any(|heading| line_start(text, heading.offset) == at)
+        || may_be_underlined(text, at)
+            && parse(text).headings.iter().any(|heading| line_start(text, heading.offset) == at)
+}
+
+/// Whether the lines from `at` up to a blank one have any that may underline those above it: most have none, and the note need not be read for it.
+fn may_be_underlined(text: &str, at: usize) -> bool {
+    let mut start = at;
+    while start < text.len() {
+        let end = line_end(text, start);
+        let line = text.get(start..end).unwrap_or_default().trim();
+        if line.is_empty() {
+            return false;
+        }
+        if start > at && line.starts_with(['=', '-']) {
+            return true;
+        }
+        start = next_line(text, end);
+    }
+    false
 }

@@ -32,9 +32,12 @@ pub(super) fn find(text: &str, target: &Target) -> Result<Place, Problem> {
 
 /// The note, if all of it was looked at.
 fn read(text: &str) -> Result<Note, Problem> {
+    if text.len() > MAX_BODY_BYTES {
+        return Err(Problem::TooLongForTargets);
+    }
     let note = parse(text);
     let full = |count: usize| count >= MAX_ITEMS;
-    if text.len() > MAX_BODY_BYTES || full(note.headings.len()) || full(note.block_ids.len()) {
+    if full(note.headings.len()) || full(note.block_ids.len()) {
         return Err(Problem::TooLongForTargets);
     }
     Ok(note)

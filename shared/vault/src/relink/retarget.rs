@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::{Relinked, Unlinkable, edit, is_internal, replaced, targets, unlinkable};
+use super::{MAX_TARGETS_BYTES, Relinked, Unlinkable, edit, is_internal, replaced, targets, unlinkable};
 use crate::fold::fold;
 use crate::note::{Link, parse};
 use crate::path::VaultPath;
@@ -33,11 +33,15 @@ impl Retarget<'_> {
     pub fn rewrite(&self, text: &str, here: &VaultPath) -> Result<Option<Relinked>, Unlinkable> {
         let links = parse(text).links;
         let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
-        let mut count = 0;
+        let (mut count, mut bytes) = (0, 0);
         for link in links.iter().filter(|link| self.concerns(link, here)) {
             let new = self.targets(link, here).find_map(|target| edit(text, link, &target));
             let (range, new) = new.ok_or_else(|| self.unlinkable(link, here))?;
             count += 1;
+            bytes += new.len();
+            if bytes > MAX_TARGETS_BYTES {
+                return Err(self.unlinkable(link, here));
+            }
             edits.insert(range.start, (range, new));
         }
         if edits.is_empty() {
@@ -123,6 +127,16 @@ mod tests {
             "[[Two]] ![[b/Two#H|x]] [[Two.md#^id]] [t](../b/Two.md#h \"t\") [[Two]] `[[One]]` [[nowhere]]\r\n";
         assert_eq!(rewritten(text, "x/n.md", "a/One", "Two"), expected);
         assert_eq!(rewritten("![[pic.png]]", "n.md", "pic.png", "One"), "![[One.md]]");
+    }
+
+    #[test]
+    fn what_would_not_be_looked_into_is_not_written() {
+        let target = "x".repeat(1000);
+        let files = Files::default();
+        let retarget = Retarget { from: "a", meant: None, to: &target, new: None, files: &files };
+        let text = "[[a]] ".repeat(4000);
+        assert_eq!(retarget.rewrite(&text, &path("n.md")).unwrap().map(|new| new.meant.len()), Some(4000));
+        assert_eq!(retarget.rewrite(&text.repeat(2), &path("n.md")).unwrap_err().line, 0);
     }
 
     #[test]

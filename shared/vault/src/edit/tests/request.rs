@@ -83,3 +83,34 @@ fn there_is_a_limit_on_the_edits_and_on_what_comes_out() {
     let refused = EditError::Refused { edit: 1, problem: Box::new(problem) };
     assert_eq!(apply(&"a".repeat(1 << 20), &[huge], ROOM), Err(refused));
 }
+
+#[test]
+fn what_edits_of_one_call_may_take_is_bounded() {
+    let long = "a b\n".repeat(1 << 17);
+    let replace = |new: &str| json!({ "op": "replace_text", "find": "a", "replace": new, "count": 1 << 17 });
+    let made = |edits: Value| apply(&long, &self::edits(edits), 64 << 20);
+    let problem = |edits: Value| match made(edits) {
+        Err(EditError::Refused { edit, problem }) => (edit, *problem),
+        other => panic!("{:?}", other.map(|text| text.len())),
+    };
+    let many = "a".repeat(40);
+    let max_bytes = 4 << 20;
+    assert_eq!(problem(json!([replace(&many)])), (1, Problem::AddsTooMuch { bytes: 39 << 17, max_bytes }));
+    // What they add together counts, and what they take gives nothing back.
+    let rest = max_bytes - (20 << 17);
+    let twice =
+        json!([replace(&"a".repeat(21)), { "op": "replace_text", "find": "b", "replace": &many, "count": 1 << 17 }]);
+    assert_eq!(problem(twice), (2, Problem::AddsTooMuch { bytes: 39 << 17, max_bytes: rest }));
+    assert_eq!(made(json!([replace("aaa")])).unwrap().len(), long.len() + (2 << 17));
+    // Nobody is refused a text that they send whole.
+    let whole = json!([{ "op": "append", "text": "x".repeat(5 << 20) }]);
+    assert!(made(whole).is_ok());
+
+    let note = format!("# H\n\n{}", "x".repeat(1_000_000));
+    let add = |count: usize| vec![json!({ "op": "insert_after", "target": { "heading": ["H"] }, "text": "x" }); count];
+    match apply(&note, &edits(Value::from(add(100))), 64 << 20) {
+        Err(EditError::Refused { edit: 34, problem }) => assert_eq!(*problem, Problem::TooManyTargets),
+        other => panic!("{:?}", other.map(|text| text.len())),
+    }
+    assert!(apply("# H\n", &edits(Value::from(add(100))), ROOM).is_ok());
+}

@@ -1,0 +1,45 @@
+//! What parts a text from the note that it is added to.
+
+/// What to put between `note` and a text that is added to its end: a line break. Below a table a row follows at once, since a blank line would end
+/// the table; and other text follows a blank line, since it would be a row.
+#[must_use]
+pub fn between(note: &[u8], added: &str) -> &'static str {
+    let first = added.lines().next().unwrap_or_default().trim();
+    match (note.ends_with(b"\n"), first.starts_with('|')) {
+        (true, true) if ends_in_table(note) => "",
+        (false, false) if !first.is_empty() && ends_in_table(note) => "\n\n",
+        _ => "\n",
+    }
+}
+
+/// Whether the last lines are a table whose rows begin with `|`.
+fn ends_in_table(note: &[u8]) -> bool {
+    let note = note.strip_suffix(b"\n").unwrap_or(note);
+    let mut above =
+        note.rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).take_while(|line| line.starts_with(b"|"));
+    let is_rule = |line: &[u8]| line.contains(&b'-') && line.iter().all(|byte| b"|:- \t".contains(byte));
+    // The names of the columns stand above the rule.
+    above.any(is_rule) && above.next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "# T\n\n| a | b |\n| --- | :-: |\n| 1 | 2 |";
+
+    #[test]
+    fn a_row_goes_on_with_the_table_and_other_text_ends_it() {
+        let added = |note: &str, added: &str| [note, between(note.as_bytes(), added), added].concat();
+        let (row, ended, crlf) = ("| 3 | 4 |", format!("{TABLE}\n"), format!("{TABLE}\n").replace('\n', "\r\n"));
+        assert_eq!(added(TABLE, row), format!("{TABLE}\n{row}"));
+        assert_eq!(added(&ended, row), format!("{ended}{row}"));
+        assert_eq!(added(&crlf, row), format!("{crlf}{row}"));
+        assert_eq!(added(TABLE, "text"), format!("{TABLE}\n\ntext"));
+        assert_eq!(added(&ended, "text"), format!("{ended}\ntext"));
+        // No table: a break, as the specification has it.
+        for note in ["", "a", "a\n", "| a |\n", "| --- |\n", "| a |\n| --- |\n\n"] {
+            assert_eq!(added(note, row), format!("{note}\n{row}"), "{note:?}");
+        }
+    }
+}
