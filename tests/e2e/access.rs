@@ -268,7 +268,11 @@ async fn a_name_is_another_callers_where_another_issuer_gave_it() {
         let reply = send(&client, "POST", "/notes/log.md", &[caller.clone(), key.clone()], &note).await;
         assert!(reply.status.is_success(), "{reply:?}");
     }
-    assert_eq!(deployment.mirror().head().await.unwrap().generation(), 3, "the key is each caller's own");
+    let history = deployment.mirror().history(3, 2).await.unwrap();
+    let [second, first] = &history[..] else { panic!("the key is not each caller's own") };
+    let (first, second) = (first.manifest(), second.manifest());
+    assert_eq!((first.generation, second.generation), (2, 3));
+    assert!(first.author == second.author && first.caller != second.caller, "one name, two callers");
     // Nor is one's approval the other's own.
     let hard = "/notes/log.md?hard=true";
     let [one, other] = callers;

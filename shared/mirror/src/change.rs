@@ -84,6 +84,8 @@ pub struct DroppedSegment {
 pub struct CommitInfo {
     /// Who: at most 256 bytes.
     pub author: String,
+    /// What tells them from others of their name, if they are told apart: at most 256 bytes.
+    pub caller: Option<String>,
     /// By which operation: at most 256 bytes.
     pub operation: String,
     /// Why, in the author's words: at most 4 KiB.
@@ -201,6 +203,7 @@ pub(crate) fn next_manifest(
         nonce,
         time: info.time,
         author: info.author.clone(),
+        caller: info.caller.clone(),
         operation: info.operation.clone(),
         message: info.message.clone(),
         idempotency: keyed,

@@ -49,6 +49,9 @@ pub struct Manifest {
     pub time: Timestamp,
     /// Who committed.
     pub author: String,
+    /// What tells them from others of their name, if they are told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
     /// By which operation.
     pub operation: String,
     /// Why, in the author's words.
@@ -219,6 +222,7 @@ impl Manifest {
     fn validate(&self) -> Result<(), ManifestError> {
         let damaged = |reason: &str| Err(ManifestError::Damaged(reason.to_owned()));
         at_most("the author's name", self.author.len(), MAX_NAME, "bytes")?;
+        at_most("what tells the caller", self.caller.as_ref().map_or(0, String::len), MAX_NAME, "bytes")?;
         at_most("the operation's name", self.operation.len(), MAX_NAME, "bytes")?;
         at_most("the message", self.message.as_ref().map_or(0, String::len), MAX_MESSAGE, "bytes")?;
         at_most("the number of segments", self.segments.len(), MAX_SEGMENTS, "segments")?;

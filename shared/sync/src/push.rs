@@ -71,6 +71,7 @@ pub(crate) async fn push(
     progress.begin(Phase::Commit, None);
     let info = CommitInfo {
         author: options.author.clone(),
+        caller: None,
         operation: "sync".to_owned(),
         message: options.message.clone(),
         key: None,

@@ -15,6 +15,7 @@ use crate::time::minute;
 pub fn by(author: &str) -> CommitInfo {
     CommitInfo {
         author: author.to_owned(),
+        caller: None,
         operation: "test".to_owned(),
         message: None,
         key: None,

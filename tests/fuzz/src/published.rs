@@ -126,6 +126,7 @@ pub(crate) fn mirror() -> Mirror {
 pub(crate) async fn commit(mirror: &Mirror, change: Change<'_>) {
     let info = CommitInfo {
         author: "fuzz".to_owned(),
+        caller: None,
         operation: "sync".to_owned(),
         message: None,
         key: None,

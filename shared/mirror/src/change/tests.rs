@@ -21,6 +21,7 @@ fn layout(documents: u32) -> Layout {
 fn info() -> CommitInfo {
     CommitInfo {
         author: "agent".to_owned(),
+        caller: None,
         operation: "test".to_owned(),
         message: None,
         key: None,

@@ -58,6 +58,7 @@ fn manifests() -> impl Strategy<Value = Manifest> {
                 nonce: Id::from_u128(nonce),
                 time: Timestamp::from_second(time.into()).unwrap(),
                 author: "Åsa \"quoted\"".to_owned(),
+                caller: None,
                 operation: "write_note".to_owned(),
                 message,
                 idempotency: result
@@ -80,6 +81,7 @@ fn manifest() -> Manifest {
         nonce: Id::from_u128(2),
         time: "2026-01-05T12:00:00Z".parse().unwrap(),
         author: "sync".to_owned(),
+        caller: None,
         operation: "sync".to_owned(),
         message: None,
         idempotency: None,

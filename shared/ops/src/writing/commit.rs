@@ -92,6 +92,8 @@ async fn commit_any(
     mirror.check_writes_once().await?;
     let info = CommitInfo {
         author: context.caller.name().to_owned(),
+        // A sync and a trusted process have names that a token may have too.
+        caller: Some(context.caller.pseudonym()).filter(|_| !context.caller.is_trusted()),
         operation: operation.name.to_owned(),
         message: message.map(str::to_owned),
         key: context.key,
