@@ -37,6 +37,7 @@ async fn it_is_now_then_the_spine_then_what_now_links_to() {
             "vault/incidents/2026-11-16 Gauge two freezes.md",
             "vault/adr/ADR-004-utc-everywhere.md",
             "vault/explainers/under-keel-clearance.md",
+            "vault/explainers/git-branching.md",
         ]
     );
 }
@@ -129,7 +130,36 @@ async fn links_that_lead_nowhere_out_of_the_vault_or_to_no_note_are_left_out() {
         .note("secret.md", "")
         .file("vault/picture.png", b"\x89PNG");
     let answer = Deployment::of_vault(&vault).await.client().post("/context/current", json!({})).await.ok();
-    assert_eq!(paths(&answer), ["vault/planning/now.md", "vault/here.md"]);
+    // Of those of one name the first is meant, as everywhere else.
+    assert_eq!(paths(&answer), ["vault/planning/now.md", "vault/a/twin.md", "vault/here.md"]);
+}
+
+#[tokio::test]
+async fn neither_the_spine_nor_what_is_no_text_takes_the_place_of_a_link() {
+    let now = "[[API_CONTRACT]] ![[map.png]] [[DECISIONS]] [[now]] [[large.txt]] [[data.csv]] [[first]] [[second]]";
+    let vault = VaultBuilder::new()
+        .note("vault/planning/now.md", now)
+        .note("vault/contracts/API_CONTRACT.md", "")
+        .note("vault/architecture/DECISIONS.md", "d")
+        .note("vault/first.md", "")
+        .note("vault/second.md", "2")
+        .file("vault/map.png", b"\x89PNG\0")
+        .file("vault/large.txt", &b"x".repeat(2 << 20))
+        .file("vault/data.csv", b"a,b\n");
+    let deployment = Deployment::of_vault(&vault).await.with_limits(|limits| limits.max_results = 2);
+    let arguments = json!({ "include": ["vault/map.png", "vault/second.md"] });
+    let answer = deployment.client().post("/context/current", arguments).await.ok();
+    assert_eq!(
+        paths(&answer),
+        [
+            "vault/planning/now.md",
+            "vault/contracts/API_CONTRACT.md",
+            "vault/architecture/DECISIONS.md",
+            "vault/data.csv",
+            "vault/first.md",
+            "vault/second.md"
+        ]
+    );
 }
 
 #[tokio::test]

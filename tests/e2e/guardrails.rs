@@ -85,6 +85,52 @@ async fn a_pack_has_the_notes_and_sections_that_say_most_with_the_reason() {
     assert_eq!(world.ok("atlas_pack", json!({ "task": "zebra" })).await["files"], json!([]));
 }
 
+#[tokio::test]
+async fn identifiers_are_found_by_their_words_and_paths_are_a_reason() {
+    let world = World::open(&[
+        ("src/session.ts", "export function loginUser(name: string) {}\n"),
+        ("src/old.py", "def login_user():\n    pass\n"),
+        ("src/net.go", "type HTTPServer2 struct{}\n"),
+        ("src/login/form.rs", "pub struct Field;\n"),
+        ("src/noise.ts", "const the = 1; // the to of and is\n"),
+        ("notes.md", "loginUser is a name in a note.\n"),
+    ])
+    .await;
+    let packed = async |task: &str| {
+        let pack = world.ok("atlas_pack", json!({ "task": task })).await;
+        let files = pack["files"].as_array().unwrap().clone();
+        files
+            .into_iter()
+            .map(|file| (file["path"].as_str().unwrap().to_owned(), file["reason"].as_str().unwrap().to_owned()))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let login = packed("the login of a user").await;
+    for path in ["src/session.ts", "src/old.py"] {
+        assert!(login[path].contains("has login, user") || login[path].contains("has user, login"), "{login:?}");
+    }
+    assert!(login["src/login/form.rs"].contains("its path has login"), "{login:?}");
+    assert!(!login.contains_key("src/noise.ts"), "stop words rank: {login:?}");
+    // In notes words are as they are written.
+    assert!(!login.contains_key("notes.md"), "{login:?}");
+    assert!(packed("http server").await.contains_key("src/net.go"));
+    assert!(packed("loginUser").await.contains_key("src/old.py"));
+    let exact = world.ok("search", json!({ "query": "loginUser", "mode": "text" })).await;
+    assert!(exact["results"].to_string().contains("notes.md"), "{exact}");
+}
+
+#[tokio::test]
+async fn a_pack_ends_where_little_is_said() {
+    let weak: Vec<(String, String)> =
+        (0..30).map(|n| (format!("weak{n:02}.md"), format!("tide {}", "sand wind berth ".repeat(80)))).collect();
+    let mut notes = vec![("best.md", "# Tide gauge\n\nHow the tide gauge is mended: gauge, tide.\n")];
+    notes.extend(weak.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    let world = World::open(&notes).await;
+    let pack = world.ok("atlas_pack", json!({ "task": "mend the tide gauge" })).await;
+    let paths: Vec<&str> =
+        pack["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["best.md"]);
+}
+
 /// Whatever is packed for whatever task, it is within the budget, and the same each time.
 #[test]
 fn a_pack_is_never_over_its_budget() {

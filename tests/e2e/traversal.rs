@@ -5,7 +5,13 @@ use serde_json::json;
 
 use crate::deployment::{Client, Deployment};
 
-const HOSTILE: [&str; 28] = [
+const HOSTILE: [&str; 34] = [
+    "GIT~1/hooks/x.md",
+    "a/obsidi~1/app.md",
+    ".git./a.md",
+    ".git::$INDEX_ALLOCATION/a.md",
+    ".g\u{200c}it/a.md",
+    "a/.. /b.md",
     "../secret.md",
     "a/../../secret.md",
     "a/../b.md",

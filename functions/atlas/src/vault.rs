@@ -15,7 +15,7 @@ use crate::store::StoreArguments;
 #[derive(Debug, Args)]
 pub(crate) struct VaultArguments {
     /// The vault's folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", env = "ATLAS_VAULT_ROOT")]
     pub(crate) root: PathBuf,
     #[command(flatten)]
     pub(crate) store: StoreArguments,

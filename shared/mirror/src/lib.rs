@@ -8,7 +8,8 @@
 //! - [`keys`]: where the objects are.
 //! - [`id`]: random ids and hashes.
 //! - [`manifest`]: the state of a vault at one generation; [`tombstones`]: which documents of a segment are dead.
-//! - [`location`]: stores by URL; `s3`: how S3 is reached; `s3_client`: the client; `s3_answer`: what its errors mean.
+//! - [`location`]: stores by URL; `s3`: how S3 is reached; `s3_client`: the client; `s3_answer`: what its errors mean;
+//!   [`secrets`]: what of a setting may be shown.
 //! - [`probe`]: whether a store is safe to write to.
 //! - [`store`]: requests with limits on time, size and tries; `failure`: why one failed; [`counters`]: what they cost.
 //! - [`mirror`]: opening a mirror, older generations; `head` and `read`: the newest, strongly consistent.
@@ -48,6 +49,7 @@ pub mod request;
 mod s3;
 mod s3_answer;
 mod s3_client;
+pub mod secrets;
 pub mod snapshot;
 pub mod store;
 pub mod tombstones;

@@ -12,6 +12,7 @@ use percent_encoding::percent_decode_str;
 use crate::error::MirrorError;
 use crate::s3;
 pub use crate::s3::Bucket;
+use crate::secrets::masked;
 use crate::store::{Store, StoreOptions};
 
 /// What to write, said wherever a URL is none of these.
@@ -67,7 +68,7 @@ pub fn open(url: &str, variables: &Variables) -> Result<Store, MirrorError> {
         Some(("file", path)) if !path.is_empty() => folder(path),
         Some(("memory", "")) => store(Arc::new(InMemory::new()), "", url),
         Some(("s3", place)) if !place.is_empty() => in_bucket(place, url, variables),
-        _ => Err(format!("{url:?} is not the URL of a store: {FORMS}")),
+        _ => Err(format!("{:?} is not the URL of a store: {FORMS}", masked(url))),
     };
     opened.map_err(refused)
 }
@@ -111,7 +112,7 @@ fn store(inner: Arc<dyn object_store::ObjectStore>, prefix: &str, name: &str) ->
 
 fn decoded(text: &str) -> Result<String, String> {
     let decoded = percent_decode_str(text).decode_utf8();
-    decoded.map(Into::into).map_err(|_| format!("{text} is not UTF-8 when it is percent-decoded"))
+    decoded.map(Into::into).map_err(|_| format!("{} is not UTF-8 when it is percent-decoded", masked(text)))
 }
 
 #[cfg(test)]
@@ -147,6 +148,8 @@ mod tests {
             let message = open_plain(url).unwrap_err().to_string();
             assert!(message.contains(FORMS), "{message}");
         }
+        let message = open_plain("https://user:hunter2@host/bucket").unwrap_err().to_string();
+        assert!(!message.contains("hunter2"), "{message}");
     }
 
     #[test]

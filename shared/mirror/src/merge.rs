@@ -135,8 +135,8 @@ async fn read(
         let (Some(table), Some(entry)) = (parts.get(at), snapshot.segments().get(index)) else { continue };
         let blocks = texts.get(range).unwrap_or_default().iter().map(AsRef::as_ref);
         let text = table.text_blocks().map_err(fault)?.cut(record.text, blocks).map_err(fault)?;
-        let path =
-            VaultPath::parse(&record.path).map_err(|_| MirrorError::conflict("a segment has a path that is none"))?;
+        let path = VaultPath::parse_recorded(&record.path)
+            .map_err(|_| MirrorError::conflict("a segment has a path that is none"))?;
         let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
         documents.push(Held {
             path,

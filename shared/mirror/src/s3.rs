@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::location::Variables;
 use crate::s3_answer::Explaining;
 use crate::s3_client::S3Client;
+use crate::secrets::masked;
 
 /// Variables that are passed on as they are. Others of AWS's have no meaning here, or would let a stray one
 /// switch off what a mirror relies on, such as conditional writes.
@@ -104,7 +105,7 @@ fn endpoint(variables: &Variables) -> Result<Option<Url>, String> {
     let Some((name, text)) = set.iter().find_map(|name| Some((name, variables.get(name)?))) else {
         return Ok(None);
     };
-    let unusable = || format!("{name}={text:?} cannot be used: write a URL such as https://s3.example.com");
+    let unusable = || format!("{name}={:?} cannot be used: write a URL such as https://s3.example.com", masked(text));
     let url = Url::parse(text).map_err(|_| unusable())?;
     let bare = url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
     match url.scheme() {
@@ -112,7 +113,8 @@ fn endpoint(variables: &Variables) -> Result<Option<Url>, String> {
         "https" => Ok(Some(url)),
         "http" if is_loopback(&url) || allows_http(variables)? => Ok(Some(url)),
         "http" => Err(format!(
-            "{name}={text:?} would send notes unencrypted: write https://, or set AWS_ALLOW_HTTP=true if nobody can listen"
+            "{name}={:?} would send notes unencrypted: write https://, or set AWS_ALLOW_HTTP=true if nobody can listen",
+            masked(text)
         )),
         _ => Err(unusable()),
     }

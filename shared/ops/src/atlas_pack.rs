@@ -6,9 +6,11 @@
 mod room;
 mod sections;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use atlas_segment::text::decoded;
+use atlas_vault::file_kind;
+use atlas_vault::words::code_words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +69,7 @@ const MAX_NOTES: usize = 64;
 const LOOKED_AT: u64 = 4;
 const LEAST_LOOKED_AT: u64 = 64 << 10;
 /// Notes that score less than this share of the best one are left out.
-const LEAST_SHARE: f32 = 0.1;
+const LEAST_SHARE: f32 = 0.3;
 /// Of a note at least this share of the budget is taken, …
 const WHOLE_SHARE: usize = 8;
 /// … and so many characters.
@@ -97,7 +99,7 @@ impl Operation for AtlasPack {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let task = arguments.task.as_str();
-        let expression = Expression::of_words(task);
+        let expression = Expression::of_task(task);
         if expression.words.is_empty() {
             return Err(
                 Error::bad_request("query_invalid", "task: say in words what is to be done").with("field", "task")
@@ -130,11 +132,13 @@ async fn pack(view: View, expression: &Expression, budget: usize, mut room: Room
         // Where few notes say anything each may have more of the budget.
         let share = least.max(room.chars / (notes - at).max(1));
         let text = decoded(&text);
+        let is_code = file_kind::is_code(&path);
         let headings = index.headings(document.segment)?.of(document.document);
-        let sections = Sections::of(&text, headings.map(|heading| (heading.line as usize, heading.text)), &mut wanted);
+        let sections =
+            Sections::of(&text, headings.map(|heading| (heading.line as usize, heading.text)), &mut wanted, is_code);
         let is_whole = text.chars().count() <= share;
         let (content, names) = if is_whole { (text.to_string(), Vec::new()) } else { sections.best(share) };
-        let reason = reason(&sections.worths, &wanted, &names);
+        let reason = reason(&sections.worths, &mut wanted, &names, &path);
         let Some(left) = room.after(&path, &reason).filter(|left| left.chars >= LEAST_CHARS) else { break };
         let content = left.cut(&content);
         room = left.less(&content);
@@ -161,11 +165,25 @@ fn best(index: &Index, scores: Vec<(f32, DocumentRef)>, budget: usize) -> Result
     Ok(best)
 }
 
-/// Why a note is taken: the words that it has, those that say most first, and the sections.
-fn reason(worths: &BTreeMap<u8, u32>, wanted: &Wanted, sections: &[String]) -> String {
+/// Why a note is taken: the words that it has, those that say most first, those in its path, and the sections.
+fn reason(worths: &BTreeMap<u8, u32>, wanted: &mut Wanted, sections: &[String], path: &str) -> String {
+    let in_path: BTreeSet<u8> = code_words(path).filter_map(|word| wanted.index(&word.folded)).collect();
+    let in_path: Vec<&str> = in_path.iter().filter_map(|index| Some(wanted.word(*index)?.0)).collect();
     let mut words: Vec<(&str, f32)> = worths.keys().filter_map(|index| wanted.word(*index)).collect();
     words.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(other.0)));
     let words: Vec<&str> = words.into_iter().take(MAX_REASONS).map(|(word, _)| word).collect();
-    let has = if words.is_empty() { "its name or tags match".to_owned() } else { format!("has {}", words.join(", ")) };
-    if sections.is_empty() { has } else { format!("{has}; sections {}", sections.join(", ")) }
+    let mut reasons = Vec::new();
+    if !words.is_empty() {
+        reasons.push(format!("has {}", words.join(", ")));
+    }
+    if !in_path.is_empty() {
+        reasons.push(format!("its path has {}", in_path.join(", ")));
+    }
+    if reasons.is_empty() {
+        reasons.push("its tags match".to_owned());
+    }
+    if !sections.is_empty() {
+        reasons.push(format!("sections {}", sections.join(", ")));
+    }
+    reasons.join("; ")
 }

@@ -3,8 +3,9 @@
 
 use std::collections::HashSet;
 
+use atlas_segment::Kind;
 use atlas_segment::record::Link;
-use atlas_vault::{VaultPath, fold};
+use atlas_vault::{VaultPath, resolve};
 use bytes::Bytes;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -13,10 +14,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::arguments::{self, Bounded};
 use crate::atlas::Limits;
-use crate::bridge_paths::BridgePaths;
+use crate::bridge_paths::{BridgePaths, VAULT_FOLDER};
 use crate::error::{Code, Error};
 use crate::governor::{AROUND_TEXT, json_bytes};
 use crate::index::{DocumentRef, Index, Want};
+use crate::links;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::view::View;
 
@@ -69,6 +71,8 @@ const NAMED_CONTRACTS: [&str; 3] =
     ["vault/contracts/VAULT_CONTRACT.md", "vault/contracts/API_CONTRACT.md", "vault/contracts/GIT_CONTRACT.md"];
 const DECISIONS: &str = "vault/architecture/DECISIONS.md";
 const MAX_SOURCES: usize = 50;
+/// Most links that are looked at.
+const MAX_LINKS: usize = 200;
 
 impl Operation for ContextCurrent {
     const INFO: Info = Info {
@@ -116,13 +120,17 @@ async fn bundle(view: View, arguments: &Arguments, limits: &Limits) -> Result<Ve
         .with("path", now_path)
     })?;
 
-    let mut links = links_of(&index, now, now_path, paths)?;
+    let spine = texts(&index, spine(&index, paths)?).await?;
+    let mut linked = links_of(&index, now, now_path, paths, &spine)?;
+    // An attachment takes no place of a text, but how many are looked at is bounded.
+    linked.truncate(MAX_LINKS);
+    let mut links = texts(&index, linked).await?;
     links.truncate(limits.max_results);
-    let spine = spine(&index, paths)?;
     let mut included = Vec::new();
     for path in &arguments.include {
         included.extend(first_found(&index, &paths.meanings(path, None))?.or(index.find(path)?));
     }
+    let included = texts(&index, included).await?;
     let most = arguments.max_sources.map_or(MAX_SOURCES, Bounded::get);
     let chosen = choose(now, &spine, &links, &included, most);
     sources(&index, &chosen, limits).await
@@ -177,8 +185,14 @@ fn spine(index: &Index, paths: BridgePaths) -> Result<Vec<DocumentRef>, Error> {
     Ok(spine)
 }
 
-/// The notes that `now` links to, in the order of the links, each once.
-fn links_of(index: &Index, now: DocumentRef, path: &str, paths: BridgePaths) -> Result<Vec<DocumentRef>, Error> {
+/// The files that `now` links to, in the order of the links, each once; less those that are sources anyway.
+fn links_of(
+    index: &Index,
+    now: DocumentRef,
+    path: &str,
+    paths: BridgePaths,
+    spine: &[DocumentRef],
+) -> Result<Vec<DocumentRef>, Error> {
     let mut links: Vec<Link> = Vec::new();
     for page in index.record_pages(now.segment)? {
         if let Some((_, record)) = page?.0.find(path)? {
@@ -186,14 +200,22 @@ fn links_of(index: &Index, now: DocumentRef, path: &str, paths: BridgePaths) -> 
             break;
         }
     }
-    let folder = path.rsplit_once('/').map(|(folder, _)| folder);
+    // Where there is no folder of that name, what is written below it is meant from the root.
+    let dropped = |target: &str| {
+        if paths.folder().is_empty() { target.strip_prefix(VAULT_FOLDER).map(str::to_owned) } else { None }
+    };
+    let targets: Vec<String> = links.into_iter().map(|link| link.target).filter(|target| !target.is_empty()).collect();
+    let written = targets.iter().cloned().chain(targets.iter().filter_map(|target| dropped(target)));
+    let names: HashSet<String> = written.flat_map(|target| resolve::names(&target).collect::<Vec<_>>()).collect();
+    let files = links::files_named(index, &names)?;
+    let Ok(from) = VaultPath::parse(path) else { return Ok(Vec::new()) };
+    let mut seen: HashSet<DocumentRef> = spine.iter().copied().chain([now]).collect();
     let mut found = Vec::new();
-    for link in links.iter().filter(|link| !link.target.is_empty()) {
-        let document = match first_found(index, &paths.meanings(&link.target, folder))? {
-            None => only_note_named(index, &link.target, paths)?,
-            some => some,
-        };
-        found.extend(document.filter(|document| !found.contains(document)));
+    for target in &targets {
+        let meant = resolve::resolve(target, &from, &files).cloned();
+        let meant = meant.or_else(|| resolve::resolve(&dropped(target)?, &from, &files).cloned());
+        let Some(meant) = meant.filter(|meant| meant.as_str().starts_with(paths.folder())) else { continue };
+        found.extend(index.find(meant.as_str())?.filter(|document| seen.insert(*document)));
     }
     Ok(found)
 }
@@ -207,32 +229,26 @@ fn first_found(index: &Index, paths: &[VaultPath]) -> Result<Option<DocumentRef>
     Ok(None)
 }
 
-/// The note that a link without folders means, as in Obsidian, if just one note has that name.
-fn only_note_named(index: &Index, link: &str, paths: BridgePaths) -> Result<Option<DocumentRef>, Error> {
-    if link.contains('/') {
-        return Ok(None);
-    }
-    let mut name = fold::fold(link.trim());
-    if !name.ends_with(".md") {
-        name.push_str(".md");
-    }
-    let mut found = None;
-    for segment in index.segments() {
-        let names = index.names(segment)?;
-        for document in names.holding(name.as_bytes()) {
-            let document = DocumentRef { segment, document };
-            if names.get(document.document) == Some(name.as_bytes())
-                && index.shows(document)
-                && index.path(document)?.starts_with(paths.folder())
-            {
-                if found.is_some() {
-                    return Ok(None);
-                }
-                found = Some(document);
-            }
+/// Those of `documents` that are text: an attachment has nothing to quote.
+async fn texts(index: &Index, documents: Vec<DocumentRef>) -> Result<Vec<DocumentRef>, Error> {
+    let mut empty = Vec::new();
+    for document in &documents {
+        if index.span(*document)?.length == 0 {
+            empty.push(*document);
         }
     }
-    Ok(found)
+    if empty.is_empty() {
+        return Ok(documents);
+    }
+    // What has no text is an empty note, or no text at all.
+    let records = index.records(&empty).await?;
+    let attachments: HashSet<DocumentRef> = empty
+        .into_iter()
+        .zip(records)
+        .filter(|(_, record)| record.kind == Kind::Attachment)
+        .map(|(document, _)| document)
+        .collect();
+    Ok(documents.into_iter().filter(|document| !attachments.contains(document)).collect())
 }
 
 /// Bytes of a source that are neither its path nor its text.

@@ -47,6 +47,7 @@ mod bridge_paths;
 pub mod bulk;
 pub mod bundles;
 pub mod catalogue;
+mod common_words;
 pub mod confirmation;
 pub mod connector_fetch;
 pub mod connector_search;

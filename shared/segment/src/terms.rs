@@ -10,6 +10,7 @@ use fst::automaton::{Automaton, Str};
 use fst::{IntoStreamer, Streamer};
 use levenshtein_automata::LevenshteinAutomatonBuilder;
 
+use atlas_vault::file_kind::is_code;
 use atlas_vault::{VaultPath, fold, words};
 
 use crate::error::FormatError;
@@ -94,6 +95,9 @@ impl TermWriter {
         headings: impl Iterator<Item = &'a str>,
         tags: impl Iterator<Item = &'a str>,
     ) {
+        if is_code(path.file_name()) {
+            return self.push_code(path, text);
+        }
         let length = self.words(text, TEXT);
         self.words(path.stem(), TITLE);
         for title in titles {
@@ -105,6 +109,22 @@ impl TermWriter {
         for tag in tags {
             self.words(tag, TAG);
             self.term(&tag_term(tag), 1);
+        }
+        self.close(length);
+    }
+
+    /// Adds source code: also the parts of its identifiers, and the names of the folders that it is in.
+    fn push_code(&mut self, path: &VaultPath, text: &str) {
+        let mut length = 0;
+        for word in words::code_words(text) {
+            self.term(&word.folded, TEXT);
+            length += 1;
+        }
+        for word in words::code_words(path.stem()) {
+            self.term(&word.folded, TITLE);
+        }
+        for word in words::code_words(path.folder().unwrap_or_default()) {
+            self.term(&word.folded, HEADING);
         }
         self.close(length);
     }

@@ -90,6 +90,21 @@ const EXTENSIONS: &[&str] = &[
     "zsh",
 ];
 
+/// Extensions of source code, in lower case and order.
+const CODE: &[&str] = &[
+    "bash", "bat", "c", "cc", "cjs", "clj", "cljs", "cpp", "cs", "cts", "cxx", "dart", "ex", "exs", "fish", "fs", "go",
+    "gradle", "graphql", "groovy", "h", "hh", "hpp", "hs", "java", "jl", "js", "jsx", "kt", "kts", "lua", "m", "mjs",
+    "ml", "mm", "mts", "nim", "nix", "php", "pl", "proto", "ps1", "py", "pyi", "r", "rb", "rs", "scala", "sh", "sol",
+    "sql", "svelte", "swift", "tf", "ts", "tsx", "vue", "zig", "zsh",
+];
+
+/// Whether a file of this name is source code, in which words are written together.
+#[must_use]
+pub fn is_code(file_name: &str) -> bool {
+    let extension = file_name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
+    extension.is_some_and(|extension| CODE.binary_search(&extension.to_ascii_lowercase().as_str()).is_ok())
+}
+
 /// Whether a file of this name is kept as text, if what is in it is fit for that.
 #[must_use]
 pub fn may_be_text(file_name: &str) -> bool {
@@ -109,7 +124,8 @@ mod tests {
 
     #[test]
     fn an_extension_says_whether_a_file_may_be_text() {
-        assert!(EXTENSIONS.is_sorted());
+        assert!(EXTENSIONS.is_sorted() && CODE.is_sorted());
+        assert!(is_code("a.TS") && is_code("b.d.cts") && !is_code("c.md") && !is_code(".go") && !is_code("d.json"));
         for (name, expected) in
             [("a.JSON", true), ("a.tar.yml", true), ("a.svg", false), (".b.json", false), ("json", false)]
         {

@@ -1,5 +1,7 @@
 //! Paths of documents in a vault.
 
+mod alias;
+
 use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
@@ -32,6 +34,19 @@ impl VaultPath {
     /// # Errors
     /// When the text is no path inside a vault; each error says what to write instead.
     pub fn parse(text: &str) -> Result<Self, PathError> {
+        let path = Self::parse_recorded(text)?;
+        match path.0.split('/').find_map(alias::alias_of) {
+            Some(folder) => Err(PathError::Alias { path: echo(&path.0), folder }),
+            None => Ok(path),
+        }
+    }
+
+    /// The same for what a mirror has already, maybe since before the other names of closed folders were refused: it is kept, and not
+    /// given to anybody.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_recorded(text: &str) -> Result<Self, PathError> {
         if text.len() > MAX_INPUT_BYTES {
             return Err(PathError::TooLong { path: echo(text), bytes: text.len() });
         }
@@ -110,6 +125,8 @@ pub enum PathError {
     EmptySegment { path: String },
     #[error("the path \"{path}\" holds a \".\" or \"..\" segment; write the path itself, from the vault's root")]
     DotSegment { path: String },
+    #[error("the path \"{path}\" holds a name that some file systems take for \"{folder}\"; choose another name")]
+    Alias { path: String, folder: &'static str },
     #[error(
         "the path \"{path}\" hides a way out of the vault behind percent-encoding; write the path plainly, from the vault's root"
     )]
@@ -152,7 +169,10 @@ fn check(path: &str) -> Result<(), PathError> {
     for segment in path.split('/') {
         match segment {
             "" => return Err(PathError::EmptySegment { path: echo(path) }),
-            "." | ".." => return Err(PathError::DotSegment { path: echo(path) }),
+            // Windows takes spaces at the end for nothing.
+            _ if matches!(segment.trim_end_matches(' '), "." | "..") => {
+                return Err(PathError::DotSegment { path: echo(path) });
+            }
             _ if segment.len() > MAX_SEGMENT_BYTES => {
                 return Err(PathError::SegmentTooLong { path: echo(path), bytes: segment.len() });
             }

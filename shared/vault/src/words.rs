@@ -29,6 +29,50 @@ pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     Words { text, at: 0, unspaced: 0..0 }
 }
 
+/// The words of `text`, which is source code: each is followed by its parts, where it is an identifier of several (`loginUser`,
+/// `HTTPServer2`) in letters of ASCII.
+pub fn code_words(text: &str) -> impl Iterator<Item = Word<'_>> {
+    words(text).flat_map(move |word| {
+        let written = text.get(word.range.clone()).unwrap_or_default();
+        let begin = word.range.start;
+        let parts = parts(written).map(move |range| Word {
+            folded: folded(written.get(range.clone()).unwrap_or_default()),
+            range: begin + range.start..begin + range.end,
+            is_tail: false,
+        });
+        std::iter::once(word).chain(parts)
+    })
+}
+
+/// Where the parts of an identifier are, if it has several; numbers alone are none.
+fn parts(written: &str) -> impl Iterator<Item = Range<usize>> + use<> {
+    let bytes = written.as_bytes();
+    let mut found = Vec::new();
+    // Nearly all words are of one kind of letters.
+    let is_plain = bytes.iter().skip(1).all(u8::is_ascii_lowercase);
+    if !is_plain && bytes.iter().all(u8::is_ascii_alphanumeric) {
+        let mut start = 0;
+        for (at, pair) in bytes.windows(2).enumerate() {
+            let &[before, after] = pair else { continue };
+            let begins = after.is_ascii_uppercase() && !before.is_ascii_uppercase()
+                || before.is_ascii_digit() != after.is_ascii_digit()
+                // `HTTPServer` is `HTTP` and `Server`.
+                || before.is_ascii_uppercase()
+                    && after.is_ascii_uppercase()
+                    && bytes.get(at + 2).is_some_and(u8::is_ascii_lowercase);
+            if begins {
+                found.push(start..at + 1);
+                start = at + 1;
+            }
+        }
+        if start > 0 {
+            found.push(start..bytes.len());
+        }
+        found.retain(|range| bytes.get(range.start).is_some_and(u8::is_ascii_alphabetic));
+    }
+    found.into_iter()
+}
+
 struct Words<'a> {
     text: &'a str,
     at: usize,
@@ -170,6 +214,19 @@ mod tests {
             ("", &[]),
         ] {
             assert_eq!(folded_words(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_code_have_parts() {
+        for (text, expected) in [
+            ("loginUser login_user", &["loginuser", "login", "user", "login", "user"][..]),
+            ("HTTPServer2", &["httpserver2", "http", "server"]),
+            ("Plain UPPER x2y 42 déjàVu", &["plain", "upper", "x2y", "x", "y", "42", "déjàvu"]),
+            ("getURLFor9Lives", &["geturlfor9lives", "get", "url", "for", "lives"]),
+        ] {
+            let found: Vec<String> = code_words(text).map(|word| word.folded.into_owned()).collect();
+            assert_eq!(found, expected, "{text}");
         }
     }
 

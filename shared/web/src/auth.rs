@@ -171,7 +171,7 @@ fn set_of(name: &'static str, setting: &str) -> Result<String, SettingsError> {
 }
 
 fn unusable(name: &'static str, value: &str, remedy: &str) -> SettingsError {
-    SettingsError::Value { name, value: value.chars().take(200).collect(), remedy: remedy.to_owned() }
+    SettingsError::Value { name, value: value.to_owned(), remedy: remedy.to_owned() }
 }
 
 /// The token of an `Authorization` header.

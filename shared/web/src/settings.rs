@@ -124,8 +124,8 @@ pub struct Tokens {
 /// A setting that cannot be used; says what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// The value is not one that the setting can have.
-    #[error("{name}={value:?} cannot be used: {remedy}")]
+    /// The value is not one that the setting can have. Nothing secret of it is shown.
+    #[error("{name}={:?} cannot be used: {remedy}", atlas_mirror::secrets::masked(value))]
     Value {
         /// The setting.
         name: &'static str,
@@ -185,8 +185,8 @@ pub(crate) const KNOWN: [&str; 20] = [
     "ATLAS_ALLOWED_ORIGINS",
     "ATLAS_LOG",
 ];
-/// Names with the prefix that belong to tests and tools, not to a service.
-const IGNORED: [&str; 1] = ["ATLAS_CORPORA"];
+/// Names with the prefix that belong to tests and to the host of a vault, not to a service.
+const IGNORED: [&str; 2] = ["ATLAS_CORPORA", "ATLAS_VAULT_ROOT"];
 
 impl Settings {
     /// Reads the settings among `variables`.

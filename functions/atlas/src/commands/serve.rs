@@ -105,7 +105,10 @@ async fn examples(app: &App, url: &str) -> Vec<String> {
         format!("curl -s {url}{route} -H 'content-type: application/json' -d '{body}'")
     };
     let Some(listed) = call(app, Entry::of::<ListNotes>(), json!({ "limit": 1 })).await else {
-        lines.push("# the vault is not published yet: run `atlas sync`".to_owned());
+        let root = std::env::var_os("ATLAS_VAULT_ROOT");
+        let of = root
+            .map_or_else(String::new, |root| format!(", which takes {} (ATLAS_VAULT_ROOT)", root.to_string_lossy()));
+        lines.push(format!("# the vault is not published yet: run `atlas sync`{of}"));
         return lines;
     };
     if call(app, Entry::of::<ContextCurrent>(), json!({ "max_sources": 1 })).await.is_some() {

@@ -5,6 +5,7 @@ use strsim::jaro_winkler;
 
 use crate::arguments::Exact;
 use crate::atlas_find_duplicates::rounded;
+use crate::common_words::is_common;
 
 /// Most words of an intent that are looked for.
 const MAX_WORDS: usize = 8;
@@ -12,8 +13,6 @@ const MAX_WORDS: usize = 8;
 const STEM_CHARS: usize = 5;
 /// Words that are less alike than this are others.
 const ALIKE: f64 = 0.85;
-/// Words that every other name has.
-const COMMON: [&str; 12] = ["a", "an", "and", "for", "from", "in", "of", "on", "or", "the", "to", "with"];
 
 /// What is intended.
 pub(super) struct Intent {
@@ -86,7 +85,7 @@ fn words(name: &str) -> Vec<String> {
     if !word.is_empty() {
         words.push(fold(&word));
     }
-    let rare: Vec<String> = words.iter().filter(|word| !COMMON.contains(&word.as_str())).cloned().collect();
+    let rare: Vec<String> = words.iter().filter(|word| !is_common(word)).cloned().collect();
     if rare.is_empty() { words } else { rare }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use atlas_vault::words::words;
+use atlas_vault::words::{Word, code_words, words};
 
 use crate::atlas_pack::LEFT_OUT;
 use crate::search::snippet::Wanted;
@@ -28,7 +28,12 @@ struct Section {
 
 impl<'t> Sections<'t> {
     /// Those of `text`, whose headings are given by line (counted from 0) and text.
-    pub(crate) fn of<'h>(text: &'t str, headings: impl Iterator<Item = (usize, &'h str)>, wanted: &mut Wanted) -> Self {
+    pub(crate) fn of<'h>(
+        text: &'t str,
+        headings: impl Iterator<Item = (usize, &'h str)>,
+        wanted: &mut Wanted,
+        is_code: bool,
+    ) -> Self {
         let lines: Vec<usize> =
             std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1)).collect();
         let mut sections = vec![Section { range: 0..text.len(), anchor: None, score: 0.0 }];
@@ -40,13 +45,17 @@ impl<'t> Sections<'t> {
             sections.push(Section { range: start..text.len(), anchor: Some(atlas_vault::anchor(heading)), score: 0.0 });
         }
         let mut all = Self { text, sections, worths: BTreeMap::new() };
-        all.weigh(wanted);
+        if is_code {
+            all.weigh(code_words(text), wanted)
+        } else {
+            all.weigh(words(text), wanted)
+        }
         all
     }
 
-    fn weigh(&mut self, wanted: &mut Wanted) {
+    fn weigh<'w>(&mut self, words: impl Iterator<Item = Word<'w>>, wanted: &mut Wanted) {
         let (mut section, mut found) = (0, 0u64);
-        for word in words(self.text) {
+        for word in words {
             let Some(index) = wanted.index(&word.folded) else { continue };
             *self.worths.entry(index).or_insert(0) += 1;
             while self.sections.get(section).is_some_and(|section| section.range.end <= word.range.start) {
@@ -108,9 +117,9 @@ mod tests {
     fn the_sections_that_say_most_are_taken_in_order() {
         let text = "intro\n# A\ntide\n# B\nnothing\n# C\ntide and gauge\n# D\ngauge\n";
         let headings = [(1, "A"), (3, "B"), (5, "C"), (7, "D")];
-        let words = Expression::of_words("tide gauge").words.into_iter().map(|token| (token, 1.0)).collect();
+        let words = Expression::of_task("tide gauge").words.into_iter().map(|token| (token, 1.0)).collect();
         let mut wanted = Wanted::new(words);
-        let sections = Sections::of(text, headings.into_iter(), &mut wanted);
+        let sections = Sections::of(text, headings.into_iter(), &mut wanted, false);
         assert_eq!(sections.worths, BTreeMap::from([(0, 2), (1, 2)]));
         let (content, anchors) = sections.best(100);
         assert_eq!(content, "…\n# A\ntide\n\n…\n# C\ntide and gauge\n# D\ngauge\n");

@@ -1,8 +1,9 @@
 //! Expressions: what people write to look for words. `harbour "high tide" -storm tag:log path:2026 boat*`
 
 use atlas_vault::fold;
-use atlas_vault::words::{is_unspaced, words};
+use atlas_vault::words::{code_words, is_unspaced, words};
 
+use crate::common_words::is_common;
 use crate::error::Error;
 
 /// Most parts of an expression.
@@ -126,10 +127,23 @@ impl Expression {
         Ok(expression)
     }
 
-    /// The words of a text in plain language, each once, as many as an expression has.
-    pub(crate) fn of_words(text: &str) -> Self {
+    /// The words of a text in plain language, each once, as many as an expression has. Identifiers of code count by their parts too, and words that every text has do not, unless
+    /// there are no others.
+    pub(crate) fn of_task(text: &str) -> Self {
+        let mut tokens = tokens(text, false);
+        for word in code_words(text) {
+            tokens.extend((!word.is_tail).then(|| Token { word: word.folded.into_owned(), is_prefix: false }));
+        }
+        // A part of a script without spaces is among them already, as what longer words begin with.
+        tokens
+            .retain(|token| token.is_prefix || !(token.word.chars().count() == 1 && token.word.contains(is_unspaced)));
+        let rare: Vec<Token> = tokens.iter().filter(|token| !is_common(&token.word)).cloned().collect();
+        Self::of_tokens(if rare.is_empty() { tokens } else { rare })
+    }
+
+    fn of_tokens(tokens: Vec<Token>) -> Self {
         let mut words: Vec<Token> = Vec::new();
-        for token in tokens(text, false) {
+        for token in tokens {
             if words.len() < MAX_PARTS && !words.contains(&token) {
                 words.push(token);
             }

@@ -26,6 +26,28 @@ fn what_is_set_is_used() {
 }
 
 #[test]
+fn what_is_secret_of_an_unusable_setting_is_not_shown() {
+    let key = "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----";
+    for (name, value) in [
+        ("ATLAS_RESOURCE", "ftp://user:hunter2@host"),
+        ("ATLAS_ALLOWED_ORIGINS", "https://user:hunter2@host/x"),
+        ("ATLAS_AUTHORIZATION_SERVERS", "https://a,://user:hunter2@b"),
+        ("ATLAS_CONFIG", "s3://user:hunter2@bucket"),
+        ("ATLAS_AUTH", key),
+        ("ATLAS_PORT", key),
+    ] {
+        let message = read(&[(name, value)]).unwrap_err().to_string();
+        assert!(message.starts_with(name) && !message.contains("hunter2"), "{message}");
+    }
+    for jwks in [key, r#"{"keys":[{"kty":"RSA","kid":"a","d":"hunter2"}]}"#, &"hunter2".repeat(40)] {
+        let settings =
+            read(&[("ATLAS_AUTH", "jwt"), ("ATLAS_RESOURCE", "https://a.example"), ("ATLAS_JWKS", jwks)]).unwrap();
+        let message = crate::auth::Gate::of(&settings).err().map_or_else(String::new, |error| error.to_string());
+        assert!(!message.contains("hunter2"), "{message}");
+    }
+}
+
+#[test]
 fn what_cannot_be_used_stops_the_start_and_says_what_to_write() {
     for (name, value, says) in [
         ("ATLAS_AUTH", "None", "write none or jwt"),
