@@ -68,6 +68,45 @@ async fn what_was_counted_is_told() {
 }
 
 #[tokio::test]
+async fn counters_tell_how_a_call_went_whatever_its_door_says() {
+    let throttle = json!({ "throttle": { "tiers": { "write": { "perMinute": 1, "burst": 1 } } } }).to_string();
+    let client = two_vaults().await.set_up(&[("ATLAS_CONFIG", &throttle)]).await;
+    let tools = Tools::of(&client).await;
+    tools.good("find", json!({ "term": "a" })).await;
+    tools.bad("read_note", json!({ "path": "absent.md" }), "note_not_found").await;
+    for path in ["one.md", "two.md", "three.md"] {
+        let call = json!({ "arguments": { "path": path, "content": "x" } });
+        client.post("/bridge/v1/tools/note_upsert/call", call).await.ok();
+    }
+    let metrics = tools.good("get_metrics", json!({})).await;
+    let counted = |name: &str, labels: &[(&str, &str)]| {
+        let has = |metric: &Value| labels.iter().all(|(label, value)| metric["labels"][label] == *value);
+        let of_name = metrics["metrics"].as_array().unwrap().iter().filter(|metric| metric["name"] == name);
+        of_name.filter(|metric| has(metric)).map(|metric| metric["value"].as_f64().unwrap()).sum::<f64>() as u64
+    };
+    let requests = "atlas_requests_total";
+    let vault = ("vault", "main");
+    assert_eq!(counted(requests, &[("operation", "find"), ("outcome", "ok"), vault]), 1, "{metrics}");
+    assert_eq!(counted(requests, &[("operation", "read_note"), ("outcome", "NOT_FOUND"), vault]), 1, "{metrics}");
+    assert_eq!(counted(requests, &[("operation", "note_upsert"), ("outcome", "ok")]), 1, "{metrics}");
+    assert_eq!(counted(requests, &[("operation", "note_upsert"), ("outcome", "TOO_MANY_REQUESTS")]), 2, "{metrics}");
+    assert_eq!(counted("atlas_throttled_total", &[("operation", "note_upsert"), vault]), 2, "{metrics}");
+}
+
+#[tokio::test]
+async fn counters_are_for_who_may_administer_through_every_door() {
+    let settings = crate::deployment::settings(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]);
+    let app = atlas_web::App::open(&settings, atlas_web::state::Reach::Loopback).await.unwrap();
+    let router = atlas_web::Routes::default().metrics().into_router(app);
+    for (scopes, status) in [(&[Scope::ReadVault][..], 403), (&[Scope::WriteVault], 403), (&[Scope::Admin], 200)] {
+        let (name, value) = bearer(&token("agent", scopes, None));
+        let request = axum::http::Request::get("/metrics").header(name, value).body(axum::body::Body::empty()).unwrap();
+        let answer = tower::ServiceExt::oneshot(router.clone(), request).await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{scopes:?}");
+    }
+}
+
+#[tokio::test]
 async fn who_may_not_administer_is_told_of_health_alone() {
     let variables = [("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET), ("ATLAS_CONFIG", &config())];
     let client = two_vaults().await.set_up(&variables).await;

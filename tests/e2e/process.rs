@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::deployment::demo;
-use crate::programs::{Place, Running, building, curl, json_of, refusal_of, target, until};
+use crate::programs::{Place, Running, atlas, building, curl, json_of, refusal_of, target, until};
 use atlas_testkit::project::{project, skip};
 use atlas_testkit::real_store::localstack;
 
@@ -66,6 +66,44 @@ fn the_server_prints_command_lines_that_work_as_printed() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
+}
+
+/// The first lines that `atlas serve` prints when it is started so.
+fn told_by(mut command: Command) -> (String, String) {
+    let mut running = Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let lines = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let printed: Vec<String> = lines.take(3).collect();
+    running.0.kill().unwrap();
+    let mut logged = String::new();
+    std::io::Read::read_to_string(running.0.stderr.as_mut().unwrap(), &mut logged).unwrap();
+    (printed.join("\n"), logged)
+}
+
+#[test]
+fn a_server_tells_a_store_that_does_not_answer_from_a_vault_that_is_not_published() {
+    let place = Place::new();
+    let mut command = place.atlas("serve");
+    let (printed, _) = told_by({
+        command.args(["--addr", "127.0.0.1:0"]);
+        command
+    });
+    assert!(printed.contains("is not published yet"), "{printed}");
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command = atlas();
+    command.args(["serve", "--addr", "127.0.0.1:0", "--vault", "main", "--store", "s3://bucket"]);
+    command.env("AWS_ENDPOINT_URL", format!("http://{closed}")).env("AWS_ALLOW_HTTP", "true");
+    command.env("AWS_ACCESS_KEY_ID", "a").env("AWS_SECRET_ACCESS_KEY", "b").env("AWS_REGION", "us-east-1");
+    let (printed, _) = told_by(command);
+    assert!(printed.contains("the store does not answer") && !printed.contains("not published"), "{printed}");
+}
+
+#[test]
+fn a_build_without_spans_says_so_when_it_is_given_a_collector() {
+    let place = Place::new();
+    let mut command = place.atlas("serve");
+    command.args(["--addr", "127.0.0.1:0"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+    let (_, logged) = told_by(command);
+    assert!(logged.contains("OTEL_EXPORTER_OTLP_ENDPOINT is set, and this build sends no spans"), "{logged}");
 }
 
 #[test]

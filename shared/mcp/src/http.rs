@@ -54,8 +54,8 @@ async fn answer(door: Door, request: Request) -> Response {
     );
     let mut response = service.handle(Request::from_parts(head, Body::from(bytes))).await.map(Body::new);
     if let Some(called) = server.last() {
-        response.extensions_mut().insert(called.cost);
         response = response::with_generation(response, called.generation);
+        response.extensions_mut().insert(called.cost);
     }
     response
 }

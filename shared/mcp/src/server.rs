@@ -34,7 +34,7 @@ pub struct Server {
 }
 
 /// What is told of the call that a message was.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Called {
     pub(crate) cost: Cost,
     pub(crate) generation: Option<u64>,
@@ -49,7 +49,7 @@ impl Server {
 
     /// The last call that was made of an operation.
     pub(crate) fn last(&self) -> Option<Called> {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether an operation is there.

@@ -179,7 +179,10 @@ pub(crate) fn told(mut error: Error, caller: &Caller) -> Error {
 }
 
 /// Whether the caller holds what the operation asks for.
-fn may_run(caller: &Caller, operation: &Info) -> Result<(), Error> {
+///
+/// # Errors
+/// When something is missing, which the error names.
+pub fn may_run(caller: &Caller, operation: &Info) -> Result<(), Error> {
     let missing = caller.missing(operation.scopes);
     if missing.is_empty() {
         return Ok(());

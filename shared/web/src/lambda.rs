@@ -31,6 +31,7 @@ pub async fn serve(
     let on_lambda = variables.iter().any(|(name, _)| name == ON_LAMBDA);
     let settings = Settings { audit: telemetry::audit(), ..Settings::read(variables)? };
     telemetry::start(&settings.log, on_lambda);
+    telemetry::tell_unused(&settings);
     let app = App { metrics: Metrics::new(on_lambda), ..App::open(&settings, reach(on_lambda)).await? };
     #[cfg(feature = "otlp")]
     let app = App { spans: crate::otlp::Spans::open(&settings, true)?, ..app };

@@ -72,12 +72,15 @@ impl Spans {
             KeyValue::new("atlas.store.read_bytes", number(told.counts.bytes_read)),
             KeyValue::new("http.response.status_code", i64::from(told.status)),
         ];
+        attributes.push(KeyValue::new("atlas.outcome", told.outcome));
+        attributes.extend(told.vault.map(|vault| KeyValue::new("atlas.vault", vault.to_owned())));
+        attributes.extend(told.reason.map(|reason| KeyValue::new("atlas.reason", reason.to_owned())));
         attributes.extend(told.generation.map(|generation| KeyValue::new("atlas.generation", generation.to_owned())));
         attributes.extend(told.caller.clone().map(|caller| KeyValue::new("atlas.caller", caller)));
         let builder = self.tracer.span_builder(told.operation);
         let builder = builder.with_kind(SpanKind::Server).with_start_time(begin).with_attributes(attributes);
         let mut span = builder.start_with_context(&self.tracer, parent);
-        if told.status >= 500 {
+        if told.is_fault() {
             span.set_status(Status::error(""));
         }
         span.end_with_timestamp(end);

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use atlas_access::Caller;
 use atlas_access::visibility::Offer;
+use atlas_ops::admin::get_metrics::GetMetrics;
+use atlas_ops::gates::may_run;
 use atlas_ops::health::Health;
 use atlas_ops::{Answer, Call, Code, Entry, Error, dispatch};
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -21,7 +23,7 @@ use tokio::time::timeout;
 
 use crate::openapi::{self, Route};
 use crate::state::App;
-use crate::telemetry::Cost;
+use crate::telemetry::{Cost, OK};
 use crate::{auth, cors, hosts, request, response, service};
 
 /// The request header that names the vault.
@@ -118,11 +120,14 @@ impl Routes {
         self.finishes.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, finish)| *finish)
     }
 
-    /// `GET /metrics`: the counters of this process, for Prometheus.
+    /// `GET /metrics`: the counters of this process, for Prometheus. It asks for the right that the operation for it asks for.
     #[must_use]
     pub fn metrics(self) -> Self {
-        let handler = |State(app): State<App>| async move {
-            let mut response = Response::new(Body::from(app.metrics.encode()));
+        let handler = |door: Door| async move {
+            if let Err(error) = may_run(&door.caller, &Entry::of::<GetMetrics>().info) {
+                return response::error(&error);
+            }
+            let mut response = Response::new(Body::from(door.app.metrics.encode()));
             let text = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
             response.headers_mut().insert(CONTENT_TYPE, text);
             response
@@ -252,6 +257,7 @@ pub async fn run(app: &App, call: Call) -> Called {
     let atlas = app.atlas_of_call();
     let operation = call.operation.info;
     let caller = app.gate.named(&call.caller).or(app.asked_by);
+    let vault = atlas.vault(call.vault.as_deref().or(call.caller.vault())).ok().map(|vault| vault.id.clone());
     let counted = atlas.clone();
     let called = async move {
         let called = dispatch(&atlas, call);
@@ -267,7 +273,15 @@ pub async fn run(app: &App, call: Call) -> Called {
         None => called.await,
     };
     let atlas = counted;
-    Called { result, cost: Cost { operation: operation.name, counts: atlas.counts() } }
+    let error = result.as_ref().err();
+    let cost = Cost {
+        operation: operation.name,
+        vault,
+        outcome: error.map_or(OK, |error| error.code.as_str()),
+        reason: error.map(|error| error.reason().to_owned()),
+        counts: atlas.counts(),
+    };
+    Called { result, cost }
 }
 
 impl Called {

@@ -8,6 +8,7 @@ use crate::connections::{self, Bounds, Transport};
 use crate::routes::Routes;
 use crate::settings::Settings;
 use crate::state::{App, OpenError, Reach};
+use crate::telemetry;
 use crate::threads::Threads;
 
 /// A server that listens but does not answer yet.
@@ -45,6 +46,7 @@ impl Server {
     /// # Errors
     /// When a setting cannot be used, the address is taken, or the server would be open to others.
     pub async fn listen(routes: Routes, settings: &Settings, address: SocketAddr) -> Result<Self, ServerError> {
+        telemetry::tell_unused(settings);
         let app = App::open(settings, reach(address)).await?.for_its_hosts();
         let app = App { threads: Some(Threads::default()), ..app };
         #[cfg(feature = "otlp")]

@@ -6,6 +6,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
+use atlas_ops::Code;
 use atlas_ops::atlas::Counts;
 use atlas_ops::audit::Audit;
 use axum::extract::{Request, State};
@@ -26,6 +27,7 @@ use tracing_subscriber::{Layer as _, fmt, registry};
 
 use crate::caller::Caller;
 use crate::response::GENERATION;
+use crate::settings::Settings;
 use crate::state::App;
 
 /// The header that ties a response to its line in the log.
@@ -44,17 +46,37 @@ pub fn start(filter: &str, json: bool) {
     let _ = registry().with(layer.with_filter(filter)).try_init();
 }
 
+/// Says which settings mean nothing to this build.
+pub(crate) fn tell_unused(settings: &Settings) {
+    if cfg!(not(feature = "otlp")) && settings.otlp_endpoint.is_some() {
+        tracing::warn!(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, and this build sends no spans: build it with `--features otlp`, or unset the variable"
+        );
+    }
+}
+
 /// The audit log on standard error: each event a line of JSON, whatever is logged otherwise.
 pub fn audit() -> Audit {
     // Where standard error is closed there is nobody to tell.
     Audit::to(|event| drop(writeln!(std::io::stderr(), "{event}")))
 }
 
+/// The outcome of a call that did not fail.
+pub const OK: &str = "ok";
+/// That of a request which came to no call.
+const REFUSED: &str = "refused";
+
 /// What a call was and what it asked of the store; handlers leave it with the response.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Cost {
     /// The operation.
     pub operation: &'static str,
+    /// The vault that it was for, if there is such a vault.
+    pub vault: Option<String>,
+    /// [`OK`], or the code of the error, whatever status the door gave that.
+    pub outcome: &'static str,
+    /// The finer code of the error.
+    pub reason: Option<String>,
     /// What was asked of the store.
     pub counts: Counts,
 }
@@ -66,6 +88,7 @@ pub struct Metrics {
     seconds: Family<OperationLabel, Histogram, fn() -> Histogram>,
     store_requests: Family<OperationLabel, Counter>,
     store_bytes: Family<OperationLabel, Counter>,
+    throttled: Family<VaultLabels, Counter>,
     /// Whether lines in the embedded metric format are written to standard output.
     embedded: bool,
 }
@@ -74,6 +97,14 @@ pub struct Metrics {
 struct Labels {
     operation: &'static str,
     status: u32,
+    vault: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct VaultLabels {
+    operation: &'static str,
+    vault: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -90,6 +121,7 @@ impl Metrics {
             seconds: Family::new_with_constructor(buckets),
             store_requests: Family::default(),
             store_bytes: Family::default(),
+            throttled: Family::default(),
             embedded,
         }
     }
@@ -101,14 +133,20 @@ impl Metrics {
         registry.register("request_seconds", "Time to answer", self.seconds.clone());
         registry.register("store_requests", "Requests made to the store", self.store_requests.clone());
         registry.register("store_read_bytes", "Bytes read from the store", self.store_bytes.clone());
+        registry.register("throttled", "Calls that the throttle refused", self.throttled.clone());
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = prometheus_client::encoding::text::encode(&mut text, &registry);
         text
     }
 
-    fn count(&self, operation: &'static str, status: u16, seconds: f64, counts: Counts) {
-        self.requests.get_or_create(&Labels { operation, status: u32::from(status) }).inc();
+    fn count(&self, told: &Told<'_>) {
+        let Told { operation, outcome, status, seconds, counts, .. } = *told;
+        let vault = told.vault.unwrap_or_default().to_owned();
+        if told.is_throttled() {
+            self.throttled.get_or_create(&VaultLabels { operation, vault: vault.clone() }).inc();
+        }
+        self.requests.get_or_create(&Labels { operation, status: u32::from(status), vault, outcome }).inc();
         let label = OperationLabel { operation };
         self.seconds.get_or_create(&label).observe(seconds);
         self.store_requests.get_or_create(&label).inc_by(counts.requests);
@@ -146,6 +184,9 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
 #[derive(Clone, Debug)]
 pub(crate) struct Told<'a> {
     pub(crate) operation: &'static str,
+    pub(crate) vault: Option<&'a str>,
+    pub(crate) outcome: &'static str,
+    pub(crate) reason: Option<&'a str>,
     pub(crate) caller: Option<String>,
     pub(crate) status: u16,
     pub(crate) generation: Option<&'a str>,
@@ -158,6 +199,9 @@ impl<'a> Told<'a> {
         let cost = response.extensions().get::<Cost>();
         Self {
             operation: cost.map_or("none", |cost| cost.operation),
+            vault: cost.and_then(|cost| cost.vault.as_deref()),
+            outcome: cost.map_or(if response.status().as_u16() < 400 { OK } else { REFUSED }, |cost| cost.outcome),
+            reason: cost.and_then(|cost| cost.reason.as_deref()),
             caller: caller.map(|caller| caller.to_string()),
             status: response.status().as_u16(),
             generation: response.headers().get(GENERATION).and_then(|value| value.to_str().ok()),
@@ -166,16 +210,38 @@ impl<'a> Told<'a> {
         }
     }
 
+    /// Whether it is the service that failed, and not the caller.
+    pub(crate) fn is_fault(&self) -> bool {
+        self.status >= 500 || [Code::Internal, Code::Unavailable].iter().any(|code| code.as_str() == self.outcome)
+    }
+
+    fn is_throttled(&self) -> bool {
+        self.outcome == Code::TooManyRequests.as_str()
+    }
+
     fn milliseconds(&self) -> f64 {
         self.seconds * 1000.0
     }
 
     fn tell(&self, app: &App) {
-        let Self { operation, caller, status, generation, seconds, counts } = self;
+        let Self { operation, vault, outcome, reason, caller, status, generation, counts, .. } = self;
         let Counts { requests, bytes_read, waves, .. } = counts;
         let (caller, milliseconds) = (caller.as_deref(), self.milliseconds());
-        tracing::info!(operation, caller, status, generation, waves, requests, bytes_read, milliseconds, "answered");
-        app.metrics.count(operation, *status, *seconds, *counts);
+        tracing::info!(
+            operation,
+            vault,
+            outcome,
+            reason,
+            caller,
+            status,
+            generation,
+            waves,
+            requests,
+            bytes_read,
+            milliseconds,
+            "answered"
+        );
+        app.metrics.count(self);
         if app.metrics.embedded {
             let line = self.embedded_metrics((app.clock)().as_millisecond());
             // Where standard output is closed there is nobody to tell.
@@ -192,6 +258,7 @@ impl<'a> Told<'a> {
             metric("StoreWaves", "Count"),
             metric("StoreBytes", "Bytes"),
             metric("Errors", "Count"),
+            metric("Throttled", "Count"),
         ];
         json!({
             "_aws": {
@@ -206,7 +273,11 @@ impl<'a> Told<'a> {
             "StoreRequests": self.counts.requests,
             "StoreWaves": self.counts.waves,
             "StoreBytes": self.counts.bytes_read,
-            "Errors": u8::from(self.status >= 500),
+            "Vault": self.vault,
+            "Outcome": self.outcome,
+            "Reason": self.reason,
+            "Errors": u8::from(self.is_fault()),
+            "Throttled": u8::from(self.is_throttled()),
         })
     }
 }
@@ -227,10 +298,25 @@ fn request_id(request: &Request) -> HeaderValue {
 mod tests {
     use super::*;
 
+    fn told() -> Told<'static> {
+        Told {
+            operation: "find",
+            vault: Some("main"),
+            outcome: OK,
+            reason: None,
+            caller: None,
+            status: 200,
+            generation: None,
+            seconds: 0.0015,
+            counts: Counts::default(),
+        }
+    }
+
     #[test]
     fn embedded_metrics_name_what_they_measure() {
         let counts = Counts { requests: 4, bytes_read: 1000, bytes_written: 0, waves: 3 };
-        let told = Told { operation: "find", caller: None, status: 503, generation: None, seconds: 0.0015, counts };
+        // Doors with an error of their own say 200.
+        let told = Told { outcome: "UNAVAILABLE", counts, ..told() };
         let line = told.embedded_metrics(1_767_571_200_000);
         let named = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
         assert!(named.iter().all(|metric| line[metric["Name"].as_str().unwrap()].is_number()));
@@ -241,13 +327,16 @@ mod tests {
     fn requests_are_counted_by_operation_and_status() {
         let metrics = Metrics::new(false);
         let counts = Counts { requests: 2, bytes_read: 10, ..Counts::default() };
-        metrics.count("find", 200, 0.002, counts);
-        metrics.count("find", 200, 0.2, counts);
+        metrics.count(&Told { counts, ..told() });
+        metrics.count(&Told { counts, seconds: 0.2, ..told() });
+        metrics.count(&Told { outcome: "TOO_MANY_REQUESTS", ..told() });
         let text = metrics.encode();
         for line in [
-            "atlas_requests_total{operation=\"find\",status=\"200\"} 2",
+            "atlas_requests_total{operation=\"find\",status=\"200\",vault=\"main\",outcome=\"ok\"} 2",
+            "atlas_requests_total{operation=\"find\",status=\"200\",vault=\"main\",outcome=\"TOO_MANY_REQUESTS\"} 1",
+            "atlas_throttled_total{operation=\"find\",vault=\"main\"} 1",
             "atlas_store_requests_total{operation=\"find\"} 4",
-            "atlas_request_seconds_count{operation=\"find\"} 2",
+            "atlas_request_seconds_count{operation=\"find\"} 3",
         ] {
             assert!(text.contains(line), "{text}");
         }

@@ -7,7 +7,7 @@ use atlas_access::Caller;
 use atlas_ops::context_current::ContextCurrent;
 use atlas_ops::list_notes::ListNotes;
 use atlas_ops::query::Query;
-use atlas_ops::{Call, Entry, dispatch};
+use atlas_ops::{Call, Entry, Error, dispatch};
 use atlas_web::server::Server;
 use atlas_web::tls::Certificate;
 use atlas_web::{App, Routes, Settings, telemetry};
@@ -104,17 +104,17 @@ async fn examples(app: &App, url: &str) -> Vec<String> {
         let body = body.to_string().replace('\'', "'\\''");
         format!("curl -s {url}{route} -H 'content-type: application/json' -d '{body}'")
     };
-    let Some(listed) = call(app, Entry::of::<ListNotes>(), json!({ "limit": 1 })).await else {
-        let root = std::env::var_os("ATLAS_VAULT_ROOT");
-        let of = root
-            .map_or_else(String::new, |root| format!(", which takes {} (ATLAS_VAULT_ROOT)", root.to_string_lossy()));
-        lines.push(format!("# the vault is not published yet: run `atlas sync`{of}"));
-        return lines;
+    let listed = match call(app, Entry::of::<ListNotes>(), json!({ "limit": 1 })).await {
+        Ok(listed) => listed,
+        Err(error) => {
+            lines.push(unreadable(&error));
+            return lines;
+        }
     };
-    if call(app, Entry::of::<ContextCurrent>(), json!({ "max_sources": 1 })).await.is_some() {
+    if call(app, Entry::of::<ContextCurrent>(), json!({ "max_sources": 1 })).await.is_ok() {
         lines.push(post("/context/current", &json!({ "max_sources": 3 })));
     }
-    if call(app, Entry::of::<Query>(), json!({ "question": "components" })).await.is_some() {
+    if call(app, Entry::of::<Query>(), json!({ "question": "components" })).await.is_ok() {
         lines.push(post("/query", &json!({ "question": "What are the components?" })));
     }
     if let Some(path) = listed.pointer("/items/0/path").and_then(Value::as_str) {
@@ -126,9 +126,22 @@ async fn examples(app: &App, url: &str) -> Vec<String> {
     lines
 }
 
-async fn call(app: &App, operation: &'static Entry, arguments: Value) -> Option<Value> {
+async fn call(app: &App, operation: &'static Entry, arguments: Value) -> Result<Value, Error> {
     let call = Call::new(operation, arguments, Caller::trusted("host"), Timestamp::now);
-    dispatch(&app.atlas, call).await.ok().map(|answer| answer.value)
+    Ok(dispatch(&app.atlas, call).await?.value)
+}
+
+/// Why there is nothing to try, as a comment for a shell. Who starts the server is told all of it.
+fn unreadable(error: &Error) -> String {
+    let reason = if error.reason() == "vault_not_published" {
+        let root = std::env::var_os("ATLAS_VAULT_ROOT");
+        let of = root
+            .map_or_else(String::new, |root| format!(", which takes {} (ATLAS_VAULT_ROOT)", root.to_string_lossy()));
+        format!("the vault is not published yet: run `atlas sync`{of}")
+    } else {
+        error.internal.as_ref().map_or_else(|| error.message.clone(), |why| format!("{} ({why})", error.message))
+    };
+    format!("# {}", reason.replace(['\n', '\r'], " "))
 }
 
 /// A vault path as it stands in a URL that a shell takes as it is.
