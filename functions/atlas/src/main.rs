@@ -11,6 +11,7 @@ mod watch;
 
 use std::process::ExitCode;
 
+use atlas_web::Settings;
 use clap::Parser;
 
 use crate::commands::Command;
@@ -23,10 +24,20 @@ struct Arguments {
     command: Command,
 }
 
+/// The exit status of a command that did its work, and left something to look at.
+const ATTENTION: u8 = 3;
+
 #[tokio::main]
 async fn main() -> ExitCode {
-    match Arguments::parse().command.run().await {
+    let arguments = Arguments::parse();
+    let names: Vec<String> = store::variables().map(|(name, _)| name).collect();
+    if let Err(error) = Settings::check_names(names.iter().map(String::as_str)) {
+        output::error(&error);
+        return ExitCode::FAILURE;
+    }
+    match arguments.command.run().await {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<output::Attention>() => ExitCode::from(ATTENTION),
         Err(error) => {
             output::error(&*error);
             ExitCode::FAILURE

@@ -1,10 +1,22 @@
 //! What is printed: results on standard output, everything else on standard error. A closed pipe is nobody's error.
 
 use std::error::Error;
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write as _};
 
 use serde::Serialize;
+
+/// A command did its work, and something waits for somebody, as it has said.
+#[derive(Debug)]
+pub(crate) struct Attention;
+
+impl Error for Attention {}
+
+impl Display for Attention {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("something waits, or is in conflict")
+    }
+}
 
 /// Prints a line of the result.
 pub(crate) fn line(text: impl Display) {

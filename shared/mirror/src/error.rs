@@ -9,10 +9,12 @@ use crate::id::Id;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MirrorError {
     /// The store holds no generation of this vault.
-    #[error("the vault {vault} is not published in this store yet: run `atlas sync`")]
+    #[error("the vault {vault} is not published in the store {store} yet: run `atlas sync`")]
     NotPublished {
         /// The vault's id.
         vault: String,
+        /// What the store is called.
+        store: String,
     },
     /// The store did not answer, or not in time. Nothing was changed; trying again may help.
     #[error("the store is not available: {reason}")]

@@ -75,6 +75,11 @@ impl Mirror {
         &self.shared.keys
     }
 
+    /// That it has no generation.
+    pub fn not_published(&self) -> MirrorError {
+        MirrorError::NotPublished { vault: self.vault().to_string(), store: self.store.name().to_owned() }
+    }
+
     /// A handle on the same mirror that counts its requests on its own: one for each request that is answered.
     #[must_use]
     pub fn metered(&self) -> Self {

@@ -37,7 +37,7 @@ impl Mirror {
     {
         let run = &run;
         let run = move |snapshot: Option<Arc<Snapshot>>| async move {
-            let snapshot = snapshot.ok_or_else(|| MirrorError::NotPublished { vault: self.vault().to_string() })?;
+            let snapshot = snapshot.ok_or_else(|| self.not_published())?;
             Ok((run(snapshot.clone()).await?, snapshot))
         };
         self.run_on_newest(self.shared.options.freshness, Presence::Likely, run).await

@@ -27,7 +27,7 @@ pub enum ServerError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {source}{}", other_address(source))]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -38,6 +38,14 @@ pub enum ServerError {
     #[cfg(feature = "tls")]
     #[error("cannot speak TLS: {0}")]
     Tls(#[from] rustls::Error),
+}
+
+/// What to do about an address that is taken.
+fn other_address(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        std::io::ErrorKind::AddrInUse => "; name another with --addr, or with ATLAS_PORT",
+        _ => "",
+    }
 }
 
 impl Server {

@@ -185,10 +185,26 @@ pub(crate) const KNOWN: [&str; 20] = [
     "ATLAS_ALLOWED_ORIGINS",
     "ATLAS_LOG",
 ];
-/// Names with the prefix that belong to tests and to the host of a vault, not to a service.
-const IGNORED: [&str; 2] = ["ATLAS_CORPORA", "ATLAS_VAULT_ROOT"];
+/// Names with the prefix that belong to tests, to units, and to the host of a vault, not to a service.
+const IGNORED: [&str; 4] = ["ATLAS_CORPORA", "ATLAS_HISTORIES", "ATLAS_ROOT", "ATLAS_VAULT_ROOT"];
+
+fn is_unknown(name: &str) -> bool {
+    name.starts_with("ATLAS_") && !KNOWN.contains(&name) && !IGNORED.contains(&name)
+}
+
+fn unknown(name: &str) -> SettingsError {
+    SettingsError::Unknown { name: name.to_owned(), known: KNOWN.join(", ") }
+}
 
 impl Settings {
+    /// Refuses a variable that has the prefix of settings and is none, whoever reads them.
+    ///
+    /// # Errors
+    /// [`SettingsError::Unknown`].
+    pub fn check_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), SettingsError> {
+        names.into_iter().find(|name| is_unknown(name)).map_or(Ok(()), |name| Err(unknown(name)))
+    }
+
     /// Reads the settings among `variables`.
     ///
     /// # Errors
@@ -252,9 +268,7 @@ impl Settings {
                     settings.log = text;
                 }
                 "OTEL_EXPORTER_OTLP_ENDPOINT" => settings.otlp_endpoint = Some(text).filter(|text| !text.is_empty()),
-                name if name.starts_with("ATLAS_") && !IGNORED.contains(&name) => {
-                    return Err(SettingsError::Unknown { name: name.to_owned(), known: KNOWN.join(", ") });
-                }
+                name if is_unknown(name) => return Err(unknown(name)),
                 _ => settings.variables.extend([(name, text)]),
             }
         }

@@ -97,7 +97,7 @@ async fn examine(arguments: &Arguments, tell: &mut impl FnMut(&'static str, Resu
         }
     }
     let Some(head) = head else {
-        tell("newest generation", Err(MirrorError::NotPublished { vault: vault.to_string() }.to_string()));
+        tell("newest generation", Err(mirror.not_published().to_string()));
         return;
     };
     tell("newest generation", Ok(described(&head)));

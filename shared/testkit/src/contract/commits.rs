@@ -27,7 +27,7 @@ pub(super) async fn run(place: &impl Fn() -> Place) {
 
 async fn a_vault_is_not_published_until_its_first_commit(site: Site) {
     let mirror = site.instance();
-    let unpublished = MirrorError::NotPublished { vault: "main".to_owned() };
+    let unpublished = mirror.not_published();
     assert_eq!(mirror.head().await.unwrap_err(), unpublished);
     assert!(mirror.at(1).await.unwrap().is_none());
     commit(&mirror, Put::note("a.md", "one")).await;
