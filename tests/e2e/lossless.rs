@@ -15,6 +15,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 
 use step::Step::{self, *};
+use step::{APART, NOTES};
 use world::World;
 
 /// Histories of each kind, unless `ATLAS_HISTORIES` says how many.
@@ -41,26 +42,30 @@ fn histories(step: impl Strategy<Value = Step>) {
 
 #[test]
 fn what_agents_and_people_wrote_is_kept() {
-    histories(prop_oneof![3 => step::of_people(), 3 => step::of_agents(), 2 => step::of_sync()]);
+    histories(
+        prop_oneof![3 => step::of_people(NOTES.len()), 3 => step::of_agents(NOTES.len()), 2 => step::of_sync(NOTES.len())],
+    );
 }
 
 #[test]
 fn what_agents_and_people_wrote_is_kept_when_syncs_are_killed() {
-    histories(prop_oneof![3 => step::of_people(), 3 => step::of_agents(), 1 => step::of_sync(), 2 => step::of_kills()]);
+    histories(
+        prop_oneof![3 => step::of_people(APART), 3 => step::of_agents(APART), 1 => step::of_sync(APART), 2 => step::of_kills(APART)],
+    );
 }
 
 #[test]
 fn what_agents_and_people_wrote_is_kept_when_the_store_fails() {
     histories(
-        prop_oneof![3 => step::of_people(), 3 => step::of_agents(), 2 => step::of_sync(), 2 => step::of_faults()],
+        prop_oneof![3 => step::of_people(NOTES.len()), 3 => step::of_agents(NOTES.len()), 2 => step::of_sync(NOTES.len()), 2 => step::of_faults()],
     );
 }
 
 #[test]
 fn what_agents_and_people_wrote_is_kept_when_state_and_bucket_are_lost() {
     let everything = prop_oneof![
-        4 => step::of_people(), 4 => step::of_agents(), 3 => step::of_sync(),
-        1 => step::of_kills(), 1 => step::of_faults(), 2 => step::of_losses()
+        4 => step::of_people(APART), 4 => step::of_agents(APART), 3 => step::of_sync(APART),
+        1 => step::of_kills(APART), 1 => step::of_faults(), 2 => step::of_losses()
     ];
     histories(everything);
 }

@@ -66,6 +66,7 @@ mod restore;
 mod schemas;
 mod search;
 mod sections;
+mod signals;
 mod store_faults;
 mod stores;
 mod surface;

@@ -23,6 +23,43 @@ pub(crate) fn start(quiet: bool) -> Arc<dyn Progress> {
     }
 }
 
+/// Passes on what it is told, and knows how far the work has come.
+pub(crate) struct Phases {
+    inner: Arc<dyn Progress>,
+    now: Mutex<(Phase, u64)>,
+}
+
+impl Phases {
+    /// Over what shows it.
+    pub(crate) fn over(inner: Arc<dyn Progress>) -> Arc<Self> {
+        Arc::new(Self { inner, now: Mutex::new((Phase::Scan, 0)) })
+    }
+
+    /// What is told to who ends the work.
+    pub(crate) fn interrupted(&self) -> String {
+        let (phase, done) = *self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = match phase {
+            Phase::Scan => format!("{} files", HumanCount(done)),
+            Phase::Commit => "perhaps committed".to_owned(),
+            _ => format!("{} done", DecimalBytes(done)),
+        };
+        let (name, kept) = (name(phase), "what was uploaded is not uploaded again");
+        format!("interrupted while {name} ({done}); the next sync goes on from here, {kept}")
+    }
+}
+
+impl Progress for Phases {
+    fn begin(&self, phase: Phase, total: Option<u64>) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = (phase, 0);
+        self.inner.begin(phase, total);
+    }
+
+    fn advance(&self, units: u64) {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).1 += units;
+        self.inner.advance(units);
+    }
+}
+
 const fn name(phase: Phase) -> &'static str {
     match phase {
         Phase::Scan => "listing",

@@ -69,7 +69,7 @@ impl Repository {
         }
         let base = SyncOptions::new(self.root.clone(), self.root.join(KEPT).join("state"), author(), Timestamp::now());
         // The folder is what counts; nothing comes back from the mirror.
-        let options = SyncOptions { gitignore: true, allow_mass_delete: true, ..base };
+        let options = SyncOptions { gitignore: true, allow_mass_delete: true, join: true, ..base };
         let summary = match sync(&self.mirror, &options, Arc::new(())).await {
             // Another agent's server publishes it.
             Err(SyncError::Locked { .. }) => return Ok(()),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use futures::stream::{self, BoxStream, Stream, StreamExt as _, TryStreamExt as _};
+use jiff::Timestamp;
 use object_store::client::HttpErrorKind;
 use object_store::path::Path;
 use object_store::retry::{RetryContext, RetryFailure, RetryPolicy};
@@ -30,6 +31,9 @@ const PARALLEL_PARTS: usize = 4;
 const PART_TRIES: usize = 3;
 const PART_WAIT: Duration = Duration::from_millis(200);
 
+/// How old an upload may be that is taken for a commit: less than garbage collection spares.
+const YOUNG: Duration = Duration::from_secs(12 * 3600);
+
 impl Mirror {
     /// Uploads an attachment, whose content must have the hash `sha256`, for a commit on the manifest with the hash `parent`.
     ///
@@ -45,12 +49,12 @@ impl Mirror {
         sha256: Hash,
         body: impl Stream<Item = Result<Bytes, E>>,
     ) -> Result<BlobKey, MirrorError> {
-        let parent = parent.map_or([0; 32], |parent| *parent.as_bytes());
-        let key = BlobKey { sha256, nonce: Id::derived(&[parent, *sha256.as_bytes()]) };
+        let key = derived(parent, sha256);
         let mut parts = None;
         match (self.send_parts(&key, body, &mut parts).await, parts) {
             (Ok(whole), None) => self.create_blob(key, &whole).await,
             (Ok(rest), Some(Parts { key, path, mut upload })) => {
+                self.store.count_sent(rest.len() as u64);
                 upload.put(rest);
                 self.in_time(&path, upload.finish()).await?;
                 Ok(key)
@@ -63,6 +67,16 @@ impl Mirror {
                 Err(error)
             }
         }
+    }
+
+    /// What [`put_blob`](Self::put_blob) left for a commit on `parent` that was not made, if it is of `bytes` bytes and was written within
+    /// half a day of `now`: garbage collection spares it for longer.
+    pub async fn left_blob(&self, parent: Option<Hash>, sha256: Hash, bytes: u64, now: Timestamp) -> Option<BlobKey> {
+        let key = derived(parent, sha256);
+        let path = self.shared.keys.blob(&key);
+        let found = self.in_time(&path, self.store.inner().head(&path)).await.ok()?;
+        let age = now.as_millisecond().abs_diff(found.last_modified.timestamp_millis());
+        (found.size == bytes && age < YOUNG.as_millis().try_into().ok()?).then_some(key)
     }
 
     /// Writes a blob under `key`, or under a fresh one if that is taken, or may be.
@@ -109,6 +123,7 @@ impl Mirror {
                     Some(parts) => parts,
                     None => parts.insert(self.begin_parts(key).await?),
                 };
+                self.store.count_sent(buffer.len() as u64);
                 upload.put(buffer.split().freeze());
                 self.in_time(path, upload.wait_for_capacity(PARALLEL_PARTS)).await?;
             }
@@ -164,6 +179,12 @@ impl Mirror {
         });
         Ok(checked.boxed())
     }
+}
+
+/// The key of an attachment that is uploaded for a commit on `parent`.
+fn derived(parent: Option<Hash>, sha256: Hash) -> BlobKey {
+    let parent = parent.map_or([0; 32], |parent| *parent.as_bytes());
+    BlobKey { sha256, nonce: Id::derived(&[parent, *sha256.as_bytes()]) }
 }
 
 /// An upload in parts that is under way.

@@ -304,6 +304,11 @@ impl Store {
         self.options.request_timeout + Duration::from_secs(bytes / SLOWEST_WRITE)
     }
 
+    /// Counts bytes that are sent beside [`request`](Self::request), as a part of an upload.
+    pub(crate) fn count_sent(&self, bytes: u64) {
+        self.counters.end(self.counters.begin(), 0, bytes);
+    }
+
     /// The beginning of an answer, whose body may take longer.
     async fn answer(&self, begun: impl Future<Output = object_store::Result<GetResult>>) -> Result<GetResult, Failure> {
         let time = self.options.request_timeout;

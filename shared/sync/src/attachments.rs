@@ -8,6 +8,7 @@ use std::sync::Arc;
 use atlas_mirror::{Hash, Mirror, MirrorError};
 use bytes::Bytes;
 use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
+use jiff::Timestamp;
 
 use crate::change::{Blob, Write};
 use crate::error::SyncError;
@@ -24,10 +25,19 @@ const PIECE: u64 = 1 << 20;
 /// Attachments that the mirror has: for each content, a path and the object that holds it.
 pub(crate) type Reusable = HashMap<[u8; 32], (String, String)>;
 
-/// Gives every attachment among `writes` its object, for a commit on the manifest `head`. The answer names, by index, those that could not be read.
+/// What the commit extends that attachments are uploaded for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parent {
+    /// The hash of its manifest, if there is one.
+    pub(crate) manifest: Option<Hash>,
+    /// When a sync begins that follows one that may have uploaded some.
+    pub(crate) uploads: Option<Timestamp>,
+}
+
+/// Gives every attachment among `writes` its object, for a commit on `parent`. The answer names, by index, those that could not be read.
 pub(crate) async fn upload(
     mirror: &Mirror,
-    head: Option<Hash>,
+    parent: Parent,
     folder: &Arc<Folder>,
     writes: &mut [Write],
     reusable: &Reusable,
@@ -54,7 +64,7 @@ pub(crate) async fn upload(
     }
     progress.begin(Phase::Upload, Some(first.iter().map(|(_, file)| file.stamp.size).sum()));
     let uploads = first.into_iter().map(|(sha256, file)| async move {
-        let path = file.disk_path().to_owned();
+        let (path, file_size) = (file.disk_path().to_owned(), file.stamp.size);
         let opened = {
             let folder = folder.clone();
             blocking(move || Ok(folder.open_file(file.disk_path(), file.is_link))).await?
@@ -63,7 +73,13 @@ pub(crate) async fn upload(
             Ok(open) => open,
             Err(reason) => return Ok((sha256, Err(reason))),
         };
-        match mirror.put_blob(head, Hash::from_bytes(sha256), pieces(open, progress.clone())).await {
+        if let Some(began) = parent.uploads {
+            let left = mirror.left_blob(parent.manifest, Hash::from_bytes(sha256), file_size, began).await;
+            if let Some(key) = left {
+                return Ok((sha256, Ok(key.to_string())));
+            }
+        }
+        match mirror.put_blob(parent.manifest, Hash::from_bytes(sha256), pieces(open, progress.clone())).await {
             Ok(key) => Ok((sha256, Ok(key.to_string()))),
             Err(MirrorError::Conflict { reason }) => {
                 tracing::info!(path, reason, "an attachment is left for the next sync");

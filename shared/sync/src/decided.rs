@@ -1,22 +1,28 @@
 //! Every path, decided: what is to become of it, and, once that was done, what was last equal on both sides.
 
+mod lost;
+mod named;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use atlas_mirror::manifest::Changes;
 use atlas_segment::Kind;
 
 use crate::change::{Known, Remove, Write};
+use crate::clash::{self, InTheWay};
 use crate::decide::{Action, Version, decide};
 use crate::folder::{Content, Folder};
-use crate::guard::{Loss, Side, What};
-use crate::head::{self, Heads};
+use crate::head::Heads;
 use crate::plan::{Found, Item};
 use crate::progress::Progress;
-use crate::reading;
+use crate::reading::{self, Contents};
 use crate::report::{Reason, Skipped};
 use crate::scan::File;
 use crate::state::Entry;
 use crate::target::Instead;
+
+pub(crate) use lost::Lost;
+pub use named::{Changed, How};
 
 /// What is to become of a path.
 #[derive(Debug)]
@@ -69,21 +75,14 @@ pub(crate) struct Conflict {
     case: usize,
 }
 
-/// Files of a kind that one side has lost.
+/// A file of the mirror that is to go to another path on both sides, since its own is a folder's.
 #[derive(Debug)]
-pub(crate) struct Lost {
-    what: What,
-    /// Their cases, by index.
-    cases: Vec<usize>,
-    /// Of how many.
-    of: u64,
-}
-
-impl Lost {
-    /// How many there are, at a time in milliseconds since 1970 UTC.
-    pub(crate) fn at(&self, time_ms: i64) -> Loss {
-        Loss { time_ms, what: self.what, files: self.cases.len() as u64, of: self.of }
-    }
+pub(crate) struct Displaced {
+    pub(crate) path: String,
+    /// What the mirror has.
+    pub(crate) head: [u8; 32],
+    /// The index of its case.
+    case: usize,
 }
 
 /// All paths, decided.
@@ -96,6 +95,9 @@ pub(crate) struct Decided {
     pub(crate) removes: Vec<Remove>,
     pub(crate) pulls: Vec<Pull>,
     pub(crate) conflicts: Vec<Conflict>,
+    pub(crate) displaced: Vec<Displaced>,
+    /// Files of the folder where the mirror has a folder.
+    pub(crate) in_the_way: Vec<InTheWay>,
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) unchanged: u64,
     /// Paths of which it is not known what the folder has, and that the mirror has changed.
@@ -111,25 +113,36 @@ pub(crate) struct Decided {
 }
 
 impl Decided {
-    /// Decides every path.
-    pub(crate) fn of(items: Vec<Item>, heads: Heads, folder: &Folder, progress: &dyn Progress) -> Self {
-        let unlisted = reading::unlisted(folder, &items);
-        let mut contents = reading::touched(folder, &items, progress);
+    /// Decides every path; `contents` is what was read.
+    pub(crate) fn of(mut items: Vec<Item>, mut contents: Contents, heads: Heads, folder: &Folder) -> Self {
         let mut decided = Self { heads, ..Self::default() };
-        for (index, mut item) in items.into_iter().enumerate() {
-            if unlisted.contains(&index) {
+        for index in reading::unlisted(folder, &items) {
+            if let Some(item) = items.get_mut(index) {
                 decided.skip(&item.path, Reason::Unlisted);
                 item.found = Found::Unknown;
             }
-            decided.add(item, contents.remove(&index));
+        }
+        let clashes = clash::find(&items, &contents, folder);
+        decided.in_the_way = clashes.in_the_way;
+        for (index, item) in items.into_iter().enumerate() {
+            match item.head.filter(|_| clashes.displaced.contains(&index)) {
+                Some(head) => decided.displace(item, head),
+                None => decided.add(item, contents.remove(&index)),
+            }
         }
         decided
+    }
+
+    fn displace(&mut self, item: Item, head: [u8; 32]) {
+        let Item { path, entry, .. } = item;
+        self.displaced.push(Displaced { path: path.clone(), head, case: self.cases.len() });
+        self.cases.push(Case { path, entry, head: Some(head), fate: Fate::Leave });
     }
 
     /// Decides `item`; `content` is what was read of it.
     fn add(&mut self, item: Item, content: Option<Result<Content, Reason>>) {
         let ancestor = item.ancestor();
-        let Item { path, entry, found, head } = item;
+        let Item { path, entry, found, head, .. } = item;
         let fate = match (found, content) {
             (Found::Unknown, _) => self.leave(head != ancestor),
             (Found::Same(file), _) => match (decide(ancestor, ancestor, head), ancestor) {
@@ -223,6 +236,20 @@ impl Decided {
         if let Some(case) = self.cases.get_mut(case) {
             case.fate = fate;
         }
+        self.add_copy(copy);
+    }
+
+    /// Takes a file from its path in the mirror, since the folder has it as `copy` now.
+    pub(crate) fn settle_displaced(&mut self, displaced: Displaced, copy: Option<(File, Known)>) {
+        let Displaced { path, head, case } = displaced;
+        self.removes.push(Remove { path, ancestor: Some(head) });
+        if let Some(case) = self.cases.get_mut(case) {
+            case.fate = Fate::Remove(self.removes.len() - 1);
+        }
+        self.add_copy(copy);
+    }
+
+    fn add_copy(&mut self, copy: Option<(File, Known)>) {
         let Some((copy, known)) = copy else { return };
         let path = copy.path.as_str().to_owned();
         // One that an interrupted sync made is a file of the folder like any other.
@@ -247,67 +274,10 @@ impl Decided {
         self
     }
 
-    /// The files that vanished from one side, or became empty, and are nowhere else.
-    pub(crate) fn lost(&self, side: Side, what: What) -> Lost {
-        match side {
-            Side::Folder => self.lost_in_folder(what),
-            Side::Mirror => self.lost_in_mirror(what),
-        }
-    }
-
-    fn lost_in_folder(&self, what: What) -> Lost {
-        let written = self.writes.iter().filter_map(|write| write.known);
-        let elsewhere: HashSet<[u8; 32]> =
-            written.filter(|known| known.stamp.size > 0).map(|known| known.sha256).collect();
-        self.lost_where(what, |case, entry| match case.fate {
-            Fate::Remove(_) => !elsewhere.contains(&entry.sha256),
-            Fate::Write(index) => {
-                let known = self.writes.get(index).and_then(|write| write.known);
-                entry.size > 0 && known.is_some_and(|known| known.stamp.size == 0)
-            }
-            _ => false,
-        })
-    }
-
-    fn lost_in_mirror(&self, what: What) -> Lost {
-        let elsewhere = head::contents(&self.heads.documents);
-        self.lost_where(what, |case, entry| match (&case.fate, case.head) {
-            (Fate::Pull(_), None) => !elsewhere.contains(&entry.sha256),
-            (Fate::Pull(_), Some(_)) => {
-                entry.size > 0 && self.heads.document(&case.path).is_some_and(|document| document.bytes == 0)
-            }
-            _ => false,
-        })
-    }
-
-    fn lost_where(&self, what: What, is_lost: impl Fn(&Case, &Entry) -> bool) -> Lost {
-        let mut lost = Lost { what, cases: Vec::new(), of: 0 };
-        for (index, case) in self.cases.iter().enumerate() {
-            if let Some(entry) = case.entry.as_ref().filter(|entry| What::of(entry.kind) == what) {
-                lost.of += 1;
-                if is_lost(case, entry) {
-                    lost.cases.push(index);
-                }
-            }
-        }
-        lost
-    }
-
-    /// What of `lost` the other side has lost too by now; what waits is counted when it is done.
-    pub(crate) fn carried_over(&self, lost: &Lost) -> Lost {
-        let fate = |index: usize| self.cases.get(index).map(|case| &case.fate);
-        let is_carried_over = |index: &usize| match fate(*index) {
-            Some(Fate::Remove(index)) => self.removed.contains(index),
-            Some(Fate::Write(index)) => self.written.contains_key(index),
-            Some(Fate::Pull(index)) => self.pulled.contains_key(index),
-            _ => false,
-        };
-        Lost { cases: lost.cases.iter().copied().filter(is_carried_over).collect(), ..*lost }
-    }
-
     /// Whether there is anything to do on either side.
     pub(crate) fn changes_anything(&self) -> bool {
-        !(self.pulls.is_empty() && self.conflicts.is_empty() && self.writes.is_empty() && self.removes.is_empty())
+        let pulls = self.pulls.is_empty() && self.conflicts.is_empty() && self.displaced.is_empty();
+        !(pulls && self.writes.is_empty() && self.removes.is_empty())
     }
 
     /// What a commit would change.

@@ -1,14 +1,20 @@
 //! Writes a generation of the mirror into a folder, byte for byte.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use atlas_mirror::Mirror;
+use atlas_mirror::{Mirror, Snapshot};
+use jiff::Zoned;
 use serde::Serialize;
 
+use crate::clash;
+use crate::conflict::copy_path;
 use crate::contents::{Contents, Page, disk_path};
 use crate::error::SyncError;
+use crate::head;
 use crate::progress::{Phase, Progress};
+use crate::pull::{Conflicted, put_copy};
 use crate::report::Skipped;
 use crate::target::{Instead, Target};
 
@@ -35,6 +41,9 @@ pub struct Exported {
     /// Files that were not written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
+    /// Files that were written beside their places, since a folder has their name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub renamed: Vec<Conflicted>,
 }
 
 /// Writes all files of a generation below a folder, with their names and times, and checks what it writes. Nothing
@@ -54,12 +63,27 @@ pub async fn export(
     let target = Target::open(&options.to, options.force)?;
     progress.begin(Phase::Write, None);
     let mut exported = Exported { generation: snapshot.generation(), ..Exported::default() };
+    let names = clashing(mirror, &snapshot).await?;
+    let renamed: Arc<Mutex<Vec<Conflicted>>> = Arc::default();
     let instead = if options.force { Instead::Anything } else { Instead::Nothing };
     let contents = Contents {
         mirror,
         snapshot: snapshot.clone(),
         target: target.clone(),
-        place: Arc::new(move |file, record| file.finish(&disk_path(record)?, record.modified_ms, instead)),
+        place: {
+            let (target, names, renamed) = (target.clone(), names, renamed.clone());
+            Arc::new(move |file, record| {
+                let on_disk = disk_path(record)?;
+                let Some((author, time)) = names.get(&record.path) else {
+                    return file.finish(&on_disk, record.modified_ms, instead);
+                };
+                let (copy, stamp) =
+                    put_copy(&target, file, record, |attempt| copy_path(&on_disk, author, time, attempt))?;
+                let one = Conflicted { path: record.path.clone(), copy: Some(copy), is_folder: true };
+                renamed.lock().unwrap_or_else(PoisonError::into_inner).push(one);
+                Ok(stamp)
+            })
+        },
         progress,
     };
     for (segment, entry) in snapshot.segments().iter().enumerate() {
@@ -75,5 +99,18 @@ pub async fn export(
         }
     }
     target.clear();
+    exported.renamed = std::mem::take(&mut *renamed.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(exported)
+}
+
+/// The files that have the name of a folder, with what their copies are named for.
+async fn clashing(mirror: &Mirror, snapshot: &Arc<Snapshot>) -> Result<BTreeMap<String, (String, Zoned)>, SyncError> {
+    let documents = head::all(snapshot).await?;
+    let mut names = BTreeMap::new();
+    for (path, found) in documents.iter().filter(|(path, _)| clash::is_folder(&documents, path)) {
+        let Some(document) = found.first() else { continue };
+        let (author, time) = clash::writer(mirror, snapshot, document.generation).await?;
+        names.insert(path.clone(), (author, clash::everywhere(time)));
+    }
+    Ok(names)
 }

@@ -147,6 +147,11 @@ impl Folder {
         Some(Stamp::of(&metadata))
     }
 
+    /// Whether a folder is at `path`.
+    pub(crate) fn has_folder(&self, path: &str) -> bool {
+        self.dir.symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+    }
+
     /// Opens a file to be read. A symbolic link is followed only where one is expected, and never out of the folder.
     pub(crate) fn open_file(&self, path: &str, is_link: bool) -> Result<File, Reason> {
         let follow = if is_link { FollowSymlinks::Yes } else { FollowSymlinks::No };

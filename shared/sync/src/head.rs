@@ -28,6 +28,8 @@ pub struct HeadDocument {
     pub bytes: u64,
     /// The generation that wrote it.
     pub generation: u64,
+    /// The generation of the version that it replaced; 0 if there was none.
+    pub replaces: u64,
     /// The object of an attachment.
     pub blob: Option<String>,
 }
@@ -182,9 +184,9 @@ async fn load(
 }
 
 fn document_of(record: Record, entry: &SegmentEntry, document: u32) -> (String, HeadDocument) {
-    let generation = entry.written_at(&record);
+    let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
     let Record { path, sha256, kind, bytes, blob, .. } = record;
-    (path, HeadDocument { segment: entry.id, document, sha256, kind, bytes, generation, blob })
+    (path, HeadDocument { segment: entry.id, document, sha256, kind, bytes, generation, replaces, blob })
 }
 
 /// Whether an older generation cannot be read any more.

@@ -9,6 +9,8 @@
 //!   less those that `gitignore` says.
 //! - [`state`]: what was last equal on both sides; [`guard`]: what stops a sync; [`head`]: what the mirror has.
 //! - [`decide`]: what is to become of a path; [`plan`]: what both sides have; `decided`: all paths, for which `reading` reads files.
+//!   Where the state knows no ancestor, `past` asks the mirror's history; `join` stops where the two are strangers; `clash` says what
+//!   gives way where a file and a folder have one name.
 //! - [`sync`]: one sync. It begins with a `session`, and a `recovery` of what a killed one left; decides every path; does a [`pull`],
 //!   which names copies as `conflict` says; then a `push`, which uploads `attachments` and commits a `change`; and says in a
 //!   [`summary`] what was done. `readahead` hides how long files take.
@@ -18,6 +20,7 @@
 
 mod attachments;
 mod change;
+mod clash;
 mod conflict;
 mod contents;
 pub mod decide;
@@ -28,6 +31,8 @@ pub mod folder;
 mod gitignore;
 pub mod guard;
 pub mod head;
+mod join;
+mod past;
 pub mod plan;
 pub mod progress;
 pub mod pull;
@@ -45,9 +50,10 @@ pub mod summary;
 pub mod sync;
 mod target;
 
+pub use decided::{Changed, How};
 pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};
-pub use guard::Danger;
+pub use guard::{Danger, Side};
 pub use progress::{Phase, Progress};
 pub use pull::Conflicted;
 pub use report::{Reason, Skipped};

@@ -15,6 +15,8 @@ pub struct Item {
     pub path: String,
     /// What was last equal on both sides.
     pub entry: Option<Entry>,
+    /// Where the state does not say that: what the folder has, if the mirror had it once.
+    pub past: Version,
     /// What the folder has.
     pub found: Found,
     /// What the mirror has.
@@ -37,7 +39,7 @@ pub enum Found {
 impl Item {
     /// What was last equal on both sides.
     pub fn ancestor(&self) -> Version {
-        self.entry.as_ref().map(|entry| entry.sha256)
+        self.entry.as_ref().map(|entry| entry.sha256).or(self.past)
     }
 }
 
@@ -55,7 +57,7 @@ pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, checksum: bool) -
         .filter_map(|(path, documents)| {
             let head = Some(documents.first()?.sha256);
             let found = if unknown.holds(path) { Found::Unknown } else { Found::Nothing };
-            Some(Item { path: path.clone(), entry: None, found, head })
+            Some(Item { path: path.clone(), entry: None, past: None, found, head })
         })
         .collect();
     items.extend(only_head);
@@ -89,6 +91,6 @@ fn in_folder(files: Vec<File>, entries: Vec<Entry>, unknown: &Unknown, checksum:
             (_, Some(entry)) => entry.path.clone(),
             (_, None) => continue,
         };
-        items.push(Item { path, entry, found, head: None });
+        items.push(Item { path, entry, past: None, found, head: None });
     }
 }

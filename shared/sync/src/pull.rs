@@ -8,11 +8,12 @@ use atlas_mirror::manifest::Changes;
 use atlas_mirror::{Mirror, Snapshot};
 use atlas_segment::Record;
 use atlas_vault::VaultPath;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
 use crate::change::Known;
+use crate::clash::{everywhere, writer};
 use crate::conflict::copy_path;
 use crate::contents::{Contents, disk_path};
 use crate::decide::Version;
@@ -28,16 +29,19 @@ use crate::scan::{File, Folders};
 use crate::target::{Instead, Target, Unfinished};
 
 /// Most copies of one file that are told apart by a number.
-const MAX_COPIES: u32 = 99;
+pub(crate) const MAX_COPIES: u32 = 99;
 
 /// A path that both sides changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conflicted {
-    /// The path; the folder's version is there.
+    /// The path; the folder's version is there, or a folder if `is_folder`.
     pub path: String,
-    /// Where the mirror's version is; absent when it could not be written, or was not to be.
+    /// Where the mirror's version is, or the one file; absent when it could not be written, or was not to be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy: Option<String>,
+    /// Whether one side had made a folder of the file's name.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_folder: bool,
 }
 
 /// Where a document's content is to go.
@@ -45,7 +49,7 @@ enum Job {
     /// To its own path: the pull of this index.
     Own { pull: usize, head: [u8; 32], on_disk: Option<String>, instead: Instead },
     /// Beside the folder's version.
-    Copy { head: [u8; 32], on_disk: String, author: String, time: Timestamp },
+    Copy { head: [u8; 32], on_disk: String, author: String, time: Zoned },
 }
 
 impl Job {
@@ -74,8 +78,11 @@ pub(crate) fn planned(decided: &Decided) -> (Changes, Vec<Conflicted>) {
     let mut changes = Changes::default();
     decided.pulls.iter().for_each(|pull| *count(&mut changes, pull.instead, pull.head) += 1);
     let conflicts = decided.conflicts.iter();
-    let conflicts = conflicts.map(|conflict| Conflicted { path: conflict.file.path.as_str().to_owned(), copy: None });
-    (changes, conflicts.collect())
+    let conflicts = conflicts.map(|conflict| (conflict.file.path.as_str().to_owned(), false));
+    let displaced = decided.displaced.iter().map(|displaced| (displaced.path.clone(), true));
+    let in_the_way = decided.in_the_way.iter().map(|clash| (clash.file.path.as_str().to_owned(), true));
+    let all = conflicts.chain(displaced).chain(in_the_way);
+    (changes, all.map(|(path, is_folder)| Conflicted { path, copy: None, is_folder }).collect())
 }
 
 fn count(changes: &mut Changes, instead: Instead, head: Version) -> &mut u64 {
@@ -90,7 +97,7 @@ impl Puller<'_> {
     /// Does what was decided, as far as it can be done; the rest is in `skipped`, and waits.
     pub(crate) async fn run(&self, decided: &mut Decided) -> Result<(Changes, Vec<Conflicted>), SyncError> {
         let mut changes = Changes::default();
-        if decided.pulls.is_empty() && decided.conflicts.is_empty() {
+        if decided.pulls.is_empty() && decided.conflicts.is_empty() && decided.displaced.is_empty() {
             return Ok((changes, Vec::new()));
         }
         let target = match Target::of(self.folder) {
@@ -148,22 +155,24 @@ impl Puller<'_> {
         Ok(())
     }
 
-    /// Adds, for each conflict, the copy of the mirror's version, named for who wrote that when.
+    /// Adds, for each conflict, the copy of the mirror's version, named for who wrote that when; and for each file whose path is a
+    /// folder's.
     async fn add_copies(&self, decided: &Decided, jobs: &mut BTreeMap<String, Job>) -> Result<(), SyncError> {
-        let mut writers: HashMap<u64, Option<Arc<Snapshot>>> = HashMap::new();
-        for conflict in &decided.conflicts {
-            let path = conflict.file.path.as_str();
+        let mut writers: HashMap<u64, (String, Timestamp)> = HashMap::new();
+        let conflicts = decided.conflicts.iter();
+        let conflicts = conflicts.map(|one| (one.file.path.as_str(), one.file.disk_path().to_owned(), one.head, false));
+        let displaced = decided.displaced.iter();
+        let displaced = displaced.map(|one| (&*one.path, self.folders.place(&one.path, &one.path), one.head, true));
+        for (path, on_disk, head, is_displaced) in conflicts.chain(displaced) {
             let Some(document) = decided.heads.document(path) else { continue };
-            let generation = document.generation;
-            let writer = match writers.entry(generation) {
+            let (author, time) = match writers.entry(document.generation) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(unknown) => unknown.insert(self.mirror.at(generation).await?),
+                Entry::Vacant(unknown) => {
+                    unknown.insert(writer(self.mirror, self.snapshot, document.generation).await?)
+                }
             };
-            // The generation may not be kept any more.
-            let writer = writer.as_ref().unwrap_or(self.snapshot).manifest();
-            let (author, time) = (writer.author.clone(), writer.time);
-            let on_disk = conflict.file.disk_path().to_owned();
-            jobs.insert(path.to_owned(), Job::Copy { head: conflict.head, on_disk, author, time });
+            let time = if is_displaced { everywhere(*time) } else { time.to_zoned(self.time_zone.clone()) };
+            jobs.insert(path.to_owned(), Job::Copy { head, on_disk, author: author.clone(), time });
         }
         Ok(())
     }
@@ -180,7 +189,7 @@ impl Puller<'_> {
         let jobs = Arc::new(jobs);
         let copies: Arc<Mutex<BTreeMap<String, String>>> = Arc::default();
         let place = {
-            let (jobs, copies, target, zone) = (jobs.clone(), copies.clone(), target.clone(), self.time_zone.clone());
+            let (jobs, copies, target) = (jobs.clone(), copies.clone(), target.clone());
             let folders = self.folders.clone();
             move |file: &Unfinished, record: &Record| match jobs.get(&record.path) {
                 Some(Job::Own { on_disk, instead, .. }) => {
@@ -191,8 +200,7 @@ impl Puller<'_> {
                     file.finish(&path, record.modified_ms, *instead)
                 }
                 Some(Job::Copy { on_disk, author, time, .. }) => {
-                    let time = time.to_zoned(zone.clone());
-                    let name = |attempt| copy_path(on_disk, author, &time, attempt);
+                    let name = |attempt| copy_path(on_disk, author, time, attempt);
                     let (copy, stamp) = put_copy(&target, file, record, name)?;
                     copies.lock().unwrap_or_else(PoisonError::into_inner).insert(record.path.clone(), copy);
                     Ok(stamp)
@@ -224,7 +232,8 @@ impl Puller<'_> {
         Ok(copies)
     }
 
-    /// Sends both versions of every conflict of which there is a copy to the mirror.
+    /// Sends both versions of every conflict of which there is a copy to the mirror, and files whose path is a folder's under their
+    /// new names.
     async fn settle(
         &self,
         decided: &mut Decided,
@@ -234,18 +243,39 @@ impl Puller<'_> {
         for conflict in std::mem::take(&mut decided.conflicts) {
             let path = conflict.file.path.as_str().to_owned();
             let copy = copies.get(&path).cloned();
-            if let Some(copy) = &copy {
-                let folder = self.folder.clone();
-                let on_disk = copy.clone();
-                match blocking(move || Ok(read_copy(&folder, &on_disk))).await? {
-                    Ok(copy) => decided.settle(conflict, copy),
-                    // It is a file of the folder; the next sync finds it.
-                    Err(reason) => decided.skipped.push(Skipped { path: copy.clone(), reason }),
-                }
+            if let Some(found) = self.found_copy(decided, copy.as_ref()).await? {
+                decided.settle(conflict, found);
             }
-            conflicted.push(Conflicted { path, copy });
+            conflicted.push(Conflicted { path, copy, is_folder: false });
+        }
+        for displaced in std::mem::take(&mut decided.displaced) {
+            let path = displaced.path.clone();
+            let copy = copies.get(&path).cloned();
+            match self.found_copy(decided, copy.as_ref()).await? {
+                Some(found) => decided.settle_displaced(displaced, found),
+                None => decided.waiting += 1,
+            }
+            conflicted.push(Conflicted { path, copy, is_folder: true });
         }
         Ok(conflicted)
+    }
+
+    /// A copy that was made, as [`read_copy`] finds it.
+    async fn found_copy(
+        &self,
+        decided: &mut Decided,
+        copy: Option<&String>,
+    ) -> Result<Option<Option<(File, Known)>>, SyncError> {
+        let Some(copy) = copy else { return Ok(None) };
+        let (folder, on_disk) = (self.folder.clone(), copy.clone());
+        match blocking(move || Ok(read_copy(&folder, &on_disk))).await? {
+            Ok(found) => Ok(Some(found)),
+            // It is a file of the folder; the next sync finds it.
+            Err(reason) => {
+                decided.skipped.push(Skipped { path: copy.clone(), reason });
+                Ok(None)
+            }
+        }
     }
 }
 
@@ -258,7 +288,7 @@ fn own_jobs(decided: &Decided) -> BTreeMap<String, Job> {
 }
 
 /// Puts a copy where no file is; a file that is the same copy is taken for it.
-fn put_copy(
+pub(crate) fn put_copy(
     target: &Target,
     file: &Unfinished,
     record: &Record,

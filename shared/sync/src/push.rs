@@ -8,15 +8,14 @@ use atlas_mirror::manifest::Changes;
 use atlas_mirror::{ChangeSet as _, CommitInfo, Committed, Mirror, Snapshot};
 use atlas_segment::Kind;
 
-use crate::attachments::{self, Reusable};
+use crate::attachments::{self, Parent, Reusable};
 use crate::change::Change;
 use crate::decided::Decided;
 use crate::error::SyncError;
-use crate::folder::Folder;
 use crate::head::{self, HeadDocument, HeadDocuments};
 use crate::progress::{Phase, Progress};
 use crate::report::{Reason, Skipped};
-use crate::session::newest;
+use crate::session::{Session, newest};
 use crate::sync::SyncOptions;
 
 /// How long a commit may take once everything is prepared: to upload segments, and to lose races.
@@ -26,7 +25,7 @@ const COMMIT_TIME: Duration = Duration::from_secs(15 * 60);
 /// and nothing else.
 pub(crate) async fn push(
     mirror: &Mirror,
-    folder: &Arc<Folder>,
+    session: &Session,
     options: &SyncOptions,
     progress: &Arc<dyn Progress>,
     decided: &mut Decided,
@@ -38,15 +37,12 @@ pub(crate) async fn push(
     }
     mirror.check_writes().await?;
     let reusable = reusable(decided, head.as_deref()).await?;
-    let unread = attachments::upload(
-        mirror,
-        head.as_deref().map(Snapshot::hash),
-        folder,
-        &mut decided.writes,
-        &reusable,
-        progress,
-    )
-    .await?;
+    let folder = &session.folder;
+    let parent = Parent {
+        manifest: head.as_deref().map(Snapshot::hash),
+        uploads: session.was_interrupted.then_some(options.began),
+    };
+    let unread = attachments::upload(mirror, parent, folder, &mut decided.writes, &reusable, progress).await?;
     let writes = Arc::new(std::mem::take(&mut decided.writes));
     let skip = |index: usize, reason| {
         let path = writes.get(index).map_or("", |write| write.file.disk_path()).to_owned();

@@ -15,12 +15,11 @@ use crate::scan::File;
 /// Bytes of text that are kept from deciding to indexing; the rest is read twice.
 const TEXT_BUDGET: usize = 32 << 20;
 
+/// What was read of items, by their index.
+pub(crate) type Contents = BTreeMap<usize, Result<Content, Reason>>;
+
 /// Reads the files whose content decides something. Of a new note nothing else has to be known than that it is there.
-pub(crate) fn touched(
-    folder: &Folder,
-    items: &[Item],
-    progress: &dyn Progress,
-) -> BTreeMap<usize, Result<Content, Reason>> {
+pub(crate) fn touched(folder: &Folder, items: &[Item], progress: &dyn Progress) -> Contents {
     let mut jobs = Vec::new();
     for (index, item) in items.iter().enumerate() {
         if let Found::Touched(file) = &item.found
@@ -29,7 +28,7 @@ pub(crate) fn touched(
             jobs.push((index, file.clone()));
         }
     }
-    let mut contents = BTreeMap::new();
+    let mut contents = Contents::new();
     read(folder, &jobs, progress, |(index, _), content| {
         contents.insert(*index, content);
     });

@@ -22,6 +22,8 @@ pub(crate) struct Session {
     pub(crate) states: StateFolder,
     /// What the last sync left.
     pub(crate) before: Option<State>,
+    /// Whether the last sync did not come to its end.
+    pub(crate) was_interrupted: bool,
     /// Where the folder's file system is mounted.
     pub(crate) mount_point: PathBuf,
 }
@@ -34,7 +36,7 @@ impl Session {
             return Err(SyncError::StateInside { root: folder.path().to_owned() });
         }
         let states = StateFolder::lock(state)?;
-        let before = states.load()?;
+        let (before, was_interrupted) = (states.load()?, states.was_interrupted());
         let missing = |error| SyncError::RootMissing { root: root.to_owned(), error };
         let mount_point = folder.mount_point().map_err(missing)?;
         if let Some(before) = &before {
@@ -44,7 +46,7 @@ impl Session {
             }
             guard::check_mount(Path::new(&before.mount_point), &mount_point, folder.path(), states.path())?;
         }
-        Ok(Self { folder: Arc::new(folder), states, before, mount_point })
+        Ok(Self { folder: Arc::new(folder), states, before, was_interrupted, mount_point })
     }
 
     /// What one side loses `now`, and what it has lost before.

@@ -145,6 +145,11 @@ impl StateFolder {
         &self.path
     }
 
+    /// Whether the last sync with this folder did not come to its end, so that it may have uploaded what it has not committed.
+    pub fn was_interrupted(&self) -> bool {
+        self.path.join(DRAFT).exists()
+    }
+
     /// The state; [`None`] when there is none, or none that can be used.
     ///
     /// # Errors

@@ -4,8 +4,9 @@ use atlas_mirror::Collected;
 use atlas_mirror::manifest::Changes;
 use serde::Serialize;
 
+use crate::decided::Changed;
 use crate::pull::Conflicted;
-use crate::report::Skipped;
+use crate::report::{Reason, Skipped};
 
 /// What a sync did, or without `--dry-run` would do.
 #[derive(Debug, Default, Serialize)]
@@ -20,6 +21,9 @@ pub struct Summary {
     pub pushed: Changes,
     /// What went from the mirror to the folder.
     pub pulled: Changes,
+    /// The files of both, by path; of very many the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<Changed>,
     /// Files of the folder that needed nothing.
     pub unchanged: u64,
     /// Bytes of the folder's files.
@@ -43,6 +47,15 @@ pub struct Summary {
     /// Copies of conflicts that were in the folder before: somebody is to look at them, keep what is right, and delete them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<String>,
+}
+
+impl Summary {
+    /// Whether something waits for the next sync, or for somebody: a file could not be brought to its side, or both sides changed it.
+    pub fn needs_attention(&self) -> bool {
+        let waits =
+            |skipped: &Skipped| matches!(skipped.reason, Reason::Overtaken | Reason::Changed | Reason::Unsteady);
+        self.waiting > 0 || !self.conflicts.is_empty() || self.skipped.iter().any(waits)
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

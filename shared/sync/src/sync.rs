@@ -9,16 +9,21 @@ use atlas_mirror::{BlobKey, Mirror, Retention, Snapshot};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::clash;
 use crate::conflict;
 use crate::decided::{Decided, Lost};
 use crate::error::SyncError;
 use crate::guard::{Danger, Loss, Side, What};
 use crate::head::{self, Heads};
+use crate::join;
+use crate::past;
 use crate::plan;
 use crate::progress::{Phase, Progress};
-use crate::pull::{self, Puller};
+use crate::pull::{self, Conflicted, Puller};
 use crate::push::{blocking, push};
+use crate::reading;
 use crate::recovery;
+use crate::report::{Reason, Skipped};
 use crate::rules::STAGING;
 use crate::scan;
 use crate::session::{Session, newest, seen};
@@ -52,6 +57,8 @@ pub struct SyncOptions {
     pub dry_run: bool,
     /// Go on when many files vanished.
     pub allow_mass_delete: bool,
+    /// Go on when the folder, of which there is no state, has little in common with the mirror.
+    pub join: bool,
     /// Delete from the store what is older and not needed any more.
     pub collect: Option<Retention>,
 }
@@ -70,10 +77,14 @@ impl SyncOptions {
             gitignore: false,
             dry_run: false,
             allow_mass_delete: false,
+            join: false,
             collect: None,
         }
     }
 }
+
+/// How often a sync begins again, since files had to give way: what comes in their places may be in the way of more.
+const MAX_ROUNDS: usize = 4;
 
 /// What each side has lost, of each kind.
 type Vanished = Vec<(Side, Lost)>;
@@ -87,58 +98,17 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
     let mirror = mirror.metered();
     let session = Session::open(&options.root, &options.state, &mirror)?;
     let mut summary = Summary { skipped: recovered(&session, options).await?, ..Summary::default() };
-    progress.begin(Phase::Scan, None);
-    let scanning = {
-        let (folder, progress, gitignore) = (session.folder.clone(), progress.clone(), options.gitignore);
-        blocking(move || scan::scan(&folder, gitignore, &*progress))
-    };
-    let (mut scan, head) = futures::future::try_join(scanning, newest(&mirror)).await?;
-    let last = session.check_ancestry(&mirror, head.as_ref()).await?;
-    summary.skipped.append(&mut scan.skipped);
-    summary.bytes = scan.files.iter().map(|file| file.stamp.size).sum();
-    let paths = scan.files.iter().map(|file| file.path.as_str());
-    summary.copies = paths.filter(|path| conflict::is_copy(path)).map(str::to_owned).collect();
-    let entries = session.before.as_ref().map_or_else(Vec::new, |before| before.entries.clone());
-    let is_empty = scan.files.is_empty() && summary.skipped.is_empty();
-    if is_empty && entries.len() > 1 && !options.allow_mass_delete {
-        let (root, state) = (session.folder.path().to_owned(), session.states.path().to_owned());
-        return Err(Danger::Emptied { root, state, of: entries.len() as u64 }.into());
-    }
-    let folders = Arc::new(std::mem::take(&mut scan.folders));
-    let heads = heads(&session, last.as_deref(), head.as_deref()).await?;
-    let decided = decide(&session, scan, entries, heads, options, &progress).await?;
-    let (mut decided, vanished) = check_losses(&session, options, decided, &progress).await?;
-    summary.unchanged = decided.unchanged;
-    summary.skipped.append(&mut decided.skipped);
-
-    let (after, alone) = if options.dry_run {
-        (summary.pulled, summary.conflicts) = pull::planned(&decided);
-        summary.pushed = decided.pushes();
-        (head, false)
-    } else {
-        if decided.changes_anything() {
-            session.states.rehearse(session.before.as_ref())?;
-        }
-        if let Some(snapshot) = &head {
-            let (folder, time_zone) = (&session.folder, options.time_zone.clone());
-            let puller =
-                Puller { mirror: &mirror, snapshot, folder, folders: &folders, time_zone, progress: &progress };
-            (summary.pulled, summary.conflicts) = puller.run(&mut decided).await?;
-        }
-        summary.skipped.append(&mut decided.skipped);
-        let skipped = &mut summary.skipped;
-        let (pushed, after, alone) =
-            push(&mirror, &session.folder, options, &progress, &mut decided, head, skipped).await?;
-        summary.pushed = pushed;
-        (after, alone)
-    };
-    summary.waiting = decided.waiting;
-    if let Some(after) = &after {
-        let totals = after.manifest().totals;
-        (summary.generation, summary.notes, summary.attachments) =
-            (after.generation(), totals.notes, totals.attachments);
-        if !options.dry_run {
-            remember(&session, &mirror, options, &decided, after, alone, vanished)?;
+    let mut before = summary.skipped.clone();
+    for rounds in (0..MAX_ROUNDS).rev() {
+        match round(&mirror, &session, options, &progress, summary, rounds > 0).await? {
+            Round::Done(done) => {
+                summary = *done;
+                break;
+            }
+            Round::MadeRoom(moved, mut skipped) => {
+                before.append(&mut skipped);
+                summary = Summary { skipped: before.clone(), conflicts: moved, ..Summary::default() };
+            }
         }
     }
     if let Some(retention) = options.collect.filter(|_| !options.dry_run && summary.generation > 0) {
@@ -153,8 +123,98 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
     Ok(summary)
 }
 
+/// What a round came to.
+enum Round {
+    Done(Box<Summary>),
+    /// Files of the folder gave way, and everything is to be looked at again.
+    MadeRoom(Vec<Conflicted>, Vec<Skipped>),
+}
+
+/// One round; `summary` has what was done before it. Files give way only if there `is_another`.
+async fn round(
+    mirror: &Mirror,
+    session: &Session,
+    options: &SyncOptions,
+    progress: &Arc<dyn Progress>,
+    mut summary: Summary,
+    is_another: bool,
+) -> Result<Round, SyncError> {
+    progress.begin(Phase::Scan, None);
+    let scanning = {
+        let (folder, progress, gitignore) = (session.folder.clone(), progress.clone(), options.gitignore);
+        blocking(move || scan::scan(&folder, gitignore, &*progress))
+    };
+    let (mut scan, head) = futures::future::try_join(scanning, newest(mirror)).await?;
+    let last = session.check_ancestry(mirror, head.as_ref()).await?;
+    summary.skipped.append(&mut scan.skipped);
+    summary.bytes = scan.files.iter().map(|file| file.stamp.size).sum();
+    let paths = scan.files.iter().map(|file| file.path.as_str());
+    summary.copies = paths.filter(|path| conflict::is_copy(path)).map(str::to_owned).collect();
+    let entries = session.before.as_ref().map_or_else(Vec::new, |before| before.entries.clone());
+    let is_empty = scan.files.is_empty() && summary.skipped.is_empty();
+    if is_empty && entries.len() > 1 && !options.allow_mass_delete {
+        let (root, state) = (session.folder.path().to_owned(), session.states.path().to_owned());
+        return Err(Danger::Emptied { root, state, of: entries.len() as u64 }.into());
+    }
+    let folders = Arc::new(std::mem::take(&mut scan.folders));
+    let heads = heads(session, last.as_deref(), head.as_deref()).await?;
+    let decided = decide(mirror, session, scan, entries, heads, options, progress).await?;
+    let (mut decided, vanished) = check_losses(session, options, decided, progress).await?;
+    if session.before.is_none() && !options.join && join::check(&decided, session.folder.path()).is_err() {
+        // A file that has only moved is known, but to know that takes reading what is new.
+        decided = read_new(session, decided, progress).await?;
+        join::check(&decided, session.folder.path())?;
+    }
+    summary.unchanged = decided.unchanged;
+    summary.skipped.append(&mut decided.skipped);
+
+    let (after, alone) = if options.dry_run {
+        (summary.pulled, summary.conflicts) = pull::planned(&decided);
+        summary.pushed = decided.pushes();
+        (head, false)
+    } else {
+        if decided.changes_anything() {
+            session.states.rehearse(session.before.as_ref())?;
+        }
+        if let Some(snapshot) = &head {
+            // A folder that cannot be listed now may be taken for one that is gone later.
+            let is_half = summary.skipped.iter().any(|skipped| matches!(skipped.reason, Reason::Unlistable(_)));
+            if is_another && !is_half {
+                let (made, skipped) =
+                    clash::make_room(mirror, snapshot, &session.folder, &options.author, &mut decided).await?;
+                if !made.is_empty() {
+                    summary.conflicts.extend(made);
+                    return Ok(Round::MadeRoom(summary.conflicts, skipped));
+                }
+                summary.skipped.extend(skipped);
+            }
+            let (folder, time_zone) = (&session.folder, options.time_zone.clone());
+            let puller = Puller { mirror, snapshot, folder, folders: &folders, time_zone, progress };
+            let (pulled, conflicts) = puller.run(&mut decided).await?;
+            summary.pulled = pulled;
+            summary.conflicts.extend(conflicts);
+        }
+        summary.skipped.append(&mut decided.skipped);
+        let skipped = &mut summary.skipped;
+        let (pushed, after, alone) = push(mirror, session, options, progress, &mut decided, head, skipped).await?;
+        summary.pushed = pushed;
+        (after, alone)
+    };
+    summary.waiting = decided.waiting;
+    summary.changed = decided.named(!options.dry_run);
+    if let Some(after) = &after {
+        let totals = after.manifest().totals;
+        (summary.generation, summary.notes, summary.attachments) =
+            (after.generation(), totals.notes, totals.attachments);
+        if !options.dry_run {
+            remember(session, mirror, options, &decided, after, alone, vanished)?;
+        }
+    }
+    Ok(Round::Done(Box::new(summary)))
+}
+
 /// Puts right what a killed sync left in the folder.
-async fn recovered(session: &Session, options: &SyncOptions) -> Result<Vec<crate::Skipped>, SyncError> {
+async fn recovered(session: &Session, options: &SyncOptions) -> Result<Vec<Skipped>, SyncError> {
     // Nearly always there is nothing, and one look says so.
     if options.dry_run || session.folder.dir.symlink_metadata(STAGING).is_err() {
         return Ok(Vec::new());
@@ -191,6 +251,7 @@ async fn heads(session: &Session, last: Option<&Snapshot>, head: Option<&Snapsho
 }
 
 async fn decide(
+    mirror: &Mirror,
     session: &Session,
     scan: scan::Scan,
     entries: Vec<Entry>,
@@ -199,11 +260,23 @@ async fn decide(
     progress: &Arc<dyn Progress>,
 ) -> Result<Decided, SyncError> {
     let (folder, progress, checksum) = (session.folder.clone(), progress.clone(), options.checksum);
-    blocking(move || {
+    let (mut items, contents, heads) = blocking(move || {
         let items = plan::compare(scan, entries, &heads, checksum);
-        Ok(Decided::of(items, heads, &folder, &*progress))
+        let contents = reading::touched(&folder, &items, &*progress);
+        Ok((items, contents, heads))
     })
-    .await
+    .await?;
+    // A settled state knows all: what it does not name was nowhere.
+    if !session.before.as_ref().is_some_and(|before| before.settled) {
+        past::recall(mirror, &heads, &mut items, &contents).await?;
+    }
+    let folder = session.folder.clone();
+    blocking(move || Ok(Decided::of(items, contents, heads, &folder))).await
+}
+
+async fn read_new(session: &Session, decided: Decided, progress: &Arc<dyn Progress>) -> Result<Decided, SyncError> {
+    let (from, progress) = (session.folder.clone(), progress.clone());
+    blocking(move || Ok(decided.read_new(&from, &*progress))).await
 }
 
 /// Stops when too many files vanished on one side. The answer has the losses that the next sync may have to remember.
@@ -223,8 +296,7 @@ async fn check_losses(
         let mut lost = decided.lost(side, what);
         if side == Side::Folder && check(side, &lost).is_err() {
             // A file that has only moved is not lost, but to know that takes reading what is new.
-            let (from, progress) = (session.folder.clone(), progress.clone());
-            decided = blocking(move || Ok(decided.read_new(&from, &*progress))).await?;
+            decided = read_new(session, decided, progress).await?;
             lost = decided.lost(side, what);
         }
         check(side, &lost)?;

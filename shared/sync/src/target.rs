@@ -121,6 +121,12 @@ impl Target {
         if is_kept { Ok(()) } else { aside.discard() }
     }
 
+    /// Moves the file at `path` to `to`, where nothing is. What is saved meanwhile moves with it, or makes a new file at `path`.
+    pub(crate) fn rename(&self, path: &str, to: &str) -> Result<(), Reason> {
+        let ((folder, name), (new_folder, new_name)) = (self.place_of(path)?, self.place_of(to)?);
+        rename_away(&folder, &name, &new_folder, &new_name).map_err(|error| unwritable(&error))
+    }
+
     fn keep(&self, aside: &Aside, path: &str) -> Result<(), Reason> {
         let (trash, name) = self.place_of(&format!("{TRASH}/{path}"))?;
         move_new(&aside.folder, &aside.name, &trash, &name)
@@ -164,7 +170,7 @@ impl Target {
         }
         let (parent, name) = self.place_of(path)?;
         let (folder, _) = self.place_of(&format!("{ASIDE}/{path}"))?;
-        match rename_away(&parent, &name, &folder) {
+        match rename_away(&parent, &name, &folder, &name) {
             Ok(()) => {}
             Err(_) if parent.symlink_metadata(&name).is_err() => return Err(Reason::Changed),
             Err(error) => return Err(unwritable(&error)),
@@ -283,7 +289,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Moves a file to a place where nothing is, or an empty folder.
+/// Moves a file to a place where nothing is, or a folder without files.
 pub(crate) fn move_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Result<(), Reason> {
     match rename_new(from, name, to, new_name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -291,7 +297,10 @@ pub(crate) fn move_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Resu
             if !found.is_dir() {
                 return Err(Reason::Unwritable("another file has its name".to_owned()));
             }
-            // Only an empty one can be removed.
+            // Only one without files can be removed.
+            if let Ok(below) = to.open_dir_nofollow(new_name) {
+                remove_empty(&below);
+            }
             to.remove_dir(new_name)
                 .map_err(|_| Reason::Unwritable("a folder that is not empty has its name".to_owned()))?;
             rename_new(from, name, to, new_name).map_err(|error| unwritable(&error))
@@ -316,8 +325,8 @@ fn rename_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()
 
 /// Renames a file of others to a place of ours without replacing. It is never linked and then removed: what they save in between
 /// would be what is removed.
-fn rename_away(from: &Dir, name: &str, to: &Dir) -> io::Result<()> {
-    rename_at_once(from, name, to, name).unwrap_or_else(|| rename_after_look(from, name, to, name))
+fn rename_away(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()> {
+    rename_at_once(from, name, to, new_name).unwrap_or_else(|| rename_after_look(from, name, to, new_name))
 }
 
 /// [`None`] where the file system cannot.

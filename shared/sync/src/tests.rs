@@ -1,5 +1,7 @@
 //! A host with a vault and a store, and the same questions put to both sides.
 
+mod ancestors;
+mod clashes;
 mod conflicts;
 mod crashes;
 mod exports;
@@ -50,6 +52,15 @@ impl Host {
         host
     }
 
+    /// A host with a folder of its own, and the same store.
+    fn beside(&self, vault: VaultBuilder) -> Self {
+        Self::with_store(vault, self.objects.clone())
+    }
+
+    fn lose_state(&self) {
+        std::fs::remove_dir_all(self.state()).unwrap();
+    }
+
     fn state(&self) -> PathBuf {
         self.places.path().join("state")
     }
@@ -74,6 +85,11 @@ impl Host {
         let mut options = self.options();
         set(&mut options);
         sync(&self.mirror(), &options, Arc::new(())).await
+    }
+
+    /// One that begins now, by the clock of the store too.
+    async fn sync_at_once(&self) -> Result<Summary, SyncError> {
+        self.sync_as(|options| options.began = Timestamp::now()).await
     }
 
     /// A sync during which something happens.

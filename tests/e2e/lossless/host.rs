@@ -1,15 +1,15 @@
 //! A person's host: a folder, the state of its syncs, and the syncs.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 use atlas_mirror::{Mirror, Retention};
 use atlas_sync::{Phase, Progress, Summary, SyncError, SyncOptions, sync};
 use atlas_testkit::FaultStore;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::{Builder, Runtime};
 
 use super::texts::{Blocks, blocks};
@@ -17,13 +17,15 @@ use super::texts::{Blocks, blocks};
 pub struct Host {
     /// The folder with everything that the host has.
     places: PathBuf,
+    /// How far its clock is off, in hours.
+    pub clock: i64,
     /// What the person saved and no sync has carried yet: theirs to overwrite.
     pub unsynced: BTreeMap<String, Blocks>,
 }
 
 impl Host {
     pub fn new(places: PathBuf) -> Self {
-        let host = Self { places, unsynced: BTreeMap::new() };
+        let host = Self { places, clock: 0, unsynced: BTreeMap::new() };
         fs::create_dir_all(host.root()).unwrap();
         host
     }
@@ -66,6 +68,14 @@ impl Host {
         texts
     }
 
+    /// The notes that have to go for a note at `path`, with their blocks.
+    pub fn in_the_way(&self, path: &str) -> BTreeMap<String, Blocks> {
+        let is_in_the_way =
+            |other: &str| path.starts_with(&format!("{other}/")) || other.starts_with(&format!("{path}/"));
+        let texts = self.texts().into_iter().filter(|(other, _)| is_in_the_way(other));
+        texts.map(|(other, text)| (other, blocks(&text).unwrap_or_default())).collect()
+    }
+
     pub fn delete(&mut self, path: &str) {
         if fs::remove_file(self.root().join(path)).is_ok() {
             self.unsynced.remove(path);
@@ -74,8 +84,10 @@ impl Host {
 
     pub fn rename(&mut self, from: &str, to: &str) {
         let root = self.root();
-        fs::create_dir_all(root.join(to).parent().unwrap()).unwrap();
-        if from != to && fs::rename(root.join(from), root.join(to)).is_ok() {
+        if from != to
+            && fs::create_dir_all(root.join(to).parent().unwrap()).is_ok()
+            && fs::rename(root.join(from), root.join(to)).is_ok()
+        {
             let moved = self.unsynced.remove(from).unwrap_or_default();
             self.unsynced.insert(to.to_owned(), moved);
         }
@@ -113,11 +125,13 @@ impl Host {
         faults: &FaultStore,
         plan: &SyncPlan,
         allow_mass_delete: bool,
+        join: bool,
     ) -> Option<Result<Summary, SyncError>> {
         let author = self.places.file_name().unwrap().to_str().unwrap().to_owned();
-        let options = SyncOptions::new(self.root(), self.places.join("state"), author, Timestamp::now());
+        let now = Timestamp::now() + SignedDuration::from_hours(self.clock);
+        let options = SyncOptions::new(self.root(), self.places.join("state"), author, now);
         let collect = plan.collect.then_some(Retention { generations: 1, ..Retention::default() });
-        let options = SyncOptions { checksum: plan.checksum, collect, allow_mass_delete, ..options };
+        let options = SyncOptions { checksum: plan.checksum, collect, allow_mass_delete, join, ..options };
         let progress: Arc<dyn Progress> = plan.meanwhile.clone().unwrap_or_else(|| Arc::new(()));
         // Dropped at its end, which waits for what it has begun on other threads.
         runtime().block_on(async {
@@ -190,9 +204,20 @@ pub fn runtime() -> Runtime {
     Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
 }
 
+/// Removes the notes that are where a folder is to be, or in the folder where a note is to be.
+fn make_room(root: &Path, path: &Path) -> io::Result<()> {
+    let parent = path.parent().unwrap();
+    if parent != root && parent.is_file() {
+        fs::remove_file(parent)?;
+    }
+    if path.is_dir() { fs::remove_dir_all(path) } else { Ok(()) }
+}
+
 /// Saves a file, as editors do: whole. Each has a time of its own, as on a disk that counts finely.
 pub fn save(root: &Path, path: &str, text: &str, number: usize) {
     let (path, draft) = (root.join(path), root.with_extension("draft"));
+    // Who makes a folder of a note, or a note of a folder, has removed what was there.
+    make_room(root, &path).unwrap();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&draft, text).unwrap();
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + number as u64);

@@ -88,6 +88,7 @@ impl World {
             Step::Fails(op, nth, fault) => self.bucket.fail(op, nth, fault),
             Step::LoseState(host) => self.hosts[host].lose_state(),
             Step::StaleHint => self.bucket.age_hint(),
+            Step::ClockJumps(host, hours) => self.hosts[host].clock += i64::from(hours),
             Step::Collect => self.collect(),
             Step::Backup => self.backup = Some((self.bucket.copy(), self.owed.clone())),
             Step::Restore => self.restore(),
@@ -148,6 +149,7 @@ impl World {
     fn person_writes(&mut self, host: usize, note: usize) {
         let block = self.block('p');
         self.replaced(self.hosts[host].shown(NOTES[note]));
+        self.makes_room(host, note);
         save(&self.hosts[host].root(), NOTES[note], &block, self.written);
         self.hosts[host].unsynced.insert(NOTES[note].to_owned(), Blocks::from([block]));
     }
@@ -155,8 +157,17 @@ impl World {
     fn person_appends(&mut self, host: usize, note: usize) {
         let block = self.block('p');
         let text = self.hosts[host].text(NOTES[note]) + &block;
+        self.makes_room(host, note);
         save(&self.hosts[host].root(), NOTES[note], &text, self.written);
         self.hosts[host].unsynced.entry(NOTES[note].to_owned()).or_default().insert(block);
+    }
+
+    /// What has to go for a note is replaced by whoever has it in front of them.
+    fn makes_room(&mut self, host: usize, note: usize) {
+        for (path, blocks) in self.hosts[host].in_the_way(NOTES[note]) {
+            self.hosts[host].unsynced.remove(&path);
+            self.replaced(blocks);
+        }
     }
 
     fn person_deletes(&mut self, host: usize, note: usize) {
@@ -234,7 +245,12 @@ impl World {
         let saved = Arc::new(Mutex::new(None));
         let told = saved.clone();
         let act = move || {
-            let over = fs::read_to_string(root.join(NOTES[note])).unwrap_or_default();
+            // Nobody makes a folder of a note, or a note of a folder, while they do not look.
+            let path = root.join(NOTES[note]);
+            if path.is_dir() || path.parent().is_some_and(Path::is_file) {
+                return;
+            }
+            let over = fs::read_to_string(&path).unwrap_or_default();
             save(&root, NOTES[note], &text, number);
             *told.lock().unwrap() = Some(over);
         };
@@ -275,7 +291,9 @@ impl World {
         let act = move || drop(fs::rename(&from, &to));
         // A refusal is left to the next.
         let plan = SyncPlan::meanwhile(Phase::Scan, 1, act);
-        if let Some(Ok(summary)) = self.hosts[host].sync(&self.bucket.mirror(), &self.bucket.faults, &plan, false) {
+        if let Some(Ok(summary)) =
+            self.hosts[host].sync(&self.bucket.mirror(), &self.bucket.faults, &plan, false, false)
+        {
             self.carried(host, &summary);
         }
         if back_from.exists() {
@@ -321,27 +339,32 @@ impl World {
 
     /// Syncs as `plan` says; as its operator would, after a refusal that says what to do about it.
     fn synced(&mut self, host: usize, plan: &SyncPlan) -> Option<Summary> {
-        let mut allow_mass_delete = false;
+        let (mut allow_mass_delete, mut join) = (false, false);
         for _ in 0..100 {
-            let summary =
-                match self.hosts[host].sync(&self.bucket.mirror(), &self.bucket.faults, plan, allow_mass_delete)? {
-                    Ok(summary) => summary,
-                    Err(SyncError::Danger(Danger::OtherMirror { .. } | Danger::Forgotten { .. })) => {
-                        self.hosts[host].lose_state();
-                        continue;
-                    }
-                    // They have deleted all, and say so.
-                    Err(SyncError::Danger(Danger::Emptied { .. } | Danger::MassDeletion { .. })) => {
-                        allow_mass_delete = true;
-                        continue;
-                    }
-                    // A program that another test starts has all open files for a moment, and so the lock.
-                    Err(SyncError::Locked { .. }) => {
-                        std::thread::sleep(Duration::from_millis(20));
-                        continue;
-                    }
-                    Err(_) => return None,
-                };
+            let (mirror, faults) = (self.bucket.mirror(), &self.bucket.faults);
+            let summary = match self.hosts[host].sync(&mirror, faults, plan, allow_mass_delete, join)? {
+                Ok(summary) => summary,
+                Err(SyncError::Danger(Danger::OtherMirror { .. } | Danger::Forgotten { .. })) => {
+                    self.hosts[host].lose_state();
+                    continue;
+                }
+                // They know that it is theirs.
+                Err(SyncError::Danger(Danger::Unrelated { .. })) => {
+                    join = true;
+                    continue;
+                }
+                // They have deleted all, and say so.
+                Err(SyncError::Danger(Danger::Emptied { .. } | Danger::MassDeletion { .. })) => {
+                    allow_mass_delete = true;
+                    continue;
+                }
+                // A program that another test starts has all open files for a moment, and so the lock.
+                Err(SyncError::Locked { .. }) => {
+                    std::thread::sleep(Duration::from_millis(20));
+                    continue;
+                }
+                Err(_) => return None,
+            };
             self.carried(host, &summary);
             return Some(summary);
         }

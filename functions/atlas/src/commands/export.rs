@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atlas_sync::{ExportOptions, Exported, export};
+use atlas_sync::{Conflicted, ExportOptions, Exported, export};
 use clap::Args;
 use indicatif::DecimalBytes;
 
@@ -36,11 +36,17 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let mirror = arguments.store.open()?;
     let options = ExportOptions { to: arguments.to, generation: arguments.at, force: arguments.force };
     let exported = export(&mirror, &options, bar::start(arguments.json)).await?;
-    let Exported { generation, files, bytes, skipped } = &exported;
+    let Exported { generation, files, bytes, skipped, renamed } = &exported;
     if arguments.json {
         output::json(&exported)?;
     } else {
         skipped.iter().for_each(output::note);
+        for Conflicted { path, copy, .. } in renamed {
+            output::note(format_args!(
+                "{path}: a folder has this name, so it is {}",
+                copy.as_deref().unwrap_or_default()
+            ));
+        }
         output::line(format_args!("generation {generation}: {files} files, {} written", DecimalBytes(*bytes)));
     }
     match skipped.len() {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use atlas_mirror::manifest::Changes;
-use atlas_sync::{Conflicted, Failure, Run, Runs, Skipped, Summary, SyncError, SyncOptions, sync};
+use atlas_sync::{Changed, Conflicted, Failure, Run, Runs, Skipped, Summary, SyncError, SyncOptions, sync};
 use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::commands::Outcome;
-use crate::commands::sync::{changes, options};
+use crate::commands::sync::{changes, name, options};
 use crate::output;
 use crate::vault::VaultArguments;
 
@@ -47,6 +47,8 @@ struct Waiting {
     to_mirror: Changes,
     /// What changed in the mirror.
     to_folder: Changes,
+    /// The files of both, by path; of very many the first.
+    changed: Vec<Changed>,
     /// Paths that changed on both sides.
     conflicts: Vec<Conflicted>,
     /// Copies of conflicts that somebody should look at.
@@ -75,8 +77,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 
 impl Waiting {
     fn of(summary: Summary) -> Self {
-        let Summary { generation, pushed, pulled, conflicts, copies, skipped, .. } = summary;
-        Self { generation, to_mirror: pushed, to_folder: pulled, conflicts, copies, skipped }
+        let Summary { generation, pushed, pulled, changed, conflicts, copies, skipped, .. } = summary;
+        Self { generation, to_mirror: pushed, to_folder: pulled, changed, conflicts, copies, skipped }
     }
 }
 
@@ -99,6 +101,7 @@ fn print(status: &Status) {
         changes(&waiting.to_folder),
         waiting.conflicts.len()
     ));
+    name("", &waiting.changed, waiting.to_mirror.sum() + waiting.to_folder.sum());
     waiting.conflicts.iter().for_each(|one| output::line(format_args!("changed on both sides: {}", one.path)));
     waiting.copies.iter().for_each(|copy| output::line(format_args!("look at the copy: {copy}")));
     waiting.skipped.iter().for_each(|skipped| output::line(format_args!("left out: {skipped}")));

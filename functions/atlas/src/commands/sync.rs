@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use atlas_mirror::manifest::Changes;
 use atlas_mirror::{Collected, Mirror, MirrorError, Retention};
-use atlas_sync::{Conflicted, Progress, Run, Runs, Summary, SyncError, SyncOptions, sync};
+use atlas_sync::{Changed, Conflicted, Progress, Run, Runs, Side, Summary, SyncError, SyncOptions, sync};
 use clap::Args;
 use indicatif::DecimalBytes;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::bar;
+use crate::bar::{self, Phases};
 use crate::commands::Outcome;
-use crate::output;
+use crate::output::{self, Attention};
 use crate::vault::{VaultArguments, author};
 use crate::watch::Watch;
 
@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// Go on when many files vanished or became empty
     #[arg(long)]
     allow_mass_delete: bool,
+    /// Bring a folder that was never synced together with a vault that it has little in common with
+    #[arg(long)]
+    join: bool,
     /// Delete, once a day, what was replaced or deleted in the mirror longer ago than this; the newest ten generations stay
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     keep_days: u32,
@@ -53,8 +56,13 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let Some(seconds) = arguments.watch else {
         let mirror = arguments.vault.store.open()?;
-        let summary = once(&arguments, &mirror, bar::start(arguments.json)).await?;
-        return print(&arguments, &summary);
+        let phases = Phases::over(bar::start(arguments.json));
+        let summary = tokio::select! {
+            summary = once(&arguments, &mirror, phases.clone()) => summary?,
+            _ = tokio::signal::ctrl_c() => return Err(phases.interrupted().into()),
+        };
+        print(&arguments, &summary)?;
+        return if summary.needs_attention() { Err(Attention.into()) } else { Ok(()) };
     };
     // One mirror for all runs, so that each reads only what is new; opened late, so that a store that is away stops nothing.
     let mut mirror = None;
@@ -97,6 +105,7 @@ async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress
         checksum: arguments.checksum,
         dry_run: arguments.dry_run,
         allow_mass_delete: arguments.allow_mass_delete,
+        join: arguments.join,
         ..base
     };
     // Who asks from now on asks for the next one. Where nothing may be deleted the sync is worth more than that.
@@ -140,9 +149,16 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
     if arguments.json {
         return output::json(summary);
     }
+    if arguments.dry_run || arguments.watch.is_some() {
+        let time = arguments.watch.map(|_| format!("{:.0} ", Timestamp::now())).unwrap_or_default();
+        name(&time, &summary.changed, summary.pushed.sum() + summary.pulled.sum());
+    }
     summary.skipped.iter().for_each(output::note);
-    for Conflicted { path, copy } in &summary.conflicts {
+    for Conflicted { path, copy, is_folder } in &summary.conflicts {
         match copy {
+            Some(copy) if *is_folder => output::note(format_args!(
+                "{path}: a folder has this name on one side and a file on the other; the folder is in its place, the file is {copy:?}"
+            )),
             Some(copy) => output::note(format_args!(
                 "{path}: it changed on both sides; the folder's version is in its place, the mirror's is in {copy:?}"
             )),
@@ -170,6 +186,21 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
         output::note(format_args!("{waiting} paths changed in the mirror and could not be brought to the folder"));
     }
     Ok(())
+}
+
+/// Prints the files that change, each after `time`; of all so many.
+pub(crate) fn name(time: &str, changed: &[Changed], all: u64) {
+    for Changed { path, side, how } in changed {
+        let side = match side {
+            Side::Folder => "folder",
+            Side::Mirror => "mirror",
+        };
+        output::line(format_args!("{time}{} {path} (to the {side})", how.sign()));
+    }
+    let left = all.saturating_sub(changed.len() as u64);
+    if left > 0 {
+        output::line(format_args!("{time}and {left} more"));
+    }
 }
 
 /// Changes as they are printed.

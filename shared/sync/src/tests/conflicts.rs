@@ -103,7 +103,7 @@ async fn lost_state_deletes_nothing_and_is_made_anew() {
         host.vault.remove("a.md");
         host.vault.write("b.md", b"changed");
         host.vault.write("d.md", b"new");
-        let summary = host.sync().await.unwrap();
+        let summary = host.sync_as(|options| options.join = true).await.unwrap();
         assert_eq!((done(&summary), pulled(&summary), summary.unchanged), ((2, 1, 0), (1, 0, 0), 1));
         assert_eq!(summary.conflicts.len(), 1);
         let folder = agree(&host).await;

@@ -57,6 +57,25 @@ async fn a_later_sync_that_is_killed_is_completed_by_the_next() {
     }
 }
 
+#[tokio::test]
+async fn what_an_interrupted_sync_uploaded_is_not_uploaded_again() {
+    for size in [1000, 9 << 20] {
+        let faults = FaultStore::new(Arc::new(InMemory::new()));
+        let vault = VaultBuilder::new().note("a.md", "a").file("c.png", &vec![7; size]);
+        let host = Host::with_store(vault, faults.clone());
+        faults.always(Op::Create, "/manifests/", Fault::Silence);
+        let ended = tokio::time::timeout(Duration::from_secs(5), host.sync_at_once()).await;
+        assert!(ended.is_err(), "{ended:?}");
+        faults.heal();
+        let summary = host.sync_at_once().await.unwrap();
+        assert!(done(&summary) == (2, 0, 0) && summary.uploaded_bytes < 20_000, "{summary:?}");
+        assert_eq!(host.mirrored().await, files(host.vault.root()));
+        // One that comes to its end counts all that it sends.
+        host.vault.write("d.png", &vec![8; size]);
+        assert!(host.sync_at_once().await.unwrap().uploaded_bytes >= size as u64);
+    }
+}
+
 async fn completes(host: &Host, generation: u64, expected: Files) {
     assert_eq!(host.mirrored().await, expected);
     let summary = host.sync().await.unwrap();

@@ -44,13 +44,14 @@ async fn nothing_is_written_through_symbolic_links() {
 }
 
 #[tokio::test]
-async fn what_a_folder_cannot_hold_is_named() {
-    let host = Host::published(VaultBuilder::new().note("a.md", "a")).await;
+async fn what_a_folder_cannot_hold_is_written_beside() {
+    let host = Host::published(VaultBuilder::new().note("b.md", "b")).await;
+    host.mirror().commit(&by("agent"), &Put::note("a.md", "a")).await.unwrap();
     host.mirror().commit(&by("agent"), &Put::note("a.md/b.md", "b")).await.unwrap();
     let to = tempfile::tempdir().unwrap();
     let exported = host.export(None, to.path()).await;
-    assert_eq!((exported.files, exported.skipped.len()), (1, 1));
-    assert!(exported.skipped[0].to_string().starts_with("a.md/b.md: it cannot be written"));
+    assert_eq!((exported.files, exported.skipped.len()), (3, 0));
+    assert_eq!(exported.renamed[0].copy.as_deref(), Some("a (conflict 2026-01-05 00.00 agent).md"));
 }
 
 #[tokio::test]

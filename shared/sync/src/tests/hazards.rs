@@ -168,7 +168,7 @@ async fn what_an_agent_adds_to_a_folder_goes_into_the_one_that_is_there_however_
     // On another host it is the other way round.
     let mut other = Host::new(VaultBuilder::new().note("\u{dc}bungen/c.md", "c"));
     other.objects = one.objects.clone();
-    assert_eq!(pulled(&other.sync().await.unwrap()), (3, 0, 0));
+    assert_eq!(pulled(&other.sync_as(|options| options.join = true).await.unwrap()), (3, 0, 0));
     assert_eq!(other.vault.read("\u{dc}bungen/a.md"), b"a");
     assert!(!other.vault.path(decomposed).exists());
     for host in [&one, &other, &one, &other] {
@@ -199,7 +199,7 @@ async fn an_attachment_that_breaks_off_keeps_nothing_else_waiting() {
     let mut other = Host::new(VaultBuilder::new().note("c.md", "c"));
     other.objects = one.objects.clone();
     faults.always(Op::Get, "/blobs/", Fault::BrokenOff);
-    let summary = other.sync().await.unwrap();
+    let summary = other.sync_as(|options| options.join = true).await.unwrap();
     assert_eq!((pulled(&summary), done(&summary), summary.waiting), ((1, 0, 0), (1, 0, 0), 1), "{summary:?}");
     assert!(skipped(&summary)[0].contains("could not be fetched to its end"), "{summary:?}");
     faults.heal();

@@ -116,9 +116,18 @@ async fn a_file_and_a_folder_may_take_each_other_s_name() {
     agent_puts(&host, Put::note("b.md", "b")).await;
     host.vault.write("b.md/mine.md", b"mine");
     let summary = host.sync().await.unwrap();
+    assert_eq!((pulled(&summary), summary.conflicts.len(), summary.waiting), ((0, 0, 1), 1, 0));
+    assert_eq!(host.vault.read("b.md/mine.md"), b"mine");
+    agree(&host).await;
+    // Also one that is no file of the vault.
+    let host = Host::published(VaultBuilder::new().note("b.md/c.md", "c").note("z.md", "z")).await;
+    agent_deletes(&host, "b.md/c.md").await;
+    agent_puts(&host, Put::note("b.md", "b")).await;
+    host.vault.write("b.md/.git/config", b"mine");
+    let summary = host.sync().await.unwrap();
     assert_eq!((pulled(&summary), summary.waiting), ((0, 0, 1), 1));
     assert!(skipped(&summary)[0].contains("a folder that is not empty has its name"), "{summary:?}");
-    assert_eq!(host.vault.read("b.md/mine.md"), b"mine");
+    assert_eq!(host.vault.read("b.md/.git/config"), b"mine");
 }
 
 #[tokio::test]

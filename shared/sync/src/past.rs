@@ -1,0 +1,103 @@
+//! What the mirror had earlier, for paths of which the sync state holds no ancestor: what the folder has there and the mirror had once is
+//! older, not a rival.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use atlas_mirror::{Mirror, MirrorError};
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+
+use crate::error::SyncError;
+use crate::head::{self, HeadDocuments, Heads};
+use crate::plan::{Found, Item};
+use crate::reading;
+
+/// Generations that are read at once.
+const PAGE: usize = 16;
+
+/// Contents by path.
+type Contents = BTreeMap<String, [u8; 32]>;
+
+/// Gives the items that differ, and of which no ancestor is known, the one that the mirror's history knows: what the folder has, if that
+/// is an earlier version of the path. `contents` is what was read of the items, by their index. Of the history nothing is read but
+/// versions of those paths.
+///
+/// # Errors
+/// Those of reading the mirror; what is not kept any more is not known.
+pub(crate) async fn recall(
+    mirror: &Mirror,
+    heads: &Heads,
+    items: &mut [Item],
+    contents: &reading::Contents,
+) -> Result<(), SyncError> {
+    // What the folder had elsewhere is what a person moved here.
+    let moved: HashSet<[u8; 32]> = {
+        let vanished = items.iter().filter(|item| matches!(item.found, Found::Nothing));
+        vanished.filter_map(|item| item.entry.as_ref()).map(|entry| entry.sha256).collect()
+    };
+    let mut rivals: BTreeMap<u64, Contents> = BTreeMap::new();
+    let mut found = BTreeMap::new();
+    for (index, content) in contents {
+        let (Some(item), Ok(content)) = (items.get(*index), content) else { continue };
+        let sha256 = content.sha256;
+        let differs = item.entry.is_none() && item.head.is_some_and(|head| head != sha256);
+        if let Some(document) = heads.document(&item.path).filter(|_| differs && !moved.contains(&sha256)) {
+            add(&mut rivals, document.replaces, document.generation, item.path.clone(), sha256);
+            found.insert(item.path.clone(), *index);
+        }
+    }
+    for path in older(mirror, rivals).await? {
+        let index = found.get(&path).copied();
+        if let Some((index, item)) = index.and_then(|index| Some((index, items.get_mut(index)?))) {
+            item.past = contents.get(&index).and_then(|content| content.as_ref().ok()).map(|content| content.sha256);
+        }
+    }
+    Ok(())
+}
+
+/// The paths that had, at the generations that are named or earlier, the contents that are.
+async fn older(mirror: &Mirror, mut due: BTreeMap<u64, Contents>) -> Result<BTreeSet<String>, SyncError> {
+    let mut known = BTreeSet::new();
+    while !due.is_empty() {
+        let page: Vec<(u64, Contents)> = std::iter::from_fn(|| due.pop_last()).take(PAGE).collect();
+        let read = page.into_iter().map(|(generation, wanted)| async move {
+            let documents = documents_at(mirror, generation, &wanted).await?;
+            Ok::<_, SyncError>((generation, wanted, documents))
+        });
+        let read: Vec<_> = stream::iter(read).buffered(PAGE).try_collect().await?;
+        for (generation, wanted, documents) in read {
+            for (path, sha256) in wanted {
+                match documents.get(&path).and_then(|documents| documents.first()) {
+                    Some(document) if document.sha256 == sha256 => drop(known.insert(path)),
+                    Some(document) => add(&mut due, document.replaces, generation, path, sha256),
+                    None => {}
+                }
+            }
+        }
+    }
+    Ok(known)
+}
+
+/// Looks at `path` next where the version before `newer` is, if there is one.
+fn add(due: &mut BTreeMap<u64, Contents>, generation: u64, newer: u64, path: String, sha256: [u8; 32]) {
+    if (1..newer).contains(&generation) {
+        due.entry(generation).or_default().insert(path, sha256);
+    }
+}
+
+async fn documents_at(mirror: &Mirror, generation: u64, wanted: &Contents) -> Result<HeadDocuments, SyncError> {
+    let paths: Vec<&str> = wanted.keys().map(String::as_str).collect();
+    let read = async {
+        match mirror.at(generation).await? {
+            Some(snapshot) => head::at(&snapshot, &paths).await,
+            None => Ok(HeadDocuments::new()),
+        }
+    };
+    match read.await {
+        // What cannot be read any more is no ancestor: both versions are kept then.
+        Err(error) if head::is_gone(&error) || matches!(error, SyncError::Mirror(MirrorError::Damaged { .. })) => {
+            tracing::warn!(generation, %error, "a part of the history was not read");
+            Ok(HeadDocuments::new())
+        }
+        read => read,
+    }
+}

@@ -1,0 +1,143 @@
+//! Where the state knows nothing: what the mirror had once is older, and strangers are not joined unasked.
+
+use std::sync::Arc;
+
+use atlas_testkit::notes::Put;
+use atlas_testkit::{CountingStore, VaultBuilder};
+use object_store::memory::InMemory;
+
+use super::{Host, agent_deletes, agent_puts, done, files, many, pulled};
+use crate::{Danger, SyncError};
+
+#[tokio::test]
+async fn an_old_folder_without_state_does_not_win_over_what_came_after_it() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "one").note("b.md", "one")).await;
+    let other = host.beside(VaultBuilder::new());
+    for text in ["two", "three", "four"] {
+        other.sync().await.unwrap();
+        other.vault.write("a.md", text.as_bytes());
+        other.sync().await.unwrap();
+    }
+    host.lose_state();
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary)), ((0, 0, 0), (0, 1, 0)));
+    assert_eq!((summary.conflicts, summary.waiting), (vec![], 0));
+    assert_eq!(host.vault.read("a.md"), b"four");
+    assert_eq!(files(host.vault.root()), host.mirrored().await);
+}
+
+#[tokio::test]
+async fn a_second_host_with_an_older_copy_of_the_folder_is_brought_up_to_date() {
+    let host = Host::published(many(30)).await;
+    let other = host.beside(many(30));
+    for number in 0..20 {
+        host.vault.write(&format!("{number:03}.md"), format!("changed {number}").as_bytes());
+        host.sync().await.unwrap();
+    }
+    other.vault.write("025.md", b"only here");
+    let summary = other.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary)), ((1, 1, 0), (0, 20, 0)));
+    assert_eq!(summary.conflicts.len(), 1);
+    host.sync().await.unwrap();
+    assert_eq!(files(host.vault.root()), files(other.vault.root()));
+}
+
+#[tokio::test]
+async fn with_an_ancestor_older_text_in_the_folder_is_a_person_s_edit() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "one").note("b.md", "b")).await;
+    agent_puts(&host, Put::note("a.md", "two")).await;
+    host.sync().await.unwrap();
+    host.vault.write("a.md", b"one");
+    assert_eq!(done(&host.sync().await.unwrap()), (0, 1, 0));
+    assert_eq!(host.text("a.md").await.unwrap(), "one");
+    // Also where somebody has written meanwhile.
+    agent_puts(&host, Put::note("a.md", "three")).await;
+    host.vault.write("a.md", b"two");
+    let summary = host.sync().await.unwrap();
+    assert_eq!(summary.conflicts.len(), 1);
+    assert_eq!(host.vault.read("a.md"), b"two");
+}
+
+#[tokio::test]
+async fn what_a_person_moves_back_to_where_the_mirror_once_had_it_is_not_taken_for_old() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "one").note("b.md", "b")).await;
+    let rename = |from, to| std::fs::rename(host.vault.path(from), host.vault.path(to)).unwrap();
+    rename("a.md", "c.md");
+    host.sync().await.unwrap();
+    agent_puts(&host, Put::note("a.md", "two")).await;
+    rename("c.md", "a.md");
+    let summary = host.sync().await.unwrap();
+    assert_eq!(summary.conflicts.len(), 1);
+    let folder = files(host.vault.root());
+    assert_eq!((&folder["a.md"][..], folder.len()), (&b"one"[..], 3));
+    assert_eq!(host.mirrored().await, folder);
+}
+
+#[tokio::test]
+async fn lost_state_brings_back_what_was_deleted_and_deletes_nothing() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b").note("c.md", "c")).await;
+    agent_deletes(&host, "a.md").await;
+    host.lose_state();
+    assert_eq!(done(&host.sync().await.unwrap()), (1, 0, 0));
+    assert_eq!(files(host.vault.root()).len(), 3);
+}
+
+#[tokio::test]
+async fn history_is_asked_only_for_what_differs() {
+    let objects = CountingStore::new(Arc::new(InMemory::new()));
+    let host = Host::with_store(many(30), objects.clone());
+    for round in 0..12 {
+        host.vault.write("000.md", format!("round {round}").as_bytes());
+        host.sync().await.unwrap();
+    }
+    let requests = async || {
+        host.lose_state();
+        objects.take();
+        host.sync().await.unwrap();
+        objects.take().count()
+    };
+    let equal = requests().await;
+    host.vault.write("000.md", b"round 0");
+    let differs = requests().await;
+    assert_eq!(host.vault.read("000.md"), b"round 11");
+    // For each of eleven versions a manifest, and parts of a segment; and for the new text.
+    assert!(differs > equal && differs <= equal + 11 * 4 + 8, "{differs} after {equal}");
+}
+
+#[tokio::test]
+async fn a_folder_without_state_is_not_joined_with_another_vault_unasked() {
+    let host = Host::published(many(30)).await;
+    let vault = VaultBuilder::new().note("000.md", "of another vault").note("x.md", "x").note("y.md", "y");
+    let other = host.beside(vault.file(".obsidian/app.json", b"{}"));
+    let before = (files(other.vault.root()), host.mirrored().await);
+    match other.sync().await {
+        Err(SyncError::Danger(Danger::Unrelated {
+            files: 3,
+            shared: 0,
+            to_mirror: 2,
+            to_folder: 29,
+            conflicts: 1,
+            ..
+        })) => {}
+        result => panic!("{result:?}"),
+    }
+    let refusal = other.refusal().await;
+    assert!(refusal.contains("2 files to the mirror and 29 to the folder") && refusal.contains("--join"), "{refusal}");
+    assert_eq!((files(other.vault.root()), host.mirrored().await), before);
+    let summary = other.sync_as(|options| options.join = true).await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary), summary.conflicts.len()), ((4, 1, 0), (29, 0, 0), 1));
+    other.sync().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_folder_that_is_empty_or_mostly_known_needs_no_asking() {
+    let host = Host::published(many(30)).await;
+    let empty = host.beside(VaultBuilder::new().file(".obsidian/app.json", b"{}"));
+    assert_eq!(pulled(&empty.sync().await.unwrap()), (30, 0, 0));
+    // Most of it has moved, which is known by its text.
+    let moved = (0..9).fold(VaultBuilder::new(), |vault, n| vault.note(&format!("new/{n}.md"), &format!("note {n}\n")));
+    let moved = host.beside(moved.note("1.md", "1").note("2.md", "2"));
+    moved.sync().await.unwrap();
+    let mirror = Host::new(VaultBuilder::new().note("a.md", "a"));
+    assert_eq!(done(&mirror.sync().await.unwrap()), (1, 0, 0), "an empty mirror is filled");
+}
