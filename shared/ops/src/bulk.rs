@@ -1,4 +1,5 @@
-//! Bulk operations, as obsidian-tc has them: many notes in one commit. All of it is done or nothing, with a report of each.
+//! Bulk operations, as obsidian-tc has them: many notes in one commit, with a report of each. What cannot be done is reported and the rest is
+//! done, except where only all of it makes sense.
 
 pub mod bulk_create_notes;
 pub mod bulk_move_notes;
@@ -8,13 +9,14 @@ use std::sync::Arc;
 
 use atlas_mirror::{ChangeSet, Derived, Snapshot};
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::batch::Batch;
 use crate::error::{Code, Error};
 use crate::governor::cut;
+use crate::items::ItemError;
 use crate::operation::{Answer, Context, Info};
 use crate::view::View;
 use crate::writing::{self, Done, Last};
@@ -29,17 +31,21 @@ trait Bulk: Sync {
     /// The same as it is reported.
     type Item: Serialize + JsonSchema + Send;
 
+    /// Whether none is done unless all can be.
+    const ALL_OR_NOTHING: bool = false;
+
     /// What they come to on `head`.
     fn plan<'h>(&self, head: &'h Arc<Snapshot>) -> impl Future<Output = Result<Planned<'h, Self::Done>, Error>> + Send;
 
     /// The report of the thing at this place.
-    fn item(&self, at: usize, done: Result<Self::Done, Error>) -> Self::Item;
+    fn item(&self, at: usize, done: Result<Self::Done, ItemError>) -> Self::Item;
 }
 
 /// What they come to on one state.
 struct Planned<'h, D> {
-    /// Each, in order. Unless all can be done, `batch` is of no use.
+    /// Each, in order, up to the one that the call is to stop at.
     items: Vec<Result<D, Error>>,
+    /// What those come to that can be done; of no use where that is all or nothing.
     batch: Batch<'h>,
     /// Whether a person has to confirm them for what is there.
     needs_confirmation: bool,
@@ -53,8 +59,6 @@ struct Way<'a> {
     message: Option<&'a str>,
     /// Only look what they would come to.
     dry_run: bool,
-    /// Report none after the first that cannot be done.
-    stop_on_first_error: bool,
 }
 
 /// What became of things that were to be done.
@@ -62,9 +66,9 @@ struct Way<'a> {
 pub struct Report<I> {
     /// How many there are in the report.
     processed: usize,
-    /// How many of them were done; on a dry run, could be.
+    /// How many of them were done, and are in the vault; on a dry run, could be.
     succeeded: usize,
-    /// How many cannot be: none, except on a dry run.
+    /// How many were not; on a dry run, could not be.
     failed: usize,
     /// Each, in order; the first of them if an answer has no room for all.
     results: Vec<I>,
@@ -79,30 +83,59 @@ pub struct Report<I> {
     duration_ms: u64,
 }
 
+/// What became of one thing. A keyed commit keeps it.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Outcome<D> {
+    Failed(ItemError),
+    Done(D),
+}
+
+impl<D> Outcome<D> {
+    fn of(done: Result<D, Error>, way: Way<'_>) -> Self {
+        match done {
+            Ok(done) => Self::Done(done),
+            Err(error) => Self::Failed(ItemError::of(error, way.context.caller)),
+        }
+    }
+
+    const fn is_done(&self) -> bool {
+        matches!(self, Self::Done(_))
+    }
+
+    fn into_result(self) -> Result<D, ItemError> {
+        match self {
+            Self::Done(done) => Ok(done),
+            Self::Failed(error) => Err(error),
+        }
+    }
+}
+
 impl Way<'_> {
     async fn run<B: Bulk>(self, bulk: &B) -> Result<Answer<Report<B::Item>>, Error> {
-        let (items, generation) = if self.dry_run {
+        let (outcomes, generation) = if self.dry_run {
             let look = |view: View| async move {
                 let items = bulk.plan(view.snapshot()).await?.items;
-                Ok((items, view.generation()))
+                Ok((items.into_iter().map(|item| Outcome::of(item, self)).collect(), view.generation()))
             };
             self.context.read(look).await?.value
         } else {
             let change = Commit { bulk, way: self, last: Last::default() };
             match writing::commit(self.context, self.operation, self.message, &change, &change.last).await? {
                 Done::Committed { value, generation, .. } | Done::Unchanged { value, newest: generation } => {
-                    (value.into_iter().map(Ok).collect(), generation)
+                    (value, generation)
                 }
             }
         };
-        let Results { succeeded, failed, mut results } = self.results(bulk, items);
+        let (processed, succeeded) = count(&outcomes);
+        let mut results = report(bulk, outcomes);
         // What was done is told, however much it was.
         let truncated = cut(&mut results, self.context);
         let took = (self.context.clock)().duration_since(self.context.now);
         let report = Report {
-            processed: succeeded + failed,
+            processed,
             succeeded,
-            failed,
+            failed: processed - succeeded,
             results,
             truncated,
             dry_run: self.dry_run,
@@ -111,33 +144,40 @@ impl Way<'_> {
         };
         Ok(Answer { value: report, generation: Some(generation) })
     }
-
-    fn results<B: Bulk>(self, bulk: &B, items: Vec<Result<B::Done, Error>>) -> Results<B::Item> {
-        let (mut succeeded, mut failed, mut results) = (0, 0, Vec::new());
-        for (at, item) in items.into_iter().enumerate() {
-            let is_done = item.is_ok();
-            succeeded += usize::from(is_done);
-            failed += usize::from(!is_done);
-            results.push(bulk.item(at, item));
-            if !is_done && self.stop_on_first_error {
-                break;
-            }
-        }
-        Results { succeeded, failed, results }
-    }
 }
 
-struct Results<I> {
-    succeeded: usize,
-    failed: usize,
-    results: Vec<I>,
+/// How many things there are, and how many of them are done.
+fn count<D>(outcomes: &[Outcome<D>]) -> (usize, usize) {
+    (outcomes.len(), outcomes.iter().filter(|outcome| outcome.is_done()).count())
+}
+
+fn report<B: Bulk>(bulk: &B, outcomes: Vec<Outcome<B::Done>>) -> Vec<B::Item> {
+    outcomes.into_iter().enumerate().map(|(at, outcome)| bulk.item(at, outcome.into_result())).collect()
 }
 
 /// The commit of things to do.
 struct Commit<'a, B: Bulk> {
     bulk: &'a B,
     way: Way<'a>,
-    last: Last<Vec<B::Done>>,
+    last: Last<Vec<Outcome<B::Done>>>,
+}
+
+impl<B: Bulk> Commit<'_, B> {
+    /// The error that says that nothing was done, and of each thing why.
+    fn nothing(&self, outcomes: Vec<Outcome<B::Done>>) -> Error {
+        let (processed, succeeded) = count(&outcomes);
+        let rolled_back = || {
+            let message = "this was not done, since others of the call cannot be: leave them out, or mend them";
+            Outcome::of(Err(Error::new(Code::Conflict, "not_done", message)), self.way)
+        };
+        let outcomes = outcomes.into_iter().map(|outcome| if outcome.is_done() { rolled_back() } else { outcome });
+        let results = report(self.bulk, outcomes.collect());
+        let results: Vec<Value> = results.iter().map(|item| serde_json::to_value(item).unwrap_or_default()).collect();
+        let failed = processed - succeeded;
+        let message =
+            format!("nothing was done: {failed} of {processed} cannot be, and details.results says of each why not");
+        Error::new(Code::Conflict, "bulk_partial", message).with("results", results)
+    }
 }
 
 impl<B: Bulk> ChangeSet for Commit<'_, B> {
@@ -146,24 +186,18 @@ impl<B: Bulk> ChangeSet for Commit<'_, B> {
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
         let head = writing::published(head)?;
         let Planned { items, batch, needs_confirmation } = self.bulk.plan(head).await?;
-        if items.iter().any(Result::is_err) {
-            let count = items.len();
-            let Results { failed, results, .. } = self.way.results(self.bulk, items);
-            let at_least = if self.way.stop_on_first_error { "at least " } else { "" };
-            let message =
-                format!("{at_least}{failed} of {count} cannot be done, so none was: details.results says why not");
-            let results: Vec<Value> =
-                results.iter().map(|item| serde_json::to_value(item).unwrap_or_default()).collect();
-            return Err(Error::new(Code::Conflict, "bulk_partial", message).with("results", results));
+        let outcomes: Vec<_> = items.into_iter().map(|item| Outcome::of(item, self.way)).collect();
+        let (processed, succeeded) = count(&outcomes);
+        if succeeded == 0 || (B::ALL_OR_NOTHING && succeeded < processed) {
+            return Err(self.nothing(outcomes));
         }
         if needs_confirmation {
             self.way.context.confirm().await?;
         }
-        let done = items.into_iter().flatten().collect();
         if batch.is_empty() {
-            return self.last.unchanged(done);
+            return self.last.unchanged(outcomes);
         }
-        self.last.changes(done, batch.derived().await?)
+        self.last.changes(outcomes, batch.derived().await?)
     }
 }
 

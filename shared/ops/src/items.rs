@@ -2,21 +2,21 @@
 
 use atlas_access::Caller;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::gates::told;
 
 /// Why one of several things cannot be done.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ItemError {
     /// The code.
     code: String,
     /// What to do.
     message: String,
     /// Facts for programs.
-    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     details: Map<String, Value>,
 }
 

@@ -30,7 +30,7 @@ pub struct Arguments {
     /// The notes; 200 at most, each path once.
     #[schemars(length(min = 1, max = 200))]
     items: Vec<NewNote>,
-    /// Report none after the first that cannot be written.
+    /// Write none after the first that cannot be written.
     #[serde(default)]
     stop_on_first_error: bool,
     /// Write nothing, and tell what would be written.
@@ -74,7 +74,7 @@ pub struct NewNote {
 pub struct Item {
     /// Its path.
     path: String,
-    /// Whether it was written, or could be.
+    /// Whether it is in the vault as it was given; on a dry run, whether it could be written.
     ok: bool,
     /// How.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ impl Operation for BulkCreateNotes {
     const INFO: Info = Info {
         name: "bulk_create_notes",
         title: "Write many notes",
-        description: "Writes up to 200 notes in one commit, each in its mode as write_note does. If one cannot be written none is, and the error lists each (bulk_partial). With dry_run nothing is written and the same is told. A person has to confirm more than 50, and what replaces a note in mode overwrite.",
+        description: "Writes up to 200 notes in one commit, each in its mode as write_note does. Those that cannot be written are left out, and results says of each whether it was written and why not; if none can be, nothing is written (bulk_partial). With stop_on_first_error none is written after the first that cannot be. With dry_run nothing is written and the same is told. A person has to confirm more than 50, and what replaces a note in mode overwrite.",
         scopes: &[Scope::WriteVault, Scope::BulkVault],
         destructive: true,
         tags: &["notes", "bulk"],
@@ -119,14 +119,9 @@ impl Operation for BulkCreateNotes {
         check_count("items", arguments.items.len(), MAX_ITEMS)?;
         let paths = Self::touches(&arguments)?.into_iter().map(|(_, path)| path).collect();
         let message = arguments.message.as_ref().map(Text::as_str);
-        let way = Way {
-            context,
-            operation: &Self::INFO,
-            message,
-            dry_run: arguments.dry_run,
-            stop_on_first_error: arguments.stop_on_first_error,
-        };
-        way.run(&Writing { context, items: &arguments.items, paths }).await
+        let way = Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
+        let stop = arguments.stop_on_first_error;
+        way.run(&Writing { context, items: &arguments.items, paths, stop }).await
     }
 }
 
@@ -134,6 +129,8 @@ struct Writing<'a> {
     context: &'a Context<'a>,
     items: &'a [NewNote],
     paths: Vec<VaultPath>,
+    /// Whether none is written after the first that cannot be.
+    stop: bool,
 }
 
 impl Writing<'_> {
@@ -162,6 +159,7 @@ impl Bulk for Writing<'_> {
                 true => self.written(item, path, found.as_ref()),
                 false => Err(twice("items", path.as_str())),
             };
+            let is_last = self.stop && new.is_err();
             items.push(new.map(|(sha256, new)| {
                 if let Some(new) = new {
                     needs_confirmation |= Condition::Mode(item.mode, None).needs_confirmation(found.as_ref());
@@ -169,21 +167,21 @@ impl Bulk for Writing<'_> {
                 }
                 sha256
             }));
+            if is_last {
+                break;
+            }
         }
         Ok(Planned { items, batch, needs_confirmation })
     }
 
-    fn item(&self, at: usize, done: Result<Hash, Error>) -> Item {
+    fn item(&self, at: usize, done: Result<Hash, ItemError>) -> Item {
         let path = self.paths.get(at).map_or_else(String::new, |path| path.as_str().to_owned());
         match done {
             Ok(sha256) => {
                 let mode_used = self.items.get(at).map(|item| item.mode);
                 Item { path, ok: true, mode_used, content_hash: Some(sha256.to_string()), error: None }
             }
-            Err(error) => {
-                let error = Some(ItemError::of(error, self.context.caller));
-                Item { path, ok: false, mode_used: None, content_hash: None, error }
-            }
+            Err(error) => Item { path, ok: false, mode_used: None, content_hash: None, error: Some(error) },
         }
     }
 }

@@ -116,8 +116,7 @@ impl Operation for BulkMoveNotes {
             ways.push((from, writing::path(&format!("moves[{at}].to"), to)?));
         }
         let message = arguments.message.as_ref().map(Text::as_str);
-        let way =
-            Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run, stop_on_first_error: false };
+        let way = Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
         let moving = Moving { context, ways, update_links: arguments.update_backlinks, overwrite: false };
         let Answer { value: report, generation } = way.run(&MovingAll(moving)).await?;
         let total_backlinks_updated = report.results.iter().filter_map(|item| item.backlinks_updated).sum();
@@ -152,6 +151,8 @@ impl Bulk for MovingAll<'_> {
     type Done = Option<Moved>;
     type Item = Item;
 
+    const ALL_OR_NOTHING: bool = true;
+
     async fn plan<'h>(&self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Option<Moved>>, Error> {
         let moving = &self.0;
         let ends = self.problems().into_iter().zip(moving.ends(head).await?);
@@ -165,7 +166,7 @@ impl Bulk for MovingAll<'_> {
         Ok(Planned { items, batch: plan.batch, needs_confirmation: false })
     }
 
-    fn item(&self, at: usize, done: Result<Option<Moved>, Error>) -> Item {
+    fn item(&self, at: usize, done: Result<Option<Moved>, ItemError>) -> Item {
         let (from, to) =
             self.0.ways.get(at).map_or_else(Default::default, |(from, to)| (from.to_string(), to.to_string()));
         match done {
@@ -173,10 +174,7 @@ impl Bulk for MovingAll<'_> {
                 let backlinks_updated = moved.map(|moved| moved.backlinks);
                 Item { from, to, ok: true, backlinks_updated, error: None }
             }
-            Err(error) => {
-                let error = Some(ItemError::of(error, self.0.context.caller));
-                Item { from, to, ok: false, backlinks_updated: None, error }
-            }
+            Err(error) => Item { from, to, ok: false, backlinks_updated: None, error: Some(error) },
         }
     }
 }

@@ -37,7 +37,7 @@ pub struct Arguments {
     key: Text<1024>,
     /// Its value: a string, number, boolean, null, list or map.
     value: Value,
-    /// Report none after the first that cannot be changed.
+    /// Change none after the first that cannot be changed.
     #[serde(default)]
     stop_on_first_error: bool,
     /// Change nothing, and tell what would be changed.
@@ -59,7 +59,7 @@ pub struct Arguments {
 pub struct Item {
     /// Its path.
     path: String,
-    /// Whether it has the property, or could.
+    /// Whether it has the property now; on a dry run, whether it could.
     ok: bool,
     /// What it was before. Absent if it was not there, or if the values of all notes are more than 64 KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ impl Operation for BulkSetProperty {
     const INFO: Info = Info {
         name: "bulk_set_property",
         title: "Set a property of many notes",
-        description: "Gives up to 500 notes a property, in one commit; nothing else in them changes. If one cannot be changed none is, and the error lists each (bulk_partial). With dry_run nothing is changed and the same is told. A person has to confirm more than 50.",
+        description: "Gives up to 500 notes a property, in one commit; nothing else in them changes. Those that cannot be changed are left out, and results says of each whether it has the property and why not; if none can be, nothing is changed (bulk_partial). With stop_on_first_error none is changed after the first that cannot be. With dry_run nothing is changed and the same is told. A person has to confirm more than 50.",
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::BulkVault],
         destructive: true,
         tags: &["properties", "bulk"],
@@ -104,16 +104,11 @@ impl Operation for BulkSetProperty {
         check_count("paths", arguments.paths.len(), MAX_PATHS)?;
         let paths = Self::touches(&arguments)?.into_iter().map(|(_, path)| path).collect();
         let message = arguments.message.as_ref().map(Text::as_str);
-        let way = Way {
-            context,
-            operation: &Self::INFO,
-            message,
-            dry_run: arguments.dry_run,
-            stop_on_first_error: arguments.stop_on_first_error,
-        };
+        let way = Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
+        let stop = arguments.stop_on_first_error;
         let Arguments { key, value, .. } = &arguments;
         let edit = Edit::SetProperty { name: key.as_str().to_owned(), value: value.clone() };
-        way.run(&Setting { context, key: key.as_str(), edit, paths }).await
+        way.run(&Setting { context, key: key.as_str(), edit, paths, stop }).await
     }
 }
 
@@ -122,6 +117,8 @@ struct Setting<'a> {
     key: &'a str,
     edit: Edit,
     paths: Vec<VaultPath>,
+    /// Whether none is changed after the first that cannot be.
+    stop: bool,
 }
 
 /// What a note had. A keyed commit keeps it.
@@ -163,12 +160,16 @@ impl Bulk for Setting<'_> {
                 true => self.changed(path, found.as_ref()),
                 false => Err(twice("paths", path.as_str())),
             };
+            let is_last = self.stop && new.is_err();
             items.push(new.map(|(had, new)| {
                 if let Some(new) = new {
                     batch.put(new, found.as_ref());
                 }
                 had
             }));
+            if is_last {
+                break;
+            }
         }
         if items.iter().flatten().map(bytes_of).sum::<usize>() > MAX_VALUES {
             items.iter_mut().flatten().for_each(|had| had.value = None);
@@ -176,14 +177,11 @@ impl Bulk for Setting<'_> {
         Ok(Planned { items, batch, needs_confirmation: false })
     }
 
-    fn item(&self, at: usize, done: Result<Had, Error>) -> Item {
+    fn item(&self, at: usize, done: Result<Had, ItemError>) -> Item {
         let path = self.paths.get(at).map_or_else(String::new, |path| path.as_str().to_owned());
         match done {
             Ok(Had { value }) => Item { path, ok: true, prev_value: value, error: None },
-            Err(error) => {
-                let error = Some(ItemError::of(error, self.context.caller));
-                Item { path, ok: false, prev_value: None, error }
-            }
+            Err(error) => Item { path, ok: false, prev_value: None, error: Some(error) },
         }
     }
 }
