@@ -1,10 +1,13 @@
 //! `GET /notes` and `GET /notes/{path}`.
 
 use atlas_testkit::VaultBuilder;
+use axum::http::Method;
+use object_store::ObjectStoreExt as _;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::deployment::{Deployment, demo, encoded};
+use crate::writes::send;
 
 fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -155,4 +158,23 @@ async fn notes_are_listed_by_prefix_in_pages_that_do_not_change_under_the_reader
     }
     assert_eq!(client.get("/notes?limit=1&limit=2").await.error(400).1, "validation_error");
     assert_eq!(client.get("/notes?colour=red").await.error(400).1, "validation_error");
+}
+
+#[tokio::test]
+async fn the_version_that_is_there_is_told_when_history_does_not_go_back_to_it() {
+    let deployment =
+        Deployment::of_vault(&VaultBuilder::new().note("old.md", "# Old\n").note("other.md", "one\n")).await;
+    let client = deployment.client();
+    let edited = send(&client, Method::PUT, "other.md", &[("if-match", "*")], json!({ "content": "two" })).await;
+    edited.ok();
+    let first = deployment.mirror().keys().manifest(1);
+    deployment.objects.delete(&first).await.unwrap();
+    let told = deployment.client().get("/history/old.md").await.ok();
+    let versions = told["versions"].as_array().unwrap();
+    assert_eq!((versions.len(), versions[0]["generation"].as_u64()), (1, Some(1)));
+    assert_eq!((versions[0]["bytes"].as_u64(), versions[0]["author"].is_null()), (Some(6), true), "{told}");
+    assert!(versions[0]["time"].as_str().is_some_and(|time| time.starts_with("20")), "{told}");
+    let both = deployment.client().get("/history/other.md").await.ok();
+    assert_eq!(both["versions"].as_array().unwrap().len(), 1, "what it replaced is not kept: {both}");
+    assert_eq!(deployment.client().get("/history/never.md").await.error(404).1, "note_not_found");
 }

@@ -45,19 +45,21 @@ pub struct Output {
 /// A version of a note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Version {
-    /// The generation that wrote it: what `read_note` takes.
+    /// The generation that wrote it: what `read_note` takes, if it is told who that was.
     generation: u64,
     /// SHA-256 of its bytes, in hex.
     sha256: String,
     /// Its size in bytes.
     bytes: u64,
-    /// When it was written.
+    /// When it was written; of a version that is older than the history that is kept, the file's time.
     #[schemars(with = "String", extend("format" = "date-time"))]
     time: Timestamp,
-    /// Who wrote it.
-    author: String,
-    /// By which operation.
-    operation: String,
+    /// Who wrote it; absent of a version that is older than the history that is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
+    /// By which operation; absent like `author`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<String>,
     /// Why, in the author's words; absent if it is said of other notes as well, some of which the caller may not see.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
@@ -97,18 +99,23 @@ impl Operation for NoteHistory {
         loop {
             let found = notes::find(&snapshot, path, |_| false).await?;
             let Some(found) = found.filter(|found| matches!(found.record.kind, Kind::Note | Kind::Text)) else { break };
-            // What wrote a version is told by the generation that did; history may not go back so far.
-            let Some(writer) = context.vault.mirror.at(found.generation).await? else { break };
-            let manifest = writer.manifest();
+            // What wrote a version is told by the generation that did; history may not go back so far, though the note is there.
+            let writer = context.vault.mirror.at(found.generation).await?;
+            let manifest = writer.as_ref().map(|writer| writer.manifest());
+            let modified = Timestamp::from_millisecond(found.record.modified_ms).unwrap_or_default();
+            let is_told = |changes: u64| is_whole || changes == 1;
             versions.push(Version {
                 generation: found.generation,
                 sha256: found.sha256(),
                 bytes: found.record.bytes,
-                time: manifest.time,
-                author: manifest.author.clone(),
-                operation: manifest.operation.clone(),
-                message: manifest.message.clone().filter(|_| is_whole || manifest.changes.sum() == 1),
+                time: manifest.map_or(modified, |manifest| manifest.time),
+                author: manifest.map(|manifest| manifest.author.clone()),
+                operation: manifest.map(|manifest| manifest.operation.clone()),
+                message: manifest.filter(|manifest| is_told(manifest.changes.sum())).and_then(|by| by.message.clone()),
             });
+            if writer.is_none() {
+                break;
+            }
             if found.replaces == 0 {
                 break;
             }
@@ -120,7 +127,7 @@ impl Operation for NoteHistory {
             snapshot = older;
         }
         if versions.is_empty() {
-            let message = format!("there is no note at {path}, or no history of it is kept");
+            let message = format!("there is no note at {path}, or none that old is kept");
             return Err(Error::not_found("note_not_found", message).with("path", path));
         }
         Ok(Answer { value: Output { path: path.to_owned(), versions, before }, generation: newest.generation })
