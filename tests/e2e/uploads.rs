@@ -339,7 +339,7 @@ fn no_file_loses_its_bytes_to_garbage_collection() {
                 "tests".to_owned(),
                 Timestamp::UNIX_EPOCH,
             );
-            options.collect = Some(Retention { time: Duration::ZERO, generations: 1 });
+            options.collect = Some(Retention { time: Duration::ZERO, generations: 1, ..Retention::default() });
             let mut uploads: Vec<(&str, &[u8], Value, Timestamp)> = Vec::new();
             let mut kept: BTreeMap<&str, &[u8]> = BTreeMap::new();
             for step in steps.into_iter().chain([Step::Sync]) {

@@ -1,9 +1,9 @@
 //! Garbage collection: what no generation refers to that is still kept is deleted.
 //!
 //! A generation is kept for a time after it was superseded, so an idle vault keeps its yesterday however long that was ago; and the newest
-//! ones are kept in any case. All times are the store's own. What a later generation refers to is referred to by the oldest that
-//! is kept, or was uploaded for one that came after it, for a commit refers to nothing else than what its parent does and what
-//! was uploaded for it: by itself, or by whoever had a URL for that, no long time before. So one manifest tells of every old object whether it is needed.
+//! ones are kept in any case. References decide, not times: what the oldest kept generation refers to stays, and what any later one added (`added`). Times, which
+//! are the store's own, decide only how long a generation is kept, and that an upload for a commit to come is let alone. A clock that jumps makes
+//! generations stay longer: of manifests that are out of order the latest time before counts, and of the store's clock and the caller's the one that is behind.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -12,13 +12,12 @@ use jiff::Timestamp;
 use object_store::path::Path;
 use serde::Serialize;
 
+use crate::added::{Kept, objects_of};
 use crate::commit::LONGEST_DEADLINE;
 use crate::error::MirrorError;
-use crate::keys::BlobKey;
 use crate::mirror::Mirror;
-use crate::snapshot::Snapshot;
+use crate::snapshot::MAX_MANIFEST;
 use crate::store::Listed;
-use crate::tombstones::Tombstones;
 
 /// What is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,12 +26,14 @@ pub struct Retention {
     pub time: Duration,
     /// The newest generations are kept whatever their age: so many.
     pub generations: u64,
+    /// Most manifests that one collection reads; the next one reads on, and until all are read nothing that they could refer to is deleted.
+    pub reads: usize,
 }
 
 impl Default for Retention {
-    /// 30 days, and 10 generations.
+    /// 30 days, and 10 generations; 50,000 manifests.
     fn default() -> Self {
-        Self { time: Duration::from_secs(30 * 24 * 3600), generations: 10 }
+        Self { time: Duration::from_secs(30 * 24 * 3600), generations: 10, reads: 50_000 }
     }
 }
 
@@ -45,60 +46,72 @@ pub struct Collected {
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Generations that the next collection has to read before it can delete objects.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unread: u64,
+    /// The newest generation that is older, by the store's clock, than one before it: the clock ran backwards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ran_back: Option<u64>,
 }
 
-/// An object that was written less than this before a generation may have been uploaded for it, or for one after.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// An object that was written less than this ago may be referred to yet.
 pub(crate) const UPLOAD_TIME: Duration = Duration::from_secs(24 * 3600);
 /// Most objects that one collection deletes; the next one goes on.
 const MOST: usize = 100_000;
+/// Clocks of a store's machines differ by less.
+const SAME_TIME: Duration = Duration::from_secs(60);
 /// No retention is shorter: a stalled writer must not find its number free, nor a reader its generation gone.
 const SHORTEST: Duration = Duration::from_secs(2 * LONGEST_DEADLINE.as_secs());
 
 impl Mirror {
-    /// Deletes the generations that are not kept, the oldest first, the objects that none of the kept ones needs, and state that has had its time. `blobs` gives
-    /// the names of the attachments' objects that a generation refers to; it is asked once, for the oldest that is kept.
+    /// Deletes the generations that are not kept, the oldest first, the objects that none of the kept ones refers to, and state that has had its time. `now` is
+    /// the time by the caller's clock.
     ///
     /// Safe beside writers, readers and other collections, and when it is ended at any moment.
     ///
     /// # Errors
-    /// As [`head`](Self::head); what was deleted until then stays deleted.
-    pub async fn collect<F, E>(
-        &self,
-        retention: Retention,
-        blobs: impl FnOnce(std::sync::Arc<Snapshot>) -> F,
-    ) -> Result<Collected, E>
-    where
-        F: Future<Output = Result<HashSet<BlobKey>, E>>,
-        E: From<MirrorError>,
-    {
-        let head = self.head().await?;
+    /// As [`head`](Self::head), and [`MirrorError::Damaged`] when a kept generation is not readable; what was deleted until then stays deleted.
+    pub async fn collect(&self, retention: Retention, now: Timestamp) -> Result<Collected, MirrorError> {
         let keys = self.shared.keys.clone();
+        // Listed before it is known what is referred to, so that nothing is taken for garbage that was committed meanwhile.
+        let listed = [self.store.list(&keys.segments(), None).await?, self.store.list(&keys.blobs(), None).await?];
+        let written = self.written().await?;
+        let hinted = self.hinted().await?;
+        let head = self.head().await?;
+        if let Some(lost) = hinted.and_then(|hinted| hinted.lost_after(&head)) {
+            return Err(lost_manifest(&keys.manifest(lost.generation())));
+        }
         // The hint first, so that no reader begins at a generation that goes; its time says what time it is.
-        let manifest = self.store.get(&keys.manifest(head.generation()), crate::snapshot::MAX_MANIFEST).await?;
+        let manifest = self.store.get(&keys.manifest(head.generation()), MAX_MANIFEST).await?;
         let gone = || MirrorError::unavailable("the newest generation is not there any more");
         self.store.put(&keys.latest(), &manifest.ok_or_else(gone)?).await?;
-        let now = self.store.modified(&keys.latest()).await?.ok_or_else(gone)?;
-        let mut written: BTreeMap<u64, Timestamp> = BTreeMap::new();
-        for listed in self.store.list(&keys.manifests(), None).await? {
-            if let Some(generation) = keys.generation(&listed.key) {
-                written.insert(generation, listed.written);
-            }
-        }
+        let now = self.store.modified(&keys.latest()).await?.ok_or_else(gone)?.min(now);
         let mut collected = self.collect_state(now, MOST).await?;
+        collected.ran_back = ran_back(&written);
         let ended = now - retention.time.max(SHORTEST);
-        let oldest = oldest_kept(&written, head.generation(), retention.generations, ended);
+        let oldest = oldest_kept(&in_order(&written), head.generation(), retention.generations, ended);
         let Some(kept) = self.at(oldest).await? else { return Ok(collected) };
-        let Some(kept_since) = written.get(&oldest) else { return Ok(collected) };
         for generation in written.range(..oldest).map(|(generation, _)| *generation).take(MOST) {
             self.store.delete(&keys.manifest(generation)).await?;
             collected.generations += 1;
         }
-        let before = ended.min(*kept_since - UPLOAD_TIME);
-        let mut needed = segments_of(&kept, |id| keys.segment(id));
-        needed.extend(blobs(kept).await?.iter().map(|key| keys.blob(key)));
-        for folder in [keys.segments(), keys.blobs()] {
-            let listed = self.store.list(&folder, None).await?;
-            for Listed { key, bytes, .. } in garbage(listed, &needed, before).take(MOST) {
+        // What is newer than the listing is there as well.
+        let is_there =
+            |generation: &u64| written.contains_key(generation) || written.range(*generation..).next().is_none();
+        let between = (oldest + 1..head.generation()).filter(is_there).collect();
+        let kept = Kept { oldest: kept, between, head };
+        let needed = match self.needed(&kept, retention.reads).await? {
+            Ok(needed) => needed,
+            Err(unread) => return Ok(Collected { unread, ..collected }),
+        };
+        let before = ended.min(now - UPLOAD_TIME);
+        for folder in listed {
+            for Listed { key, bytes, .. } in garbage(folder, &needed, before).take(MOST) {
                 self.store.delete(&key).await?;
                 collected.objects += 1;
                 collected.bytes += bytes;
@@ -106,6 +119,59 @@ impl Mirror {
         }
         Ok(collected)
     }
+
+    /// The newest generation that is older, by the store's clock, than one before it, if there is one: then the clock ran backwards.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn ran_back(&self) -> Result<Option<u64>, MirrorError> {
+        Ok(ran_back(&self.written().await?))
+    }
+
+    /// When the manifest of each generation was written, by the store's clock.
+    async fn written(&self) -> Result<BTreeMap<u64, Timestamp>, MirrorError> {
+        let keys = &self.shared.keys;
+        let listed = self.store.list(&keys.manifests(), None).await?;
+        Ok(listed.iter().filter_map(|listed| Some((keys.generation(&listed.key)?, listed.written))).collect())
+    }
+
+    /// The objects that the kept generations refer to; how many of them are to be read yet if they were too many.
+    async fn needed(&self, kept: &Kept, reads: usize) -> Result<Result<HashSet<Path>, u64>, MirrorError> {
+        let added = match self.added(kept, reads).await? {
+            Ok(added) => added,
+            Err(unread) => return Ok(Err(unread)),
+        };
+        let mut needed = added.keys(self);
+        for snapshot in [&kept.oldest, &kept.head] {
+            needed.extend(objects_of(snapshot).map(|(_, id)| self.keys().segment(id)));
+        }
+        let all: Vec<usize> = (0..kept.oldest.segments().len()).collect();
+        let blobs = self.blobs_of(&kept.oldest, &all, true).await?;
+        needed.extend(blobs.iter().filter_map(|name| name.parse().ok()).map(|key| self.keys().blob(&key)));
+        Ok(Ok(needed))
+    }
+}
+
+/// The error for the manifest at `key` that is missing, and of which the hint has a copy.
+pub(crate) fn lost_manifest(key: &Path) -> MirrorError {
+    MirrorError::damaged(key, "it is missing, and `latest` has a copy of it: put it back with `atlas sync --repair`")
+}
+
+/// The times of generations, of which none is before an earlier one's.
+fn in_order(written: &BTreeMap<u64, Timestamp>) -> BTreeMap<u64, Timestamp> {
+    let mut latest = Timestamp::MIN;
+    let in_order = written.iter().map(|(generation, time)| {
+        latest = latest.max(*time);
+        (*generation, latest)
+    });
+    in_order.collect()
+}
+
+/// The newest generation that was written well before an earlier one.
+fn ran_back(written: &BTreeMap<u64, Timestamp>) -> Option<u64> {
+    let in_order = in_order(written).into_values();
+    let is_before = |((_, time), latest): &((&u64, &Timestamp), Timestamp)| **time < *latest - SAME_TIME;
+    written.iter().zip(in_order).filter(is_before).map(|((generation, _), _)| *generation).next_back()
 }
 
 /// The oldest generation that is kept, of those that were `written` when: one that is among the newest, or was not superseded before `ended`.
@@ -115,18 +181,6 @@ fn oldest_kept(written: &BTreeMap<u64, Timestamp>, head: u64, generations: u64, 
     let superseded = written.iter().zip(written.values().skip(1));
     let recent = superseded.filter(|(_, next)| **next >= ended).map(|((generation, _), _)| *generation);
     recent.chain([newest.max(1)]).min().unwrap_or(head).max(written.keys().next().copied().unwrap_or(head)).min(head)
-}
-
-/// The objects below `segments/` that a generation refers to.
-fn segments_of(snapshot: &Snapshot, key: impl Fn(crate::id::SegmentId) -> Path) -> HashSet<Path> {
-    let mut needed = HashSet::new();
-    for entry in snapshot.segments() {
-        needed.insert(key(entry.id));
-        if let Tombstones::Stored(stored) = &entry.deleted {
-            needed.insert(key(stored.id));
-        }
-    }
-    needed
 }
 
 /// What was written before `before` and is not needed.

@@ -62,6 +62,12 @@ impl Head {
         self.state.manifest.generation
     }
 
+    /// This generation, which was read before `head` was the newest, if it is after that and of the same mirror: then it was lost.
+    pub(crate) fn lost_after(self, head: &Snapshot) -> Option<Self> {
+        let is_of_same = self.state.manifest.lineage == head.manifest().lineage;
+        (is_of_same && self.generation() > head.generation()).then_some(self)
+    }
+
     /// This head, known to be the newest since `checked`.
     pub(crate) fn newest_at(self, checked: Instant) -> Self {
         Self { checked: Some(checked), ..self }
@@ -107,19 +113,26 @@ impl Mirror {
     /// Where to begin when nothing is known: at the hint, or else at the end of a listing. [`None`] when there
     /// is no generation at all.
     pub(crate) async fn first_head(&self) -> Result<Option<Head>, MirrorError> {
+        match self.hinted().await? {
+            Some(head) => Ok(Some(head)),
+            None => self.listed_head().await,
+        }
+    }
+
+    /// What the hint says, if that can be read: a generation that, if it is after the newest, was lost.
+    pub(crate) async fn hinted(&self) -> Result<Option<Head>, MirrorError> {
         let key = self.shared.keys.latest();
         let hint = match self.store.get(&key, MAX_MANIFEST).await {
-            Ok(Some(bytes)) => self.decode(&key, &bytes, None).map(Some),
-            Ok(None) => Ok(None),
+            Ok(Some(bytes)) => self.decode(&key, &bytes, None),
+            Ok(None) => return Ok(None),
             Err(error) => Err(error),
         };
         match hint {
-            Ok(Some(state)) => Ok(Some(Head { state: Arc::new(state), seen: None, checked: None })),
-            Ok(None) => self.listed_head().await,
+            Ok(state) => Ok(Some(Head { state: Arc::new(state), seen: None, checked: None })),
             // It is only a hint: the manifests decide.
             Err(error @ (MirrorError::Damaged { .. } | MirrorError::Newer { .. })) => {
                 tracing::warn!(%error, "the hint is not readable");
-                self.listed_head().await
+                Ok(None)
             }
             Err(error) => Err(error),
         }

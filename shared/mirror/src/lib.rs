@@ -17,12 +17,13 @@
 //! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
 //! - [`once`]: small objects of which the first writer decides; [`claim`]: keyed requests, claimed before they are executed; [`request`]: requests for a sync.
 //! - [`mod@merge`]: small segments become one.
-//! - [`collect`]: what nothing needs any more is deleted; `expiry`: what is kept for a while only.
+//! - [`collect`]: what nothing needs any more is deleted; `added`: what the kept generations refer to; `expiry`: what is kept for a while only.
 //! - [`blob`]: bytes of attachments; `presigned`: URLs to them.
 //! - [`error`]: what can go wrong, by what to do about it.
 #![doc = ""]
 #![doc = include_str!("../FORMAT.md")]
 
+mod added;
 pub mod blob;
 pub mod cache;
 pub mod change;

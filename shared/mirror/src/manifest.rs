@@ -284,7 +284,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// The JSON object `json` with its checksum in place of the closing brace.
-fn sealed(mut json: Vec<u8>) -> Vec<u8> {
+pub(crate) fn sealed(mut json: Vec<u8>) -> Vec<u8> {
     json.pop();
     let crc32 = crc32fast::hash(&json);
     json.extend_from_slice(CHECKSUM_KEY);
@@ -293,7 +293,7 @@ fn sealed(mut json: Vec<u8>) -> Vec<u8> {
 }
 
 /// The bytes before the checksum, when the checksum is theirs.
-fn checked(bytes: &[u8]) -> Result<&[u8], ManifestError> {
+pub(crate) fn checked(bytes: &[u8]) -> Result<&[u8], ManifestError> {
     let damaged = |reason: &str| ManifestError::Damaged(reason.to_owned());
     let cut = || damaged("it is cut short, or not a manifest: it does not end in its checksum");
     let (json, end) = bytes

@@ -1,11 +1,10 @@
 //! One sync: what changed in the mirror goes to the folder, and what changed in the folder goes to the mirror.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_mirror::{BlobKey, Mirror, Retention, Snapshot};
+use atlas_mirror::{Mirror, Retention, Snapshot};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -112,8 +111,7 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
         }
     }
     if let Some(retention) = options.collect.filter(|_| !options.dry_run && summary.generation > 0) {
-        let collected: Result<_, SyncError> = mirror.collect(retention, |kept| async move { blobs(&kept).await }).await;
-        match collected {
+        match mirror.collect(retention, options.began).await {
             Ok(collected) => summary.collected = Some(collected),
             Err(error) => tracing::warn!(%error, "what is not needed any more was not deleted from the store"),
         }
@@ -303,13 +301,6 @@ async fn check_losses(
         vanished.push((side, lost));
     }
     Ok((decided, vanished))
-}
-
-/// The attachments' objects that a generation refers to.
-async fn blobs(snapshot: &Snapshot) -> Result<HashSet<BlobKey>, SyncError> {
-    let documents = head::all(snapshot).await?;
-    let names = documents.values().flatten().filter_map(|document| document.blob.as_ref());
-    Ok(names.filter_map(|name| name.parse().ok()).collect())
 }
 
 /// Leaves to the next sync what this one came to.

@@ -1,4 +1,4 @@
-//! A store with a clock of its own, which tests can set forward.
+//! A store with a clock of its own, which tests can set forward and back.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -37,6 +37,18 @@ impl AgingStore {
     /// Lets time pass.
     pub fn pass(&self, time: Duration) {
         self.times().now += time;
+    }
+
+    /// Sets the clock back.
+    pub fn turn_back(&self, time: Duration) {
+        self.times().now -= time;
+    }
+
+    /// Says of the object at `key` that it was written so long before now.
+    pub fn date_back(&self, key: &Path, time: Duration) {
+        let mut times = self.times();
+        let written = times.now - time;
+        times.written.insert(key.clone(), written);
     }
 
     fn times(&self) -> MutexGuard<'_, Times> {

@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use atlas_mirror::manifest::{Changes, Totals};
-use atlas_mirror::{ChangeSet, CommitInfo, Derived, DroppedSegment, MirrorError, NewSegment, SegmentId, Snapshot};
+use atlas_mirror::{
+    BlobKey, ChangeSet, CommitInfo, Derived, DroppedSegment, MirrorError, NewSegment, SegmentId, Snapshot,
+};
 use atlas_segment::{Body, Builder, Document, Kind, Part, PartRef, Record};
 use atlas_vault::VaultPath;
 
@@ -78,6 +80,35 @@ impl ChangeSet for Put {
         derived.changes = Changes { added: put - replaced, changed: replaced, removed: 0 };
         derived.totals = totals(derived.totals.notes + put);
         derived.result = Some(serde_json::json!({ "put": put }));
+        Ok(Some(derived))
+    }
+}
+
+/// Puts an attachment, over what is there.
+#[derive(Clone, Debug)]
+pub struct Attach(pub String, pub BlobKey);
+
+impl ChangeSet for Attach {
+    type Error = MirrorError;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+        let mut derived = delete(head, [&self.0]).await?;
+        let mut builder = Builder::new().unwrap();
+        builder
+            .push(&Document {
+                path: &VaultPath::parse(&self.0).unwrap(),
+                path_on_disk: None,
+                kind: Kind::Attachment,
+                sha256: *self.1.sha256.as_bytes(),
+                modified_ms: minute(0).as_millisecond(),
+                generation: 0,
+                replaces: 0,
+                body: Body::Blob { name: &self.1.to_string(), bytes: 7 },
+            })
+            .unwrap();
+        derived.segments.push(builder.finish().unwrap().expect("an attachment").into());
+        derived.changes = Changes { added: 1, ..Changes::default() };
+        derived.totals = totals(derived.totals.notes + 1);
         Ok(Some(derived))
     }
 }

@@ -102,6 +102,7 @@ async fn examine(arguments: &Arguments, tell: &mut impl FnMut(&'static str, Resu
     };
     tell("newest generation", Ok(described(&head)));
     tell("history", history(&mirror, &head).await.map_err(|error| error.to_string()));
+    tell("times", times(&mirror).await);
     tell("segments", segments(&head).await);
 }
 
@@ -128,6 +129,16 @@ fn skew(theirs: Result<Timestamp, MirrorError>) -> Result<String, String> {
 async fn history(mirror: &Mirror, head: &Snapshot) -> Result<String, MirrorError> {
     let history = mirror.history(head.generation(), HISTORY).await?;
     Ok(format!("the last {} generations follow each other", history.len()))
+}
+
+/// Whether the generations' times, by the store's clock, are in order.
+async fn times(mirror: &Mirror) -> Result<String, String> {
+    match mirror.ran_back().await.map_err(|error| error.to_string())? {
+        None => Ok("each generation is younger than those before it".to_owned()),
+        Some(generation) => Err(format!(
+            "the store's clock ran backwards before generation {generation}: history is kept longer; set the store's clock, and wait until that is not kept any more"
+        )),
+    }
 }
 
 /// Reads every live segment whole, and checks its checksums.

@@ -175,12 +175,21 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
         changes(pulled),
         DecimalBytes(summary.uploaded_bytes)
     ));
-    if let Some(collected) = summary.collected.filter(|collected| *collected != Collected::default()) {
-        let Collected { generations, objects, bytes } = collected;
-        output::note(format_args!(
-            "{generations} old generations and {objects} objects of {} were deleted from the store",
-            DecimalBytes(bytes)
-        ));
+    if let Some(Collected { generations, objects, bytes, unread, ran_back }) = summary.collected {
+        if generations + objects > 0 {
+            let bytes = DecimalBytes(bytes);
+            output::note(format_args!(
+                "{generations} old generations and {objects} objects of {bytes} were deleted from the store"
+            ));
+        }
+        if unread > 0 {
+            output::note(format_args!("{unread} generations are to be read before more can be deleted from the store"));
+        }
+        if let Some(generation) = ran_back {
+            output::note(format_args!(
+                "the store's clock ran backwards before generation {generation}: history is kept longer until that is over"
+            ));
+        }
     }
     if *waiting > 0 {
         output::note(format_args!("{waiting} paths changed in the mirror and could not be brought to the folder"));

@@ -1,8 +1,7 @@
 //! Garbage collection.
 
-use std::collections::HashSet;
-
-use atlas_mirror::{BlobKey, Collected, Mirror, MirrorError, Retention};
+use atlas_mirror::{Collected, Mirror, MirrorError, Retention};
+use jiff::Timestamp;
 
 use super::{Place, Site, commit, notes_of, whole_history};
 use crate::notes::{Delete, Put};
@@ -11,9 +10,9 @@ pub(super) async fn run(place: &impl Fn() -> Place) {
     what_is_young_is_not_collected(Site::new(place())).await;
 }
 
-/// Collects for a vault without attachments.
+/// Collects by the store's clock.
 pub(super) async fn collect(mirror: &Mirror, retention: Retention) -> Result<Collected, MirrorError> {
-    mirror.collect(retention, |_| std::future::ready(Ok::<HashSet<BlobKey>, MirrorError>(HashSet::new()))).await
+    mirror.collect(retention, Timestamp::MAX).await
 }
 
 async fn what_is_young_is_not_collected(site: Site) {
@@ -23,7 +22,7 @@ async fn what_is_young_is_not_collected(site: Site) {
     }
     commit(&writer, Delete("a.md".to_owned())).await;
     // However little was asked to be kept, a writer or reader may still be at it.
-    let all = Retention { time: std::time::Duration::ZERO, generations: 1 };
+    let all = Retention { time: std::time::Duration::ZERO, generations: 1, ..Retention::default() };
     assert_eq!(collect(&site.instance(), all).await.unwrap(), Collected::default());
     assert_eq!(whole_history(&site.instance()).await.len(), 4);
     assert!(notes_of(&site.instance()).await.unwrap().is_empty());
@@ -35,7 +34,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use atlas_mirror::{Hash, StoreOptions};
+    use atlas_mirror::{BlobKey, Hash, StoreOptions};
     use futures::TryStreamExt as _;
     use object_store::memory::InMemory;
     use object_store::path::Path;
@@ -44,8 +43,8 @@ mod tests {
 
     use super::super::mirror_on;
     use super::*;
-    use crate::AgingStore;
-    use crate::notes::{Merge, contents};
+    use crate::notes::{Attach, Merge, contents};
+    use crate::{AgingStore, CountingStore, Op};
 
     const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -54,6 +53,8 @@ mod tests {
         store: Arc<AgingStore>,
         history: BTreeMap<u64, BTreeMap<String, String>>,
         day: u32,
+        /// Whether the clock was set: then times say nothing.
+        jumped: bool,
         /// When each generation was superseded.
         superseded: BTreeMap<u64, u32>,
     }
@@ -61,7 +62,7 @@ mod tests {
     impl Aged {
         fn new() -> Self {
             let store = AgingStore::new(Arc::new(InMemory::new()));
-            Self { store, history: BTreeMap::new(), day: 0, superseded: BTreeMap::new() }
+            Self { store, history: BTreeMap::new(), day: 0, jumped: false, superseded: BTreeMap::new() }
         }
 
         fn instance(&self) -> Mirror {
@@ -73,12 +74,29 @@ mod tests {
             self.day += days;
         }
 
+        /// The clock jumps so many days, without that time passes.
+        fn jump(&mut self, days: i32) {
+            let time = DAY * days.unsigned_abs();
+            if days < 0 {
+                self.store.turn_back(time)
+            } else {
+                self.store.pass(time)
+            }
+            self.jumped = true;
+        }
+
         async fn committed(&mut self) {
             let mirror = self.instance();
             let head = mirror.head().await.unwrap();
             if self.history.insert(head.generation(), contents(&head).await.unwrap()).is_none() {
                 self.superseded.insert(head.generation() - 1, self.day);
             }
+        }
+
+        async fn attachment(&self, text: &'static str) -> BlobKey {
+            let bytes = bytes::Bytes::from(text);
+            let body = futures::stream::iter([Ok::<_, std::io::Error>(bytes.clone())]);
+            self.instance().put_blob(None, Hash::of(&bytes), body).await.unwrap()
         }
 
         async fn put(&mut self, path: &str, text: &str) {
@@ -88,7 +106,8 @@ mod tests {
 
         async fn keys(&self) -> BTreeSet<Path> {
             let listed: Vec<_> = self.store.list(None).try_collect().await.unwrap();
-            listed.into_iter().map(|object| object.location).collect()
+            let kept_by_collections = |key: &Path| key.as_ref().ends_with("/state/collection");
+            listed.into_iter().map(|object| object.location).filter(|key| !kept_by_collections(key)).collect()
         }
 
         /// Every generation that has to be there can be read; the answer has those that are.
@@ -99,7 +118,7 @@ mod tests {
             let mut there = Vec::new();
             for (generation, expected) in &self.history {
                 let has_to_be = generation + retention.generations > head
-                    || self.superseded.get(generation).is_none_or(|day| day + days > self.day);
+                    || (!self.jumped && self.superseded.get(generation).is_none_or(|day| day + days > self.day));
                 match mirror.at(*generation).await.unwrap() {
                     Some(snapshot) => {
                         there.push(*generation);
@@ -144,22 +163,106 @@ mod tests {
 
     #[tokio::test]
     async fn an_attachment_goes_with_the_last_generation_that_has_it() {
+        let aged = Aged::new();
+        let first = aged.attachment("first").await;
+        let second = aged.attachment("second").await;
+        let path = |key| aged.instance().keys().blob(&key);
+        commit(&aged.instance(), Attach("a.png".to_owned(), first)).await;
+        aged.store.pass(DAY * 100);
+        let retention = Retention { generations: 1, ..Retention::default() };
+        // The second was uploaded long before it was committed, and is of a generation between the oldest that is kept and the newest.
+        commit(&aged.instance(), Attach("a.png".to_owned(), second)).await;
+        commit(&aged.instance(), Delete("a.png".to_owned())).await;
+        collect(&aged.instance(), retention).await.unwrap();
+        let keys = aged.keys().await;
+        assert_eq!([first, second].map(|key| keys.contains(&path(key))), [true, true]);
+        aged.store.pass(DAY * 100);
+        collect(&aged.instance(), retention).await.unwrap();
+        let keys = aged.keys().await;
+        assert_eq!([first, second].map(|key| keys.contains(&path(key))), [false, false]);
+    }
+
+    #[tokio::test]
+    async fn what_the_newest_generation_refers_to_stays_whatever_its_time_says() {
         let mut aged = Aged::new();
-        aged.put("a.md", "a").await;
-        let bytes = bytes::Bytes::from("picture");
-        let body = futures::stream::iter([Ok::<_, std::io::Error>(bytes.clone())]);
-        let key = aged.instance().put_blob(None, Hash::of(&bytes), body).await.unwrap();
-        let path = aged.instance().keys().blob(&key);
+        aged.pass(20_000);
+        aged.put("a.md", "first").await;
         aged.pass(100);
-        aged.put("a.md", "b").await;
-        for (needed, remains) in [(true, true), (false, false)] {
-            let blobs = |_| std::future::ready(Ok::<_, MirrorError>(HashSet::from_iter(needed.then_some(key))));
-            let retention = Retention { generations: 1, ..Retention::default() };
-            aged.instance().collect(retention, blobs).await.unwrap();
-            aged.pass(100);
-            aged.put("a.md", &format!("{needed}")).await;
-            assert_eq!(aged.keys().await.contains(&path), remains);
+        aged.put("b.md", "second").await;
+        aged.pass(1);
+        aged.put("b.md", "third").await;
+        let mirror = aged.instance();
+        let keys = mirror.keys();
+        for generation in [2, 3] {
+            let snapshot = mirror.at(generation).await.unwrap().unwrap();
+            aged.store.date_back(&keys.manifest(generation), DAY * 3000);
+            snapshot.segments().iter().for_each(|entry| aged.store.date_back(&keys.segment(entry.id), DAY * 3000));
         }
+        let collected = collect(&aged.instance(), Retention::default()).await.unwrap();
+        assert_eq!((collected.objects, collected.ran_back), (0, Some(3)));
+        assert_eq!(aged.check(Retention::default()).await, [1, 2, 3]);
+        assert_eq!(mirror.ran_back().await.unwrap(), Some(3));
+    }
+
+    #[tokio::test]
+    async fn the_clock_that_is_behind_counts() {
+        let mut aged = Aged::new();
+        for number in 0..20 {
+            aged.put("a.md", &format!("{number}")).await;
+            aged.pass(1);
+        }
+        let retention = Retention { generations: 1, ..Retention::default() };
+        let today = Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_hours(24 * 20);
+        // The store's clock jumps ahead, and the caller's does not.
+        aged.store.pass(DAY * 1000);
+        assert_eq!(aged.instance().collect(retention, today).await.unwrap(), Collected::default());
+        aged.store.turn_back(DAY * 1000);
+        assert_eq!(collect(&aged.instance(), retention).await.unwrap(), Collected::default());
+        assert_eq!(aged.check(retention).await.len(), 20);
+    }
+
+    #[tokio::test]
+    async fn nothing_goes_before_all_was_read_that_could_refer_to_it() {
+        let mut aged = Aged::new();
+        aged.put("a.md", "old").await;
+        aged.pass(40);
+        for number in 0..30 {
+            aged.put("a.md", &format!("{number}")).await;
+        }
+        let counting = CountingStore::new(aged.store.clone());
+        let mirror = || mirror_on(counting.clone(), "", StoreOptions::default());
+        let retention = Retention { reads: 10, ..Retention::default() };
+        let mut unread = Vec::new();
+        for _ in 0..4 {
+            counting.take();
+            unread.push(collect(&mirror(), retention).await.unwrap().unread);
+            let requests = counting.take();
+            let manifests = requests.of(Op::Get).filter(|request| request.key.contains("manifests/")).count();
+            // The ten, and the head, the oldest, and the last that was read.
+            assert!(manifests <= 10 + 5, "{requests}");
+        }
+        assert_eq!(unread, [20, 10, 0, 0]);
+        assert_eq!(aged.check(retention).await.len(), 31);
+        // What was read is damaged, or of another mirror: it is read again.
+        let kept = aged.instance().keys().state("collection").unwrap();
+        for bad in ["", "{}", "x"] {
+            aged.store.put(&kept, bad.into()).await.unwrap();
+            assert_eq!(collect(&mirror(), retention).await.unwrap().unread, 20);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_collection_with_nothing_to_do_asks_for_little() {
+        let mut aged = Aged::new();
+        for number in 0..30 {
+            aged.put(&format!("{number}.md"), "text").await;
+        }
+        collect(&aged.instance(), Retention::default()).await.unwrap();
+        let counting = CountingStore::new(aged.store.clone());
+        collect(&mirror_on(counting.clone(), "", StoreOptions::default()), Retention::default()).await.unwrap();
+        let requests = counting.take();
+        // The hint, the head, the oldest that is kept, and what earlier collections read; listings of three folders and of the state.
+        assert!(requests.count() <= 18, "{requests}");
     }
 
     #[derive(Clone, Debug)]
@@ -168,6 +271,7 @@ mod tests {
         Delete(u8),
         Merge,
         Days(u32),
+        Jump(i32),
         Collect,
     }
 
@@ -177,6 +281,7 @@ mod tests {
             2 => (0..4_u8).prop_map(Step::Delete),
             2 => Just(Step::Merge),
             4 => (1..20_u32).prop_map(Step::Days),
+            2 => prop_oneof![-400..400_i32, Just(-20_000), Just(20_000)].prop_map(Step::Jump),
             3 => Just(Step::Collect),
         ]
     }
@@ -186,9 +291,9 @@ mod tests {
 
         #[test]
         fn every_generation_that_is_kept_can_be_read(
-            steps in prop::collection::vec(step(), 1..40), days in 1..40_u32, generations in 1..6_u64,
+            steps in prop::collection::vec(step(), 1..40), days in 1..40_u32, generations in 1..6_u64, reads in 1..30_usize,
         ) {
-            let retention = Retention { time: DAY * days, generations };
+            let retention = Retention { time: DAY * days, generations, reads };
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
             runtime.block_on(async {
                 let mut aged = Aged::new();
@@ -210,6 +315,7 @@ mod tests {
                             }
                         }
                         Step::Days(days) => aged.pass(days),
+                        Step::Jump(days) => aged.jump(days),
                         Step::Collect => {
                             collect(&aged.instance(), retention).await.unwrap();
                             aged.check(retention).await;

@@ -1,0 +1,234 @@
+//! What the kept generations refer to: what the oldest of them does, and what each later one added. The manifests in between are read once: what they
+//! added is kept in the store, so that the next collection reads on where this one ended.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use atlas_segment::PartRef;
+use bytes::Bytes;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use object_store::path::Path;
+use serde::{Deserialize, Serialize};
+
+use crate::error::MirrorError;
+use crate::id::{Hash, Id, SegmentId};
+use crate::keys::BlobKey;
+use crate::manifest::{checked, sealed};
+use crate::mirror::Mirror;
+use crate::snapshot::Snapshot;
+use crate::tombstones::Tombstones;
+
+/// Where it is kept, below `state/`.
+const NAME: &str = "collection";
+/// Longest that is kept; what is longer is read again by every collection.
+const MAX_BYTES: usize = 64 << 20;
+/// Manifests read at once, and those after which what was read is kept.
+const PARALLEL: usize = 16;
+const PAGE: usize = 2_000;
+/// Pages of records that one load asks for.
+const LOAD: usize = 256;
+
+/// What the generations after one, up to another, added.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Added {
+    lineage: Id,
+    /// Additions of later generations than this are known,
+    since: u64,
+    /// up to this one,
+    upto: u64,
+    /// whose manifest has this hash.
+    manifest: Hash,
+    /// Objects below `segments/`, and the generation that referred to each first.
+    segments: BTreeMap<SegmentId, u64>,
+    /// The same of attachments' objects.
+    blobs: BTreeMap<String, u64>,
+}
+
+/// The generations that are kept.
+pub(crate) struct Kept {
+    pub(crate) oldest: Arc<Snapshot>,
+    /// Those between the oldest and the head.
+    pub(crate) between: Vec<u64>,
+    pub(crate) head: Arc<Snapshot>,
+}
+
+impl Added {
+    fn none(oldest: &Snapshot) -> Self {
+        Self {
+            lineage: oldest.manifest().lineage,
+            since: oldest.generation(),
+            upto: oldest.generation(),
+            manifest: oldest.hash(),
+            segments: BTreeMap::new(),
+            blobs: BTreeMap::new(),
+        }
+    }
+
+    fn encode(&self) -> Result<Bytes, MirrorError> {
+        let json = serde_json::to_vec(self).map_err(|error| MirrorError::conflict(error.to_string()))?;
+        Ok(sealed(json).into())
+    }
+
+    /// [`None`] when the bytes are not what was written.
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut json = checked(bytes).ok()?.to_vec();
+        json.push(b'}');
+        serde_json::from_slice(&json).ok()
+    }
+
+    /// Leaves out what `oldest` tells itself, since it was added before. Whether it had been told of such generations.
+    fn forget_before(&mut self, oldest: u64) -> bool {
+        if self.since == oldest {
+            return false;
+        }
+        self.since = oldest;
+        self.segments.retain(|_, generation| *generation > oldest);
+        self.blobs.retain(|_, generation| *generation > oldest);
+        true
+    }
+
+    /// The objects that it names.
+    pub(crate) fn keys(&self, mirror: &Mirror) -> HashSet<Path> {
+        let keys = mirror.keys();
+        let blobs = self.blobs.keys().filter_map(|name| name.parse().ok()).map(|key: BlobKey| keys.blob(&key));
+        self.segments.keys().map(|id| keys.segment(*id)).chain(blobs).collect()
+    }
+}
+
+impl Mirror {
+    /// What the generations after the oldest that is `kept` added, once all of them were read, at most `most` by this call; how many are left otherwise.
+    pub(crate) async fn added(&self, kept: &Kept, most: usize) -> Result<Result<Added, u64>, MirrorError> {
+        let stored = self.stored_added(kept).await?;
+        let (oldest, head) = (&kept.oldest, &kept.head);
+        let mut is_new = stored.is_none();
+        let mut added = stored.unwrap_or_else(|| Added::none(oldest));
+        is_new |= added.forget_before(oldest.generation());
+        let mut known: HashSet<SegmentId> = objects_of(oldest).map(|(_, id)| id).collect();
+        known.extend(added.segments.keys());
+        let unread: Vec<u64> = kept.between.iter().copied().chain([head.generation()]).collect();
+        let unread: Vec<u64> = unread.into_iter().filter(|generation| *generation > added.upto).collect();
+        let left = unread.len().saturating_sub(most);
+        for page in unread.get(..unread.len() - left).unwrap_or_default().chunks(PAGE) {
+            let read = page.iter().map(|generation| async move {
+                if *generation == head.generation() { Ok(Some(head.clone())) } else { self.at(*generation).await }
+            });
+            let mut read = stream::iter(read).buffered(PARALLEL);
+            while let Some(snapshot) = read.try_next().await? {
+                let gone = || MirrorError::unavailable("a generation that is kept was collected meanwhile");
+                self.add(&mut added, &mut known, &snapshot.ok_or_else(gone)?).await?;
+            }
+            self.keep_added(&added).await?;
+            is_new = false;
+        }
+        if is_new && oldest.generation() < head.generation() {
+            self.keep_added(&added).await?;
+        }
+        Ok(if left == 0 { Ok(added) } else { Err(left as u64) })
+    }
+
+    /// Takes in what `next` refers to and nothing before it did.
+    async fn add(
+        &self,
+        added: &mut Added,
+        known: &mut HashSet<SegmentId>,
+        next: &Arc<Snapshot>,
+    ) -> Result<(), MirrorError> {
+        let generation = next.generation();
+        if generation == added.upto + 1 && next.manifest().parent != Some(added.manifest) {
+            let key = self.keys().manifest(added.upto);
+            return Err(MirrorError::damaged(key, "it is not the parent that its successor names"));
+        }
+        let mut with_blobs = Vec::new();
+        for (index, id) in objects_of(next) {
+            if known.insert(id) {
+                added.segments.insert(id, generation);
+                with_blobs.extend(index);
+            }
+        }
+        for name in self.blobs_of(next, &with_blobs, false).await? {
+            added.blobs.entry(name).or_insert(generation);
+        }
+        (added.upto, added.manifest) = (generation, next.hash());
+        Ok(())
+    }
+
+    /// The names of the attachments' objects that documents of `segments` refer to, or those that are live.
+    pub(crate) async fn blobs_of(
+        &self,
+        snapshot: &Snapshot,
+        segments: &[usize],
+        live: bool,
+    ) -> Result<HashSet<String>, MirrorError> {
+        let mut names = HashSet::new();
+        for segment in segments {
+            let Some(entry) = snapshot.segments().get(*segment) else { continue };
+            // All of it are notes, which have no such objects.
+            if entry.layout.notes == entry.layout.documents {
+                continue;
+            }
+            let fault = |error| snapshot.fault(*segment, error);
+            for pages in entry.layout.record_pages().map_err(fault)?.chunks(LOAD) {
+                let wants: Vec<(usize, PartRef)> = pages.iter().map(|(page, _)| (*segment, page.clone())).collect();
+                for (part, (_, documents)) in snapshot.load(&wants).await?.iter().zip(pages) {
+                    let page = part.record_page().map_err(fault)?;
+                    for (index, document) in (0..page.len()).zip(documents.clone()) {
+                        if !live || snapshot.is_live(*segment, document) {
+                            names.extend(page.get(index).map_err(fault)?.blob);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    /// What an earlier collection read, if it is of these generations.
+    async fn stored_added(&self, kept: &Kept) -> Result<Option<Added>, MirrorError> {
+        let (oldest, head) = (&kept.oldest, &kept.head);
+        let key = self.added_key()?;
+        let found = match self.store.get(&key, MAX_BYTES as u64).await {
+            Ok(found) => found.and_then(|bytes| Added::decode(&bytes)),
+            Err(MirrorError::Damaged { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let covers = |added: &Added| {
+            added.lineage == head.manifest().lineage
+                && added.since <= oldest.generation()
+                && (oldest.generation()..=head.generation()).contains(&added.upto)
+        };
+        let Some(added) = found.filter(covers) else { return Ok(None) };
+        let last = match added.upto {
+            upto if upto == head.generation() => Some(head.clone()),
+            upto if upto == oldest.generation() => Some(oldest.clone()),
+            upto => self.at(upto).await?,
+        };
+        Ok(last.filter(|last| last.hash() == added.manifest).map(|_| added))
+    }
+
+    async fn keep_added(&self, added: &Added) -> Result<(), MirrorError> {
+        let bytes = added.encode()?;
+        if bytes.len() > MAX_BYTES {
+            tracing::warn!(
+                bytes = bytes.len(),
+                "what the generations added is too much to be kept: each collection reads it again"
+            );
+            return Ok(());
+        }
+        self.store.put(&self.added_key()?, &bytes).await
+    }
+
+    fn added_key(&self) -> Result<Path, MirrorError> {
+        self.keys().state(NAME).map_err(|error| MirrorError::conflict(error.to_string()))
+    }
+}
+
+/// The objects below `segments/` that a generation refers to: segments with their index, and tombstones.
+pub(crate) fn objects_of(snapshot: &Snapshot) -> impl Iterator<Item = (Option<usize>, SegmentId)> + '_ {
+    snapshot.segments().iter().enumerate().flat_map(|(index, entry)| {
+        let deleted = match &entry.deleted {
+            Tombstones::Stored(stored) => Some((None, stored.id)),
+            Tombstones::Inline(_) => None,
+        };
+        [Some((Some(index), entry.id)), deleted].into_iter().flatten()
+    })
+}
