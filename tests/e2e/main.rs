@@ -61,6 +61,7 @@ mod query;
 mod ranked;
 mod rclone_mount;
 mod real_moves;
+mod repair;
 mod requests;
 mod restore;
 mod schemas;

@@ -370,6 +370,7 @@ fn no_file_loses_its_bytes_to_garbage_collection() {
                     ),
                     Step::Minutes(minutes) => bucket.pass(Duration::from_secs(60 * minutes + 1)),
                     Step::Sync => {
+                        options.began = clock::now();
                         let summary = sync(&bucket.mirror(), &options, Arc::new(())).await.unwrap();
                         collected.set(collected.get() + summary.collected.unwrap().objects);
                         let mut there = files(vault.root());

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use atlas_segment::PartRef;
+use atlas_segment::{PartRef, Record};
 use bytes::Bytes;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::MirrorError;
 use crate::id::{Hash, Id, SegmentId};
 use crate::keys::BlobKey;
-use crate::manifest::{checked, sealed};
+use crate::manifest::{SegmentEntry, checked, sealed};
 use crate::mirror::Mirror;
 use crate::snapshot::Snapshot;
 use crate::tombstones::Tombstones;
@@ -161,25 +161,38 @@ impl Mirror {
     ) -> Result<HashSet<String>, MirrorError> {
         let mut names = HashSet::new();
         for segment in segments {
-            let Some(entry) = snapshot.segments().get(*segment) else { continue };
-            // All of it are notes, which have no such objects.
-            if entry.layout.notes == entry.layout.documents {
-                continue;
+            let is_mixed = |entry: &SegmentEntry| entry.layout.notes < entry.layout.documents;
+            // Notes have no such objects.
+            if snapshot.segments().get(*segment).is_some_and(is_mixed) {
+                let records = self.records_of(snapshot, *segment, live).await?;
+                names.extend(records.into_iter().filter_map(|(_, record)| record.blob));
             }
-            let fault = |error| snapshot.fault(*segment, error);
-            for pages in entry.layout.record_pages().map_err(fault)?.chunks(LOAD) {
-                let wants: Vec<(usize, PartRef)> = pages.iter().map(|(page, _)| (*segment, page.clone())).collect();
-                for (part, (_, documents)) in snapshot.load(&wants).await?.iter().zip(pages) {
-                    let page = part.record_page().map_err(fault)?;
-                    for (index, document) in (0..page.len()).zip(documents.clone()) {
-                        if !live || snapshot.is_live(*segment, document) {
-                            names.extend(page.get(index).map_err(fault)?.blob);
-                        }
+        }
+        Ok(names)
+    }
+
+    /// What is recorded of the documents of a segment, or of those that are live.
+    pub(crate) async fn records_of(
+        &self,
+        snapshot: &Snapshot,
+        segment: usize,
+        live: bool,
+    ) -> Result<Vec<(u32, Record)>, MirrorError> {
+        let mut records = Vec::new();
+        let Some(entry) = snapshot.segments().get(segment) else { return Ok(records) };
+        let fault = |error| snapshot.fault(segment, error);
+        for pages in entry.layout.record_pages().map_err(fault)?.chunks(LOAD) {
+            let wants: Vec<(usize, PartRef)> = pages.iter().map(|(page, _)| (segment, page.clone())).collect();
+            for (part, (_, documents)) in snapshot.load(&wants).await?.iter().zip(pages) {
+                let page = part.record_page().map_err(fault)?;
+                for (index, document) in (0..page.len()).zip(documents.clone()) {
+                    if !live || snapshot.is_live(segment, document) {
+                        records.push((document, page.get(index).map_err(fault)?));
                     }
                 }
             }
         }
-        Ok(names)
+        Ok(records)
     }
 
     /// What an earlier collection read, if it is of these generations.

@@ -5,7 +5,7 @@
 //! are the store's own, decide only how long a generation is kept, and that an upload for a commit to come is let alone. A clock that jumps makes
 //! generations stay longer: of manifests that are out of order the latest time before counts, and of the store's clock and the caller's the one that is behind.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -16,7 +16,7 @@ use crate::added::{Kept, objects_of};
 use crate::commit::LONGEST_DEADLINE;
 use crate::error::MirrorError;
 use crate::mirror::Mirror;
-use crate::snapshot::MAX_MANIFEST;
+use crate::snapshot::{MAX_MANIFEST, Snapshot};
 use crate::store::Listed;
 
 /// What is kept.
@@ -75,7 +75,7 @@ impl Mirror {
     /// Safe beside writers, readers and other collections, and when it is ended at any moment.
     ///
     /// # Errors
-    /// As [`head`](Self::head), and [`MirrorError::Damaged`] when a kept generation is not readable; what was deleted until then stays deleted.
+    /// As [`head`](Self::head), and [`MirrorError::Damaged`] when the newest generation misses what it refers to; what was deleted until then stays deleted.
     pub async fn collect(&self, retention: Retention, now: Timestamp) -> Result<Collected, MirrorError> {
         let keys = self.shared.keys.clone();
         // Listed before it is known what is referred to, so that nothing is taken for garbage that was committed meanwhile.
@@ -86,6 +86,8 @@ impl Mirror {
         if let Some(lost) = hinted.and_then(|hinted| hinted.lost_after(&head)) {
             return Err(lost_manifest(&keys.manifest(lost.generation())));
         }
+        let [segments, _] = &listed;
+        self.check_sizes(&head, segments).await?;
         // The hint first, so that no reader begins at a generation that goes; its time says what time it is.
         let manifest = self.store.get(&keys.manifest(head.generation()), MAX_MANIFEST).await?;
         let gone = || MirrorError::unavailable("the newest generation is not there any more");
@@ -105,9 +107,14 @@ impl Mirror {
             |generation: &u64| written.contains_key(generation) || written.range(*generation..).next().is_none();
         let between = (oldest + 1..head.generation()).filter(is_there).collect();
         let kept = Kept { oldest: kept, between, head };
-        let needed = match self.needed(&kept, retention.reads).await? {
-            Ok(needed) => needed,
-            Err(unread) => return Ok(Collected { unread, ..collected }),
+        let needed = match self.needed(&kept, retention.reads).await {
+            Ok(Ok(needed)) => needed,
+            Ok(Err(unread)) => return Ok(Collected { unread, ..collected }),
+            Err(error @ (MirrorError::Damaged { .. } | MirrorError::Gone { .. })) => {
+                tracing::warn!(%error, "an older generation is damaged: until it is not kept any more, objects stay");
+                return Ok(collected);
+            }
+            Err(error) => return Err(error),
         };
         let before = ended.min(now - UPLOAD_TIME);
         for folder in listed {
@@ -118,6 +125,27 @@ impl Mirror {
             }
         }
         Ok(collected)
+    }
+
+    /// Whether what `head` refers to below `segments/` is there, and as large as it should be, going by what was `listed`.
+    async fn check_sizes(&self, head: &Snapshot, listed: &[Listed]) -> Result<(), MirrorError> {
+        let sizes: HashMap<&Path, u64> = listed.iter().map(|listed| (&listed.key, listed.bytes)).collect();
+        for (index, id) in objects_of(head) {
+            let key = self.keys().segment(id);
+            let size = index.and_then(|index| head.segments().get(index)).map(|entry| entry.bytes);
+            if sizes.get(&key).is_some_and(|found| size.is_none_or(|size| size == *found)) {
+                continue;
+            }
+            // It may have been committed since.
+            match (self.store.size(&key).await?, size) {
+                (None, _) => return Err(MirrorError::damaged(key, "it is missing")),
+                (Some(found), Some(size)) if found != size => {
+                    return Err(MirrorError::damaged(key, format!("it has {found} bytes instead of {size}")));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// The newest generation that is older, by the store's clock, than one before it, if there is one: then the clock ran backwards.
@@ -154,7 +182,7 @@ impl Mirror {
 
 /// The error for the manifest at `key` that is missing, and of which the hint has a copy.
 pub(crate) fn lost_manifest(key: &Path) -> MirrorError {
-    MirrorError::damaged(key, "it is missing, and `latest` has a copy of it: put it back with `atlas sync --repair`")
+    MirrorError::damaged(key, "it is missing, and `latest` has a copy of it")
 }
 
 /// The times of generations, of which none is before an earlier one's.

@@ -40,7 +40,7 @@ pub enum MirrorError {
         reason: String,
     },
     /// An object is not what was written: truncated, altered, or lost. Publish again or restore the object.
-    #[error("{object} is damaged: {reason}")]
+    #[error("{object} is damaged: {reason}; `atlas sync --repair` publishes again what can be had")]
     Damaged {
         /// Key of the object in the store.
         object: String,

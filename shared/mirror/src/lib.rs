@@ -18,6 +18,7 @@
 //! - [`once`]: small objects of which the first writer decides; [`claim`]: keyed requests, claimed before they are executed; [`request`]: requests for a sync.
 //! - [`mod@merge`]: small segments become one.
 //! - [`collect`]: what nothing needs any more is deleted; `added`: what the kept generations refer to; `expiry`: what is kept for a while only.
+//! - [`inspect`]: what is wrong with the objects; [`repair`]: they are published again; `rescue`: what can be had again of them.
 //! - [`blob`]: bytes of attachments; `presigned`: URLs to them.
 //! - [`error`]: what can go wrong, by what to do about it.
 #![doc = ""]
@@ -36,6 +37,7 @@ mod expiry;
 mod failure;
 mod head;
 pub mod id;
+pub mod inspect;
 pub mod keys;
 pub mod location;
 pub mod manifest;
@@ -46,7 +48,9 @@ mod presigned;
 pub mod probe;
 mod ranges;
 mod read;
+pub mod repair;
 pub mod request;
+mod rescue;
 mod s3;
 mod s3_answer;
 mod s3_client;
@@ -62,12 +66,14 @@ pub use collect::{Collected, Retention};
 pub use commit::Committed;
 pub use error::MirrorError;
 pub use id::{Hash, Id, SegmentId};
+pub use inspect::Flaw;
 pub use keys::{BlobKey, VaultId};
 pub use manifest::Manifest;
 pub use mirror::{Mirror, Options};
 pub use once::Made;
 pub use presigned::{UploadRequest, Uploaded};
 pub use probe::probe_conditional_writes;
+pub use repair::Repaired;
 pub use request::SyncRequest;
 pub use snapshot::Snapshot;
 pub use store::{Store, StoreOptions};

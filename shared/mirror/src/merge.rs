@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use atlas_segment::record::Kind;
+use atlas_segment::record::{Kind, TextSpan};
 use atlas_segment::{Body, Builder, Document, PartRef, Record};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
@@ -26,22 +26,47 @@ pub const MEDIUM: u64 = 4 << 20;
 
 /// A live document as a segment takes it.
 #[derive(Clone, Debug)]
-struct Held {
-    path: VaultPath,
-    path_on_disk: Option<String>,
-    kind: Kind,
-    sha256: [u8; 32],
-    modified_ms: i64,
-    generation: u64,
-    replaces: u64,
-    content: Content,
+pub(crate) struct Held {
+    pub(crate) path: VaultPath,
+    pub(crate) path_on_disk: Option<String>,
+    pub(crate) kind: Kind,
+    pub(crate) sha256: [u8; 32],
+    pub(crate) modified_ms: i64,
+    pub(crate) generation: u64,
+    pub(crate) replaces: u64,
+    pub(crate) content: Content,
 }
 
 /// A document's bytes.
 #[derive(Clone, Debug)]
-enum Content {
+pub(crate) enum Content {
     Text(Bytes),
     Blob { name: String, bytes: u64 },
+}
+
+impl Held {
+    /// What is recorded of it, but for what its text says.
+    pub(crate) fn record(&self) -> Record {
+        let (blob, bytes) = match &self.content {
+            Content::Text(text) => (None, text.len() as u64),
+            Content::Blob { name, bytes } => (Some(name.clone()), *bytes),
+        };
+        Record {
+            path: self.path.as_str().to_owned(),
+            path_on_disk: self.path_on_disk.clone(),
+            kind: self.kind,
+            sha256: self.sha256,
+            bytes,
+            modified_ms: self.modified_ms,
+            generation: self.generation,
+            replaces: self.replaces,
+            text: TextSpan::default(),
+            blob,
+            aliases: Vec::new(),
+            tags: Vec::new(),
+            links: Vec::new(),
+        }
+    }
 }
 
 /// Adds to what a commit on `head` derives the merge that is due of segments under `most` bytes, if one is.
@@ -157,7 +182,7 @@ async fn read(
 }
 
 /// The segments of `documents`, which are in path order.
-fn build(documents: &[Held]) -> Result<Vec<NewSegment>, MirrorError> {
+pub(crate) fn build(documents: &[Held]) -> Result<Vec<NewSegment>, MirrorError> {
     let refused = |error: atlas_segment::FormatError| MirrorError::conflict(error.to_string());
     let mut segments = Vec::new();
     let mut builder = Builder::new().map_err(refused)?;

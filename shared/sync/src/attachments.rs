@@ -106,7 +106,7 @@ pub(crate) async fn upload(
 }
 
 /// A file's bytes, read while they are sent.
-fn pieces(file: File, progress: Arc<dyn Progress>) -> impl Stream<Item = Result<Bytes, SyncError>> {
+pub(crate) fn pieces(file: File, progress: Arc<dyn Progress>) -> impl Stream<Item = Result<Bytes, SyncError>> {
     stream::try_unfold(Some(file), move |file| {
         let progress = progress.clone();
         async move {

@@ -189,7 +189,7 @@ fn document_of(record: Record, entry: &SegmentEntry, document: u32) -> (String, 
     (path, HeadDocument { segment: entry.id, document, sha256, kind, bytes, generation, replaces, blob })
 }
 
-/// Whether an older generation cannot be read any more.
+/// Whether an older generation cannot be read any more: it is gone, or damaged.
 pub(crate) fn is_gone(error: &SyncError) -> bool {
-    matches!(error, SyncError::Mirror(MirrorError::Gone { .. }))
+    matches!(error, SyncError::Mirror(MirrorError::Gone { .. } | MirrorError::Damaged { .. }))
 }

@@ -13,7 +13,7 @@
 //!   gives way where a file and a folder have one name.
 //! - [`sync`]: one sync. It begins with a `session`, and a `recovery` of what a killed one left; decides every path; does a [`pull`],
 //!   which names copies as `conflict` says; then a `push`, which uploads `attachments` and commits a `change`; and says in a
-//!   [`summary`] what was done. `readahead` hides how long files take.
+//!   [`summary`] what was done. `repair`: what the store has lost is published again. `readahead` hides how long files take.
 //! - [`export`]: a generation into a folder.
 //! - `contents`: documents become files of a `target`.
 //! - [`report`], [`progress`], [`error`], `runs`: what is told to whom.
@@ -40,6 +40,7 @@ mod push;
 mod readahead;
 mod reading;
 mod recovery;
+mod repair;
 pub mod report;
 pub mod rules;
 mod runs;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use atlas_mirror::{Mirror, MirrorError};
+use atlas_mirror::Mirror;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use crate::error::SyncError;
@@ -94,7 +94,7 @@ async fn documents_at(mirror: &Mirror, generation: u64, wanted: &Contents) -> Re
     };
     match read.await {
         // What cannot be read any more is no ancestor: both versions are kept then.
-        Err(error) if head::is_gone(&error) || matches!(error, SyncError::Mirror(MirrorError::Damaged { .. })) => {
+        Err(error) if head::is_gone(&error) => {
             tracing::warn!(generation, %error, "a part of the history was not read");
             Ok(HeadDocuments::new())
         }

@@ -1,7 +1,7 @@
 //! What a sync did.
 
-use atlas_mirror::Collected;
 use atlas_mirror::manifest::Changes;
+use atlas_mirror::{Collected, Repaired};
 use serde::Serialize;
 
 use crate::decided::Changed;
@@ -44,6 +44,9 @@ pub struct Summary {
     /// What was deleted from the store, if it was looked through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collected: Option<Collected>,
+    /// What was repaired of the mirror, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<Repaired>,
     /// Copies of conflicts that were in the folder before: somebody is to look at them, keep what is right, and delete them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<String>,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_mirror::{Mirror, Retention, Snapshot};
+use atlas_mirror::{Mirror, MirrorError, Retention, Snapshot};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -22,6 +22,7 @@ use crate::pull::{self, Conflicted, Puller};
 use crate::push::{blocking, push};
 use crate::reading;
 use crate::recovery;
+use crate::repair;
 use crate::report::{Reason, Skipped};
 use crate::rules::STAGING;
 use crate::scan;
@@ -58,6 +59,8 @@ pub struct SyncOptions {
     pub allow_mass_delete: bool,
     /// Go on when the folder, of which there is no state, has little in common with the mirror.
     pub join: bool,
+    /// Publish again from the folder what is unreadable or missing in the store.
+    pub repair: bool,
     /// Delete from the store what is older and not needed any more.
     pub collect: Option<Retention>,
 }
@@ -77,6 +80,7 @@ impl SyncOptions {
             dry_run: false,
             allow_mass_delete: false,
             join: false,
+            repair: false,
             collect: None,
         }
     }
@@ -97,8 +101,13 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
     let mirror = mirror.metered();
     let session = Session::open(&options.root, &options.state, &mirror)?;
     let mut summary = Summary { skipped: recovered(&session, options).await?, ..Summary::default() };
+    let repaired = match options.repair && !options.dry_run {
+        true => Some(repair::repair(&mirror, &session, options, &progress).await?),
+        false => None,
+    };
     let mut before = summary.skipped.clone();
     for rounds in (0..MAX_ROUNDS).rev() {
+        summary.repaired.clone_from(&repaired);
         match round(&mirror, &session, options, &progress, summary, rounds > 0).await? {
             Round::Done(done) => {
                 summary = *done;
@@ -113,9 +122,11 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
     if let Some(retention) = options.collect.filter(|_| !options.dry_run && summary.generation > 0) {
         match mirror.collect(retention, options.began).await {
             Ok(collected) => summary.collected = Some(collected),
+            Err(error @ MirrorError::Damaged { .. }) => return Err(error.into()),
             Err(error) => tracing::warn!(%error, "what is not needed any more was not deleted from the store"),
         }
     }
+    repair::tell(&mirror, options, &summary).await?;
     summary.skipped.sort_by(|a, b| a.path.cmp(&b.path));
     summary.uploaded_bytes = mirror.counts().bytes_written;
     Ok(summary)
@@ -143,7 +154,8 @@ async fn round(
         blocking(move || scan::scan(&folder, gitignore, &*progress))
     };
     let (mut scan, head) = futures::future::try_join(scanning, newest(mirror)).await?;
-    let last = session.check_ancestry(mirror, head.as_ref()).await?;
+    let is_later = repair::is_later(mirror, session, head.as_deref()).await? || (options.repair && head.is_none());
+    let last = if is_later { None } else { session.check_ancestry(mirror, head.as_ref()).await? };
     summary.skipped.append(&mut scan.skipped);
     summary.bytes = scan.files.iter().map(|file| file.stamp.size).sum();
     let paths = scan.files.iter().map(|file| file.path.as_str());
@@ -156,7 +168,11 @@ async fn round(
     }
     let folders = Arc::new(std::mem::take(&mut scan.folders));
     let heads = heads(session, last.as_deref(), head.as_deref()).await?;
-    let decided = decide(mirror, session, scan, entries, heads, options, progress).await?;
+    let entries = if is_later { repair::ancestors(entries, &heads, session) } else { entries };
+    // A settled state knows all: what it does not name was nowhere.
+    let knows_all = !is_later && session.before.as_ref().is_some_and(|before| before.settled);
+    let past = Some(mirror).filter(|_| !knows_all);
+    let decided = decide(past, session, scan, entries, heads, options, progress).await?;
     let (mut decided, vanished) = check_losses(session, options, decided, progress).await?;
     if session.before.is_none() && !options.join && join::check(&decided, session.folder.path()).is_err() {
         // A file that has only moved is known, but to know that takes reading what is new.
@@ -206,6 +222,7 @@ async fn round(
             (after.generation(), totals.notes, totals.attachments);
         if !options.dry_run {
             remember(session, mirror, options, &decided, after, alone, vanished)?;
+            repair::settle(&mut summary, &decided);
         }
     }
     Ok(Round::Done(Box::new(summary)))
@@ -248,8 +265,9 @@ async fn heads(session: &Session, last: Option<&Snapshot>, head: Option<&Snapsho
     Ok(Heads { is_complete: true, documents: head::all(head).await? })
 }
 
+/// Decides every path; by the history of the mirror `past`, if one is given, where the last sync left nothing.
 async fn decide(
-    mirror: &Mirror,
+    past: Option<&Mirror>,
     session: &Session,
     scan: scan::Scan,
     entries: Vec<Entry>,
@@ -264,8 +282,7 @@ async fn decide(
         Ok((items, contents, heads))
     })
     .await?;
-    // A settled state knows all: what it does not name was nowhere.
-    if !session.before.as_ref().is_some_and(|before| before.settled) {
+    if let Some(mirror) = past {
         past::recall(mirror, &heads, &mut items, &contents).await?;
     }
     let folder = session.folder.clone();

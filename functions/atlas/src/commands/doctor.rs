@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use atlas_mirror::probe::clock;
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Snapshot, probe_conditional_writes};
-use atlas_segment::object;
 use clap::Args;
 use indicatif::DecimalBytes;
 use jiff::{SignedDuration, Timestamp};
@@ -16,6 +15,8 @@ use crate::store::StoreArguments;
 
 /// How far the clocks may be apart: S3 refuses requests at 15 minutes, and times in the log are to be believed.
 const MAX_SKEW: SignedDuration = SignedDuration::from_secs(60);
+/// Most damaged objects that are named.
+const MOST_FLAWS: usize = 20;
 /// How many generations are read back.
 const HISTORY: usize = 100;
 
@@ -27,6 +28,9 @@ pub(crate) struct Arguments {
     /// Check what a reader needs, and write nothing
     #[arg(long)]
     read_only: bool,
+    /// Read all attachments, and check their hashes
+    #[arg(long)]
+    checksum: bool,
     /// Print the checks as a JSON array
     #[arg(long)]
     json: bool,
@@ -82,6 +86,10 @@ async fn examine(arguments: &Arguments, tell: &mut impl FnMut(&'static str, Resu
     let head = match mirror.head().await {
         Ok(head) => Some(head),
         Err(MirrorError::NotPublished { .. }) => None,
+        Err(error @ MirrorError::Damaged { .. }) => {
+            tell("newest generation", Err(error.to_string()));
+            return;
+        }
         Err(error) => {
             tell("store", Err(error.to_string()));
             return;
@@ -101,9 +109,10 @@ async fn examine(arguments: &Arguments, tell: &mut impl FnMut(&'static str, Resu
         return;
     };
     tell("newest generation", Ok(described(&head)));
+    tell("latest", latest(&mirror).await);
     tell("history", history(&mirror, &head).await.map_err(|error| error.to_string()));
     tell("times", times(&mirror).await);
-    tell("segments", segments(&head).await);
+    objects(arguments, &mirror, &head, tell).await;
 }
 
 fn described(head: &Snapshot) -> String {
@@ -141,19 +150,47 @@ async fn times(mirror: &Mirror) -> Result<String, String> {
     }
 }
 
-/// Reads every live segment whole, and checks its checksums.
-async fn segments(head: &Snapshot) -> Result<String, String> {
-    let mut bytes = 0;
-    for (index, entry) in head.segments().iter().enumerate() {
-        let whole = head.fetch(&[(index, 0..entry.bytes)]).await.map_err(|error| error.to_string())?;
-        for object in whole {
-            let layout = object::verify(&object).map_err(|error| head.fault(index, error).to_string())?;
-            if layout != entry.layout {
-                return Err(format!("segment {} is not the one that the manifest lists", entry.id));
-            }
-        }
-        head.deleted(index).await.map_err(|error| error.to_string())?;
-        bytes += entry.bytes;
+/// Whether `latest` is a generation that is there.
+async fn latest(mirror: &Mirror) -> Result<String, String> {
+    match mirror.lost_generation().await.map_err(|error| error.to_string())? {
+        None => Ok("it is ahead of no generation".to_owned()),
+        Some(generation) => Err(format!(
+            "it is generation {generation}, whose manifest is missing: `atlas sync --repair` puts that back, and a write before that takes its place"
+        )),
     }
-    Ok(format!("{} are whole, {} in all", head.segments().len(), DecimalBytes(bytes)))
+}
+
+/// Looks at every object that the newest generation refers to, and leaves word of what is damaged to every sync.
+async fn objects(
+    arguments: &Arguments,
+    mirror: &Mirror,
+    head: &Snapshot,
+    tell: &mut impl FnMut(&'static str, Result<String, String>) -> bool,
+) {
+    let found = match mirror.inspect(head, arguments.checksum).await {
+        Ok(found) => found,
+        Err(error) => {
+            tell("objects", Err(error.to_string()));
+            return;
+        }
+    };
+    for flaw in found.flaws.iter().take(MOST_FLAWS) {
+        tell("objects", Err(format!("{flaw}; `atlas sync --repair` publishes again what can be had")));
+    }
+    match found.flaws.len() {
+        0 => {
+            let how = if arguments.checksum { "are whole" } else { "are there (attachments' hashes: --checksum)" };
+            tell("objects", Ok(format!("{} {how}, {} in all", found.objects, DecimalBytes(found.bytes))));
+        }
+        many if many > MOST_FLAWS => {
+            tell("objects", Err(format!("{} more are damaged", many - MOST_FLAWS)));
+        }
+        _ => {}
+    }
+    if arguments.read_only {
+        return;
+    }
+    if let Err(error) = mirror.note_damage(found.flaws.first()).await {
+        tell("objects", Err(error.to_string()));
+    }
 }

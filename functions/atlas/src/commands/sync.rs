@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atlas_mirror::manifest::Changes;
+use atlas_mirror::repair::{Recovered, Repaired};
 use atlas_mirror::{Collected, Mirror, MirrorError, Retention};
 use atlas_sync::{Changed, Conflicted, Progress, Run, Runs, Side, Summary, SyncError, SyncOptions, sync};
 use clap::Args;
@@ -40,6 +41,9 @@ pub(crate) struct Arguments {
     /// Bring a folder that was never synced together with a vault that it has little in common with
     #[arg(long)]
     join: bool,
+    /// Publish again from the folder what is unreadable or missing in the store, and say what neither has any more
+    #[arg(long, conflicts_with_all = ["dry_run", "watch"])]
+    repair: bool,
     /// Delete, once a day, what was replaced or deleted in the mirror longer ago than this; the newest ten generations stay
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     keep_days: u32,
@@ -106,6 +110,7 @@ async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress
         dry_run: arguments.dry_run,
         allow_mass_delete: arguments.allow_mass_delete,
         join: arguments.join,
+        repair: arguments.repair,
         ..base
     };
     // Who asks from now on asks for the next one. Where nothing may be deleted the sync is worth more than that.
@@ -165,6 +170,9 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
             None => output::note(format_args!("{path}: it changed on both sides")),
         }
     }
+    if let Some(repaired) = &summary.repaired {
+        print_repaired(repaired);
+    }
     let Summary { generation, notes, attachments, pushed, pulled, unchanged, waiting, .. } = summary;
     let what = if arguments.dry_run { "would change" } else { "generation" };
     let seconds = Duration::from_millis(summary.duration_ms).as_secs_f64();
@@ -209,6 +217,35 @@ pub(crate) fn name(time: &str, changed: &[Changed], all: u64) {
     let left = all.saturating_sub(changed.len() as u64);
     if left > 0 {
         output::line(format_args!("{time}and {left} more"));
+    }
+}
+
+fn print_repaired(repaired: &Repaired) {
+    let Repaired { put_back, rewound, flaws, rescued, recovered, lost, unnamed } = repaired;
+    if let Some(generation) = put_back {
+        output::note(format_args!("generation {generation} was put back from `latest`"));
+    }
+    for generation in rewound {
+        output::note(format_args!(
+            "what generation {generation} changed is lost, but for what the folders have: nobody has its manifest any more"
+        ));
+    }
+    flaws.iter().for_each(output::note);
+    if !flaws.is_empty() {
+        output::note(format_args!("{rescued} files of damaged objects were published again"));
+    }
+    for Recovered { path, generation } in recovered {
+        output::note(format_args!(
+            "{path}: came back as generation {generation} wrote it; it may have been changed or deleted since"
+        ));
+    }
+    lost.iter().for_each(|path| {
+        output::note(format_args!("{path}: its content is lost: neither the store nor this folder has it"))
+    });
+    if *unnamed > 0 {
+        output::note(format_args!(
+            "{unnamed} files were lost of which not even the names are known; what of them this folder had is published again"
+        ));
     }
 }
 

@@ -1,0 +1,227 @@
+//! What is wrong with the objects that a generation refers to: which are missing, of another size, or not what was written.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+
+use atlas_segment::{Record, object};
+use futures::TryStreamExt as _;
+use serde::{Deserialize, Serialize};
+
+use crate::error::MirrorError;
+use crate::keys::{BlobKey, key_of};
+use crate::manifest::Totals;
+use crate::mirror::Mirror;
+use crate::snapshot::Snapshot;
+
+/// Where it is said that something is damaged, below `state/`.
+const NOTED: &str = "damage";
+
+/// An object that is not what was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flaw {
+    /// Its key in the store.
+    pub object: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Inspection {
+    /// What is wrong.
+    pub flaws: Vec<Flaw>,
+    /// How many objects were looked at.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Segments that cannot be used, by index.
+    pub(crate) unusable: BTreeMap<usize, Unusable>,
+    /// Attachments of usable segments without their object.
+    pub(crate) bare: Vec<Bare>,
+    /// The paths of usable segments.
+    pub(crate) paths: HashSet<String>,
+    /// What usable segments hold, but for `bare`.
+    pub(crate) totals: Totals,
+    /// The attachments' objects that are there, and their bytes.
+    pub(crate) blobs: BTreeMap<String, u64>,
+}
+
+/// Why a segment cannot be used.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unusable {
+    /// Its own object is flawed; else only that of its tombstones is.
+    pub(crate) is_itself: bool,
+}
+
+/// An attachment without its object.
+#[derive(Clone, Debug)]
+pub(crate) struct Bare {
+    pub(crate) segment: usize,
+    pub(crate) document: u32,
+    pub(crate) record: Record,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is damaged: {}", self.object, self.reason)
+    }
+}
+
+/// What `error` says of an object; itself if it says nothing of one.
+pub(crate) fn flaw_of(error: MirrorError) -> Result<Flaw, MirrorError> {
+    match error {
+        MirrorError::Damaged { object, reason } => Ok(Flaw { object, reason }),
+        MirrorError::Gone { object } => Ok(Flaw { object, reason: "it is missing".to_owned() }),
+        error => Err(error),
+    }
+}
+
+impl Mirror {
+    /// Looks at every object that `head` refers to: segments and tombstones byte for byte; that attachments' objects are there and have
+    /// their sizes, and with `checksum` that they have their hashes.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`], [`MirrorError::Newer`].
+    pub async fn inspect(&self, head: &Snapshot, checksum: bool) -> Result<Inspection, MirrorError> {
+        let mut found = Inspection::default();
+        for listed in self.store.list(&self.keys().blobs(), None).await? {
+            let name = key_of(&listed.key).rsplit('/').next().unwrap_or_default().to_owned();
+            found.blobs.insert(name, listed.bytes);
+        }
+        let mut looked_at: BTreeMap<String, Option<Flaw>> = BTreeMap::new();
+        for segment in 0..head.segments().len() {
+            let Some(documents) = self.inspect_segment(head, segment, &mut found).await? else { continue };
+            for (document, record) in documents {
+                found.paths.insert(record.path.clone());
+                let flaw = match &record.blob {
+                    Some(name) => match looked_at.get(name) {
+                        Some(known) => known.clone(),
+                        None => {
+                            let flaw = self.inspect_blob(&found.blobs, &record, name, checksum).await?;
+                            found.objects += 1;
+                            found.bytes += record.bytes;
+                            found.flaws.extend(flaw.clone());
+                            looked_at.insert(name.clone(), flaw.clone());
+                            flaw
+                        }
+                    },
+                    None => None,
+                };
+                if flaw.is_some() {
+                    found.bare.push(Bare { segment, document, record });
+                } else {
+                    count(&mut found.totals, &record);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The live documents of a segment; nothing of one that cannot be used.
+    async fn inspect_segment(
+        &self,
+        head: &Snapshot,
+        segment: usize,
+        found: &mut Inspection,
+    ) -> Result<Option<Vec<(u32, Record)>>, MirrorError> {
+        let Some(entry) = head.segments().get(segment) else { return Ok(None) };
+        found.objects += 1;
+        found.bytes += entry.bytes;
+        if let Err(error) = whole(head, segment).await {
+            found.flaws.push(flaw_of(error)?);
+            found.unusable.insert(segment, Unusable { is_itself: true });
+        }
+        if let Err(error) = head.deleted(segment).await {
+            found.flaws.push(flaw_of(error)?);
+            found.unusable.entry(segment).or_default();
+        }
+        if found.unusable.contains_key(&segment) {
+            return Ok(None);
+        }
+        self.records_of(head, segment, true).await.map(Some)
+    }
+
+    async fn inspect_blob(
+        &self,
+        there: &BTreeMap<String, u64>,
+        record: &Record,
+        name: &str,
+        checksum: bool,
+    ) -> Result<Option<Flaw>, MirrorError> {
+        let object = format!("{}/{name}", self.keys().blobs());
+        let flaw = |reason: String| Ok(Some(Flaw { object: object.clone(), reason }));
+        let Ok(key) = name.parse::<BlobKey>() else { return flaw("it is not named for its content".to_owned()) };
+        match there.get(name) {
+            None => flaw(format!("it is missing, which {:?} refers to", record.path)),
+            Some(bytes) if *bytes != record.bytes => {
+                flaw(format!("it has {bytes} bytes instead of {}, and {:?} refers to it", record.bytes, record.path))
+            }
+            Some(_) if checksum => match self.read_blob(&key).await {
+                Ok(()) => Ok(None),
+                Err(error) => flaw_of(error).map(Some),
+            },
+            Some(_) => Ok(None),
+        }
+    }
+
+    async fn read_blob(&self, key: &BlobKey) -> Result<(), MirrorError> {
+        let mut pieces = self.get_blob(key).await?;
+        while pieces.try_next().await?.is_some() {}
+        Ok(())
+    }
+
+    /// The generation that `latest` is a copy of, if that is after the newest: its manifest was lost.
+    ///
+    /// # Errors
+    /// As [`head`](Self::head).
+    pub async fn lost_generation(&self) -> Result<Option<u64>, MirrorError> {
+        let hinted = self.hinted().await?;
+        let head = self.head().await?;
+        Ok(hinted.and_then(|hinted| hinted.lost_after(&head)).map(|lost| lost.generation()))
+    }
+
+    /// Notes for every sync that `flaw` was found; or that there is none any more.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn note_damage(&self, flaw: Option<&Flaw>) -> Result<(), MirrorError> {
+        match flaw {
+            Some(flaw) => self.make(NOTED, flaw).await.map(drop),
+            None => self.unmake(NOTED).await,
+        }
+    }
+
+    /// What was noted.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn noted_damage(&self) -> Result<Option<Flaw>, MirrorError> {
+        match self.made(NOTED).await {
+            Err(MirrorError::Damaged { .. }) => Ok(None),
+            noted => noted,
+        }
+    }
+}
+
+/// Reads a segment whole, and checks that it is the one that the manifest lists.
+async fn whole(head: &Snapshot, segment: usize) -> Result<(), MirrorError> {
+    let Some(entry) = head.segments().get(segment) else { return Ok(()) };
+    for bytes in head.fetch(&[(segment, 0..entry.bytes)]).await? {
+        let layout = object::verify(&bytes).map_err(|error| head.fault(segment, error))?;
+        if layout != entry.layout {
+            let key = head.fault(
+                segment,
+                atlas_segment::FormatError::Frame { reason: "it is not the one that the manifest lists" },
+            );
+            return Err(key);
+        }
+    }
+    Ok(())
+}
+
+/// Counts a document, if it is not in the trash.
+pub(crate) fn count(totals: &mut Totals, record: &Record) {
+    if !record.path.starts_with(".trash/") {
+        totals.add(record.kind, record.bytes);
+    }
+}

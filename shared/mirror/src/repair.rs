@@ -1,0 +1,295 @@
+//! Repair: a mirror of which objects are damaged becomes readable again. The newest manifest is put back from its copy in `latest`, or, where there is none,
+//! made anew from the one before; what the newest generation cannot be read of is published again, in a commit like any other.
+//!
+//! What is lost for good is in no newer generation, which must not look like a deletion to folders that have it still: each repair leaves a mark, by which
+//! the next sync of such a folder knows that what is missing, or older, is to be published again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::change::{ChangeSet, CommitInfo, Derived, DroppedSegment};
+use crate::error::MirrorError;
+use crate::failure::Failure;
+use crate::head::Head;
+use crate::id::{Hash, Id};
+use crate::inspect::{Flaw, count, flaw_of};
+use crate::manifest::{Changes, Manifest};
+use crate::merge::{Content, build};
+use crate::mirror::Mirror;
+use crate::rescue::held_with;
+pub use crate::rescue::{Pieces, Recovered, Source};
+use crate::snapshot::{MAX_MANIFEST, Snapshot};
+
+/// The marks of repairs, below `state/`.
+const MARKS: &str = "repaired";
+/// Copies of manifests that were replaced, below `state/`.
+const REPLACED: &str = "damaged";
+/// Most generations that are looked at for one that is readable.
+const MOST_BACK: u64 = 1_000;
+
+/// What a repair did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Repaired {
+    /// The generation whose manifest was put back from its copy in `latest`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub put_back: Option<u64>,
+    /// Generations whose manifests nobody has any more: they say now what the one before them does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewound: Vec<u64>,
+    /// What was wrong with the objects of the newest generation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flaws: Vec<Flaw>,
+    /// Documents that were published again as they were.
+    pub rescued: u64,
+    /// Documents of which an older version was published, for there is no newer one; some may have been deleted since.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recovered: Vec<Recovered>,
+    /// Paths whose content the store has no more, nor the folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
+    /// Documents of which not even the path is known, but for what the folder publishes again.
+    pub unnamed: u64,
+}
+
+/// Publishes again what the newest generation cannot be read of.
+struct Change<'a, S> {
+    mirror: &'a Mirror,
+    source: &'a S,
+    /// What the newest attempt came to.
+    last: Mutex<Repaired>,
+}
+
+impl Mirror {
+    /// Repairs the newest generation, with what `source` has. `seen` is the newest generation that the caller knows of.
+    ///
+    /// # Errors
+    /// Those of [`inspect`](Self::inspect) and [`commit`](Self::commit); [`MirrorError::Damaged`] when no generation is readable.
+    pub async fn repair(&self, info: &CommitInfo, seen: u64, source: &impl Source) -> Result<Repaired, MirrorError> {
+        let mut done = Repaired::default();
+        self.repair_manifests(info, &mut done).await?;
+        let head = match self.head().await {
+            Ok(head) => head,
+            Err(MirrorError::NotPublished { .. }) => return Ok(done),
+            Err(error) => return Err(error),
+        };
+        if seen > head.generation() {
+            self.mark(seen).await?;
+        } else if !self.is_followed_to(&head, seen).await? {
+            self.mark(head.generation()).await?;
+        }
+        let change = Change { mirror: self, source, last: Mutex::default() };
+        self.commit(info, &change).await?;
+        let last = change.last.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.note_damage(None).await?;
+        Ok(Repaired { put_back: done.put_back, rewound: done.rewound, ..last })
+    }
+
+    /// Whether what is missing or older in the newest generation, to one who saw the manifest `hash` of `generation`, may have been lost and not deleted.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn was_repaired_since(&self, generation: u64, hash: Hash) -> Result<bool, MirrorError> {
+        let marks = self.made_below(MARKS, None).await?;
+        let newest = marks.iter().filter_map(|mark| mark.name.parse::<u64>().ok()).max().unwrap_or(0);
+        if newest == generation && newest > 0 {
+            let key = self.keys().manifest(generation);
+            return Ok(self.store.get(&key, MAX_MANIFEST).await?.is_none_or(|bytes| Hash::of(&bytes) != hash));
+        }
+        Ok(newest > generation)
+    }
+
+    /// Whether the manifests from `head` down to that of `seen` are there and readable.
+    async fn is_followed_to(&self, head: &Snapshot, seen: u64) -> Result<bool, MirrorError> {
+        let distance = head.generation().saturating_sub(seen.max(1));
+        let wanted = usize::try_from(distance.min(MOST_BACK)).unwrap_or(0) + 1;
+        match self.history(head.generation(), wanted).await {
+            Ok(history) => Ok(history.len() == wanted),
+            Err(error) => flaw_of(error).map(|_| false),
+        }
+    }
+
+    /// Marks `generation` as one of a repair, before it is.
+    async fn mark(&self, generation: u64) -> Result<(), MirrorError> {
+        self.make(&format!("{MARKS}/{generation:020}"), &serde_json::json!({})).await.map(drop)
+    }
+
+    async fn repair_manifests(&self, info: &CommitInfo, done: &mut Repaired) -> Result<(), MirrorError> {
+        let keys = self.shared.keys.clone();
+        let hinted = self.hinted().await?;
+        let newest = self.store.greatest_after(&keys.manifests(), None, |key| keys.generation(key)).await?;
+        let last = newest.unwrap_or(0);
+        let found = match self.head_at(last).await {
+            Ok(found) => Ok(found),
+            Err(error) => Err(flaw_of(error)?),
+        };
+        let hinted_at = hinted.as_ref().map_or(0, Head::generation);
+        match found {
+            Ok(Some(head)) if hinted.clone().and_then(|hinted| hinted.lost_after(&self.snapshot(&head))).is_none() => {
+                // Whatever the hint says by now.
+                if hinted_at != last {
+                    self.rewrite_hint(last).await?;
+                }
+                return Ok(());
+            }
+            Ok(None) if hinted.is_none() => return Ok(()),
+            Err(flaw) if hinted_at < last => return self.rewind(info, last, hinted, flaw, done).await,
+            Ok(_) => {}
+            Err(_) if hinted_at > last => {}
+            Err(_) => self.set_aside(last).await?,
+        }
+        let Some(bytes) = self.store.get(&keys.latest(), MAX_MANIFEST).await? else { return Ok(()) };
+        let state = self.decode(&keys.latest(), &bytes, Some(hinted_at))?;
+        self.create(hinted_at, &bytes).await?;
+        self.keep_head(Head::seen_now(state));
+        done.put_back = Some(hinted_at);
+        Ok(())
+    }
+
+    /// Makes the newest manifest, which is damaged, anew from the newest that is readable, and those in between.
+    async fn rewind(
+        &self,
+        info: &CommitInfo,
+        last: u64,
+        hinted: Option<Head>,
+        flaw: Flaw,
+        done: &mut Repaired,
+    ) -> Result<(), MirrorError> {
+        let mut base = None;
+        for generation in (1..last).rev().take(usize::try_from(MOST_BACK).unwrap_or(usize::MAX)) {
+            match self.head_at(generation).await {
+                Ok(found) => base = found,
+                Err(error) => drop(flaw_of(error)?),
+            }
+            if base.is_some() {
+                break;
+            }
+        }
+        let base = base.into_iter().chain(hinted).max_by_key(Head::generation);
+        let nothing = || {
+            MirrorError::damaged(
+                &flaw.object,
+                "and no other generation is readable: restore the store from a backup, or publish to an empty one",
+            )
+        };
+        let base = base.ok_or_else(nothing)?;
+        self.mark(last).await?;
+        let (mut manifest, mut parent) = (base.state.manifest.clone(), base.state.hash);
+        for generation in base.generation() + 1..=last {
+            manifest = Manifest {
+                generation,
+                parent: Some(parent),
+                nonce: Id::random()?,
+                time: info.time,
+                author: info.author.clone(),
+                caller: info.caller.clone(),
+                operation: "repair".to_owned(),
+                message: Some("made anew, since the manifest was damaged".to_owned()),
+                idempotency: None,
+                changes: Changes::default(),
+                ..manifest
+            };
+            let bytes = manifest.encode().map_err(|error| MirrorError::conflict(error.to_string()))?;
+            self.set_aside(generation).await?;
+            self.create(generation, &bytes).await?;
+            parent = Hash::of(&bytes);
+            done.rewound.push(generation);
+        }
+        self.rewrite_hint(last).await
+    }
+
+    /// Moves a manifest that is damaged out of the way; a copy of it stays.
+    async fn set_aside(&self, generation: u64) -> Result<(), MirrorError> {
+        let key = self.keys().manifest(generation);
+        let name = format!("{REPLACED}/{generation:020}-{}", Id::random()?);
+        let copy = self.keys().state(&name).map_err(|error| MirrorError::conflict(error.to_string()))?;
+        match self.store.get(&key, 64 << 20).await? {
+            Some(bytes) => self.store.put(&copy, &bytes).await?,
+            None => return Ok(()),
+        }
+        self.store.delete(&key).await
+    }
+
+    async fn create(&self, generation: u64, bytes: &Bytes) -> Result<(), MirrorError> {
+        let key = self.keys().manifest(generation);
+        match self.store.retry(|| self.store.create(&key, bytes)).await {
+            Ok(()) => Ok(()),
+            Err(Failure::Exists) if self.store.get(&key, MAX_MANIFEST).await?.as_ref() == Some(bytes) => Ok(()),
+            Err(Failure::Exists) => Err(MirrorError::Contended),
+            Err(failure) => Err(failure.into_error("write", &key)),
+        }
+    }
+
+    async fn rewrite_hint(&self, generation: u64) -> Result<(), MirrorError> {
+        match self.store.get(&self.keys().manifest(generation), MAX_MANIFEST).await? {
+            Some(bytes) => self.store.put(&self.keys().latest(), &bytes).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl<S: Source> ChangeSet for Change<'_, S> {
+    type Error = MirrorError;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+        let Some(head) = head else { return Ok(None) };
+        let found = self.mirror.inspect(head, true).await?;
+        let mut done = Repaired { flaws: found.flaws.clone(), ..Repaired::default() };
+        if found.flaws.is_empty() {
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = done;
+            return Ok(None);
+        }
+        let rescued = self.mirror.rescue(head, &found, self.source).await?;
+        (done.recovered, done.lost, done.unnamed) = (rescued.recovered, rescued.lost, rescued.unnamed);
+        let mut held = rescued.held;
+        let mut derived = Derived { totals: found.totals, ..Derived::default() };
+        for bare in &found.bare {
+            count(&mut derived.totals, &bare.record);
+            // It stays as it is where nobody has its content: whoever has it can publish it again.
+            let again = self.mirror.upload_again(head, &found, &bare.record, self.source).await?;
+            let (Some(key), Some(entry)) = (again, head.segments().get(bare.segment)) else {
+                done.lost.push(bare.record.path.clone());
+                continue;
+            };
+            let content = Content::Blob { name: key.to_string(), bytes: bare.record.bytes };
+            held.insert(bare.record.path.clone(), held_with(&bare.record, entry.written_at(&bare.record), content)?);
+            derived.deleted.push((entry.id, vec![bare.document]));
+        }
+        let bare: Vec<&str> = found.bare.iter().map(|bare| bare.record.path.as_str()).collect();
+        for one in held.values_mut() {
+            let record = one.record();
+            if bare.contains(&record.path.as_str()) {
+                continue;
+            }
+            count(&mut derived.totals, &record);
+            if let Content::Blob { name, bytes } = &mut one.content
+                && found.blobs.get(name) != Some(bytes)
+            {
+                match self.mirror.upload_again(head, &found, &record, self.source).await? {
+                    Some(key) => *name = key.to_string(),
+                    None => done.lost.push(record.path),
+                }
+            }
+        }
+        for segment in found.unusable.keys() {
+            if let Some(entry) = head.segments().get(*segment) {
+                derived.dropped.push(DroppedSegment { segment: entry.id, deleted: entry.deleted.count() });
+            }
+        }
+        done.lost.sort();
+        done.rescued = (held.len() - done.recovered.len().min(held.len())) as u64;
+        derived.segments = build(&held.into_values().collect::<Vec<_>>())?;
+        let is_nothing = derived.dropped.is_empty() && derived.deleted.is_empty();
+        let is_all = done.recovered.is_empty() && done.lost.is_empty() && done.unnamed == 0;
+        derived.changes = Changes { changed: done.rescued, ..Changes::default() };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = done;
+        if is_nothing {
+            return Ok(None);
+        }
+        if !is_all {
+            self.mirror.mark(head.generation().saturating_add(1)).await?;
+        }
+        Ok(Some(derived))
+    }
+}

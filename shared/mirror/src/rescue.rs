@@ -1,0 +1,315 @@
+//! What can be had again of a generation whose objects are damaged: what is readable of it, what the caller has, and older versions.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use atlas_segment::{Part, PartRef, Record};
+use atlas_vault::VaultPath;
+use bytes::{Bytes, BytesMut};
+use futures::TryStreamExt as _;
+use futures::stream::BoxStream;
+use serde::Serialize;
+
+use crate::error::MirrorError;
+use crate::id::{Hash, SegmentId};
+use crate::inspect::{Inspection, flaw_of};
+use crate::keys::BlobKey;
+use crate::merge::{Content, Held};
+use crate::mirror::Mirror;
+use crate::snapshot::Snapshot;
+
+/// Most older generations that are looked through.
+const MOST_GENERATIONS: u64 = 1_000;
+
+/// A file's bytes, while they are read.
+pub type Pieces = BoxStream<'static, Result<Bytes, String>>;
+
+/// Where contents can be had that the store has lost.
+pub trait Source: Sync {
+    /// The content with the hash `sha256`, which the document at `path` had.
+    fn open(&self, path: &str, sha256: Hash) -> impl Future<Output = Option<Pieces>> + Send;
+}
+
+/// A document of which an older version was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Recovered {
+    /// Its path.
+    pub path: String,
+    /// The generation that wrote that version.
+    pub generation: u64,
+}
+
+/// What was had again.
+#[derive(Debug, Default)]
+pub(crate) struct Rescued {
+    pub(crate) held: BTreeMap<String, Held>,
+    pub(crate) recovered: Vec<Recovered>,
+    /// Paths of which there is nothing.
+    pub(crate) lost: Vec<String>,
+    /// Documents of which not even the path is known.
+    pub(crate) unnamed: u64,
+}
+
+/// What is readable of a segment.
+#[derive(Default)]
+struct Readable {
+    held: Vec<(Held, Record)>,
+    /// Records whose text is not readable.
+    broken: Vec<Record>,
+    /// Documents whose records are not.
+    unnamed: u64,
+}
+
+impl Mirror {
+    /// What can be had again of the segments of `head` that cannot be used.
+    pub(crate) async fn rescue(
+        &self,
+        head: &Arc<Snapshot>,
+        found: &Inspection,
+        source: &impl Source,
+    ) -> Result<Rescued, MirrorError> {
+        let mut rescued = Rescued::default();
+        let mut broken: BTreeMap<String, Record> = BTreeMap::new();
+        let mut ranges = Vec::new();
+        let mut undated: BTreeMap<SegmentId, usize> = BTreeMap::new();
+        for (segment, unusable) in &found.unusable {
+            let Some(entry) = head.segments().get(*segment) else { continue };
+            let layout = &entry.layout;
+            let has_tombstones = head.deleted(*segment).await.is_ok();
+            if !unusable.is_itself {
+                undated.insert(entry.id, *segment);
+                continue;
+            }
+            let readable = self.readable(head, *segment, has_tombstones, &|_: &str| true).await?;
+            if readable.unnamed > 0 || !has_tombstones {
+                rescued.unnamed += readable.unnamed;
+                ranges.push(layout.first.clone()..=layout.last.clone());
+            }
+            for (held, record) in readable.held {
+                if !found.paths.contains(&record.path) {
+                    broken.remove(&record.path);
+                    rescued.held.insert(record.path, held);
+                }
+            }
+            for record in readable.broken {
+                if !found.paths.contains(&record.path) {
+                    rescued.held.remove(&record.path);
+                    broken.insert(record.path.clone(), record);
+                }
+            }
+        }
+        for record in std::mem::take(&mut broken).into_values() {
+            match text_from(source, &record).await {
+                Some(text) => drop(rescued.held.insert(record.path.clone(), held(&record, record.generation, text)?)),
+                None => drop(broken.insert(record.path.clone(), record)),
+            }
+        }
+        let is_wanted = |path: &str| ranges.iter().any(|range| range.contains(&path.to_owned()));
+        self.look_back(head, found, &mut undated, &mut broken, is_wanted, &mut rescued).await?;
+        // No older tombstones are readable: what was deleted comes back, and nothing is lost.
+        for segment in undated.into_values() {
+            for (held, record) in self.readable(head, segment, false, &|_: &str| true).await?.held {
+                if !found.paths.contains(&record.path) && !rescued.held.contains_key(&record.path) {
+                    rescued.recovered.push(Recovered { path: record.path.clone(), generation: held.generation });
+                    rescued.held.insert(record.path, held);
+                }
+            }
+        }
+        rescued.lost.extend(broken.into_keys());
+        Ok(rescued)
+    }
+
+    /// Looks through older generations, the newest first, for what is `broken` or at a path that `is_wanted`, and for older tombstones of `undated`.
+    async fn look_back(
+        &self,
+        head: &Snapshot,
+        found: &Inspection,
+        undated: &mut BTreeMap<SegmentId, usize>,
+        broken: &mut BTreeMap<String, Record>,
+        is_wanted: impl Fn(&str) -> bool + Send + Sync,
+        rescued: &mut Rescued,
+    ) -> Result<(), MirrorError> {
+        // By how many tombstones each had; one that cannot be read is looked at no more.
+        let mut visited: HashMap<SegmentId, u32> = HashMap::new();
+        for (segment, entry) in head.segments().iter().enumerate() {
+            let is_unreadable = found.unusable.get(&segment).is_some_and(|unusable| unusable.is_itself);
+            visited.insert(entry.id, if is_unreadable { u32::MAX } else { entry.deleted.count() });
+        }
+        let needs_paths = rescued.unnamed > 0;
+        for generation in (1..head.generation()).rev().take(usize::try_from(MOST_GENERATIONS).unwrap_or(usize::MAX)) {
+            if broken.is_empty() && undated.is_empty() && !needs_paths {
+                return Ok(());
+            }
+            let snapshot = match self.at(generation).await {
+                Ok(Some(snapshot)) => snapshot,
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    flaw_of(error)?;
+                    continue;
+                }
+            };
+            for (segment, entry) in snapshot.segments().iter().enumerate() {
+                let is_undated = undated.contains_key(&entry.id);
+                let deleted = entry.deleted.count();
+                if !is_undated && visited.get(&entry.id).is_some_and(|known| *known == u32::MAX || *known == deleted) {
+                    continue;
+                }
+                if let Err(error) = snapshot.deleted(segment).await {
+                    flaw_of(error)?;
+                    continue;
+                }
+                visited.insert(entry.id, deleted);
+                undated.remove(&entry.id);
+                let is_new = |path: &str| {
+                    let is_known = found.paths.contains(path) || rescued.held.contains_key(path);
+                    !is_known && (is_undated || broken.contains_key(path) || is_wanted(path))
+                };
+                for (held, record) in self.readable(&snapshot, segment, true, &is_new).await?.held {
+                    let is_missing = broken.contains_key(&record.path);
+                    if !rescued.held.contains_key(&record.path) {
+                        broken.remove(&record.path);
+                        if !is_undated {
+                            let path = record.path.clone();
+                            rescued.recovered.push(Recovered { path, generation: held.generation });
+                            rescued.unnamed = rescued.unnamed.saturating_sub(u64::from(!is_missing));
+                        }
+                        rescued.held.insert(record.path, held);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is readable of a segment's documents, or of those that are live, at the paths that are wanted.
+    async fn readable(
+        &self,
+        snapshot: &Snapshot,
+        segment: usize,
+        live: bool,
+        wants: &(impl Fn(&str) -> bool + Sync),
+    ) -> Result<Readable, MirrorError> {
+        let mut readable = Readable::default();
+        let Some(entry) = snapshot.segments().get(segment) else { return Ok(readable) };
+        let fault = |error| snapshot.fault(segment, error);
+        let is_wanted = |document: u32| !live || snapshot.is_live(segment, document);
+        let table = one(snapshot, segment, entry.layout.text_blocks().map_err(fault)?).await?;
+        let table = table.as_ref().and_then(|table| table.text_blocks().ok());
+        let mut blocks: BTreeMap<u64, Option<Arc<Part>>> = BTreeMap::new();
+        for (page, documents) in entry.layout.record_pages().map_err(fault)? {
+            let Some(page) = one(snapshot, segment, page).await? else {
+                readable.unnamed += documents.filter(|document| is_wanted(*document)).count() as u64;
+                continue;
+            };
+            let Ok(page) = page.record_page() else { continue };
+            for (index, document) in (0..page.len()).zip(documents) {
+                if !is_wanted(document) {
+                    continue;
+                }
+                let Ok(record) = page.get(index) else {
+                    readable.unnamed += 1;
+                    continue;
+                };
+                if !wants(&record.path) {
+                    continue;
+                }
+                let generation = entry.written_at(&record);
+                if let Some(name) = record.blob.clone() {
+                    let content = Content::Blob { name, bytes: record.bytes };
+                    readable.held.push((held_with(&record, generation, content)?, record));
+                    continue;
+                }
+                let needed = table.and_then(|table| table.parts(&entry.layout, record.text).ok());
+                let mut parts = Vec::new();
+                for part in needed.unwrap_or_default() {
+                    let start = part.range.start;
+                    if let std::collections::btree_map::Entry::Vacant(unread) = blocks.entry(start) {
+                        unread.insert(one(snapshot, segment, part).await?);
+                    }
+                    parts.extend(blocks.get(&start).cloned().flatten());
+                }
+                let text = table.and_then(|table| table.cut(record.text, parts.iter().map(|part| &**part)).ok());
+                match text.filter(|text| Hash::of(text) == Hash::from_bytes(record.sha256)) {
+                    Some(text) => readable.held.push((held(&record, generation, text)?, record)),
+                    None => readable.broken.push(Record { generation, ..record }),
+                }
+            }
+        }
+        Ok(readable)
+    }
+
+    /// Uploads the content of an attachment again: from another object that has it, or from `source`. [`None`] if there is neither.
+    pub(crate) async fn upload_again(
+        &self,
+        head: &Snapshot,
+        found: &Inspection,
+        record: &Record,
+        source: &impl Source,
+    ) -> Result<Option<BlobKey>, MirrorError> {
+        let sha256 = Hash::from_bytes(record.sha256);
+        let prefix = format!("{sha256}-");
+        let same = found.blobs.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
+        let same: Vec<BlobKey> = same
+            .filter(|(name, bytes)| **bytes == record.bytes && Some(*name) != record.blob.as_ref())
+            .filter_map(|(name, _)| name.parse().ok())
+            .collect();
+        for key in same {
+            let pieces = match self.get_blob(&key).await {
+                Ok(pieces) => pieces,
+                Err(error) => {
+                    flaw_of(error)?;
+                    continue;
+                }
+            };
+            if let Ok(key) = self.put_blob(Some(head.hash()), sha256, pieces).await {
+                return Ok(Some(key));
+            }
+        }
+        let Some(pieces) = source.open(&record.path, sha256).await else { return Ok(None) };
+        match self.put_blob(Some(head.hash()), sha256, pieces).await {
+            Ok(key) => Ok(Some(key)),
+            // The file changed meanwhile.
+            Err(MirrorError::Conflict { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A part, if it is readable.
+async fn one(snapshot: &Snapshot, segment: usize, part: PartRef) -> Result<Option<Arc<Part>>, MirrorError> {
+    match snapshot.load(&[(segment, part)]).await {
+        Ok(parts) => Ok(parts.into_iter().next()),
+        Err(error) => flaw_of(error).map(|_| None),
+    }
+}
+
+async fn text_from(source: &impl Source, record: &Record) -> Option<Bytes> {
+    let sha256 = Hash::from_bytes(record.sha256);
+    let mut pieces = source.open(&record.path, sha256).await?;
+    let mut text = BytesMut::new();
+    while let Ok(Some(piece)) = pieces.try_next().await {
+        text.extend_from_slice(&piece);
+        if text.len() as u64 > record.bytes {
+            return None;
+        }
+    }
+    Some(text.freeze()).filter(|text| Hash::of(text) == sha256)
+}
+
+fn held(record: &Record, generation: u64, text: Bytes) -> Result<Held, MirrorError> {
+    held_with(record, generation, Content::Text(text))
+}
+
+pub(crate) fn held_with(record: &Record, generation: u64, content: Content) -> Result<Held, MirrorError> {
+    let path = VaultPath::parse(&record.path);
+    Ok(Held {
+        path: path.map_err(|_| MirrorError::conflict("a segment has a path that is none"))?,
+        path_on_disk: record.path_on_disk.clone(),
+        kind: record.kind,
+        sha256: record.sha256,
+        modified_ms: record.modified_ms,
+        generation,
+        replaces: record.replaces,
+        content,
+    })
+}

@@ -1,0 +1,136 @@
+//! `sync --repair`: what the store has lost is published again from the folder.
+//!
+//! The mirror is made readable first, with what the folder can give for what is named there. The sync that follows brings the rest: a file that the
+//! last sync left, and that the mirror has no more or only in an older version, was lost there, and is pushed. Every other host's next sync does the same.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use atlas_mirror::repair::{Pieces, Repaired, Source};
+use atlas_mirror::{CommitInfo, Flaw, Hash, Mirror, MirrorError, Snapshot};
+use futures::{StreamExt as _, TryStreamExt as _};
+use sha2::{Digest as _, Sha256};
+
+use crate::attachments::pieces;
+use crate::decided::Decided;
+use crate::error::SyncError;
+use crate::folder::Folder;
+use crate::head::Heads;
+use crate::progress::Progress;
+use crate::push::blocking;
+use crate::session::{Session, seen};
+use crate::state::Entry;
+use crate::summary::Summary;
+use crate::sync::SyncOptions;
+
+/// How long the commit of a repair may take, with all that it uploads.
+const TIME: Duration = Duration::from_secs(3600);
+
+/// Files are read in pieces of so many bytes.
+const PIECE: usize = 1 << 20;
+
+/// The folder's files, by what they were when they were last equal to the mirror's.
+struct Files {
+    folder: Arc<Folder>,
+    paths: HashMap<[u8; 32], Vec<String>>,
+    progress: Arc<dyn Progress>,
+}
+
+impl Source for Files {
+    async fn open(&self, path: &str, sha256: Hash) -> Option<Pieces> {
+        let others = self.paths.get(sha256.as_bytes()).into_iter().flatten().filter(|other| *other != path);
+        let paths: Vec<String> = std::iter::once(path.to_owned()).chain(others.cloned()).collect();
+        let folder = self.folder.clone();
+        let find = move || Ok(paths.iter().find_map(|path| opened(&folder, path, sha256)));
+        let file = blocking(find).await.ok().flatten()?;
+        Some(pieces(file, self.progress.clone()).map_err(|error| error.to_string()).boxed())
+    }
+}
+
+/// The file at `path`, if it has the hash.
+fn opened(folder: &Folder, path: &str, sha256: Hash) -> Option<File> {
+    let mut file = folder.open_file(path, false).ok()?;
+    let mut hasher = Sha256::new();
+    let mut piece = vec![0; PIECE];
+    loop {
+        match file.read(&mut piece).ok()? {
+            0 => break,
+            read => hasher.update(piece.get(..read)?),
+        }
+    }
+    let is_it = Hash::from_bytes(hasher.finalize().into()) == sha256;
+    file.rewind().ok().filter(|()| is_it).map(|()| file)
+}
+
+/// Makes the mirror readable.
+pub(crate) async fn repair(
+    mirror: &Mirror,
+    session: &Session,
+    options: &SyncOptions,
+    progress: &Arc<dyn Progress>,
+) -> Result<Repaired, SyncError> {
+    mirror.check_writes().await?;
+    let mut paths: HashMap<[u8; 32], Vec<String>> = HashMap::new();
+    for entry in session.before.iter().flat_map(|before| &before.entries) {
+        paths.entry(entry.sha256).or_default().push(entry.path.clone());
+    }
+    let files = Files { folder: session.folder.clone(), paths, progress: progress.clone() };
+    let info = CommitInfo {
+        author: options.author.clone(),
+        caller: None,
+        operation: "repair".to_owned(),
+        message: options.message.clone(),
+        key: None,
+        time: options.began,
+        deadline: TIME,
+    };
+    let seen = session.before.as_ref().map_or(0, |before| before.seen.generation);
+    Ok(mirror.repair(&info, seen, &files).await?)
+}
+
+/// Whether the mirror was repaired since the last sync, so that what it misses may have been lost.
+pub(crate) async fn is_later(mirror: &Mirror, session: &Session, head: Option<&Snapshot>) -> Result<bool, SyncError> {
+    let (Some(before), Some(head)) = (&session.before, head.map(seen)) else { return Ok(false) };
+    if before.seen == head || before.seen.lineage != head.lineage {
+        return Ok(false);
+    }
+    Ok(mirror.was_repaired_since(before.seen.generation, Hash::from_bytes(before.seen.manifest)).await?)
+}
+
+/// What was last equal, for a mirror that was repaired since: what it has lost was never there, and what it has in an older version
+/// is what the folder's was made from. What it has in a newer one may be what another folder had of old: nothing is known to be equal then.
+pub(crate) fn ancestors(entries: Vec<Entry>, heads: &Heads, session: &Session) -> Vec<Entry> {
+    let seen = session.before.as_ref().map_or(0, |before| before.seen.generation);
+    let ancestor = |entry: Entry| match heads.document(&entry.path) {
+        Some(document) if document.sha256 == entry.sha256 => Some(entry),
+        Some(document) if document.generation <= seen => {
+            Some(Entry { sha256: document.sha256, mtime_ns: None, ..entry })
+        }
+        _ => None,
+    };
+    entries.into_iter().filter_map(ancestor).collect()
+}
+
+/// Takes out of what was lost what the folder has published since.
+pub(crate) fn settle(summary: &mut Summary, decided: &Decided) {
+    let Some(repaired) = &mut summary.repaired else { return };
+    if repaired.lost.is_empty() {
+        return;
+    }
+    let there: HashSet<String> = decided.entries(i64::MIN).into_iter().map(|entry| entry.path).collect();
+    repaired.lost.retain(|path| !there.contains(path));
+}
+
+/// Fails, after all that could be done, when something is known to be damaged, so that nobody takes the mirror for sound.
+pub(crate) async fn tell(mirror: &Mirror, options: &SyncOptions, summary: &Summary) -> Result<(), SyncError> {
+    if options.dry_run || summary.generation == 0 || summary.repaired.is_some() {
+        return Ok(());
+    }
+    match mirror.noted_damage().await? {
+        Some(Flaw { object, reason }) => Err(MirrorError::Damaged { object, reason }.into()),
+        None => Ok(()),
+    }
+}
