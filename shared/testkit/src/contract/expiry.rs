@@ -61,11 +61,12 @@ impl Keyed {
         collect(&self.instance(), Retention::default()).await.unwrap().objects
     }
 
-    /// The names below `state/`.
+    /// The names below `state/`, but for what collections keep for themselves.
     async fn state(&self) -> Vec<String> {
         let listed: Vec<_> = self.store.list(None).try_collect().await.unwrap();
         let names = listed.iter().filter_map(|object| object.location.as_ref().split_once("/state/"));
-        let names: BTreeSet<String> = names.map(|(_, name)| name.to_owned()).collect();
+        let names: BTreeSet<String> =
+            names.map(|(_, name)| name.to_owned()).filter(|name| name != "collection").collect();
         names.into_iter().collect()
     }
 }
