@@ -8,7 +8,7 @@ use crate::head;
 use crate::rules::Class;
 use crate::target::Instead;
 
-/// Stops unless the folder is empty, or the mirror has or had most of its files. What is to be written was read before
+/// Stops unless the folder is empty, or the mirror has or had half of its files at least. What is to be written was read before
 /// ([`Decided::read_new`]).
 ///
 /// # Errors
@@ -28,7 +28,7 @@ pub(crate) fn check(decided: &Decided, root: &Path) -> Result<(), Danger> {
     let to_mirror = writes().count() as u64;
     let shared = decided.unchanged + older + moved;
     let files = decided.unchanged + older + to_mirror + conflicts;
-    if to_mirror + conflicts == 0 || shared.saturating_mul(2) > files {
+    if to_mirror + conflicts == 0 || shared.saturating_mul(2) >= files {
         return Ok(());
     }
     let to_folder = decided.pulls.len() as u64;
