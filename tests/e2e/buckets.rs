@@ -103,7 +103,7 @@ async fn the_doctor_finds_what_is_wrong() {
         let synced = run(store, &["sync", "--store", &url, "--root", root.to_str().unwrap(), "--state", &state]);
         assert!(synced.status.success(), "{}", String::from_utf8_lossy(&synced.stderr));
         let (well, checks) = doctor(store, &url);
-        assert!(well && checks.len() == 7, "{checks:?}");
+        assert!(well && checks.len() == 9, "{checks:?}");
 
         let place = location::open(&url, &store.variables(&[])).unwrap();
         let below = object_store::path::Path::parse(format!("{}/vaults/main/segments", place.prefix())).unwrap();
@@ -114,7 +114,7 @@ async fn the_doctor_finds_what_is_wrong() {
         bytes[middle] ^= 1;
         place.inner().put(key, PutPayload::from(bytes)).await.unwrap();
         let (well, checks) = doctor(store, &url);
-        let (ok, detail) = &checks["segments"];
+        let (ok, detail) = &checks["objects"];
         assert!(!well && !ok && detail.contains(key.as_ref()) && detail.contains("damaged"), "{detail}");
     }
 }
