@@ -102,7 +102,7 @@ impl Mirror {
             self.store.delete(&keys.manifest(generation)).await?;
             collected.generations += 1;
         }
-        // What is newer than the listing is there as well.
+        // A manifest newer than the listing exists, though the listing does not show it.
         let is_there =
             |generation: &u64| written.contains_key(generation) || written.range(*generation..).next().is_none();
         let between = (oldest + 1..head.generation()).filter(is_there).collect();

@@ -1,8 +1,8 @@
 //! Repair: a mirror of which objects are damaged becomes readable again. The newest manifest is put back from its copy in `latest`, or, where there is none,
 //! made anew from the one before; what the newest generation cannot be read of is published again, in a commit like any other.
 //!
-//! What is lost for good is in no newer generation, which must not look like a deletion to folders that have it still: each repair leaves a mark, by which
-//! the next sync of such a folder knows that what is missing, or older, is to be published again.
+//! A repair that loses files leaves a mark. To another host's folder that still has such a file, its absence must not look like a deletion: the mark
+//! tells the next sync of that folder to publish the file again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! What can be had again of a generation whose objects are damaged: what is readable of it, what the caller has, and older versions.
+//! Finds the files of a damaged generation again: in what is still readable of it, in what the caller has, and in older versions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
