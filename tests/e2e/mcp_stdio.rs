@@ -42,6 +42,19 @@ impl Agent {
         answer["result"].clone()
     }
 
+    /// Sends a call that wants to hear how far it is.
+    fn begin(&mut self, tool: &str, arguments: &Value) {
+        self.asked += 1;
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": "here" } });
+        let request = json!({ "jsonrpc": "2.0", "id": self.asked, "method": "tools/call", "params": params });
+        writeln!(self.input, "{request}").unwrap();
+    }
+
+    fn line(&mut self) -> Value {
+        let line = self.lines.next().expect("a line").unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"))
+    }
+
     fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }))
     }
@@ -110,7 +123,101 @@ fn without_a_store_it_serves_the_folder_that_it_is_started_in() {
     let told = agent.end();
     assert!(told.starts_with("[INFO] Starting indexing...\n[INFO] Indexing complete: 1 notes and "), "{told}");
 
+    // What leads elsewhere is not written to.
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::remove_dir_all(folder.path(".atlas")).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), folder.path(".atlas")).unwrap();
+    let mut command = atlas();
+    let said = refusal_of(command.arg("mcp").current_dir(folder.root()));
+    assert!(said.contains("is a symbolic link or a file: remove it"), "{said}");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+
     let mut command = atlas();
     let said = refusal_of(command.args(["mcp", "--vault", "work"]).current_dir(folder.root()));
     assert!(said.contains("name that with --store"), "{said}");
+}
+
+#[test]
+fn a_message_that_is_no_json_is_told_so_and_the_next_is_answered() {
+    let folder = VaultBuilder::new().note("a.md", "x");
+    let mut command = atlas();
+    let mut agent = Agent::start(command.arg("mcp").current_dir(folder.root()).stderr(Stdio::null()));
+    writeln!(agent.input, "{{\"jsonrpc\": \"2.0\", ").unwrap();
+    let told = agent.line();
+    assert_eq!((&told["error"]["code"], &told["id"]), (&json!(-32700), &Value::Null), "{told}");
+    assert_eq!(agent.call("read_note", &json!({ "path": "a.md" }))["isError"], false);
+    agent.end();
+}
+
+#[test]
+fn the_client_is_answered_at_once_and_its_call_waits_for_the_index() {
+    let folder = VaultBuilder::new().note("a.md", "x").folder(".atlas/state");
+    // Another server is at it.
+    let lock = fs::File::create(folder.path(".atlas/state/lock")).unwrap();
+    lock.lock().unwrap();
+    let mut command = atlas();
+    let mut agent = Agent::start(command.arg("mcp").env("ATLAS_VAULT_ROOT", folder.root()).stderr(Stdio::null()));
+    assert!(!agent.ask("tools/list", &json!({}))["tools"].as_array().unwrap().is_empty());
+    agent.begin("read_note", &json!({ "path": "a.md" }));
+    for _ in 0..2 {
+        let told = agent.line();
+        let is_progress = told["method"] == "notifications/progress" && told["params"]["progressToken"] == "here";
+        assert!(is_progress, "{told}");
+    }
+    lock.unlock().unwrap();
+    let answer = loop {
+        let line = agent.line();
+        if line.get("id").is_some() {
+            break line;
+        }
+    };
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    agent.end();
+}
+
+#[test]
+fn the_index_has_what_is_there_when_it_is_said_to_be_complete() {
+    let folder = VaultBuilder::new().note("a.md", "x");
+    let mut command = atlas();
+    let mut agent = Agent::start(command.arg("mcp").current_dir(folder.root()).stderr(Stdio::null()));
+    for n in 0..5 {
+        let path = format!("new{n}.md");
+        fs::write(folder.path(&path), "# New").unwrap();
+        let index = agent.call("atlas_index", &json!({}));
+        assert_eq!(index["structuredContent"]["status"], "Indexing complete", "{index}");
+        assert_eq!(agent.call("read_note", &json!({ "path": path }))["isError"], false, "{path}");
+    }
+    agent.end();
+}
+
+#[test]
+fn text_is_read_whatever_its_name_and_what_is_not_is_told() {
+    let folder = VaultBuilder::new()
+        .file("Makefile", b"all: lighthouse\n")
+        .file("Dockerfile", b"FROM lighthouse\n")
+        .file(".editorconfig", b"# lighthouse\n")
+        .file(".github/workflows/ci.yml", b"name: lighthouse\n")
+        .file("src/a.mts", b"// lighthouse\n")
+        .file("src/b.cts", b"// lighthouse\n")
+        .file("lib/c.dart", b"// lighthouse\n")
+        .file("logo.bin", b"light\0house")
+        .file(".venv/x.py", b"# lighthouse\n")
+        .file(".git/config", b"lighthouse\n");
+    let mut command = atlas();
+    let mut agent = Agent::start(command.arg("mcp").current_dir(folder.root()).stderr(Stdio::piped()));
+    let found = agent.call("search", &json!({ "query": "lighthouse", "mode": "literal", "limit": 50 }));
+    let found = found["structuredContent"]["results"].to_string();
+    for path in ["Makefile", "Dockerfile", ".editorconfig", ".github/workflows/ci.yml", "a.mts", "b.cts", "c.dart"] {
+        assert!(found.contains(path), "{path} is not in {found}");
+    }
+    assert!(!found.contains(".venv") && !found.contains(".git/"), "{found}");
+    fs::write(folder.path("Makefile"), "all: beacon\n").unwrap();
+    fs::remove_file(folder.path(".github/workflows/ci.yml")).unwrap();
+    agent.call("atlas_index", &json!({}));
+    let found = agent.call("search", &json!({ "query": "lighthouse|beacon", "mode": "regex", "limit": 50 }));
+    let found = found["structuredContent"]["results"].to_string();
+    assert!(found.contains("beacon") && !found.contains("ci.yml"), "{found}");
+    let told = agent.end();
+    assert!(told.contains("[WARN] Skipping file... logo.bin: it is not text"), "{told}");
+    assert!(told.contains("[WARN] Skipping file... .venv: it is a hidden folder") && !told.contains(".git:"), "{told}");
 }

@@ -1,28 +1,42 @@
-//! The folder that the program is started in, published into its own `.atlas/` for an agent that works there. The folder itself is never
-//! changed: what is served is read-only.
+//! A folder published into its own `.atlas/` for an agent that works in it. The folder itself is never changed: what is served is
+//! read-only.
 
-use std::env;
 use std::error::Error;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use atlas_mcp::indexing::{Asker, Indexing, State};
 use atlas_mirror::Mirror;
-use atlas_sync::{SyncError, SyncOptions, sync};
+use atlas_sync::rules::Tree;
+use atlas_sync::{Phase, Progress, Skipped, SyncError, SyncOptions, sync};
+use indicatif::{DecimalBytes, HumanCount};
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep};
 
 use crate::output;
 use crate::store::open_mirror;
 use crate::vault::author;
 use crate::watch::Watch;
 
-/// What is kept below the folder.
+/// What is kept below the folder, and in it.
 const KEPT: &str = ".atlas";
+const STORE: &str = "store";
+const STATE: &str = "state";
 /// The folder is looked at after so long, also if nothing was seen to change.
 const PAUSE: Duration = Duration::from_secs(60);
+/// While another agent's server publishes the folder it is looked after so long whether it is done, and at most so long.
+const BUSY_PAUSE: Duration = Duration::from_millis(200);
+const BUSY: Duration = Duration::from_secs(3600);
+/// Most files that are named of those that were left out in one run.
+const MAX_NAMED: usize = 100;
+/// Most callers who wait for the index to be made anew.
+const MAX_ASKERS: usize = 64;
 /// The id of the vault.
 const VAULT: &str = "main";
 
@@ -32,14 +46,27 @@ pub(crate) struct Repository {
     mirror: Mirror,
     store: String,
     generation: Option<u64>,
+    state: watch::Sender<State>,
+    askers: mpsc::Receiver<Asker>,
 }
 
 impl Repository {
-    /// The folder that the program was started in.
-    pub(crate) fn here() -> Result<Self, Box<dyn Error>> {
+    /// The folder at `root`, and its index, which is made when it is [followed](Self::follow).
+    pub(crate) fn at(root: PathBuf) -> Result<(Self, Indexing), Box<dyn Error>> {
         const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
-        let root = env::current_dir()?;
+        let root =
+            root.canonicalize().map_err(|error| format!("the folder {} cannot be served: {error}", root.display()))?;
         let kept = root.join(KEPT);
+        for folder in [kept.clone(), kept.join(STORE), kept.join(STATE)] {
+            // What it leads to is not this folder's.
+            if folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+                let shown = folder.display();
+                return Err(format!(
+                    "{shown} is a symbolic link or a file: remove it, so that the index can be kept there"
+                )
+                .into());
+            }
+        }
         fs::create_dir_all(&kept)?;
         // It is no part of what is kept in Git.
         match fs::File::create_new(kept.join(".gitignore")) {
@@ -47,11 +74,13 @@ impl Repository {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error.into()),
         }
-        let path = kept.join("store");
+        let path = kept.join(STORE);
         let path = path.to_str().ok_or("the folder's path is not UTF-8: start it in another folder")?;
         let store = format!("file://{}", utf8_percent_encode(path, PATH));
         let mirror = open_mirror(&store, &VAULT.parse()?)?;
-        Ok(Self { root, mirror, store, generation: None })
+        let (state, seen) = watch::channel(State::default());
+        let (asked, askers) = mpsc::channel(MAX_ASKERS);
+        Ok((Self { root, mirror, store, generation: None, state, askers }, Indexing::new(seen, asked)))
     }
 
     /// What serves it.
@@ -61,24 +90,55 @@ impl Repository {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
     }
 
-    /// Publishes it as it is now.
-    pub(crate) async fn publish(&mut self) -> Result<(), Box<dyn Error>> {
-        let is_first = self.generation.is_none();
-        if is_first {
-            output::note("[INFO] Starting indexing...");
+    /// Publishes it as it is now, and whenever it changed or somebody asks, for good.
+    pub(crate) async fn follow(mut self) {
+        let mut watch = Watch::new(PAUSE);
+        let mut askers: Vec<Asker> = Vec::new();
+        output::note("[INFO] Starting indexing...");
+        loop {
+            watch.begin(&self.root);
+            let result = self.publish().await.map_err(|error| error.to_string());
+            if let Err(error) = &result {
+                output::note(format_args!("[WARN] Indexing failed: {error}"));
+            }
+            // What was there once can be asked for, whatever comes of later runs.
+            self.state.send_if_modified(|state| {
+                let is_news = !matches!(state.ended, Some(Ok(())));
+                if is_news {
+                    state.ended = Some(result.clone());
+                }
+                is_news
+            });
+            for asker in askers.drain(..) {
+                // Who does not wait any more does not miss it.
+                let _ = asker.send(result.clone());
+            }
+            tokio::select! {
+                () = watch.wait(None) => {}
+                asker = self.askers.recv() => askers.extend(asker),
+            }
+            while let Ok(asker) = self.askers.try_recv() {
+                askers.push(asker);
+            }
         }
-        let base = SyncOptions::new(self.root.clone(), self.root.join(KEPT).join("state"), author(), Timestamp::now());
-        // The folder is what counts; nothing comes back from the mirror.
-        let options = SyncOptions { gitignore: true, allow_mass_delete: true, join: true, ..base };
-        let summary = match sync(&self.mirror, &options, Arc::new(())).await {
-            // Another agent's server publishes it.
-            Err(SyncError::Locked { .. }) => return Ok(()),
-            result => result?,
+    }
+
+    async fn publish(&mut self) -> Result<(), Box<dyn Error>> {
+        let begun = Instant::now();
+        let summary = loop {
+            let now = Timestamp::now();
+            let base = SyncOptions::new(self.root.clone(), self.root.join(KEPT).join(STATE), author(), now);
+            // The folder is what counts; nothing comes back from the mirror.
+            let options = SyncOptions { tree: Tree::Code, allow_mass_delete: true, join: true, ..base };
+            let steps = Steps { state: self.state.clone(), ..Steps::default() };
+            match sync(&self.mirror, &options, Arc::new(steps)).await {
+                // Another agent's server publishes it, maybe as it was before.
+                Err(SyncError::Locked { .. }) if begun.elapsed() < BUSY => sleep(BUSY_PAUSE).await,
+                result => break result?,
+            }
         };
         if self.generation.replace(summary.generation) != Some(summary.generation) {
-            for skipped in &summary.skipped {
-                output::note(format_args!("[WARN] Skipping file... {skipped}"));
-            }
+            warn_of(&summary.skipped);
             output::note(format_args!(
                 "[INFO] Indexing complete: {} notes and {} other files",
                 summary.notes, summary.attachments
@@ -86,16 +146,66 @@ impl Repository {
         }
         Ok(())
     }
+}
 
-    /// Publishes it whenever it changed, for good.
-    pub(crate) async fn follow(mut self) {
-        let mut watch = Watch::new(PAUSE);
-        loop {
-            watch.begin(&self.root);
-            watch.wait(None).await;
-            if let Err(error) = self.publish().await {
-                output::note(format_args!("[WARN] Indexing failed: {error}"));
-            }
+fn warn_of(skipped: &[Skipped]) {
+    for file in skipped.iter().take(MAX_NAMED) {
+        output::note(format_args!("[WARN] Skipping file... {file}"));
+    }
+    if let Some(more) = skipped.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        output::note(format_args!("[WARN] Skipping file... and {more} more"));
+    }
+}
+
+/// Tells those who wait what is being done.
+#[derive(Default)]
+struct Steps {
+    state: watch::Sender<State>,
+    done: AtomicU64,
+    total: AtomicU64,
+    phase: std::sync::Mutex<Option<Phase>>,
+}
+
+/// A step is told again after so many files or bytes.
+const FILES: u64 = 1_000;
+const BYTES: u64 = 1 << 20;
+
+impl Steps {
+    fn tell(&self, phase: Option<Phase>, done: u64) {
+        let total = self.total.load(Ordering::Relaxed);
+        let of = |doing: &str| match total {
+            0 => format!("{doing}: {}", DecimalBytes(done)),
+            total => format!("{doing}: {} of {}", DecimalBytes(done), DecimalBytes(total)),
+        };
+        let step = match phase {
+            Some(Phase::Scan) => format!("listing files: {}", HumanCount(done)),
+            Some(Phase::Read) => of("reading"),
+            Some(Phase::Upload) => of("keeping what is not text"),
+            Some(Phase::Index) => of("indexing"),
+            Some(Phase::Commit | Phase::Write) | None => "publishing".to_owned(),
+        };
+        self.state.send_modify(|state| state.step = step);
+    }
+
+    fn phase(&self) -> Option<Phase> {
+        *self.phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Progress for Steps {
+    fn begin(&self, phase: Phase, total: Option<u64>) {
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(total.unwrap_or(0), Ordering::Relaxed);
+        *self.phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(phase);
+        self.tell(Some(phase), 0);
+    }
+
+    fn advance(&self, units: u64) {
+        let before = self.done.fetch_add(units, Ordering::Relaxed);
+        let phase = self.phase();
+        let every = if phase == Some(Phase::Scan) { FILES } else { BYTES };
+        if before / every != (before + units) / every {
+            self.tell(phase, before + units);
         }
     }
 }

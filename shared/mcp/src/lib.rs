@@ -3,7 +3,7 @@
 //!
 //! # Layout
 //!
-//! - [`http`]: `POST /mcp`; [`stdio`]: standard input and output
+//! - [`http`]: `POST /mcp`; [`stdio`]: standard input and output, also over an index that is still being made ([`indexing`])
 //! - [`server`]: what answers one client's messages
 //! - `tools`: operations as tools, calls and what comes of them; `schema`: their schemas; `facade`: few tools in the place of many, by
 //!   `ranking`
@@ -12,6 +12,7 @@
 mod completion;
 mod facade;
 pub mod http;
+pub mod indexing;
 mod prompts;
 mod ranking;
 mod resources;

@@ -16,6 +16,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 
+use crate::indexing::Indexing;
 use crate::{prompts, resources, schema, tools};
 
 /// How long clients may keep lists that change with the configuration only, in milliseconds.
@@ -31,6 +32,7 @@ const INSTRUCTIONS: &str = "The notes of a markdown (Obsidian) vault. Look for n
 pub struct Server {
     pub(crate) door: Arc<Door>,
     last: Arc<Mutex<Option<Called>>>,
+    indexing: Option<Indexing>,
 }
 
 /// What is told of the call that a message was.
@@ -44,7 +46,21 @@ impl Server {
     /// The server for who came through `door`.
     #[must_use]
     pub fn new(door: Door) -> Self {
-        Self { door: Arc::new(door), last: Arc::default() }
+        Self { door: Arc::new(door), last: Arc::default(), indexing: None }
+    }
+
+    /// The same for an index that is being made.
+    #[must_use]
+    pub fn indexed_by(self, indexing: Option<Indexing>) -> Self {
+        Self { indexing, ..self }
+    }
+
+    /// Waits until the operation called `name` can answer.
+    async fn prepared(&self, name: &str, context: &RequestContext<RoleServer>) -> Result<(), Error> {
+        match &self.indexing {
+            Some(indexing) => indexing.prepared(name, context).await,
+            None => Ok(()),
+        }
     }
 
     /// The last call that was made of an operation.
@@ -134,9 +150,15 @@ impl ServerHandler for Server {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
+        // What a tool calls for another is named within.
+        let within = arguments.get("name").and_then(Value::as_str);
+        let name = if tools::named(self.meant(&request.name)).is_some() { None } else { within };
+        if let Err(error) = self.prepared(name.unwrap_or(self.meant(&request.name)), &context).await {
+            return Ok(tools::failed(&error).into());
+        }
         let result = match tools::named(self.meant(&request.name)) {
             Some(offered) if self.has(offered.entry) => match self.operate(offered.entry, arguments).await {
                 Ok(value) => Some(CallToolResult::structured(value)),
@@ -151,8 +173,9 @@ impl ServerHandler for Server {
     async fn list_resources(
         &self,
         request: Page,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        self.prepared("list_resources", &context).await.map_err(unprepared)?;
         self.notes(request.and_then(|page| page.cursor)).await
     }
 
@@ -168,8 +191,9 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        self.prepared("read_resource", &context).await.map_err(unprepared)?;
         self.note(&request.uri).await.map(Into::into)
     }
 
@@ -189,8 +213,9 @@ impl ServerHandler for Server {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
+        self.prepared("complete", &context).await.map_err(unprepared)?;
         self.completions(&request).await
     }
 
@@ -230,6 +255,10 @@ fn only(page: Page) -> Result<(), ErrorData> {
         Some(_) => Err(ErrorData::invalid_params("cursor: this list has only one page", None)),
         None => Ok(()),
     }
+}
+
+fn unprepared(error: Error) -> ErrorData {
+    ErrorData::internal_error(error.message, None)
 }
 
 fn unknown_tool(name: &str) -> ErrorData {

@@ -1,8 +1,7 @@
 //! Standard input and output: messages a line each, from the process that started this one and is trusted.
 
-use std::io::{self, ErrorKind};
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::io;
+use std::sync::Arc;
 
 use atlas_ops::Caller;
 use atlas_web::App;
@@ -11,21 +10,38 @@ use atlas_web::routes::Door;
 use axum::http::HeaderMap;
 use rmcp::service::ServerInitializeError;
 use rmcp::{ServiceExt as _, transport};
-use tokio::io::{AsyncRead, ReadBuf};
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::Mutex;
 
+use crate::indexing::Indexing;
 use crate::server::Server;
 
 /// Who calls.
 const CALLER: &str = "stdio";
+/// Bytes that wait between the lines and what answers them.
+const WAITING_BYTES: usize = 64 << 10;
+/// What JSON-RPC calls a message that is no JSON.
+const PARSE_ERROR: i32 = -32700;
 
-/// Answers with `app` until standard input ends. Nothing else may write to standard output meanwhile.
+/// Answers with `app` until standard input ends; calls wait for the index where this process makes it. Nothing else may write to
+/// standard output meanwhile.
 ///
 /// # Errors
 /// When the client does not begin as the protocol says.
-pub async fn serve(app: App) -> Result<(), ServerInitializeError> {
+pub async fn serve(app: App, indexing: Option<Indexing>) -> Result<(), ServerInitializeError> {
     let door = Door { app, headers: HeaderMap::new(), caller: Caller::trusted(CALLER) };
     let (input, output) = transport::stdio();
-    match Server::new(door).serve((Lines { input, length: 0 }, output)).await {
+    let output = Arc::new(Mutex::new(output));
+    let (asked, messages) = tokio::io::duplex(WAITING_BYTES);
+    let (answers, answered) = tokio::io::duplex(WAITING_BYTES);
+    let reading = tokio::spawn({
+        let output = output.clone();
+        async move { take(input, asked, &output).await }
+    });
+    let writing = tokio::spawn(async move { give(answered, &output).await });
+    let served = match Server::new(door).indexed_by(indexing).serve((messages, answers)).await {
         Ok(service) => {
             // Its end is that of the process, whatever the reason.
             let _ = service.waiting().await;
@@ -34,53 +50,93 @@ pub async fn serve(app: App) -> Result<(), ServerInitializeError> {
         // Who says nothing wants nothing.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(error),
-    }
+    };
+    reading.abort();
+    // What was answered is said to its end.
+    let _ = writing.await;
+    served
 }
 
-/// Input whose lines are no longer than bodies may be.
-struct Lines<R> {
-    input: R,
-    /// Bytes of the line that has begun.
-    length: usize,
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.input).poll_read(context, buffer))?;
-        let mut length = self.length;
-        for piece in buffer.filled().get(before..).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
-            length += piece.len();
-            if length > MAX_BODY_BYTES {
-                tracing::error!("a message has more than {MAX_BODY_BYTES} bytes: send shorter ones");
-                buffer.set_filled(before);
-                return Poll::Ready(Err(ErrorKind::InvalidData.into()));
-            }
-            if piece.ends_with(b"\n") {
-                length = 0;
-            }
+/// Hands the lines of `input` on that are JSON, until one has more bytes than bodies may have; to others says what they are.
+async fn take(
+    input: impl AsyncRead + Unpin,
+    mut messages: impl AsyncWrite + Unpin,
+    output: &Mutex<impl AsyncWrite + Unpin>,
+) -> io::Result<()> {
+    let mut input = BufReader::new(input);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        (&mut input).take(MAX_BODY_BYTES as u64 + 1).read_until(b'\n', &mut line).await?;
+        if line.len() > MAX_BODY_BYTES {
+            tracing::error!("a message has more than {MAX_BODY_BYTES} bytes: send shorter ones");
+            return Ok(());
         }
-        self.length = length;
-        Poll::Ready(Ok(()))
+        match line.trim_ascii() {
+            [] if line.is_empty() => return Ok(()),
+            [] => {}
+            text => match serde_json::from_slice::<IgnoredAny>(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)) {
+                Ok(_) => {
+                    messages.write_all(text).await?;
+                    messages.write_all(b"\n").await?;
+                }
+                Err(error) => say(output, malformed(&error).to_string().as_bytes()).await?,
+            },
+        }
     }
+}
+
+/// Writes what is answered line by line, so that nothing comes in between.
+async fn give(answers: impl AsyncRead + Unpin, output: &Mutex<impl AsyncWrite + Unpin>) -> io::Result<()> {
+    let mut answers = BufReader::new(answers);
+    let mut line = Vec::new();
+    while answers.read_until(b'\n', &mut line).await? > 0 {
+        say(output, line.trim_ascii_end()).await?;
+        line.clear();
+    }
+    Ok(())
+}
+
+async fn say(output: &Mutex<impl AsyncWrite + Unpin>, line: &[u8]) -> io::Result<()> {
+    let mut output = output.lock().await;
+    output.write_all(line).await?;
+    output.write_all(b"\n").await?;
+    output.flush().await
+}
+
+fn malformed(error: &serde_json::Error) -> Value {
+    let message = format!("Parse error: send one JSON message a line ({error})");
+    json!({ "jsonrpc": "2.0", "id": null, "error": { "code": PARSE_ERROR, "message": message } })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio::io::AsyncReadExt as _;
+
+    async fn taken(input: &[u8]) -> (Vec<u8>, Vec<u8>) {
+        let (mut messages, output) = (Vec::new(), Mutex::new(Vec::new()));
+        take(input, &mut messages, &output).await.unwrap();
+        (messages, output.into_inner())
+    }
 
     #[tokio::test]
     async fn a_line_that_never_ends_is_not_kept() {
-        let line = [b'x'; 1 << 10];
-        let read =
-            async |input: Vec<u8>| Lines { input: input.as_slice(), length: 0 }.read_to_end(&mut Vec::new()).await;
-        let lines = [line.as_slice(), b"\n"].concat().repeat(3 << 10);
-        assert_eq!(read(lines.clone()).await.unwrap(), lines.len());
-        assert_eq!(read(line.repeat(1025)).await.unwrap_err().kind(), ErrorKind::InvalidData);
+        let line = [&[b'"'][..], &[b'x'; 1 << 10], b"\"\n"].concat();
+        let lines = line.repeat(3 << 10);
+        assert_eq!(taken(&lines).await.0.len(), lines.len());
+        assert_eq!(taken(&[b'x'; 1025 << 10]).await, (Vec::new(), Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_no_json_is_told_so_and_the_next_is_taken() {
+        let (messages, told) = taken(b"{\"a\":1}\nnot json\n\n{\"b\"\r\n  {\"c\":2}\r\n\xff\n[]").await;
+        assert_eq!(messages, b"{\"a\":1}\n{\"c\":2}\n[]\n");
+        let told: Vec<Value> = told
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect();
+        assert_eq!(told.len(), 3);
+        assert!(told.iter().all(|told| told["error"]["code"] == PARSE_ERROR && told["id"].is_null()), "{told:?}");
     }
 }

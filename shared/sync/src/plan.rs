@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::decide::Version;
 use crate::head::Heads;
-use crate::rules;
+use crate::rules::Tree;
 use crate::scan::{File, Scan, Unknown};
 use crate::state::Entry;
 
@@ -45,14 +45,14 @@ impl Item {
 
 /// Compares what was found with what the last sync left, both by path, and with what the mirror has. With `checksum` every file
 /// has to be read. The answer is by path.
-pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, checksum: bool) -> Vec<Item> {
+pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, checksum: bool) -> Vec<Item> {
     let Scan { files, unknown, .. } = scan;
-    let mut items = in_folder(files, entries, &unknown, checksum);
+    let mut items = in_folder(files, entries, &unknown, tree, checksum);
     for item in &mut items {
         item.head = heads.version(&item.path, item.ancestor());
     }
     let is_new = |path: &str| items.binary_search_by(|item| item.path.as_str().cmp(path)).is_err();
-    let only_head = heads.documents.iter().filter(|(path, _)| rules::class_of(path).is_some() && is_new(path));
+    let only_head = heads.documents.iter().filter(|(path, _)| tree.class_of(path).is_some() && is_new(path));
     let only_head: Vec<Item> = only_head
         .filter_map(|(path, documents)| {
             let head = Some(documents.first()?.sha256);
@@ -66,7 +66,7 @@ pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, checksum: bool) -
 }
 
 /// The paths of the folder and of the last sync, in order.
-fn in_folder(files: Vec<File>, entries: Vec<Entry>, unknown: &Unknown, checksum: bool) -> Vec<Item> {
+fn in_folder(files: Vec<File>, entries: Vec<Entry>, unknown: &Unknown, tree: Tree, checksum: bool) -> Vec<Item> {
     let mut items = Vec::with_capacity(files.len().max(entries.len()));
     let (mut files, mut entries) = (files.into_iter().peekable(), entries.into_iter().peekable());
     loop {
@@ -81,9 +81,7 @@ fn in_folder(files: Vec<File>, entries: Vec<Entry>, unknown: &Unknown, checksum:
         let found = match (file, &entry) {
             (Some(file), Some(entry)) if !checksum && entry.matches(file.stamp) => Found::Same(file),
             (Some(file), _) => Found::Touched(file),
-            (None, Some(entry)) if unknown.holds(&entry.path) || rules::class_of(&entry.path).is_none() => {
-                Found::Unknown
-            }
+            (None, Some(entry)) if unknown.holds(&entry.path) || tree.class_of(&entry.path).is_none() => Found::Unknown,
             (None, _) => Found::Nothing,
         };
         let path = match (&found, &entry) {

@@ -39,6 +39,12 @@ pub enum Reason {
     /// A folder whose content is not known.
     #[error("the folder cannot be listed, so nothing below it was changed: {0}")]
     Unlistable(String),
+    /// A folder of source code that hides itself.
+    #[error("it is a hidden folder")]
+    Hidden,
+    /// A file of source code whose content is not text.
+    #[error("it is not text, or has more than 1 MiB; it is found by its name only")]
+    NotText,
     /// It could not be read.
     #[error("it cannot be read: {0}")]
     Unreadable(String),

@@ -32,6 +32,69 @@ pub const CONFIG_FILES: &[&str] = &[
     ".obsidian/workspaces.json",
 ];
 
+/// Of what a folder is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tree {
+    /// Notes.
+    #[default]
+    Vault,
+    /// The source code of a program: any file may be text, whatever its name, and what its `.gitignore` files say is left out.
+    Code,
+}
+
+/// Folders that hide themselves and belong to source code.
+const CODE_FOLDERS: &[&str] = &[
+    ".buildkite",
+    ".cargo",
+    ".changeset",
+    ".circleci",
+    ".claude",
+    ".config",
+    ".cursor",
+    ".devcontainer",
+    ".forgejo",
+    ".gitea",
+    ".github",
+    ".gitlab",
+    ".husky",
+    ".storybook",
+    ".vscode",
+];
+/// Folders that nobody misses.
+const UNMISSED: &[&str] = &[".atlas", STAGING, ".git", CONFIG_FOLDER, ".trash"];
+/// A picture, though it is text.
+const PICTURE: &str = "svg";
+
+impl Tree {
+    /// The same as [`class_of`] in this kind of folder.
+    pub fn class_of(self, path: &str) -> Option<Class> {
+        match path.rsplit_once('/') {
+            Some((folder, _)) if folder.split('/').any(|segment| !self.enters(segment)) => class_of(path),
+            Some((_, name)) => self.class_of_name(name),
+            None => self.class_of_name(path),
+        }
+    }
+
+    /// The same as [`enters`] in this kind of folder.
+    pub fn enters(self, folder: &str) -> bool {
+        enters(folder) || self == Self::Code && CODE_FOLDERS.contains(&folder)
+    }
+
+    /// Whether to say that a folder that hides itself was left out.
+    pub fn misses(self, folder: &str) -> bool {
+        self == Self::Code && !UNMISSED.contains(&folder)
+    }
+
+    /// The same as [`class_of_name`] in this kind of folder.
+    pub fn class_of_name(self, name: &str) -> Option<Class> {
+        let is_picture = || name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case(PICTURE));
+        match class_of_name(name)? {
+            Class::Attachment if self == Self::Code && !is_picture() => Some(Class::MaybeText),
+            class => Some(class),
+        }
+    }
+}
+
 /// What the file at `path` (relative to the root, `/`-separated) is; [`None`] when it does not belong to the vault.
 pub fn class_of(path: &str) -> Option<Class> {
     let (folder, name) = match path.rsplit_once('/') {
@@ -111,6 +174,28 @@ mod tests {
         ] {
             assert_eq!(class_of(path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn in_code_any_file_may_be_text() {
+        for name in
+            ["Makefile", "Dockerfile", ".editorconfig", "a.mts", "b.cts", ".github/workflows/ci.yml", "c/d.dart", "x"]
+        {
+            assert_eq!(Tree::Code.class_of(name), Some(Class::MaybeText), "{name}");
+        }
+        for (path, class) in [
+            ("a.md", Some(Class::Note)),
+            (".github/README.md", Some(Class::Note)),
+            ("logo.svg", Some(Class::Attachment)),
+            (".git/config", None),
+            (".venv/a.py", None),
+            (".atlas/state/x", None),
+            (".DS_Store", None),
+        ] {
+            assert_eq!(Tree::Code.class_of(path), class, "{path}");
+        }
+        assert_eq!(Tree::Vault.class_of("Makefile"), Some(Class::Attachment));
+        assert!(Tree::Code.misses(".venv") && !Tree::Code.misses(".git") && !Tree::Vault.misses(".venv"));
     }
 
     #[test]

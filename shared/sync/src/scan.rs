@@ -12,7 +12,7 @@ use crate::folder::{Folder, Stamp};
 use crate::gitignore::Gitignores;
 use crate::progress::Progress;
 use crate::report::{Reason, Skipped};
-use crate::rules::{self, CONFIG_FILES, CONFIG_FOLDER, Class};
+use crate::rules::{CONFIG_FILES, CONFIG_FOLDER, Class, Tree};
 
 /// Folders whose path, in bytes, is longer are looked at before they are entered: they can hold no file of a vault.
 const MAX_FOLDER_BYTES: usize = 4096;
@@ -90,20 +90,20 @@ impl Unknown {
     /// Adds a path, as the folder spells it, of a file or of a folder.
     fn add(&mut self, on_disk: &str) {
         // What is no path of a vault has no counterpart in the mirror.
-        if let Ok(path) = VaultPath::parse(on_disk) {
+        if let Ok(path) = VaultPath::parse_recorded(on_disk) {
             self.folders.push(format!("{path}/"));
             self.paths.insert(path.as_str().to_owned());
         }
     }
 }
 
-/// Lists the files of `folder`, however it orders them; less those that its `.gitignore` files say, if `gitignore`.
+/// Lists the files of `folder`, however it orders them; less those that the `.gitignore` files of source code say.
 ///
 /// # Errors
 /// [`SyncError::RootMissing`] when the folder itself cannot be listed to its end.
-pub fn scan(folder: &Folder, gitignore: bool, progress: &dyn Progress) -> Result<Scan, SyncError> {
-    let ignored = gitignore.then(Gitignores::default);
-    let mut walk = Walk { folder, ignored, scan: Scan::default(), below: Vec::new() };
+pub fn scan(folder: &Folder, tree: Tree, progress: &dyn Progress) -> Result<Scan, SyncError> {
+    let ignored = (tree == Tree::Code).then(Gitignores::default);
+    let mut walk = Walk { folder, tree, ignored, scan: Scan::default(), below: Vec::new() };
     let root = |error| SyncError::RootMissing { root: folder.path().to_owned(), error };
     walk.list("").map_err(root)?;
     walk.config();
@@ -121,6 +121,7 @@ pub fn scan(folder: &Folder, gitignore: bool, progress: &dyn Progress) -> Result
 
 struct Walk<'a> {
     folder: &'a Folder,
+    tree: Tree,
     ignored: Option<Gitignores>,
     scan: Scan,
     /// Folders yet to be listed.
@@ -159,8 +160,8 @@ impl Walk<'_> {
             return Ok(());
         }
         if file_type.is_dir() {
-            if !rules::enters(name) {
-                return Ok(());
+            if !self.tree.enters(name) {
+                return if self.tree.misses(name) { Err(Reason::Hidden) } else { Ok(()) };
             }
             if on_disk.len() > MAX_FOLDER_BYTES {
                 VaultPath::parse(on_disk)?;
@@ -169,7 +170,7 @@ impl Walk<'_> {
             self.below.push(on_disk.to_owned());
             return Ok(());
         }
-        let Some(class) = rules::class_of_name(name) else {
+        let Some(class) = self.tree.class_of_name(name) else {
             return Ok(());
         };
         if file_type.is_symlink() {
@@ -197,7 +198,7 @@ impl Walk<'_> {
             return Err(Reason::LinkToFolder);
         }
         let target = self.folder.dir.canonicalize(path).map_err(outside)?;
-        let belongs = target.to_str().is_some_and(|target| rules::class_of(target).is_some());
+        let belongs = target.to_str().is_some_and(|target| self.tree.class_of(target).is_some());
         if belongs { Ok(metadata) } else { Err(Reason::LinkOutside) }
     }
 
@@ -232,7 +233,7 @@ impl Walk<'_> {
 
     fn not_unicode(&mut self, folder: &str, name: &OsStr) {
         let name = name.to_string_lossy();
-        if rules::class_of_name(&name).is_some() {
+        if self.tree.class_of_name(&name).is_some() {
             let path = if folder.is_empty() { name.into_owned() } else { format!("{folder}/{name}") };
             self.scan.skipped.push(Skipped { path, reason: Reason::NotUnicode });
         }

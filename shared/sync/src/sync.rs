@@ -24,7 +24,7 @@ use crate::reading;
 use crate::recovery;
 use crate::repair;
 use crate::report::{Reason, Skipped};
-use crate::rules::STAGING;
+use crate::rules::{STAGING, Tree};
 use crate::scan;
 use crate::session::{Session, newest, seen};
 use crate::state::{Entry, State};
@@ -51,8 +51,8 @@ pub struct SyncOptions {
     pub time_zone: TimeZone,
     /// Read all files, also those whose size and time are as they were.
     pub checksum: bool,
-    /// Leave out what `.gitignore` files in the folder say.
-    pub gitignore: bool,
+    /// Of what the folder is.
+    pub tree: Tree,
     /// Change nothing.
     pub dry_run: bool,
     /// Go on when many files vanished.
@@ -76,7 +76,7 @@ impl SyncOptions {
             began,
             time_zone: TimeZone::UTC,
             checksum: false,
-            gitignore: false,
+            tree: Tree::Vault,
             dry_run: false,
             allow_mass_delete: false,
             join: false,
@@ -150,8 +150,8 @@ async fn round(
 ) -> Result<Round, SyncError> {
     progress.begin(Phase::Scan, None);
     let scanning = {
-        let (folder, progress, gitignore) = (session.folder.clone(), progress.clone(), options.gitignore);
-        blocking(move || scan::scan(&folder, gitignore, &*progress))
+        let (folder, progress, tree) = (session.folder.clone(), progress.clone(), options.tree);
+        blocking(move || scan::scan(&folder, tree, &*progress))
     };
     let (mut scan, head) = futures::future::try_join(scanning, newest(mirror)).await?;
     let is_later = repair::is_later(mirror, session, head.as_deref()).await? || (options.repair && head.is_none());
@@ -181,6 +181,11 @@ async fn round(
     }
     summary.unchanged = decided.unchanged;
     summary.skipped.append(&mut decided.skipped);
+    if options.tree == Tree::Code {
+        let unread = decided.writes.iter().filter(|write| write.attachment().is_some() && !write.is_large_note());
+        let skipped = unread.map(|write| Skipped { path: write.file.disk_path().to_owned(), reason: Reason::NotText });
+        summary.skipped.extend(skipped);
+    }
 
     let (after, alone) = if options.dry_run {
         (summary.pulled, summary.conflicts) = pull::planned(&decided);
@@ -275,9 +280,10 @@ async fn decide(
     options: &SyncOptions,
     progress: &Arc<dyn Progress>,
 ) -> Result<Decided, SyncError> {
-    let (folder, progress, checksum) = (session.folder.clone(), progress.clone(), options.checksum);
+    let (folder, progress) = (session.folder.clone(), progress.clone());
+    let (tree, checksum) = (options.tree, options.checksum);
     let (mut items, contents, heads) = blocking(move || {
-        let items = plan::compare(scan, entries, &heads, checksum);
+        let items = plan::compare(scan, entries, &heads, tree, checksum);
         let contents = reading::touched(&folder, &items, &*progress);
         Ok((items, contents, heads))
     })

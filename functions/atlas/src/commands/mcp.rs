@@ -1,5 +1,9 @@
 //! `atlas mcp`: the operations for an agent's client, on standard input and output.
 
+use std::env;
+use std::path::PathBuf;
+
+use atlas_mcp::indexing::Indexing;
 use atlas_web::state::Reach;
 use atlas_web::{App, Settings, telemetry};
 use clap::Args;
@@ -8,11 +12,14 @@ use crate::commands::Outcome;
 use crate::repository::Repository;
 use crate::store::{DeploymentArguments, variables};
 
-/// Arguments of `atlas mcp`. Without a store it publishes the folder that it is started in into `.atlas/`, and serves that, read-only.
+/// Arguments of `atlas mcp`. Without a store it publishes a folder into its `.atlas/`, and serves that, read-only.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     deployment: DeploymentArguments,
+    /// The folder to serve where no store is named; if not given that in which it is started
+    #[arg(long, value_name = "DIR", env = "ATLAS_VAULT_ROOT")]
+    root: Option<PathBuf>,
 }
 
 /// Runs `atlas mcp`.
@@ -21,28 +28,27 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         if !arguments.deployment.is_empty() {
             return Err("a vault or a configuration is of a store: name that with --store".into());
         }
-        return serve_folder().await;
+        return serve_folder(arguments.root.map_or_else(env::current_dir, Ok)?).await;
     }
     let settings = Settings::read(arguments.deployment.variables())?;
     telemetry::start(&settings.log, false);
-    serve(&settings).await
+    serve(&settings, None).await
 }
 
-/// Serves the folder that the program is started in.
-async fn serve_folder() -> Outcome {
-    let mut repository = Repository::here()?;
+/// Serves a folder. The client is answered at once; its calls wait for the index.
+async fn serve_folder(root: PathBuf) -> Outcome {
+    let (repository, indexing) = Repository::at(root)?;
     let settings = Settings::read(variables().chain(repository.variables()))?;
     telemetry::start(&settings.log, false);
-    repository.publish().await?;
     tokio::select! {
-        outcome = serve(&settings) => outcome,
+        outcome = serve(&settings, Some(indexing)) => outcome,
         () = repository.follow() => Ok(()),
     }
 }
 
-async fn serve(settings: &Settings) -> Outcome {
+async fn serve(settings: &Settings, indexing: Option<Indexing>) -> Outcome {
     // Nobody but the process that started this one reaches it.
     let app = App::open(settings, Reach::Loopback).await?;
-    atlas_mcp::stdio::serve(app).await?;
+    atlas_mcp::stdio::serve(app, indexing).await?;
     Ok(())
 }

@@ -1,0 +1,88 @@
+//! An index that is made by this process while callers are answered already: calls wait for it, and hear how far it is.
+
+use std::time::Duration;
+
+use atlas_ops::Error;
+use atlas_ops::error::Code;
+use rmcp::RoleServer;
+use rmcp::model::ProgressNotificationParam;
+use rmcp::service::RequestContext;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{MissedTickBehavior, interval};
+
+/// The operation that makes the index anew before it tells of it.
+const INDEX: &str = "atlas_index";
+/// How often a caller who waits is told how far it is.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+/// Who wants to know when the index has all that is there now.
+pub type Asker = oneshot::Sender<Result<(), String>>;
+
+/// The index, as those who wait for it see it.
+#[derive(Clone, Debug)]
+pub struct Indexing {
+    state: watch::Receiver<State>,
+    asked: mpsc::Sender<Asker>,
+}
+
+/// How far the index is.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// What is done now, and how far, for people.
+    pub step: String,
+    /// How the last run ended; none before the first has ended.
+    pub ended: Option<Result<(), String>>,
+}
+
+impl Indexing {
+    /// The index whose maker tells `state`, and answers those who ask.
+    #[must_use]
+    pub const fn new(state: watch::Receiver<State>, asked: mpsc::Sender<Asker>) -> Self {
+        Self { state, asked }
+    }
+
+    /// Waits until `operation` can answer.
+    ///
+    /// # Errors
+    /// When the index could not be made.
+    pub(crate) async fn prepared(&self, operation: &str, context: &RequestContext<RoleServer>) -> Result<(), Error> {
+        let ready = async {
+            if operation == INDEX {
+                let (asker, answer) = oneshot::channel();
+                self.asked.send(asker).await.map_err(|_| ended())?;
+                return answer.await.map_err(|_| ended())?;
+            }
+            let mut state = self.state.clone();
+            let known = state.wait_for(|state| state.ended.is_some()).await.map_err(|_| ended())?;
+            known.ended.clone().unwrap_or(Ok(()))
+        };
+        let failed = |reason: String| {
+            let message = format!("the folder could not be indexed: {reason}; mend that, then call {INDEX}");
+            Error::new(Code::Unavailable, "index_failed", message)
+        };
+        tokio::select! {
+            result = ready => result.map_err(failed),
+            () = self.tell(context) => Ok(()),
+        }
+    }
+
+    /// Tells the caller how far it is, if it wants to know; never done.
+    async fn tell(&self, context: &RequestContext<RoleServer>) {
+        let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
+        let mut ticks = interval(TOLD_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut told = 0.0;
+        loop {
+            ticks.tick().await;
+            told += 1.0;
+            let step = self.state.borrow().step.clone();
+            let progress = ProgressNotificationParam::new(token.clone(), told).with_message(step);
+            // Who does not listen waits all the same.
+            let _ = context.peer.notify_progress(progress).await;
+        }
+    }
+}
+
+fn ended() -> String {
+    "the program is ending".to_owned()
+}
