@@ -129,7 +129,7 @@ impl Repository {
             let now = Timestamp::now();
             let base = SyncOptions::new(self.root.clone(), self.root.join(KEPT).join(STATE), author(), now);
             // The folder is what counts; nothing comes back from the mirror.
-            let options = SyncOptions { tree: Tree::Code, allow_mass_delete: true, join: true, ..base };
+            let options = SyncOptions { tree: Tree::Code, push_only: true, allow_mass_delete: true, ..base };
             let steps = Steps { state: self.state.clone(), ..Steps::default() };
             match sync(&self.mirror, &options, Arc::new(steps)).await {
                 // Another agent's server publishes it, maybe as it was before.

@@ -65,6 +65,18 @@ pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, check
     items
 }
 
+/// Takes what the mirror has for what was last equal on both sides, so that what the folder has counts, whatever came between.
+pub fn prefer_folder(items: &mut [Item]) {
+    for item in items.iter_mut().filter(|item| item.ancestor() != item.head) {
+        (item.entry, item.past) = (None, item.head);
+        item.found = match std::mem::replace(&mut item.found, Found::Unknown) {
+            // The same as what the mirror has no more.
+            Found::Same(file) => Found::Touched(file),
+            found => found,
+        };
+    }
+}
+
 /// The paths of the folder and of the last sync, in order.
 fn in_folder(files: Vec<File>, entries: Vec<Entry>, unknown: &Unknown, tree: Tree, checksum: bool) -> Vec<Item> {
     let mut items = Vec::with_capacity(files.len().max(entries.len()));

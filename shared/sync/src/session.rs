@@ -29,22 +29,27 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Opens the folder `root` and the state kept in `state`, and locks the latter.
-    pub(crate) fn open(root: &Path, state: &Path, mirror: &Mirror) -> Result<Self, SyncError> {
+    /// Opens the folder `root` and the state kept in `state`, and locks the latter. A sync that `only_pushes` goes without a state
+    /// that is another folder's.
+    pub(crate) fn open(root: &Path, state: &Path, mirror: &Mirror, only_pushes: bool) -> Result<Self, SyncError> {
         let folder = Folder::open(root)?;
         if is_inside(&folder, state) {
             return Err(SyncError::StateInside { root: folder.path().to_owned() });
         }
         let states = StateFolder::lock(state)?;
-        let (before, was_interrupted) = (states.load()?, states.was_interrupted());
+        let (mut before, was_interrupted) = (states.load()?, states.was_interrupted());
         let missing = |error| SyncError::RootMissing { root: root.to_owned(), error };
         let mount_point = folder.mount_point().map_err(missing)?;
-        if let Some(before) = &before {
+        let fits = |before: &State| -> Result<(), SyncError> {
             if before.root != folder.path().to_string_lossy() || before.vault != mirror.vault().as_str() {
                 let (root, vault) = (before.root.clone().into(), before.vault.clone());
                 return Err(Danger::OtherState { state: states.path().to_owned(), root, vault }.into());
             }
-            guard::check_mount(Path::new(&before.mount_point), &mount_point, folder.path(), states.path())?;
+            Ok(guard::check_mount(Path::new(&before.mount_point), &mount_point, folder.path(), states.path())?)
+        };
+        match before.as_ref().map_or(Ok(()), fits) {
+            Err(_) if only_pushes => before = None,
+            result => result?,
         }
         Ok(Self { folder: Arc::new(folder), states, before, was_interrupted, mount_point })
     }

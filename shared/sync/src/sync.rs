@@ -61,6 +61,8 @@ pub struct SyncOptions {
     pub join: bool,
     /// Publish again from the folder what is unreadable or missing in the store.
     pub repair: bool,
+    /// The folder is the truth and never written to: whatever the mirror has becomes what the folder has.
+    pub push_only: bool,
     /// Delete from the store what is older and not needed any more.
     pub collect: Option<Retention>,
 }
@@ -81,6 +83,7 @@ impl SyncOptions {
             allow_mass_delete: false,
             join: false,
             repair: false,
+            push_only: false,
             collect: None,
         }
     }
@@ -99,7 +102,7 @@ type Vanished = Vec<(Side, Lost)>;
 /// [`SyncError`]. What it stops at is completed by the next sync.
 pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Progress>) -> Result<Summary, SyncError> {
     let mirror = mirror.metered();
-    let session = Session::open(&options.root, &options.state, &mirror)?;
+    let session = Session::open(&options.root, &options.state, &mirror, options.push_only)?;
     let mut summary = Summary { skipped: recovered(&session, options).await?, ..Summary::default() };
     let repaired = match options.repair && !options.dry_run {
         true => Some(repair::repair(&mirror, &session, options, &progress).await?),
@@ -155,7 +158,12 @@ async fn round(
     };
     let (mut scan, head) = futures::future::try_join(scanning, newest(mirror)).await?;
     let is_later = repair::is_later(mirror, session, head.as_deref()).await? || (options.repair && head.is_none());
-    let last = if is_later { None } else { session.check_ancestry(mirror, head.as_ref()).await? };
+    let last = match session.check_ancestry(mirror, head.as_ref()).await {
+        _ if is_later => None,
+        // A mirror that is lost is made anew.
+        Err(SyncError::Danger(_)) if options.push_only => None,
+        last => last?,
+    };
     summary.skipped.append(&mut scan.skipped);
     summary.bytes = scan.files.iter().map(|file| file.stamp.size).sum();
     let paths = scan.files.iter().map(|file| file.path.as_str());
@@ -171,10 +179,14 @@ async fn round(
     let entries = if is_later { repair::ancestors(entries, &heads, session) } else { entries };
     // A settled state knows all: what it does not name was nowhere.
     let knows_all = !is_later && session.before.as_ref().is_some_and(|before| before.settled);
-    let past = Some(mirror).filter(|_| !knows_all);
+    let past = Some(mirror).filter(|_| !knows_all && !options.push_only);
     let decided = decide(past, session, scan, entries, heads, options, progress).await?;
     let (mut decided, vanished) = check_losses(session, options, decided, progress).await?;
-    if session.before.is_none() && !options.join && join::check(&decided, session.folder.path()).is_err() {
+    if session.before.is_none()
+        && !options.join
+        && !options.push_only
+        && join::check(&decided, session.folder.path()).is_err()
+    {
         // A file that has only moved is known, but to know that takes reading what is new.
         decided = read_new(session, decided, progress).await?;
         join::check(&decided, session.folder.path())?;
@@ -236,7 +248,7 @@ async fn round(
 /// Puts right what a killed sync left in the folder.
 async fn recovered(session: &Session, options: &SyncOptions) -> Result<Vec<Skipped>, SyncError> {
     // Nearly always there is nothing, and one look says so.
-    if options.dry_run || session.folder.dir.symlink_metadata(STAGING).is_err() {
+    if options.dry_run || options.push_only || session.folder.dir.symlink_metadata(STAGING).is_err() {
         return Ok(Vec::new());
     }
     let Ok(target) = Target::of(&session.folder) else { return Ok(Vec::new()) };
@@ -281,9 +293,12 @@ async fn decide(
     progress: &Arc<dyn Progress>,
 ) -> Result<Decided, SyncError> {
     let (folder, progress) = (session.folder.clone(), progress.clone());
-    let (tree, checksum) = (options.tree, options.checksum);
+    let (tree, checksum, push_only) = (options.tree, options.checksum, options.push_only);
     let (mut items, contents, heads) = blocking(move || {
-        let items = plan::compare(scan, entries, &heads, tree, checksum);
+        let mut items = plan::compare(scan, entries, &heads, tree, checksum);
+        if push_only {
+            plan::prefer_folder(&mut items);
+        }
         let contents = reading::touched(&folder, &items, &*progress);
         Ok((items, contents, heads))
     })

@@ -10,6 +10,7 @@ mod guards;
 mod hazards;
 mod publishing;
 mod pulls;
+mod pushing;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
