@@ -1,4 +1,8 @@
-//! Quotes: the line that matched and a line on either side, exactly as they stand, cut where they are too long.
+//! Quotes: the line that matched and a line on either side, exactly as they stand but for the ends of lines, which are LF. What is too long
+//! is left out at the ends only, and nothing is put in its place.
+
+use std::borrow::Cow;
+use std::ops::Range;
 
 use memchr::memmem;
 
@@ -37,29 +41,41 @@ impl<'a> Lines<'a> {
         Some(bytes.strip_suffix(b"\r").unwrap_or(bytes))
     }
 
-    /// Line `line` and its neighbours; a long line is cut around `folded`, the folded term, when it holds it.
+    /// Line `line` and what is next to it of its neighbours. Of a long line only what is around `folded`, the folded term, if it
+    /// holds that; a neighbour that this leaves no place beside is left out.
     pub(crate) fn around(&self, line: usize, folded: &[u8]) -> String {
-        let quoted = (line.saturating_sub(1)..=line.saturating_add(1)).filter_map(|index| {
-            let bytes = self.get(index)?;
-            Some(if index == line {
-                cut_around(bytes, folded, MATCH_BYTES)
-            } else {
-                cut_around(bytes, &[], BESIDE_BYTES)
-            })
-        });
-        quoted.collect::<Vec<_>>().join("\n")
+        let Some(matched) = self.text(line) else { return String::new() };
+        // Folding can change lengths, so a position in the folded line is only about one in the line.
+        let is_long = matched.len() > MATCH_BYTES && !folded.is_empty();
+        let at = is_long.then(|| memmem::find(fold::fold(&matched).as_bytes(), folded)).flatten().unwrap_or(0);
+        let kept = window(&matched, at, MATCH_BYTES);
+        let mut quoted = String::new();
+        if let Some(before) = line.checked_sub(1).and_then(|before| self.text(before)).filter(|_| kept.start == 0) {
+            let start = before.ceil_char_boundary(before.len().saturating_sub(BESIDE_BYTES));
+            quoted.push_str(before.get(start..).unwrap_or_default());
+            quoted.push('\n');
+        }
+        quoted.push_str(matched.get(kept.clone()).unwrap_or_default());
+        if let Some(after) = self.text(line.saturating_add(1)).filter(|_| kept.end == matched.len()) {
+            quoted.push('\n');
+            quoted.push_str(head(&after, BESIDE_BYTES));
+        }
+        quoted
+    }
+
+    fn text(&self, line: usize) -> Option<Cow<'a, str>> {
+        self.get(line).map(String::from_utf8_lossy)
     }
 
     /// Lines `from..to`, cut to `limit` bytes.
     pub(crate) fn range(&self, from: usize, to: usize, limit: usize) -> String {
         let mut quoted = String::new();
-        for line in (from..to).filter_map(|line| self.get(line)) {
+        for line in (from..to).filter_map(|line| self.text(line)) {
             if quoted.len() + line.len() >= limit {
-                let rest = cut_around(line, &[], limit.saturating_sub(quoted.len()));
-                quoted.push_str(&rest);
+                quoted.push_str(head(&line, limit.saturating_sub(quoted.len())));
                 return quoted;
             }
-            quoted.push_str(&String::from_utf8_lossy(line));
+            quoted.push_str(&line);
             quoted.push('\n');
         }
         quoted.truncate(quoted.trim_end_matches('\n').len());
@@ -75,24 +91,24 @@ pub(crate) fn first_line_holding(text: &[u8], folded: &[u8], buffer: &mut Vec<u8
     Some(memchr::memchr_iter(b'\n', buffer.get(..at)?).count())
 }
 
-/// `line` as text; when it has more than `limit` bytes only the surroundings of the first `folded` in it, the cuts marked with `…`.
-fn cut_around(line: &[u8], folded: &[u8], limit: usize) -> String {
-    if line.len() <= limit || folded.is_empty() {
-        return cut_at(line, 0, limit);
+/// At most the first `limit` bytes of `text`.
+fn head(text: &str, limit: usize) -> &str {
+    text.get(..text.floor_char_boundary(limit)).unwrap_or_default()
+}
+
+/// What is around byte `at` of `text`, at most `limit` bytes.
+fn window(text: &str, at: usize, limit: usize) -> Range<usize> {
+    if text.len() <= limit {
+        return 0..text.len();
     }
-    // Folding can change lengths, so a position in the folded line is only about one in the line.
-    let at = memmem::find(fold::fold(&String::from_utf8_lossy(line)).as_bytes(), folded);
-    cut_at(line, at.unwrap_or(0), limit)
+    let start = text.floor_char_boundary(at.saturating_sub(limit / 3).min(text.len() - limit));
+    start..text.floor_char_boundary(start + limit)
 }
 
 /// `line` as text; when it has more than `limit` bytes only the surroundings of byte `at`, the cuts marked with `…`.
 pub(crate) fn cut_at(line: &[u8], at: usize, limit: usize) -> String {
     let text = String::from_utf8_lossy(line);
-    if text.len() <= limit {
-        return text.into_owned();
-    }
-    let start = text.floor_char_boundary(at.saturating_sub(limit / 3).min(text.len() - limit));
-    let end = text.floor_char_boundary(start + limit);
+    let Range { start, end } = window(&text, at, limit);
     let kept = text.get(start..end).unwrap_or_default();
     format!("{}{kept}{}", if start > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" })
 }
@@ -113,12 +129,20 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut_around_the_match() {
-        let line = format!("{}ミナト{}", "波".repeat(5_000), "x".repeat(5_000));
-        let quote = Lines::new(line.as_bytes()).around(0, "ミナト".as_bytes());
-        assert!(quote.contains("ミナト") && quote.starts_with('…') && quote.ends_with('…'));
-        assert!(quote.len() <= MATCH_BYTES + 6);
-        assert_eq!(Lines::new(line.as_bytes()).range(0, 1, 100).len(), 99 + "…".len());
+    fn a_quote_is_exact_and_a_long_line_is_quoted_around_the_match() {
+        let long = format!("{}ミナト{}", "波".repeat(5_000), "x".repeat(5_000));
+        let text = format!("{long}\nbeside\n{long}\n");
+        let lines = Lines::new(text.as_bytes());
+        for (line, term) in [(0, "ミナト"), (1, "beside"), (2, "ミナト"), (0, "波波"), (2, "xxx"), (0, "")] {
+            let quote = lines.around(line, term.as_bytes());
+            assert!(text.contains(&quote) && quote.contains(term) && !quote.is_empty(), "{line} {term}: {quote}");
+            assert!(quote.len() <= MATCH_BYTES + 2 * (BESIDE_BYTES + 1), "{line} {term}: {quote}");
+        }
+        // What is beside a line is what is next to it.
+        let beside = lines.around(1, b"beside");
+        assert!(beside.starts_with("xxx") && beside.contains("x\nbeside\n波") && beside.ends_with('波'), "{beside}");
+        let section = lines.range(0, 3, 100);
+        assert!(text.starts_with(&section) && section.len() == 99, "{section}");
     }
 
     #[test]
