@@ -1,5 +1,8 @@
 //! What every service does with a request, whatever the operation.
 
+use atlas_mirror::{Heartbeat, Store, StoreOptions};
+use atlas_testkit::Op;
+use atlas_testkit::faults::{Fault, FaultStore};
 use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::json;
@@ -21,6 +24,39 @@ async fn health_says_version_and_generation_also_of_an_empty_store() {
     let deployment = Deployment::of_demo().await;
     let health = deployment.client().get("/health").await;
     assert_eq!((health.ok()["generation"].as_u64(), health.header("x-atlas-generation")), (Some(1), Some("1")));
+}
+
+#[tokio::test]
+async fn health_says_when_the_vault_was_synced_and_stays_well_while_its_host_sleeps() {
+    let deployment = Deployment::of_demo().await;
+    let client = deployment.client();
+    client.get("/health").await.ok();
+    client.requests.take();
+    client.get("/health").await.ok();
+    let without = client.requests.take().count();
+    for (hours, stale) in [(0, false), (30, true)] {
+        let time = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(hours);
+        deployment.mirror().tell_synced(&Heartbeat { time, generation: 1 }).await.unwrap();
+        client.requests.take();
+        let health = client.get("/health").await.ok();
+        let sync = json!({ "time": time.to_string(), "generation": 1, "stale": stale });
+        assert_eq!((&health["ok"], &health["sync"]), (&json!(true), &sync));
+        assert_eq!(client.requests.take().count(), without, "one request, whether or not it is told");
+    }
+}
+
+#[tokio::test]
+async fn health_is_not_well_while_reads_fail() {
+    let deployment = Deployment::of_demo().await;
+    let store = FaultStore::new(deployment.objects.clone());
+    let client = Client::over(&Store::new(store.clone(), "", StoreOptions::default()).unwrap());
+    client.get("/health").await.ok();
+    store.always(Op::Get, "", Fault::Refused);
+    assert!(client.get("/notes").await.status.is_server_error());
+    let health = client.get("/health").await;
+    assert_eq!((health.status.as_u16(), &health.json()["ok"]), (503, &json!(false)));
+    store.heal();
+    assert_eq!(client.get("/health").await.ok()["ok"], true);
 }
 
 #[tokio::test]

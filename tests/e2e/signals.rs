@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use atlas_testkit::VaultBuilder;
+use serde_json::Value;
 
 use crate::deployment::demo;
 use crate::programs::{Place, json_of, refusal_of, until};
@@ -46,6 +47,37 @@ fn a_sync_names_what_it_would_change_and_tells_a_conflict_by_its_exit_status() {
     assert_eq!(said(&mut place.sync(vault.root())).0, Some(0), "it is told once");
     assert_eq!(said(place.sync(vault.root()).arg("--no-such-flag")).0, Some(2));
     assert_eq!(said(&mut place.sync(&place.path("nowhere"))).0, Some(1));
+}
+
+#[test]
+fn a_check_of_the_status_fails_for_a_vault_that_nobody_syncs_any_more() {
+    let place = Place::new();
+    let vault = VaultBuilder::new().note("a.md", "a");
+    let check = || {
+        let mut command = place.on_vault("status", vault.root());
+        command.arg("--check");
+        command
+    };
+    let (status, text) = said(&mut check());
+    assert!(status == Some(1) && text.contains("run `atlas sync`"), "{status:?} {text}");
+    assert_eq!(said(&mut place.sync(vault.root())).0, Some(0));
+    let told = place.path("store/vaults/main/state/synced");
+    let first = std::fs::read(&told).unwrap();
+    assert_eq!(said(&mut check()).0, Some(0));
+    std::fs::remove_file(&told).unwrap();
+    // Of the two at most one begins five minutes.
+    for _ in 0..2 {
+        std::fs::remove_file(&told).ok();
+        assert_eq!(said(&mut place.sync(vault.root())).0, Some(0));
+    }
+    assert!(!told.exists(), "it is told again at once");
+    // A laptop went to sleep.
+    let mut slept: Value = serde_json::from_slice(&first).unwrap();
+    slept["time"] = "2020-01-02T03:04:05Z".into();
+    std::fs::write(&told, slept.to_string()).unwrap();
+    let (status, text) = said(&mut check());
+    assert!(status == Some(1) && text.contains("2020-01-02") && text.contains("atlas sync"), "{status:?} {text}");
+    assert_eq!(said(&mut place.on_vault("status", vault.root())).0, Some(0), "nothing else fails for it");
 }
 
 #[test]

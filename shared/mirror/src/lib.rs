@@ -11,6 +11,7 @@
 //! - [`location`]: stores by URL; `s3`: how S3 is reached; `s3_client`: the client; `s3_answer`: what its errors mean;
 //!   [`secrets`]: what of a setting may be shown.
 //! - [`probe`]: whether a store is safe to write to.
+//! - `heartbeat`: when the vault was synced last
 //! - [`store`]: requests with limits on time, size and tries; `failure`: why one failed; [`counters`]: what they cost.
 //! - [`mirror`]: opening a mirror, older generations; `head` and `read`: the newest, strongly consistent.
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
@@ -36,6 +37,7 @@ pub mod error;
 mod expiry;
 mod failure;
 mod head;
+mod heartbeat;
 pub mod id;
 pub mod inspect;
 pub mod keys;
@@ -65,6 +67,7 @@ pub use claim::Claimed;
 pub use collect::{Collected, Retention};
 pub use commit::Committed;
 pub use error::MirrorError;
+pub use heartbeat::Heartbeat;
 pub use id::{Hash, Id, SegmentId};
 pub use inspect::Flaw;
 pub use keys::{BlobKey, VaultId};

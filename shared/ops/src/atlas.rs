@@ -90,6 +90,8 @@ pub struct Limits {
     pub max_scan_time: Duration,
     /// Most processor time of one call.
     pub max_cpu_time: Duration,
+    /// Age from which the last sync of a vault counts as stale.
+    pub max_sync_age: Duration,
     /// Whether `find` leaves its results behind, as a note of the vault.
     pub search_notes: bool,
     /// How long a key stands for the call that it was used for; a week at most.
@@ -107,6 +109,7 @@ impl Default for Limits {
             max_scanned_bytes: 192 << 20,
             max_scan_time: Duration::from_secs(1),
             max_cpu_time: Duration::from_secs(5),
+            max_sync_age: Duration::from_secs(3600),
             search_notes: false,
             key_time: Duration::from_secs(24 * 3600),
             confirmation_time: Duration::from_secs(300),

@@ -149,7 +149,7 @@ impl Routes {
     pub fn into_router(self, app: App) -> Router {
         let health = |door: Door| async move {
             if door.caller.is_authenticated() {
-                call(&door, Entry::of::<Health>(), json!({})).await.respond(response::ok)
+                call(&door, Entry::of::<Health>(), json!({})).await.respond(healthy)
             } else {
                 // That it is up is all that everybody may know; the store is not asked.
                 response::json_response(StatusCode::OK, &json!({ "ok": true }))
@@ -199,6 +199,15 @@ impl Routes {
         }
         router
     }
+}
+
+/// What `/health` answers: those who look at the status alone are to see what it says.
+fn healthy(health: &Answer<Value>) -> Response {
+    let mut response = response::ok(health);
+    if health.value["ok"] == false {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    response
 }
 
 /// The error for a call that took too long.

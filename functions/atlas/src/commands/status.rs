@@ -1,7 +1,9 @@
 //! `atlas status`
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use atlas_mirror::Mirror;
 use atlas_mirror::manifest::Changes;
 use atlas_sync::{Changed, Conflicted, Failure, Run, Runs, Skipped, Summary, SyncError, SyncOptions, sync};
 use clap::Args;
@@ -21,7 +23,13 @@ pub(crate) struct Arguments {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
+    /// Fail if no host has synced the vault for an hour
+    #[arg(long)]
+    check: bool,
 }
+
+/// A vault that nobody syncs any more counts as such after this time.
+const STALE: Duration = Duration::from_secs(3600);
 
 /// How folder and mirror stand to each other.
 #[derive(Debug, Serialize)]
@@ -69,10 +77,22 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     };
     let status = Status { last_success: runs.last_success(), last_failure: runs.last_failure(), running, waiting };
     if arguments.json {
-        return output::json(&status);
+        output::json(&status)?;
+    } else {
+        print(&status);
     }
-    print(&status);
-    Ok(())
+    if arguments.check { check(&arguments.vault.store.open()?).await } else { Ok(()) }
+}
+
+/// Fails unless the vault was synced a short while ago, by whichever host.
+async fn check(mirror: &Mirror) -> Outcome {
+    match mirror.synced().await? {
+        None => Err("no sync of this vault was ever told: run `atlas sync`".into()),
+        Some(beat) if Timestamp::now().duration_since(beat.time).unsigned_abs() > STALE => {
+            Err(format!("the vault was synced last at {:.0}: see whether `atlas sync` still runs", beat.time).into())
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 impl Waiting {

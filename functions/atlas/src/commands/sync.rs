@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use atlas_mirror::manifest::Changes;
 use atlas_mirror::repair::{Recovered, Repaired};
-use atlas_mirror::{Collected, Mirror, MirrorError, Retention};
+use atlas_mirror::{Collected, Heartbeat, Mirror, MirrorError, Retention};
 use atlas_sync::{Changed, Conflicted, Progress, Run, Runs, Side, Summary, SyncError, SyncOptions, sync};
 use clap::Args;
 use indicatif::DecimalBytes;
@@ -123,6 +123,12 @@ async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress
     match &result {
         Ok(summary) if !options.dry_run => {
             let run = Run { time: began, generation: summary.generation };
+            let beat = Heartbeat { time: began, generation: summary.generation };
+            if beat.is_due(runs.last_success().map(|last| last.time))
+                && let Err(error) = mirror.tell_synced(&beat).await
+            {
+                tracing::warn!(%error, "that the vault is synced could not be told to those who look at the store");
+            }
             runs.succeeded(&run);
             // Also if it failed, as where nothing may be deleted: to try costs too much to do it in every run.
             if options.collect.is_some() {

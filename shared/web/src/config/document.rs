@@ -45,6 +45,8 @@ pub struct Document {
     pub idempotency_ttl_seconds: Option<u64>,
     /// How long a confirmation can be used, in seconds.
     pub elicit_ttl_seconds: Option<u64>,
+    /// Age from which the last sync of a vault counts as stale, in seconds.
+    pub sync_stale_seconds: Option<u64>,
     /// The doors.
     pub transports: TransportsDocument,
     /// The door of the Bridge protocol.
@@ -208,6 +210,7 @@ impl Document {
         range("governor.regexTimeoutMs", regex_timeout_ms, 10, 20_000)?;
         range("governor.cpuTimeMs", cpu_time_ms, 100, 60_000)?;
         range("idempotencyTtlSeconds", self.idempotency_ttl_seconds, 60, 7 * 24 * 3600)?;
+        range("syncStaleSeconds", self.sync_stale_seconds, 60, 30 * 24 * 3600)?;
         range("elicitTtlSeconds", self.elicit_ttl_seconds, 10, 24 * 3600)?;
         if let Some(throttle) = &self.throttle {
             check_throttle(throttle)?;

@@ -70,6 +70,7 @@ pub fn list(settings: &Settings) -> Vec<Row> {
         ("throttle", json!(settings.throttle)),
         ("idempotencyTtlSeconds", json!(limits.key_time.as_secs())),
         ("elicitTtlSeconds", json!(limits.confirmation_time.as_secs())),
+        ("syncStaleSeconds", json!(limits.max_sync_age.as_secs())),
     ];
     let rest =
         rest.map(|(path, value)| Row { setting: path.to_owned(), value, source: of_document(settings, &[path]) });

@@ -68,6 +68,9 @@ impl Settings {
         if let Some(seconds) = document.elicit_ttl_seconds {
             self.limits.confirmation_time = Duration::from_secs(seconds);
         }
+        if let Some(seconds) = document.sync_stale_seconds {
+            self.limits.max_sync_age = Duration::from_secs(seconds);
+        }
         self.throttle = document.throttle;
         self.facade = document.tool_facade.mode;
         self.bridge_any_origin = document.bridge.any_origin;

@@ -1,0 +1,69 @@
+//! When the vault was synced last, for those who look at the mirror alone.
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::error::MirrorError;
+use crate::mirror::Mirror;
+
+/// Where it stands, below `state/`.
+const SYNCED: &str = "synced";
+/// It is written in each such stretch of time once, in seconds.
+const STRETCH: i64 = 5 * 60;
+
+/// A sync that completed, as the store keeps it: JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heartbeat {
+    /// When it began, by its host's clock.
+    pub time: Timestamp,
+    /// The newest generation then; 0 if there was none.
+    pub generation: u64,
+}
+
+impl Heartbeat {
+    /// Whether it is worth a request after that of the sync `before`.
+    #[must_use]
+    pub fn is_due(&self, before: Option<Timestamp>) -> bool {
+        let stretch = |time: Timestamp| time.as_second().div_euclid(STRETCH);
+        before.is_none_or(|before| stretch(before) != stretch(self.time))
+    }
+}
+
+impl Mirror {
+    /// Tells that the vault was synced.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn tell_synced(&self, beat: &Heartbeat) -> Result<(), MirrorError> {
+        let refused = |reason: String| MirrorError::StoreRefused { action: "write", reason };
+        let key = self.keys().state(SYNCED).map_err(|error| refused(error.to_string()))?;
+        let bytes = serde_json::to_vec(beat).map_err(|error| refused(error.to_string()))?;
+        self.store.put(&key, &Bytes::from(bytes)).await
+    }
+
+    /// The last sync of the vault that was told; at most one request.
+    ///
+    /// # Errors
+    /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn synced(&self) -> Result<Option<Heartbeat>, MirrorError> {
+        self.made(SYNCED).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_written_once_in_five_minutes_however_often_the_vault_is_synced() {
+        let mut before = None;
+        let mut written = 0;
+        for second in (0..3600).step_by(10) {
+            let beat = Heartbeat { time: Timestamp::from_second(1_700_000_000 + second).unwrap(), generation: 1 };
+            written += u32::from(beat.is_due(before));
+            before = Some(beat.time);
+        }
+        assert!((12..=13).contains(&written), "{written}");
+    }
+}
