@@ -14,8 +14,9 @@ use atlas_testkit::proxy::{Broken, FaultProxy};
 use atlas_testkit::real_store::{RealStore, minio, patient};
 use atlas_testkit::{Op, VaultBuilder};
 use atlas_web::Routes;
+use futures::TryStreamExt as _;
 use object_store::path::Path as Key;
-use object_store::{ObjectStoreExt as _, PutPayload};
+use object_store::{ObjectStore as _, ObjectStoreExt as _, PutPayload};
 use serde_json::{Value, json};
 
 use crate::access::send;
@@ -226,8 +227,24 @@ async fn the_host_of_the_vault_needs_no_more_than_its_policy() {
     std::fs::remove_file(vault.root().join("planning/now.md")).unwrap();
     sync();
     sync();
-    let checks = json_of(site.atlas(&role, "doctor").arg("--json"));
-    assert!(checks.as_array().unwrap().iter().all(|check| check["ok"] == true), "{checks}");
+    let checks = || json_of(site.atlas(&role, "doctor").args(["--json", "--checksum"]));
+    let are_ok = |checks: &Value| checks.as_array().unwrap().iter().all(|check| check["ok"] == true);
+    assert!(are_ok(&checks()), "{}", checks());
+    // What is damaged is found, and published again; the copy of the newest manifest too, of which others have the last.
+    let owner = location::open(&site.url(), &site.minio.variables(&[])).unwrap();
+    let listed: Vec<_> = owner.inner().list(Some(&Key::from("vaults/main"))).try_collect().await.unwrap();
+    let newest =
+        |part: &str| listed.iter().map(|object| &object.location).filter(|key| key.as_ref().contains(part)).max();
+    for part in ["/segments/", "/blobs/", "/manifests/"] {
+        owner.inner().delete(newest(part).unwrap()).await.unwrap();
+    }
+    assert!(!are_ok(
+        &serde_json::from_slice(&site.atlas(&role, "doctor").arg("--json").output().unwrap().stdout).unwrap()
+    ));
+    let repaired = json_of(site.sync(&role, vault.root(), state.path()).args(["--repair", "--json"]));
+    assert!(repaired["repaired"]["flaws"].is_array() && repaired["repaired"]["put_back"].is_u64(), "{repaired}");
+    assert!(are_ok(&checks()), "{}", checks());
+    assert!(owner.inner().get(&Key::from("vaults/main/state/synced")).await.is_ok(), "no sync was told");
     for (name, arguments) in [
         ("log", &["--limit", "3"][..]),
         ("export", &["--to", to.path().to_str().unwrap()]),
@@ -236,7 +253,7 @@ async fn the_host_of_the_vault_needs_no_more_than_its_policy() {
         works(site.atlas(&role, name).args(arguments));
     }
     let mut status = site.atlas(&role, "status");
-    works(status.arg("--root").arg(vault.root()).arg("--state").arg(state.path()));
+    works(status.arg("--check").arg("--root").arg(vault.root()).arg("--state").arg(state.path()));
     // The parts of an upload that is given up are taken back.
     let store = site.open(&role);
     let mut upload = store.inner().put_multipart(&Key::from("vaults/main/blobs/given-up")).await.unwrap();
