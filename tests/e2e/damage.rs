@@ -1,7 +1,9 @@
 //! Damaged objects: an answer that says nothing of the inside, and never a panic.
 
 use atlas_testkit::VaultBuilder;
+use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
+use proptest::prelude::*;
 use serde_json::json;
 
 use crate::deployment::Deployment;
@@ -38,6 +40,77 @@ async fn whatever_byte_is_flipped_the_answer_is_right_or_an_error() {
         deployment.objects.put(&object.location, PutPayload::from(bytes)).await.unwrap();
     }
     assert!(errors > 20);
+}
+
+/// What happens to an object.
+#[derive(Clone, Copy, Debug)]
+pub enum Damage {
+    Missing,
+    CutAt(usize),
+    Flipped(usize),
+}
+
+/// Which objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Segment(usize),
+    Blob(usize),
+    NewestManifest,
+    Latest,
+    NewestAndLatest,
+}
+
+pub fn kind() -> impl Strategy<Value = Kind> {
+    prop_oneof![
+        4 => any::<usize>().prop_map(Kind::Segment),
+        2 => any::<usize>().prop_map(Kind::Blob),
+        2 => Just(Kind::NewestManifest),
+        1 => Just(Kind::Latest),
+        1 => Just(Kind::NewestAndLatest),
+    ]
+}
+
+pub fn damage() -> impl Strategy<Value = Damage> {
+    prop_oneof![Just(Damage::Missing), any::<usize>().prop_map(Damage::CutAt), any::<usize>().prop_map(Damage::Flipped),]
+}
+
+impl Kind {
+    async fn keys(self, objects: &dyn ObjectStore) -> Vec<Path> {
+        let listed: Vec<_> = objects.list(None).try_collect().await.unwrap();
+        let mut all: Vec<Path> = listed.into_iter().map(|object| object.location).collect();
+        all.sort();
+        let with =
+            |part: &str| -> Vec<Path> { all.iter().filter(|key| key.as_ref().contains(part)).cloned().collect() };
+        let nth = |keys: Vec<Path>, nth: usize| keys.get(nth % keys.len().max(1)).cloned().into_iter().collect();
+        let newest = with("/manifests/").into_iter().next_back();
+        match self {
+            Self::Segment(number) => nth(with("/segments/"), number),
+            Self::Blob(number) => nth(with("/blobs/"), number),
+            Self::NewestManifest => newest.into_iter().collect(),
+            Self::Latest => with("/latest"),
+            Self::NewestAndLatest => newest.into_iter().chain(with("/latest")).collect(),
+        }
+    }
+
+    /// Damages the objects of this kind.
+    pub async fn suffers(self, objects: &dyn ObjectStore, damage: Damage) {
+        for key in self.keys(objects).await {
+            let mut bytes = objects.get(&key).await.unwrap().bytes().await.unwrap().to_vec();
+            match damage {
+                Damage::Missing => {
+                    objects.delete(&key).await.unwrap();
+                    continue;
+                }
+                Damage::CutAt(at) => bytes.truncate(at % bytes.len().max(1)),
+                Damage::Flipped(_) if bytes.is_empty() => {}
+                Damage::Flipped(at) => {
+                    let at = at % bytes.len();
+                    bytes[at] ^= 0x10;
+                }
+            }
+            objects.put(&key, bytes.into()).await.unwrap();
+        }
+    }
 }
 
 /// Leaves nothing of what segments hold.

@@ -7,37 +7,18 @@ use atlas_mirror::{Mirror, MirrorError};
 use atlas_sync::{Summary, SyncError, SyncOptions, sync};
 use atlas_testkit::VaultBuilder;
 use axum::http::Method;
-use futures::TryStreamExt as _;
 use jiff::Timestamp;
-use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt as _};
+use object_store::ObjectStoreExt as _;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::damage::{self, Damage, Kind};
 use crate::deployment::Deployment;
 use crate::programs::{Place, json_of, refusal_of};
 use crate::publish::{Files, files};
 use crate::writes::{create, send};
-
-/// What happens to an object.
-#[derive(Clone, Copy, Debug)]
-enum Damage {
-    Missing,
-    CutAt(usize),
-    Flipped(usize),
-}
-
-/// Which.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Segment(usize),
-    Blob(usize),
-    NewestManifest,
-    Latest,
-    NewestAndLatest,
-}
 
 struct Host {
     folder: TempDir,
@@ -104,44 +85,6 @@ impl Site {
         self.hosts[host].sync(self.deployment.mirror(), false).await.unwrap()
     }
 
-    async fn keys(&self, kind: Kind) -> Vec<Path> {
-        let listed: Vec<_> = self.deployment.objects.list(None).try_collect().await.unwrap();
-        let mut all: Vec<Path> = listed.into_iter().map(|object| object.location).collect();
-        all.sort();
-        let below =
-            |folder: &str| -> Vec<Path> { all.iter().filter(|key| key.as_ref().contains(folder)).cloned().collect() };
-        let nth = |keys: Vec<Path>, nth: usize| keys.get(nth % keys.len().max(1)).cloned().into_iter().collect();
-        let newest = below("/manifests/").into_iter().next_back();
-        let latest = self.deployment.mirror().keys().latest();
-        match kind {
-            Kind::Segment(number) => nth(below("/segments/"), number),
-            Kind::Blob(number) => nth(below("/blobs/"), number),
-            Kind::NewestManifest => newest.into_iter().collect(),
-            Kind::Latest => vec![latest],
-            Kind::NewestAndLatest => newest.into_iter().chain([latest]).collect(),
-        }
-    }
-
-    async fn damage(&self, kind: Kind, damage: Damage) {
-        for key in self.keys(kind).await {
-            let Ok(found) = self.deployment.objects.get(&key).await else { continue };
-            let mut bytes = found.bytes().await.unwrap().to_vec();
-            match damage {
-                Damage::Missing => {
-                    self.deployment.objects.delete(&key).await.unwrap();
-                    continue;
-                }
-                Damage::CutAt(at) => bytes.truncate(at % bytes.len().max(1)),
-                Damage::Flipped(_) if bytes.is_empty() => {}
-                Damage::Flipped(at) => {
-                    let at = at % bytes.len();
-                    bytes[at] ^= 0x10;
-                }
-            }
-            self.deployment.objects.put(&key, bytes.into()).await.unwrap();
-        }
-    }
-
     /// What the newest generation has, all of it readable.
     async fn head(&self) -> Files {
         let folder = tempfile::tempdir().unwrap();
@@ -153,19 +96,7 @@ impl Site {
 }
 
 fn damages() -> impl Strategy<Value = Vec<(Kind, Damage)>> {
-    let kind = prop_oneof![
-        4 => any::<usize>().prop_map(Kind::Segment),
-        2 => any::<usize>().prop_map(Kind::Blob),
-        2 => Just(Kind::NewestManifest),
-        1 => Just(Kind::Latest),
-        1 => Just(Kind::NewestAndLatest),
-    ];
-    let damage = prop_oneof![
-        Just(Damage::Missing),
-        any::<usize>().prop_map(Damage::CutAt),
-        any::<usize>().prop_map(Damage::Flipped),
-    ];
-    prop::collection::vec((kind, damage), 1..4)
+    prop::collection::vec((damage::kind(), damage::damage()), 1..4)
 }
 
 #[test]
@@ -181,7 +112,7 @@ fn whatever_is_damaged_what_any_folder_has_is_in_the_mirror_again() {
             // Where the newest manifest and its copy are lost, nothing tells that there was such a generation, unless a host has seen it.
             let is_traceless = damages.iter().any(|(kind, _)| matches!(kind, Kind::Latest | Kind::NewestAndLatest));
             for (kind, damage) in damages {
-                site.damage(kind, damage).await;
+                kind.suffers(&site.deployment.objects, damage).await;
             }
             let [first, second] = &site.hosts;
             let repaired = first.sync(site.deployment.mirror(), true).await.unwrap().repaired.unwrap();

@@ -37,7 +37,8 @@ pub(crate) fn recover(
     let time = began.to_zoned(time_zone.clone());
     let mut told = Vec::new();
     for path in paths {
-        let reason = match put_back(target, &path, &ancestor, |attempt| copy_path(&path, AUTHOR, &time, attempt)) {
+        let name = |path: &str, attempt| copy_path(path, AUTHOR, &time, attempt);
+        let reason = match put_back(target, &path, &ancestor, name) {
             Ok(None) => continue,
             Ok(Some(copy)) => Reason::Recovered(copy),
             Err(reason) => reason,
@@ -54,22 +55,24 @@ fn put_back(
     target: &Target,
     path: &str,
     ancestor: impl Fn(&str) -> Version,
-    copy: impl Fn(u32) -> String,
+    copy: impl Fn(&str, u32) -> String,
 ) -> Result<Option<String>, Reason> {
     let (aside, name) = target.place_of(&format!("{ASIDE}/{path}"))?;
-    let (folder, _) = target.place_of(path)?;
-    if move_new(&aside, &name, &folder, &name).is_ok() {
+    let (place, beside) = place_for(target, path);
+    if let Some(folder) = &place
+        && move_new(&aside, &name, folder, &name).is_ok()
+    {
         return Ok(None);
     }
     let kept = folder::hash_of(&aside, &name)?;
     let known = VaultPath::parse(path).ok().and_then(|path| ancestor(path.as_str()));
-    if known == Some(kept) || folder::hash_of(&folder, &name) == Ok(kept) {
+    if known == Some(kept) || place.is_some_and(|folder| folder::hash_of(&folder, &name) == Ok(kept)) {
         aside.remove_file(&name).map_err(|error| Reason::Unwritable(error.to_string()))?;
         return Ok(None);
     }
     let mut refused = Reason::Changed;
     for attempt in 1..=99 {
-        let path = copy(attempt);
+        let path = copy(&beside, attempt);
         let (folder, new_name) = target.place_of(&path)?;
         match move_new(&aside, &name, &folder, &new_name) {
             Ok(()) => return Ok(Some(path)),
@@ -77,6 +80,23 @@ fn put_back(
         }
     }
     Err(refused)
+}
+
+/// The folder of `path`, if it can be one, and the path beside which a copy goes: where a file has the name of a folder by now, one
+/// beside that file.
+fn place_for(target: &Target, path: &str) -> (Option<Dir>, String) {
+    if let Ok((folder, _)) = target.place_of(path) {
+        return (Some(folder), path.to_owned());
+    }
+    let mut names: Vec<&str> = path.split('/').collect();
+    let name = names.pop().unwrap_or_default();
+    while names.pop().is_some() {
+        let beside = names.iter().copied().chain([name]).collect::<Vec<_>>().join("/");
+        if target.place_of(&beside).is_ok() {
+            return (None, beside);
+        }
+    }
+    (None, name.to_owned())
 }
 
 fn list(dir: &Dir, path: &str, paths: &mut Vec<String>, depth: usize) {

@@ -14,6 +14,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
 
 use super::host::runtime;
+use crate::damage::{Damage, Kind};
 use crate::deployment::Client;
 
 pub struct Bucket {
@@ -43,14 +44,17 @@ impl Bucket {
         runtime().block_on(async { contents(&mirror.head().await.unwrap()).await.unwrap() })
     }
 
-    /// The text of every version that any generation has.
-    pub fn history(&self) -> BTreeSet<String> {
+    /// The text of every version that any generation has, of which it can be read.
+    pub fn history(&self, was_damaged: bool) -> BTreeSet<String> {
         let mirror = mirror(self.objects.clone());
         runtime().block_on(async {
             let head = mirror.head().await.unwrap();
             let mut all = BTreeSet::new();
             for snapshot in &mirror.history(head.generation(), usize::MAX).await.unwrap() {
-                all.extend(contents(snapshot).await.unwrap().into_values());
+                match contents(snapshot).await {
+                    Ok(contents) => all.extend(contents.into_values()),
+                    Err(error) => assert!(was_damaged, "{error}"),
+                }
             }
             all
         })
@@ -85,6 +89,16 @@ impl Bucket {
 
     pub fn pass(&self, time: Duration) {
         self.objects.pass(time);
+    }
+
+    /// The store's clock is so many hours ahead of what it was, or behind.
+    pub fn clock_jumps(&self, hours: i16) {
+        let time = Duration::from_secs(u64::from(hours.unsigned_abs()) * 3600);
+        if hours < 0 { self.objects.turn_back(time) } else { self.objects.pass(time) }
+    }
+
+    pub fn damage(&self, kind: Kind, damage: Damage) {
+        runtime().block_on(kind.suffers(&*self.objects, damage));
     }
 
     /// All objects.

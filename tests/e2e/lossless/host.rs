@@ -96,10 +96,10 @@ impl Host {
     /// As a sync that is killed between moving a file aside and putting another in its place leaves it.
     pub fn move_aside(&self, path: &str) {
         let aside = self.root().join(".atlas-mirror/aside").join(path);
-        fs::create_dir_all(aside.parent().unwrap()).unwrap();
-        if !aside.exists() {
-            // There may be none.
-            let _ = fs::rename(self.root().join(path), aside);
+        let path = self.root().join(path);
+        // Where a file that was moved aside has the name of its folder, a sync leaves it where it is.
+        if path.is_file() && fs::create_dir_all(aside.parent().unwrap()).is_ok() && !aside.exists() {
+            fs::rename(path, aside).unwrap();
         }
     }
 
@@ -131,7 +131,8 @@ impl Host {
         let now = Timestamp::now() + SignedDuration::from_hours(self.clock);
         let options = SyncOptions::new(self.root(), self.places.join("state"), author, now);
         let collect = plan.collect.then_some(Retention { generations: 1, ..Retention::default() });
-        let options = SyncOptions { checksum: plan.checksum, collect, allow_mass_delete, join, ..options };
+        let options =
+            SyncOptions { checksum: plan.checksum, collect, repair: plan.repair, allow_mass_delete, join, ..options };
         let progress: Arc<dyn Progress> = plan.meanwhile.clone().unwrap_or_else(|| Arc::new(()));
         // Dropped at its end, which waits for what it has begun on other threads.
         runtime().block_on(async {
@@ -154,6 +155,7 @@ impl Host {
 pub struct SyncPlan {
     pub checksum: bool,
     pub collect: bool,
+    pub repair: bool,
     /// At the first request without an answer.
     pub killed: bool,
     pub meanwhile: Option<Arc<dyn Progress>>,

@@ -8,6 +8,8 @@ use proptest::prelude::*;
 
 use Step::*;
 
+use crate::damage::{self, Damage, Kind};
+
 /// The notes that are written; copies of conflicts come to them. One has the name of a folder that another is in.
 pub const NOTES: [&str; 6] = ["a.md", "b.md", "f/c.md", "f/d.md", "e.md", "e.md/g.md"];
 pub const AGENTS: usize = 3;
@@ -48,6 +50,10 @@ pub enum Step {
     StaleHint,
     /// The clock of a host is so many hours ahead of what it was, or behind.
     ClockJumps(usize, i8),
+    /// The same of the store's.
+    StoreClockJumps(i16),
+    /// Objects are damaged, and a host repairs the store from its folder.
+    Damaged(Kind, Damage, usize),
     /// A month passes, and a sync deletes from the bucket what is not needed any more.
     Collect,
     Backup,
@@ -55,12 +61,8 @@ pub enum Step {
     Restore,
 }
 
-/// The notes of which none has the name of a folder.
-pub const APART: usize = NOTES.len() - 1;
-
-/// One of the first `notes`.
-fn note(notes: usize) -> impl Strategy<Value = usize> {
-    0..notes
+fn note() -> impl Strategy<Value = usize> {
+    0..NOTES.len()
 }
 
 fn agent() -> impl Strategy<Value = usize> {
@@ -72,44 +74,44 @@ fn host() -> impl Strategy<Value = usize> {
     prop_oneof![3 => Just(0), 1 => 1..HOSTS]
 }
 
-pub fn of_people(notes: usize) -> impl Strategy<Value = Step> {
+pub fn of_people() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => (host(), note(notes)).prop_map(|(host, note)| PersonWrites(host, note)),
-        3 => (host(), note(notes)).prop_map(|(host, note)| PersonAppends(host, note)),
-        2 => (host(), note(notes)).prop_map(|(host, note)| PersonDeletes(host, note)),
-        1 => (host(), note(notes), note(notes)).prop_map(|(host, from, to)| PersonRenames(host, from, to)),
+        4 => (host(), note()).prop_map(|(host, note)| PersonWrites(host, note)),
+        3 => (host(), note()).prop_map(|(host, note)| PersonAppends(host, note)),
+        2 => (host(), note()).prop_map(|(host, note)| PersonDeletes(host, note)),
+        1 => (host(), note(), note()).prop_map(|(host, from, to)| PersonRenames(host, from, to)),
     ]
 }
 
-pub fn of_agents(notes: usize) -> impl Strategy<Value = Step> {
+pub fn of_agents() -> impl Strategy<Value = Step> {
     prop_oneof![
-        2 => (agent(), note(notes)).prop_map(|(agent, note)| AgentReads(agent, note)),
-        4 => (agent(), note(notes)).prop_map(|(agent, note)| AgentPuts(agent, note)),
-        3 => (agent(), note(notes)).prop_map(|(agent, note)| AgentAppends(agent, note)),
-        2 => (agent(), note(notes)).prop_map(|(agent, note)| AgentDeletes(agent, note)),
-        1 => (agent(), note(notes), note(notes)).prop_map(|(agent, from, to)| AgentMoves(agent, from, to)),
+        2 => (agent(), note()).prop_map(|(agent, note)| AgentReads(agent, note)),
+        4 => (agent(), note()).prop_map(|(agent, note)| AgentPuts(agent, note)),
+        3 => (agent(), note()).prop_map(|(agent, note)| AgentAppends(agent, note)),
+        2 => (agent(), note()).prop_map(|(agent, note)| AgentDeletes(agent, note)),
+        1 => (agent(), note(), note()).prop_map(|(agent, from, to)| AgentMoves(agent, from, to)),
         1 => agent().prop_map(AgentRestarts),
     ]
 }
 
-pub fn of_sync(notes: usize) -> impl Strategy<Value = Step> {
+pub fn of_sync() -> impl Strategy<Value = Step> {
     let phase = || {
         prop::sample::select(vec![Phase::Scan, Phase::Read, Phase::Write, Phase::Index, Phase::Index, Phase::Commit])
     };
     prop_oneof![
         5 => host().prop_map(Sync),
         1 => host().prop_map(SyncAll),
-        2 => (host(), phase(), note(notes)).prop_map(|(host, phase, note)| SyncMeanwhile(host, phase, note)),
-        2 => (host(), phase(), note(notes)).prop_map(|(host, phase, note)| SyncMeanwhileAgent(host, phase, note)),
+        2 => (host(), phase(), note()).prop_map(|(host, phase, note)| SyncMeanwhile(host, phase, note)),
+        2 => (host(), phase(), note()).prop_map(|(host, phase, note)| SyncMeanwhileAgent(host, phase, note)),
         1 => host().prop_map(SyncHalfListed),
     ]
 }
 
-pub fn of_kills(notes: usize) -> impl Strategy<Value = Step> {
+pub fn of_kills() -> impl Strategy<Value = Step> {
     let op = prop::sample::select(vec![Op::Get, Op::Range, Op::Put, Op::Create, Op::Create]);
     prop_oneof![
         4 => (host(), op, 0..5_usize, any::<bool>()).prop_map(|(host, op, nth, after)| SyncKilled(host, op, nth, after)),
-        1 => (host(), note(notes)).prop_map(|(host, note)| MovedAside(host, note)),
+        1 => (host(), note()).prop_map(|(host, note)| MovedAside(host, note)),
     ]
 }
 
@@ -132,5 +134,23 @@ pub fn of_faults() -> impl Strategy<Value = Step> {
 }
 
 pub fn of_losses() -> impl Strategy<Value = Step> {
-    prop_oneof![2 => host().prop_map(LoseState), 1 => Just(StaleHint), 1 => (host(), -72..72_i8).prop_map(|(host, hours)| ClockJumps(host, hours)), 2 => Just(Collect), 2 => Just(Backup), 2 => Just(Restore)]
+    prop_oneof![
+        2 => host().prop_map(LoseState),
+        1 => Just(StaleHint),
+        2 => Just(Collect),
+        2 => Just(Backup),
+        2 => Just(Restore),
+    ]
+}
+
+pub fn of_clocks() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        1 => (host(), -72..72_i8).prop_map(|(host, hours)| ClockJumps(host, hours)),
+        // Days, months, years.
+        2 => (prop::sample::select(vec![1, 30, 400]), -72..72_i16).prop_map(|(times, hours)| StoreClockJumps(times * hours)),
+    ]
+}
+
+pub fn of_damage() -> impl Strategy<Value = Step> {
+    (damage::kind(), damage::damage(), host()).prop_map(|(kind, damage, host)| Damaged(kind, damage, host))
 }

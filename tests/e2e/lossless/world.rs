@@ -23,21 +23,23 @@ use crate::deployment::{Client, Reply, encoded};
 
 pub struct World {
     /// Of the agents; each sync has its own, which ends with it.
-    runtime: Runtime,
-    bucket: Bucket,
+    pub(super) runtime: Runtime,
+    pub(super) bucket: Bucket,
     agents: Vec<Client>,
     /// The versions that each agent saw last.
     seen: Vec<BTreeMap<usize, String>>,
-    hosts: Vec<Host>,
+    pub(super) hosts: Vec<Host>,
     /// Holds the folders.
     _places: TempDir,
     /// Blocks written so far.
     written: usize,
     /// What must be somewhere in the end.
-    owed: Blocks,
+    pub(super) owed: Blocks,
     /// What somebody has replaced or deleted who had it in front of them. All else that is owed must be in a note or in a copy.
-    replaced: Blocks,
-    backup: Option<(Vec<(object_store::path::Path, Bytes)>, Blocks)>,
+    pub(super) replaced: Blocks,
+    pub(super) backup: Option<(Vec<(object_store::path::Path, Bytes)>, Blocks)>,
+    /// Whether the store was damaged at some time, so that not all of its history may be readable.
+    pub(super) was_damaged: bool,
 }
 
 impl World {
@@ -57,6 +59,7 @@ impl World {
             owed: Blocks::new(),
             replaced: Blocks::new(),
             backup: None,
+            was_damaged: false,
         };
         world.person_writes(0, 0);
         world.person_writes(0, 2);
@@ -89,6 +92,8 @@ impl World {
             Step::LoseState(host) => self.hosts[host].lose_state(),
             Step::StaleHint => self.bucket.age_hint(),
             Step::ClockJumps(host, hours) => self.hosts[host].clock += i64::from(hours),
+            Step::StoreClockJumps(hours) => self.bucket.clock_jumps(hours),
+            Step::Damaged(kind, damage, host) => self.damaged(kind, damage, host),
             Step::Collect => self.collect(),
             Step::Backup => self.backup = Some((self.bucket.copy(), self.owed.clone())),
             Step::Restore => self.restore(),
@@ -112,7 +117,7 @@ impl World {
         if !rests {
             return Err("folders and mirror do not come to rest".to_owned());
         }
-        let history = self.bucket.history();
+        let history = self.bucket.history(self.was_damaged);
         let head: BTreeMap<_, _> =
             self.bucket.head().into_iter().filter(|(path, _)| !path.starts_with(".trash/")).collect();
         for folder in self.hosts.iter().map(Host::texts) {
@@ -315,30 +320,8 @@ impl World {
         self.hosts[host].move_aside(NOTES[note]);
     }
 
-    fn collect(&mut self) {
-        // What was replaced or deleted by now may go with its month.
-        let there: Blocks = self.bucket.head().into_values().flat_map(|text| blocks(&text).unwrap()).collect();
-        self.bucket.pass(Duration::from_secs(31 * 24 * 3600));
-        self.owed.retain(|block| there.contains(block));
-        self.backup = None;
-        self.synced(0, &SyncPlan { collect: true, ..SyncPlan::default() });
-    }
-
-    fn restore(&mut self) {
-        let Some((objects, owed)) = self.backup.clone() else { return };
-        self.bucket.put_back(objects);
-        // What the bucket got since is only in the folders now, where it is the person's to overwrite.
-        for host in &mut self.hosts {
-            for (path, text) in host.texts() {
-                let since = blocks(&text).unwrap_or_default().into_iter().filter(|block| !owed.contains(block));
-                host.unsynced.entry(path).or_default().extend(since);
-            }
-        }
-        self.owed = owed;
-    }
-
     /// Syncs as `plan` says; as its operator would, after a refusal that says what to do about it.
-    fn synced(&mut self, host: usize, plan: &SyncPlan) -> Option<Summary> {
+    pub(super) fn synced(&mut self, host: usize, plan: &SyncPlan) -> Option<Summary> {
         let (mut allow_mass_delete, mut join) = (false, false);
         for _ in 0..100 {
             let (mirror, faults) = (self.bucket.mirror(), &self.bucket.faults);

@@ -6,6 +6,7 @@ use atlas_testkit::VaultBuilder;
 use atlas_testkit::notes::Put;
 
 use super::{Files, Host, agent_puts, files};
+use crate::report::Reason;
 
 /// Where `by("agent")` has `x.md` when there is a folder of that name.
 const COPY: &str = "x (conflict 2026-01-05 00.00 agent).md";
@@ -47,6 +48,20 @@ async fn a_file_of_the_folder_gives_way_to_a_folder_of_the_mirror() {
         [("a.md", "a"), (&copy, "the file"), ("x.md/y.md", "in the folder")].into()
     );
     assert_eq!(agree(&[&host, &other]).await.len(), 3);
+}
+
+#[tokio::test]
+async fn what_was_moved_aside_from_a_folder_that_is_a_file_by_now_stands_beside_it() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("d/x.md/y.md", "published")).await;
+    host.vault.write(".atlas-mirror/aside/d/x.md/y.md", b"edited");
+    host.vault.remove("d/x.md/y.md");
+    std::fs::remove_dir(host.vault.root().join("d/x.md")).unwrap();
+    host.vault.write("d/x.md", b"the file");
+    let summary = host.sync().await.unwrap();
+    let [skipped] = &summary.skipped[..] else { panic!("{summary:?}") };
+    let Reason::Recovered(copy) = &skipped.reason else { panic!("{skipped:?}") };
+    assert!(copy.starts_with("d/y (conflict "), "{copy}");
+    assert_eq!(texts(&agree(&[&host]).await), [("a.md", "a"), ("d/x.md", "the file"), (copy, "edited")].into());
 }
 
 #[tokio::test]

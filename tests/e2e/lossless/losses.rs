@@ -1,0 +1,76 @@
+//! What the bucket loses: what is old, what it got since a backup, what is damaged.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::host::SyncPlan;
+use super::texts::{Blocks, blocks};
+use super::world::World;
+use crate::damage::{Damage, Kind};
+
+impl World {
+    pub(super) fn collect(&mut self) {
+        // What was replaced or deleted by now may go with its month.
+        let there: Blocks = self.bucket.head().into_values().flat_map(|text| blocks(&text).unwrap()).collect();
+        self.bucket.pass(Duration::from_secs(31 * 24 * 3600));
+        self.owed.retain(|block| there.contains(block));
+        self.backup = None;
+        self.synced(0, &SyncPlan { collect: true, ..SyncPlan::default() });
+    }
+
+    pub(super) fn restore(&mut self) {
+        let Some((objects, owed)) = self.backup.clone() else { return };
+        self.bucket.put_back(objects);
+        self.owes_no_more_than(owed);
+    }
+
+    /// What the bucket has no more is only in the folders now, where it is the person's to overwrite.
+    fn owes_no_more_than(&mut self, owed: Blocks) {
+        for host in &mut self.hosts {
+            for (path, text) in host.texts() {
+                let since = blocks(&text).unwrap_or_default().into_iter().filter(|block| !owed.contains(block));
+                host.unsynced.entry(path).or_default().extend(since);
+            }
+        }
+        self.owed = owed;
+    }
+
+    /// What the host's folder has is in the mirror again, and it is told that the mirror has lost something nobody has.
+    pub(super) fn damaged(&mut self, kind: Kind, damage: Damage, host: usize) {
+        // What is late lands before, and nobody repairs a store that does not answer.
+        self.bucket.faults.heal();
+        self.runtime.block_on(async { tokio::time::sleep(Duration::from_secs(60)).await });
+        let before = shown(self.bucket.head());
+        let sound = self.bucket.copy();
+        // Where no manifest is readable, the repair says so.
+        let is_only = sound.iter().filter(|(key, _)| key.as_ref().contains("/manifests/")).count() < 2;
+        self.was_damaged = true;
+        self.bucket.damage(kind, damage);
+        let summary = self.synced(host, &SyncPlan { checksum: true, repair: true, ..SyncPlan::default() });
+        let Some(repaired) = summary.and_then(|summary| summary.repaired) else {
+            assert!(is_only, "a repair is refused");
+            self.bucket.put_back(sound);
+            return;
+        };
+        let after = shown(self.bucket.head());
+        let told = repaired.unnamed > 0
+            || !(repaired.lost.is_empty() && repaired.recovered.is_empty() && repaired.rewound.is_empty());
+        let in_folder = shown(self.hosts[host].texts());
+        let lost: Blocks =
+            before.iter().filter(|block| !after.contains(*block) && !self.replaced.contains(*block)).cloned().collect();
+        let kept = lost.iter().find(|block| in_folder.contains(*block));
+        assert_eq!(kept, None, "the folder has it, and the mirror has not got it back: {repaired:?}");
+        // Where the newest manifest and its copy are both gone, nothing in the store says that there was one.
+        assert!(
+            lost.is_empty() || told || kind == Kind::NewestAndLatest,
+            "nobody was told that these are lost: {lost:?}"
+        );
+        self.backup = None;
+        let owed = self.owed.intersection(&after).cloned().collect();
+        self.owes_no_more_than(owed);
+    }
+}
+
+fn shown(texts: BTreeMap<String, String>) -> Blocks {
+    texts.into_values().flat_map(|text| blocks(&text).unwrap_or_default()).collect()
+}
