@@ -11,12 +11,13 @@
 //! - [`access`]: what it costs to know who calls, and what they may.
 //! - [`doors`]: what it costs to call through MCP.
 //! - [`stores`]: the same over the stores that people use; [`writes`]: the same after many writes; [`moves`]: moves of a
-//!   note that many link to.
+//!   note that many link to; [`hostile`]: what one request takes at most.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 
 mod access;
 mod doors;
 mod draw;
+mod hostile;
 mod moves;
 mod random;
 mod ripgrep;
@@ -53,6 +54,7 @@ fn main() {
         .configure_from_args();
     let mut table = Table::create("operations");
     access::verification(&mut table);
+    hostile::measure(&mut table);
     for folder in vault::folders(&["hub", "all"]) {
         let world = World::publish(&folder);
         eprintln!("{}: {} notes, {:.1} MB", folder.name, world.notes, world.markdown as f64 / 1e6);

@@ -8,6 +8,7 @@
 //! - [`faults`]: a store that fails as it is told.
 //! - [`proxy`]: an HTTP proxy that fails as it is told.
 //! - [`issuer`]: an issuer of tokens.
+//! - [`hostile`]: notes that are made to cost.
 //! - [`notes`]: changes that put, delete and merge notes, and what a snapshot holds, for tests of the mirror alone.
 //! - [`real_store`]: LocalStack and MinIO, started by the project's own script; [`project`]: where that is.
 //! - [`contract`]: what a mirror guarantees, to be run on every kind of store.
@@ -24,6 +25,7 @@ pub mod contract;
 pub mod counting;
 pub mod faults;
 pub mod folder;
+pub mod hostile;
 pub mod issuer;
 pub mod notes;
 pub mod project;

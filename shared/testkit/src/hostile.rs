@@ -1,0 +1,116 @@
+//! Notes that are made to cost: each has as many as fit of something that a note can have many of.
+//!
+//! Whatever reads notes has to take time in proportion to their length over all of them; tests and benchmarks have them from here.
+
+/// What there is much of, and a note of about `bytes` bytes with it.
+#[must_use]
+pub fn notes(bytes: usize) -> Vec<(&'static str, String)> {
+    let properties = bytes.min(60_000);
+    vec![
+        ("tags", counted(bytes, "", |n| format!("#t{n} "))),
+        ("tags of the frontmatter", fenced(&counted(properties, "tags:\n", |n| format!("- t{n}\n")))),
+        ("aliases", fenced(&counted(properties, "aliases:\n", |n| format!("- a{n}\n")))),
+        ("properties", fenced(&counted(properties, "", |n| format!("p{n}: {n}\n")))),
+        ("links", counted(bytes, "", |n| format!("[[n{n}]] "))),
+        ("links in items", counted(bytes, "", |n| format!("- [[n{n}]]\n"))),
+        ("links by reference", counted(bytes, "[r]: x.md\n\n", |_| "[a][r] ".to_owned())),
+        ("headings", counted(bytes, "", |n| format!("# H{n}\n"))),
+        ("underlined lines", counted(bytes, "", |n| format!("H{n}\n-\n"))),
+        ("tasks", counted(bytes, "", |n| format!("- [ ] t{n} 📅 2026-01-02 #x{n} ^i{n}\n"))),
+        ("block ids", counted(bytes, "", |n| format!("p ^b{n}\n\n"))),
+        ("deep quotes", counted(bytes, "", |n| format!("{}q\n", ">".repeat(n % 60)))),
+        ("deep items", counted(bytes, "", |n| format!("{}- i\n", "\t".repeat(n % 40)))),
+        ("open brackets", "[[".repeat(bytes / 2)),
+        ("open images", "![".repeat(bytes / 2)),
+        ("emphasis", "*a_".repeat(bytes / 3)),
+        ("back quotes", counted(bytes, "", |n| format!("{} ", "`".repeat(n % 300)))),
+        ("dollars", "$a ".repeat(bytes / 3)),
+        ("comments", "%% a\n".repeat(bytes / 5)),
+        ("angles", "<a ".repeat(bytes / 3)),
+        ("one line", "a".repeat(bytes)),
+        ("blank lines", "\n".repeat(bytes)),
+    ]
+}
+
+/// `start`, and what `each` makes of 0, 1, 2, … up to so many bytes.
+fn counted(bytes: usize, start: &str, each: impl Fn(usize) -> String) -> String {
+    let mut text = start.to_owned();
+    for n in 0.. {
+        if text.len() >= bytes {
+            break;
+        }
+        text.push_str(&each(n));
+    }
+    text
+}
+
+fn fenced(yaml: &str) -> String {
+    format!("---\n{yaml}---\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use atlas_segment::{Body, Builder, Document, Kind};
+    use atlas_vault::VaultPath;
+    use atlas_vault::edit::{Edit, Target, apply};
+
+    use super::*;
+
+    const BYTES: usize = 10_000;
+    const TIMES: u32 = 4;
+    /// What takes time in proportion has [`TIMES`], and what takes it squared has four times that.
+    const MOST: u32 = 10;
+
+    /// The least time of some that `work` takes.
+    fn time(work: impl Fn()) -> Duration {
+        let once = || {
+            let start = Instant::now();
+            work();
+            start.elapsed()
+        };
+        std::iter::repeat_with(once).take(5).min().unwrap()
+    }
+
+    fn is_linear(what: &str, work: impl Fn(&str)) {
+        let (small, large) = (notes(BYTES), notes(BYTES * TIMES as usize));
+        for ((name, small), (_, large)) in small.iter().zip(&large) {
+            // Another process may take the time of one of them.
+            let holds = (0..4).any(|_| time(|| work(large)) <= time(|| work(small)) * MOST + Duration::from_millis(5));
+            assert!(holds, "{what}: {name}");
+        }
+    }
+
+    #[test]
+    fn a_note_is_indexed_in_time_proportional_to_its_length() {
+        let path = VaultPath::parse("note.md").unwrap();
+        is_linear("index", |text| {
+            let body = Body::Text(text.as_bytes());
+            let mut builder = Builder::new().unwrap();
+            let (sha256, modified_ms, generation, replaces) = ([0; 32], 0, 0, 0);
+            let kind = Kind::Note;
+            let document =
+                Document { path: &path, path_on_disk: None, kind, sha256, modified_ms, generation, replaces, body };
+            builder.push(&document).unwrap();
+            builder.finish().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_note_is_edited_in_time_proportional_to_its_length() {
+        let heading = |text: &str| Target::Heading(vec![text.to_owned()]);
+        is_linear("edit", |text| {
+            for edit in [
+                Edit::Append { text: "x".to_owned() },
+                Edit::InsertBefore { target: Target::Lines([1, 1]), text: "x".to_owned() },
+                Edit::AppendToSection { target: heading("H1"), text: "x".to_owned() },
+                Edit::ReplaceSection { target: Target::Block("b1".to_owned()), text: "x".to_owned() },
+                Edit::SetProperty { name: "new".to_owned(), value: 1.into() },
+            ] {
+                // Most have not what this edit names.
+                drop(apply(text, &[edit], 1 << 30));
+            }
+        });
+    }
+}

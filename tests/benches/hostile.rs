@@ -1,0 +1,83 @@
+//! What one request takes at most, over notes and arguments that are made to cost.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use atlas_ops::Entry;
+use atlas_ops::edit_note::EditNote;
+use atlas_ops::rewrite_link::RewriteLink;
+use atlas_ops::tags::list_tags::ListTags;
+use atlas_ops::tasks::list_tasks::ListTasks;
+use atlas_ops::write_note::WriteNote;
+use atlas_testkit::hostile;
+use serde_json::{Value, json};
+
+use crate::table::{self, Table};
+use crate::vault::Folder;
+use crate::world::{World, call};
+
+/// Of each note: as many as a request may carry.
+const BYTES: usize = 900_000;
+const MAX_TIME: Duration = Duration::from_secs(1);
+const MAX_MEGABYTES: u64 = 256;
+
+/// What a request took, and which it was.
+type Took<T> = (T, String);
+
+pub(crate) fn measure(table: &mut Table) {
+    let notes = hostile::notes(BYTES);
+    let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = |name: &str| format!("{name}.md");
+    for (name, text) in &notes {
+        fs::write(root.path().join(path(name)), text).unwrap();
+    }
+    let folder = Folder { name: "hostile", root, notes: notes.iter().map(|(name, _)| path(name)).collect() };
+    let world = World::publish(&folder);
+    let mut time: Took<Duration> = (Duration::ZERO, String::new());
+    let mut memory: Took<u64> = (0, String::new());
+    let mut ask = |what: String, operation: &'static Entry, arguments: &Value| {
+        let before = forget_peak();
+        let begun = Instant::now();
+        // A refusal is an answer too.
+        drop(world.runtime.block_on(call(&world.warm, operation, arguments)));
+        time = (begun.elapsed(), what.clone()).max(time.clone());
+        memory = (peak().saturating_sub(before) >> 10, what).max(memory.clone());
+    };
+    for (name, text) in &notes {
+        let path = path(name);
+        ask(
+            format!("a write of {name}"),
+            Entry::of::<WriteNote>(),
+            &json!({ "path": format!("new/{path}"), "content": text }),
+        );
+        let block = json!({ "op": "insert_after", "target": { "block": "b1" }, "text": "x" });
+        let heading = json!({ "op": "append_to_section", "target": { "heading": ["H1"] }, "text": "x" });
+        let count = text.matches('a').count();
+        let all = json!({ "op": "replace_text", "find": "a", "replace": "a".repeat(100), "count": count.max(2) });
+        for (what, edits) in [("blocks", vec![block; 100]), ("headings", vec![heading; 100]), ("all", vec![all])] {
+            let arguments = json!({ "path": path, "edits": edits });
+            ask(format!("edits of {what} in {name}"), Entry::of::<EditNote>(), &arguments);
+        }
+    }
+    let long = json!({ "from_target": "n1", "to_target": "x".repeat(1000) });
+    ask("a rewriting of links".to_owned(), Entry::of::<RewriteLink>(), &long);
+    ask("the tasks".to_owned(), Entry::of::<ListTasks>(), &json!({}));
+    ask("the tags".to_owned(), Entry::of::<ListTags>(), &json!({}));
+    let result = format!("time {} ({}); memory {} MB ({})", table::duration(time.0), time.1, memory.0, memory.1);
+    let target = format!("{}, {MAX_MEGABYTES} MB", table::duration(MAX_TIME));
+    let holds = time.0 <= MAX_TIME && memory.0 <= MAX_MEGABYTES;
+    table.row("one request at most, over hostile notes", folder.name, &result, &target, Some(holds));
+}
+
+/// Begins to measure the most memory that this process has, and tells what it has, in kilobytes.
+fn forget_peak() -> u64 {
+    // Only Linux has it; elsewhere no memory is told.
+    drop(fs::write("/proc/self/clear_refs", "5"));
+    peak()
+}
+
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
