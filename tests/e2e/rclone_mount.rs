@@ -210,6 +210,46 @@ fn what_changes_on_the_far_side_of_a_mount_is_published() {
 }
 
 #[test]
+fn a_sync_has_rclone_read_its_folders_again_before_it_looks() {
+    let more =
+        &["--dir-cache-time", "1h", "--rc", "--rc-addr", "127.0.0.1:0", "--rc-user", "cache", "--rc-pass", "hidden"];
+    let Some(site) = Site::mounted_with(more) else { return };
+    let address = until(LIMIT, "the remote control says where it is", || {
+        let said = fs::read_to_string(site.mount.point.with_extension("log")).unwrap();
+        let address = said.split_once("remote control on http://").and_then(|(_, rest)| rest.split_once('/'));
+        address.map(|(address, _)| address.to_owned()).ok_or(said)
+    });
+    assert_eq!(json_of(site.sync().arg("--json"))["generation"], 1);
+    site.put("vault/inbox/late.md", "Written on the far side.\n");
+    assert_eq!(json_of(site.sync().arg("--json"))["generation"], 1);
+
+    // What fails is told, without what is secret, and the sync goes on.
+    for (url, reason) in [
+        (format!("http://cache:wrong@{address}"), "wants a name and a password"),
+        (format!("http://cache:hidden@{address}/?fs=other:"), "other:"),
+        ("http://cache:hidden@127.0.0.1:1".to_owned(), "error"),
+    ] {
+        let output = site.sync().args(["--rclone-rc", &url]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() && said.contains("rclone did not read its folders") && said.contains(reason),
+            "{said}"
+        );
+        assert!(!said.contains("cache:") && !said.contains("wrong") && !said.contains("hidden"), "{said}");
+        assert!(String::from_utf8(output.stdout).unwrap().starts_with("generation 1:"));
+    }
+    let said = refusal_of(site.sync().env("ATLAS_RCLONE_RC", "ftp://cache:hidden@there"));
+    assert!(said.contains("write http://127.0.0.1:5572") && !said.contains("hidden"), "{said}");
+
+    let url = format!("http://cache:hidden@{address}");
+    until(LIMIT, "the new file is published", || {
+        let summary = json_of(site.sync().arg("--json").env("ATLAS_RCLONE_RC", &url));
+        if summary["generation"] == 2 { Ok(()) } else { Err(summary) }
+    });
+    assert_eq!(site.place.exports(&site.far), 2);
+}
+
+#[test]
 fn an_agent_and_a_person_edit_the_same_note_through_a_mount() {
     let Some(site) = Site::new() else { return };
     json_of(site.sync().arg("--json"));

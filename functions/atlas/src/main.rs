@@ -4,6 +4,7 @@ mod bar;
 mod bucket;
 mod commands;
 mod output;
+mod rclone;
 mod repository;
 mod store;
 mod vault;

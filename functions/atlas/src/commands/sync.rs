@@ -16,6 +16,7 @@ use jiff::tz::TimeZone;
 use crate::bar::{self, Phases};
 use crate::commands::Outcome;
 use crate::output::{self, Attention};
+use crate::rclone::RemoteControl;
 use crate::vault::{VaultArguments, author};
 use crate::watch::Watch;
 
@@ -29,6 +30,9 @@ pub(crate) struct Arguments {
     /// Sync again and again: after so many seconds, and on a local disk soon after a file changed
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     watch: Option<u64>,
+    /// Have the rclone that mounts the folder read its folders again before each sync: the address of its remote control
+    #[arg(long, value_name = "URL", env = "ATLAS_RCLONE_RC", hide_env_values = true)]
+    rclone_rc: Option<String>,
     /// Show what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -58,11 +62,12 @@ pub(crate) struct Arguments {
 /// Runs `atlas sync`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
+    let rclone = arguments.rclone_rc.as_deref().map(RemoteControl::at).transpose()?;
     let Some(seconds) = arguments.watch else {
         let mirror = arguments.vault.store.open()?;
         let phases = Phases::over(bar::start(arguments.json));
         let summary = tokio::select! {
-            summary = once(&arguments, &mirror, phases.clone()) => summary?,
+            summary = once(&arguments, &mirror, rclone.as_ref(), phases.clone()) => summary?,
             _ = tokio::signal::ctrl_c() => return Err(phases.interrupted().into()),
         };
         print(&arguments, &summary)?;
@@ -73,7 +78,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let mut watch = Watch::new(Duration::from_secs(seconds));
     loop {
         watch.begin(&arguments.vault.root);
-        match watched(&arguments, &mut mirror).await {
+        match watched(&arguments, &mut mirror, rclone.as_ref()).await {
             Ok(summary) => print(&arguments, &summary)?,
             Err(error) => output::error(&*error),
         }
@@ -81,12 +86,16 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     }
 }
 
-async fn watched(arguments: &Arguments, mirror: &mut Option<Mirror>) -> Result<Summary, Box<dyn Error>> {
+async fn watched(
+    arguments: &Arguments,
+    mirror: &mut Option<Mirror>,
+    rclone: Option<&RemoteControl>,
+) -> Result<Summary, Box<dyn Error>> {
     let mirror = match mirror {
         Some(mirror) => mirror,
         None => mirror.insert(arguments.vault.store.open()?),
     };
-    once(arguments, mirror, Arc::new(())).await
+    once(arguments, mirror, rclone, Arc::new(())).await
 }
 
 /// Takes away the request for a sync, if there is one.
@@ -97,7 +106,12 @@ async fn take_request(mirror: &Mirror) -> Result<(), MirrorError> {
     }
 }
 
-async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress>) -> Result<Summary, Box<dyn Error>> {
+async fn once(
+    arguments: &Arguments,
+    mirror: &Mirror,
+    rclone: Option<&RemoteControl>,
+    progress: Arc<dyn Progress>,
+) -> Result<Summary, Box<dyn Error>> {
     let begun = Instant::now();
     let began = Timestamp::now();
     let base = options(&arguments.vault, began)?;
@@ -118,6 +132,9 @@ async fn once(arguments: &Arguments, mirror: &Mirror, progress: Arc<dyn Progress
         && let Err(error) = take_request(mirror).await
     {
         tracing::warn!(%error, "that a sync was asked for could not be taken note of");
+    }
+    if let Some(rclone) = rclone {
+        rclone.refresh().await;
     }
     let result = sync(mirror, &options, progress).await;
     match &result {
