@@ -34,7 +34,7 @@ async fn many_notes_are_written_at_once_or_none() {
         { "path": "a.md", "content": "2" },
         { "path": "new.md", "content": "3" },
         { "path": "none.md", "content": "4", "mode": "overwrite" },
-        { "path": "b.md", "content": "5", "mode": "upsert" },
+        { "path": "b.md", "content": "b 5", "mode": "upsert" },
     ]);
     let codes = ["ok", "note_exists", "invalid_input", "note_not_found", "ok"];
     let dry = agent.checked("bulk_create_notes", json!({ "items": items, "dry_run": true })).await;
@@ -53,7 +53,7 @@ async fn many_notes_are_written_at_once_or_none() {
     assert_eq!((told(&written["results"]), &written["generation"]), (codes.to_vec(), &json!(2)));
     assert_eq!((counts(&written), &written["results"][4]["mode_used"]), ([5, 2, 3], &json!("upsert")));
     let mut expected = before;
-    expected.insert("b.md".to_owned(), "5".to_owned());
+    expected.insert("b.md".to_owned(), "b 5".to_owned());
     expected.insert("new.md".to_owned(), "---\nk:\n  - 1\n  - x\n---\n1".to_owned());
     let found = notes(&deployment).await;
     assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());

@@ -31,6 +31,7 @@ mod costs;
 mod damage;
 mod deploying;
 mod deployment;
+mod destruction;
 mod events;
 mod facts;
 mod find;

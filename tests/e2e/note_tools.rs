@@ -245,7 +245,7 @@ async fn a_note_is_written_in_the_mode_that_is_asked_for() {
 
     // Who may only write learns no hash of what was there.
     let blind = caller(&client, &[Scope::WriteVault]);
-    assert_eq!(blind.answer("write_note", write("new.md", "upsert", "5")).await.get("prev_hash"), None);
+    assert_eq!(blind.answer("write_note", write("new.md", "upsert", "4 and 5")).await.get("prev_hash"), None);
     let blind = blind.failure("write_note", write("new.md", "create", "6")).await;
     assert_eq!((&blind["code"], blind["details"].get("sha256")), (&json!("note_exists"), None));
 }

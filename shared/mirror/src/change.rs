@@ -1,5 +1,6 @@
 //! What a commit changes, and the manifest that comes of it. No I/O.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use jiff::Timestamp;
 use crate::error::MirrorError;
 use crate::id::{Hash, Id, SegmentId};
 use crate::keys::VaultId;
-use crate::manifest::{Changes, FORMAT, KeyedResult, Manifest, SegmentEntry, Totals};
+use crate::manifest::{Changes, FORMAT, KeyedResult, Manifest, Origin, SegmentEntry, Totals};
 use crate::snapshot::{Snapshot, State};
 use crate::tombstones::{DocumentSet, Tombstones};
 
@@ -49,6 +50,10 @@ pub struct Derived {
     pub totals: Totals,
     /// The answer to keep for a keyed commit.
     pub result: Option<serde_json::Value>,
+    /// Whether a person has confirmed it.
+    pub confirmed: bool,
+    /// Where notes that the caller changed before, or moves, came from, by their paths.
+    pub origins: BTreeMap<String, Origin>,
 }
 
 /// A segment to add.
@@ -204,6 +209,8 @@ pub(crate) fn next_manifest(
         time: info.time,
         author: info.author.clone(),
         caller: info.caller.clone(),
+        confirmed: derived.confirmed,
+        origins: derived.origins.clone(),
         operation: info.operation.clone(),
         message: info.message.clone(),
         idempotency: keyed,

@@ -1,5 +1,7 @@
 //! The manifest: the whole state of a vault at one generation.
 
+use std::collections::BTreeMap;
+
 use atlas_segment::{FORMAT_VERSION, Kind, Layout, Record};
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -19,6 +21,8 @@ const MAX_SEGMENTS: usize = 4096;
 pub const MAX_SEGMENT_BYTES: u64 = 256 << 20;
 /// Longest author and operation, in bytes.
 const MAX_NAME: usize = 256;
+/// Most notes whose origins a manifest has.
+pub const MAX_ORIGINS: usize = 256;
 /// Longest message, in bytes.
 const MAX_MESSAGE: usize = 4096;
 
@@ -52,6 +56,12 @@ pub struct Manifest {
     /// What tells them from others of their name, if they are told apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
+    /// Whether a person has confirmed the commit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirmed: bool,
+    /// Where notes that `caller` changed before, or moved, came from, by their paths.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub origins: BTreeMap<String, Origin>,
     /// By which operation.
     pub operation: String,
     /// Why, in the author's words.
@@ -66,6 +76,15 @@ pub struct Manifest {
     pub totals: Totals,
     /// The live segments, in order.
     pub segments: Vec<SegmentEntry>,
+}
+
+/// The version of a note that others left before one caller's changes in a row, or that a person confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Its path.
+    pub path: String,
+    /// The generation that wrote it; 0 if there was none, since the caller created the note.
+    pub generation: u64,
 }
 
 /// The answer to a keyed request, kept so that a repeated request gets it again instead of being executed again.
@@ -223,6 +242,7 @@ impl Manifest {
         let damaged = |reason: &str| Err(ManifestError::Damaged(reason.to_owned()));
         at_most("the author's name", self.author.len(), MAX_NAME, "bytes")?;
         at_most("what tells the caller", self.caller.as_ref().map_or(0, String::len), MAX_NAME, "bytes")?;
+        at_most("the number of origins", self.origins.len(), MAX_ORIGINS, "origins")?;
         at_most("the operation's name", self.operation.len(), MAX_NAME, "bytes")?;
         at_most("the message", self.message.as_ref().map_or(0, String::len), MAX_MESSAGE, "bytes")?;
         at_most("the number of segments", self.segments.len(), MAX_SEGMENTS, "segments")?;

@@ -4,6 +4,7 @@
 //! A repair that loses files leaves a mark. To another host's folder that still has such a file, its absence must not look like a deletion: the mark
 //! tells the next sync of that folder to publish the file again.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -184,6 +185,8 @@ impl Mirror {
                 time: info.time,
                 author: info.author.clone(),
                 caller: info.caller.clone(),
+                confirmed: false,
+                origins: BTreeMap::new(),
                 operation: "repair".to_owned(),
                 message: Some("made anew, since the manifest was damaged".to_owned()),
                 idempotency: None,

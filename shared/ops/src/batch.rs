@@ -1,17 +1,22 @@
 //! Many documents in one commit: what each path is to have on one state, and the segments that come of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use atlas_mirror::manifest::Origin;
 use atlas_mirror::{Derived, Hash, NewSegment, Snapshot, merge};
 use atlas_segment::{Body, Builder, Document, Kind};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
+use futures::future::try_join;
 use jiff::Timestamp;
 
+use crate::destruction::{self, Change};
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
-use crate::writing::{self, MAX_NOTE_BYTES};
+use crate::one_name;
+use crate::operation::Context;
+use crate::writing::{self, MAX_NOTE_BYTES, Version};
 
 /// A document to write.
 pub(crate) struct New {
@@ -74,6 +79,20 @@ impl New {
         self.sha256
     }
 
+    /// The version that it makes.
+    pub(crate) fn version(&self) -> Version {
+        Version { sha256: self.sha256, bytes: self.bytes() }
+    }
+
+    /// What it makes of a document that was there.
+    fn after(&self) -> (&VaultPath, Hash, Option<&Bytes>) {
+        let text = match &self.content {
+            Content::Text(text) => Some(text),
+            Content::Blob(..) => None,
+        };
+        (&self.path, self.sha256, text)
+    }
+
     fn text(&self) -> &[u8] {
         match &self.content {
             Content::Text(text) => text,
@@ -89,27 +108,29 @@ impl New {
     }
 }
 
-/// What a commit makes of documents, on one state.
+/// What a commit makes of documents, on one state. All that operations write goes through it: it fails where what is destroyed is not
+/// confirmed, and where a file and a folder would have one name.
 pub(crate) struct Batch<'a> {
+    context: Context<'a>,
     head: &'a Arc<Snapshot>,
-    now: Timestamp,
     derived: Derived,
     /// Each with the generation of its path's version that it replaces; 0 if none.
     new: BTreeMap<VaultPath, (New, u64)>,
+    /// The paths where there was nothing.
+    created: BTreeSet<VaultPath>,
+    /// The paths that have been left.
+    left: Vec<String>,
+    changes: Vec<Change>,
+    /// What comes out of the trash.
+    origins: BTreeMap<String, Origin>,
 }
 
 impl<'a> Batch<'a> {
     /// Nothing, on `head`.
-    pub(crate) fn on(head: &'a Arc<Snapshot>, now: Timestamp) -> Self {
+    pub(crate) fn on(head: &'a Arc<Snapshot>, context: &Context<'a>) -> Self {
         let derived = Derived { totals: head.manifest().totals, ..Derived::default() };
-        Self { head, now, derived, new: BTreeMap::new() }
-    }
-
-    /// Puts a document at its path, instead of the `old` one that is there.
-    pub(crate) fn put(&mut self, new: New, old: Option<&Found>) {
-        self.derived.changes.added += u64::from(old.is_none());
-        self.derived.changes.changed += u64::from(old.is_some());
-        self.put_uncounted(new, old);
+        let (new, created, left, changes, origins) = Default::default();
+        Self { context: *context, head, derived, new, created, left, changes, origins }
     }
 
     /// Whether nothing is to change.
@@ -117,18 +138,74 @@ impl<'a> Batch<'a> {
         self.new.is_empty() && self.derived.deleted.is_empty()
     }
 
-    /// Takes a document away.
-    pub(crate) fn take(&mut self, old: &Found) {
+    /// Puts a document at its path, instead of the `old` one that is there. That has its text, unless it is kept as a blob.
+    pub(crate) fn put(&mut self, new: New, old: Option<&Found>) {
+        self.changes.extend(old.and_then(|old| Change::of(old, Some(new.after()))));
+        self.put_counted(new, old);
+    }
+
+    /// Puts a document that was at another path, instead of one that has gone elsewhere.
+    pub(crate) fn put_moved(&mut self, new: New, from: &Found, there: Option<&Found>) {
+        self.changes.extend(Change::moved(from, &new.path));
+        self.put_counted(new, there);
+    }
+
+    /// Puts a note of which nothing but links changed, which mean what they meant.
+    pub(crate) fn put_relinked(&mut self, new: New, old: &Found) {
+        self.changes.extend(Change::moved(old, &new.path));
+        self.put_counted(new, Some(old));
+    }
+
+    /// Takes away what was put at another path.
+    pub(crate) fn take_moved(&mut self, old: &Found) {
         self.derived.changes.removed += 1;
-        writing::remove(&mut self.derived, old);
+        self.remove(old);
+    }
+
+    /// Takes a document away for good.
+    pub(crate) fn destroy(&mut self, old: &Found) {
+        self.changes.extend(Change::of(old, None));
+        self.take_moved(old);
+    }
+
+    /// Takes a document away, into the trash.
+    pub(crate) async fn trash(&mut self, path: &VaultPath, found: &Found) -> Result<(), Error> {
+        self.take_moved(found);
+        self.keep_in_trash(path, found).await
+    }
+
+    /// Takes what is `kept` in the trash out of it, instead of the `old` note that is there.
+    pub(crate) fn take_from_trash(&mut self, path: VaultPath, kept: &Found, old: Option<&Found>) {
+        let modified_ms = self.context.now.as_millisecond();
+        let new = New { kind: Kind::Note, modified_ms, ..New::moved(path, kept) };
+        self.changes.extend(old.and_then(|old| Change::of(old, Some(new.after()))));
+        let from = Origin { path: kept.record.path.clone(), generation: kept.generation };
+        self.origins.insert(new.path.as_str().to_owned(), from);
+        self.put_counted(new, old);
+        self.remove(kept);
+    }
+
+    fn put_counted(&mut self, new: New, old: Option<&Found>) {
+        self.derived.changes.added += u64::from(old.is_none());
+        self.derived.changes.changed += u64::from(old.is_some());
+        if old.is_none() {
+            self.created.insert(new.path.clone());
+        }
+        self.put_uncounted(new, old);
     }
 
     fn put_uncounted(&mut self, new: New, old: Option<&Found>) {
         if let Some(old) = old {
-            writing::remove(&mut self.derived, old);
+            self.remove(old);
         }
         self.derived.totals.add(new.kind, new.bytes());
         self.new.insert(new.path.clone(), (new, old.map_or(0, |old| old.generation)));
+    }
+
+    fn remove(&mut self, old: &Found) {
+        self.derived.deleted.push((old.document.0, vec![old.document.1]));
+        self.derived.totals.remove(old.record.kind, old.record.bytes);
+        self.left.push(old.record.path.clone());
     }
 
     /// Keeps in the trash what goes from `path`. What the trash has there already stays beside it, under a name with the beginning of its
@@ -136,15 +213,12 @@ impl<'a> Batch<'a> {
     pub(crate) async fn keep_in_trash(&mut self, path: &VaultPath, found: &Found) -> Result<(), Error> {
         let trash = writing::trash(path)?;
         let old = notes::find(self.head, trash.as_str(), |record| record.sha256 != found.record.sha256).await?;
-        if let Some(old) = old.as_ref().filter(|old| old.record.sha256 != found.record.sha256) {
-            let name = trash.as_str().strip_suffix(".md").unwrap_or(trash.as_str());
-            let sha256 = old.sha256();
-            let beside = format!("{name} ({}).md", sha256.get(..8).unwrap_or_default());
+        if let Some(old) = old.as_ref().filter(|old| old.record.sha256 != found.record.sha256)
             // A name that is too long for it keeps the newest version alone; older generations have the others.
-            if let Ok(beside) = VaultPath::parse(&beside) {
-                let there = notes::find(self.head, beside.as_str(), |_| false).await?;
-                self.put_uncounted(self.in_trash(beside, old), there.as_ref());
-            }
+            && let Some(beside) = beside(&trash, old)
+        {
+            let there = notes::find(self.head, beside.as_str(), |_| false).await?;
+            self.put_uncounted(self.in_trash(beside, old), there.as_ref());
         }
         self.put_uncounted(self.in_trash(trash, found), old.as_ref());
         Ok(())
@@ -152,16 +226,49 @@ impl<'a> Batch<'a> {
 
     /// Like configuration it is kept, and never shown.
     fn in_trash(&self, path: VaultPath, found: &Found) -> New {
-        New { kind: Kind::Config, modified_ms: self.now.as_millisecond(), ..New::moved(path, found) }
+        New { kind: Kind::Config, modified_ms: self.context.now.as_millisecond(), ..New::moved(path, found) }
     }
 
     /// What a commit of it comes to.
     pub(crate) async fn derived(self) -> Result<Derived, Error> {
-        let Self { head, mut derived, new, .. } = self;
-        derived.segments = segments(new.values())?;
+        self.derived_with(None).await
+    }
+
+    /// The same, of a segment that was made before for what may be all that is put.
+    pub(crate) async fn derived_with(self, early: Option<&(Hash, NewSegment)>) -> Result<Derived, Error> {
+        let Self { context, head, mut derived, new, created, left, changes, origins } = self;
+        let left: BTreeSet<&str> = left.iter().map(String::as_str).filter(|path| !new.contains_key(*path)).collect();
+        let judged = destruction::confirmed(&context, head, &changes);
+        let named = one_name::check(&context, head, &created, &left);
+        let (judged, ()) = try_join(judged, named).await?;
+        if context.is_to_be_judged() {
+            derived.origins = origins.into_iter().chain(judged).collect();
+        }
+        derived.segments = match early.and_then(|early| made_early(early, &new)) {
+            Some(segment) => vec![segment],
+            None => segments(new.values())?,
+        };
         merge::fold(head, merge::SMALL, &mut derived).await?;
         Ok(derived)
     }
+}
+
+/// The segment that was made `early`, if it is what is put.
+fn made_early((sha256, segment): &(Hash, NewSegment), new: &BTreeMap<VaultPath, (New, u64)>) -> Option<NewSegment> {
+    let (only, replaces) = new.values().next().filter(|_| new.len() == 1)?;
+    let is_it = only.sha256 == *sha256 && only.path_on_disk.is_none() && matches!(only.content, Content::Text(_));
+    is_it.then(|| NewSegment { replaces: *replaces, ..segment.clone() })
+}
+
+/// Where the trash keeps what has another's name, if that is not too long.
+fn beside(trash: &VaultPath, old: &Found) -> Option<VaultPath> {
+    let sha256 = old.sha256();
+    let hash = sha256.get(..8)?;
+    let path = match trash.as_str().rsplit_once('.').filter(|(_, extension)| !extension.contains('/')) {
+        Some((stem, extension)) => format!("{stem} ({hash}).{extension}"),
+        None => format!("{trash} ({hash})"),
+    };
+    VaultPath::parse(&path).ok()
 }
 
 /// The segments of documents, which come in path order.

@@ -35,7 +35,10 @@ trait Bulk: Sync {
     const ALL_OR_NOTHING: bool = false;
 
     /// What they come to on `head`.
-    fn plan<'h>(&self, head: &'h Arc<Snapshot>) -> impl Future<Output = Result<Planned<'h, Self::Done>, Error>> + Send;
+    fn plan<'h>(
+        &'h self,
+        head: &'h Arc<Snapshot>,
+    ) -> impl Future<Output = Result<Planned<'h, Self::Done>, Error>> + Send;
 
     /// The report of the thing at this place.
     fn item(&self, at: usize, done: Result<Self::Done, ItemError>) -> Self::Item;

@@ -151,7 +151,7 @@ impl ChangeSet for Copying<'_> {
         }
         let (text, links) = self.text(head, &note.text).await?;
         let at = self.context.now;
-        let mut batch = Batch::on(head, at);
+        let mut batch = Batch::on(head, self.context);
         let new = New::note(self.to.clone(), text, None, at)?;
         let copied = Copied { sha256: new.sha256(), links, at };
         batch.put(new, None);

@@ -120,17 +120,18 @@ async fn pass(
         atlas.throttle.admit(vault, &caller, class, context.now).await?;
         let ticket = if info.writes() { atlas.throttle.begin_write(vault, context.now).await? } else { None };
         let answer = async {
-            // Who is trusted could as well confirm it.
-            let confirmation = args_hash.filter(|_| !caller.is_trusted()).map(|args_hash| Confirmation {
-                vault,
-                caller: &caller,
-                operation: info.name,
-                args_hash,
-                token: token.as_deref(),
-                key: context.key.map(|key| key.hash),
-                now: context.now,
-                used: OnceCell::new(),
-            });
+            // Who is trusted could as well confirm it, and what a read leaves behind is its own.
+            let confirmation =
+                args_hash.filter(|_| info.writes() && !caller.is_trusted()).map(|args_hash| Confirmation {
+                    vault,
+                    caller: &caller,
+                    operation: info.name,
+                    args_hash,
+                    token: token.as_deref(),
+                    key: context.key.map(|key| key.hash),
+                    now: context.now,
+                    used: OnceCell::new(),
+                });
             let context = Context { confirmation: confirmation.as_ref(), ..context };
             if prepared.needs_confirmation() {
                 context.confirm().await?;

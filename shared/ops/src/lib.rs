@@ -16,7 +16,8 @@
 //!   [`read_note`], [`list_notes`], [`note_history`], [`search`](mod@search); [`write_note`], [`edit_note`], [`upsert_note`],
 //!   [`delete_note`], [`restore_note`], by `writing` (one note in one commit), `precondition` (which version the caller has
 //!   seen) and [`idempotency`] (calls that are made again); [`move_note`], by `moving` (files that change their paths, and links to
-//!   them), `batch` (many documents in one commit) and `links` (which notes link to a file)
+//!   them), `batch` (many documents in one commit; `destruction` and `one_name` say
+//!   what it may not do) and `links` (which notes link to a file)
 //! - [`read_notes`], [`note_exists`], [`append_note`], [`patch_note`], [`copy_note`], [`move_attachment`], [`rewrite_link`],
 //!   [`prune_hub_links`] (as obsidian-tc has them), by `items` (calls
 //!   for several things); [`bulk`]: many notes at once
@@ -55,6 +56,7 @@ pub mod context_current;
 pub mod copy_note;
 mod cursor;
 pub mod delete_note;
+mod destruction;
 pub mod edit_note;
 mod editing;
 pub mod error;
@@ -86,6 +88,7 @@ pub mod note_read;
 pub mod note_upsert;
 mod notes;
 pub mod obsidian_app;
+mod one_name;
 pub mod operation;
 pub mod paging;
 mod passages;

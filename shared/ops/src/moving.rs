@@ -103,9 +103,9 @@ impl Moving<'_> {
     }
 
     /// What moving comes to on `head`, where these are at the ends of the ways.
-    pub(crate) async fn plan<'h>(&self, head: &'h Arc<Snapshot>, ends: Vec<Ends>) -> Result<Plan<'h>, Error> {
+    pub(crate) async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>, ends: Vec<Ends>) -> Result<Plan<'h>, Error> {
         let now = self.context.now;
-        let mut batch = Batch::on(head, now);
+        let mut batch = Batch::on(head, self.context);
         let (own, others) = match self.update_links {
             true => self.rewritten(head, &ends).await?,
             false => (ends.iter().map(|_| None).collect(), Vec::new()),
@@ -133,14 +133,14 @@ impl Moving<'_> {
                 }
                 batch.keep_in_trash(to, there).await?;
             }
-            batch.put(new, there.as_ref());
+            batch.put_moved(new, &found, there.as_ref());
             if !taken.contains(from.as_str()) {
-                batch.take(&found);
+                batch.take_moved(&found);
             }
         }
         drop(backlinks);
         for Rewritten { path, was, text, .. } in others {
-            batch.put(New::note(path, text.into(), Some(&was), now)?, Some(&was));
+            batch.put_relinked(New::note(path, text.into(), Some(&was), now)?, &was);
         }
         Ok(Plan { batch, moved, links, notes })
     }

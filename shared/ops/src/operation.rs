@@ -175,6 +175,16 @@ impl Context<'_> {
         }
     }
 
+    /// Whether a person has confirmed the call.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.confirmation.is_some_and(|confirmation| confirmation.used.initialized())
+    }
+
+    /// Whether what it destroys has to be confirmed, and is not yet.
+    pub(crate) fn is_to_be_judged(&self) -> bool {
+        self.confirmation.is_some() && !self.is_confirmed()
+    }
+
     /// Fails unless the call has an idempotency key: made again without one it would do its work twice.
     pub(crate) fn require_key(&self) -> Result<(), Error> {
         match self.key {

@@ -166,7 +166,7 @@ struct Pruned {
 }
 
 impl Pruning<'_> {
-    async fn plan<'h>(&self, head: &'h Arc<Snapshot>) -> Result<(Pruned, Batch<'h>), Error> {
+    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Pruned, Batch<'h>), Error> {
         let found = notes::find(head, self.path.as_str(), |_| true).await?;
         let found = found.ok_or_else(|| notes::missing(self.path.as_str()))?;
         let note = text(&found)?;
@@ -188,7 +188,7 @@ impl Pruning<'_> {
             line: link.line.saturating_add(1),
         });
         let removed: Vec<Removed> = removed.collect();
-        let mut batch = Batch::on(head, self.context.now);
+        let mut batch = Batch::on(head, self.context);
         let sha256 = self.put(&mut batch, &found, pruned, removed.is_empty())?;
         Ok((Pruned { links: links.len(), removed, sha256 }, batch))
     }

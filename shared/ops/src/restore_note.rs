@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use atlas_access::Access;
-use atlas_mirror::manifest::Changes;
-use atlas_mirror::{ChangeSet, Derived, Snapshot, merge};
-use atlas_segment::{Kind, Record};
+use atlas_mirror::{ChangeSet, Derived, Snapshot};
+use atlas_segment::Record;
 use atlas_vault::VaultPath;
 use futures::future::try_join;
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::arguments::{self, Text};
+use crate::batch::Batch;
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -80,7 +79,7 @@ impl Operation for RestoreNote {
             }
             None => {
                 let trash = writing::trash(&path)?;
-                let change = OutOfTrash { path: &path, trash, condition, now: context.now, last: Last::default() };
+                let change = OutOfTrash { path: &path, trash, condition, context, last: Last::default() };
                 writing::commit_note(context, &Self::INFO, message, &change, &change.last).await?
             }
         };
@@ -118,7 +117,7 @@ struct OutOfTrash<'a> {
     path: &'a VaultPath,
     trash: VaultPath,
     condition: Condition<'a>,
-    now: Timestamp,
+    context: &'a Context<'a>,
     last: Last<Written>,
 }
 
@@ -127,7 +126,7 @@ impl ChangeSet for OutOfTrash<'_> {
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
         let head = writing::published(head)?;
-        let found = notes::find(head, self.path.as_str(), |_| false);
+        let found = notes::find(head, self.path.as_str(), |_| self.context.is_to_be_judged());
         let kept = notes::find(head, self.trash.as_str(), |_| true);
         let (found, kept) = try_join(found, kept).await?;
         let Some(kept) = kept else {
@@ -139,17 +138,13 @@ impl ChangeSet for OutOfTrash<'_> {
         if let Some(found) = found.filter(|found| found.record.sha256 == kept.record.sha256) {
             return self.last.unchanged(Written::unchanged(found));
         }
-        let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
-        let new = writing::segment(self.path, Kind::Note, &kept.text, self.now)?;
-        writing::put(&mut derived, new, Kind::Note, kept.record.bytes, found);
-        writing::remove(&mut derived, &kept);
-        derived.changes = Changes { added: found.is_none().into(), changed: found.is_some().into(), removed: 0 };
-        merge::fold(head, merge::SMALL, &mut derived).await?;
+        let mut batch = Batch::on(head, self.context);
+        batch.take_from_trash(self.path.clone(), &kept, found);
         let Version { sha256, bytes } = Version::of(&kept);
         let (created, before) = (found.is_none(), found.map(Version::of));
         self.last.changes(
-            Written { sha256, bytes, generation: 0, is_replayed: false, created, at: self.now, before },
-            derived,
+            Written { sha256, bytes, generation: 0, is_replayed: false, created, at: self.context.now, before },
+            batch.derived().await?,
         )
     }
 }

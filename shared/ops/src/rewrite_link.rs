@@ -171,7 +171,7 @@ struct Rewriting<'a> {
 }
 
 impl Rewriting<'_> {
-    async fn plan<'h>(&self, head: &'h Arc<Snapshot>) -> Result<(Vec<Modified>, Batch<'h>), Error> {
+    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Vec<Modified>, Batch<'h>), Error> {
         let view = || self.context.view(head.clone());
         let base = arguments::path("root", "root.md")?;
         let all = Index::fetch(view(), Want { names: true, ..Want::default() }).await?;
@@ -209,7 +209,7 @@ impl Rewriting<'_> {
             let what = format!("{} notes have such links; at most {MAX_NOTES} of them", rewritten.len());
             return Err(links::too_many(&what));
         }
-        let mut batch = Batch::on(head, self.context.now);
+        let mut batch = Batch::on(head, self.context);
         let mut modified = Vec::new();
         for ((path, relinked), was) in rewritten.into_iter().zip(links::found(head, &index, places).await?) {
             modified.push(Modified { path: path.as_str().to_owned(), occurrences: relinked.meant.len() });

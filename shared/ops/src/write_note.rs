@@ -117,7 +117,7 @@ impl Operation for WriteNote {
     const INFO: Info = Info {
         name: "write_note",
         title: "Write a note",
-        description: "Creates the note at a path, or replaces it whole. To replace one, read it first and pass its sha256 as if_match, or as expected_hash with mode overwrite or upsert: if someone changed it meanwhile nothing is written, and the error has the sha256 that is there. Without any of these, and with mode create, nothing is replaced.",
+        description: "Creates the note at a path, or replaces it whole. To replace one, read it first and pass its sha256 as if_match, or as expected_hash with mode overwrite or upsert: if someone changed it meanwhile nothing is written, and the error has the sha256 that is there. Without any of these, and with mode create, nothing is replaced. A person has to confirm what is replaced so, unless with mode upsert most of the note stays.",
         scopes: &[Scope::WriteVault],
         destructive: true,
         tags: &["notes"],

@@ -5,8 +5,7 @@ mod commit;
 
 use std::sync::Arc;
 
-use atlas_mirror::manifest::Changes;
-use atlas_mirror::{ChangeSet, Derived, Hash, NewSegment, Snapshot, merge};
+use atlas_mirror::{ChangeSet, Derived, Hash, NewSegment, Snapshot};
 use atlas_segment::{Body, Builder, Document, Kind};
 use atlas_vault::VaultPath;
 use atlas_vault::edit::with_frontmatter;
@@ -17,7 +16,7 @@ use serde_json::{Map, Value};
 pub(crate) use crate::writing::commit::{Done, Last, commit};
 
 use crate::arguments;
-use crate::batch::Batch;
+use crate::batch::{Batch, New};
 use crate::error::{Code, Error};
 use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info};
@@ -29,9 +28,9 @@ pub(crate) const TRASH: &str = ".trash/";
 
 /// What a note becomes.
 pub(crate) enum Become {
-    /// This text.
+    /// This text; a person has to confirm it if it destroys what is there.
     Text(Vec<u8>),
-    /// The same, once a person has confirmed that what is there may go.
+    /// The same, which a person has to confirm whatever is there.
     IfConfirmed(Vec<u8>),
     /// Nothing; what it was is kept in the trash.
     Trash,
@@ -136,7 +135,7 @@ pub(crate) async fn write(
 ) -> Result<Answer<Written>, Error> {
     let with_text = matches!(beforehand, Beforehand::Nothing);
     let early = match beforehand {
-        Beforehand::Written(text) => Some((Hash::of(text), segment(path, Kind::Note, text, context.now)?)),
+        Beforehand::Written(text) => Some((Hash::of(text), segment(path, text, context.now)?)),
         _ => None,
     };
     let change = NoteChange { path, context, with_text, decide: &decide, early, last: Last::default() };
@@ -169,17 +168,8 @@ struct NoteChange<'a> {
     last: Last<Written>,
 }
 
-/// Adds to `derived` the one document of `new`, which has so many bytes, instead of the one that is there.
-pub(crate) fn put(derived: &mut Derived, new: NewSegment, kind: Kind, bytes: u64, old: Option<&Found>) {
-    derived.segments.push(NewSegment { replaces: old.map_or(0, |old| old.generation), ..new });
-    derived.totals.add(kind, bytes);
-    if let Some(old) = old {
-        remove(derived, old);
-    }
-}
-
-/// A segment of one document. It is the same whatever the document replaces, so that it can be uploaded before that is known.
-pub(crate) fn segment(path: &VaultPath, kind: Kind, text: &[u8], now: Timestamp) -> Result<NewSegment, Error> {
+/// A segment of one note. It is the same whatever the note replaces, so that it can be uploaded before that is known.
+fn segment(path: &VaultPath, text: &[u8], now: Timestamp) -> Result<NewSegment, Error> {
     if text.len() > MAX_NOTE_BYTES {
         let message = format!("a note has at most {MAX_NOTE_BYTES} bytes");
         return Err(Error::new(Code::TooLarge, "note_too_large", message));
@@ -187,7 +177,7 @@ pub(crate) fn segment(path: &VaultPath, kind: Kind, text: &[u8], now: Timestamp)
     let document = Document {
         path,
         path_on_disk: None,
-        kind,
+        kind: Kind::Note,
         sha256: *Hash::of(text).as_bytes(),
         modified_ms: now.as_millisecond(),
         generation: 0,
@@ -198,12 +188,6 @@ pub(crate) fn segment(path: &VaultPath, kind: Kind, text: &[u8], now: Timestamp)
     builder.push(&document)?;
     let empty = || Error::new(Code::Internal, "internal", "a segment of one document is empty");
     builder.finish()?.map(NewSegment::from).ok_or_else(empty)
-}
-
-/// Takes out of `derived` what is there.
-pub(crate) fn remove(derived: &mut Derived, old: &Found) {
-    derived.deleted.push((old.document.0, vec![old.document.1]));
-    derived.totals.remove(old.record.kind, old.record.bytes);
 }
 
 /// The state that a write extends.
@@ -225,7 +209,8 @@ impl ChangeSet for NoteChange<'_> {
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
         let head = published(head)?;
-        let found = match self.with_text {
+        let is_read = self.with_text || self.context.is_to_be_judged();
+        let found = match is_read {
             true => notes::find_at_once(head, self.path.as_str()).await?,
             false => notes::find(head, self.path.as_str(), |_| false).await?,
         };
@@ -237,42 +222,33 @@ impl ChangeSet for NoteChange<'_> {
             return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", self.path.as_str()));
         }
         let now = self.context.now;
-        let becomes = (self.decide)(found)?;
-        let is_confirmed = !matches!(becomes, Become::IfConfirmed(_));
-        match (becomes, found) {
-            (Become::Text(text) | Become::IfConfirmed(text), found) => {
-                let (sha256, bytes) = (Hash::of(&text), text.len() as u64);
+        let mut batch = Batch::on(head, self.context);
+        let written = match ((self.decide)(found)?, found) {
+            (becomes @ (Become::Text(_) | Become::IfConfirmed(_)), found) => {
+                let is_confirmed = matches!(becomes, Become::Text(_));
+                let (Become::Text(text) | Become::IfConfirmed(text)) = becomes else { return Ok(None) };
+                let new = New::note(self.path.clone(), text.into(), found, now)?;
+                let Version { sha256, bytes } = new.version();
                 if let Some(found) = found.filter(|found| found.record.sha256 == *sha256.as_bytes()) {
                     return self.last.unchanged(Written::unchanged(found));
                 }
                 if !is_confirmed {
                     self.context.confirm().await?;
                 }
-                let new = match self.early.as_ref().filter(|(early, _)| *early == sha256) {
-                    Some((_, new)) => new.clone(),
-                    None => segment(self.path, Kind::Note, &text, now)?,
-                };
-                let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
-                put(&mut derived, new, Kind::Note, bytes, found);
-                derived.changes =
-                    Changes { added: found.is_none().into(), changed: found.is_some().into(), removed: 0 };
-                merge::fold(head, merge::SMALL, &mut derived).await?;
+                batch.put(new, found);
                 let (created, before) = (found.is_none(), found.map(Version::of));
-                self.last.changes(
-                    Written { sha256, bytes, generation: 0, is_replayed: false, created, at: now, before },
-                    derived,
-                )
+                Written { sha256, bytes, generation: 0, is_replayed: false, created, at: now, before }
             }
-            (Become::Trash | Become::Gone, None) => Ok(None),
-            (becomes, Some(found)) => {
-                let mut batch = Batch::on(head, now);
-                batch.take(found);
-                if matches!(becomes, Become::Trash) {
-                    batch.keep_in_trash(self.path, found).await?;
-                }
-                self.last
-                    .changes(Written { at: now, generation: 0, ..Written::unchanged(found) }, batch.derived().await?)
+            (Become::Trash | Become::Gone, None) => return Ok(None),
+            (Become::Trash, Some(found)) => {
+                batch.trash(self.path, found).await?;
+                Written { at: now, generation: 0, ..Written::unchanged(found) }
             }
-        }
+            (Become::Gone, Some(found)) => {
+                batch.destroy(found);
+                Written { at: now, generation: 0, ..Written::unchanged(found) }
+            }
+        };
+        self.last.changes(written, batch.derived_with(self.early.as_ref()).await?)
     }
 }

@@ -82,6 +82,15 @@ impl KeyDirectory {
         self.pages.get(self.index_of(path)).cloned()
     }
 
+    /// The pages that hold what begins with `prefix`, if any do.
+    pub fn pages_of_prefix(&self, prefix: &str) -> impl Iterator<Item = KeyPage> + '_ {
+        let first = self.index_of(prefix);
+        let rest = self.separators.get(first..).unwrap_or_default();
+        let more = rest.iter().take_while(|separator| separator.as_str() < prefix || separator.starts_with(prefix));
+        let count = 1 + more.count();
+        self.pages.iter().skip(first).take(count).cloned()
+    }
+
     /// The page that holds the record of `document`.
     pub fn page_of_document(&self, document: u32) -> Option<KeyPage> {
         let index = self.pages.partition_point(|page| page.documents.end <= document);

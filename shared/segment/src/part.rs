@@ -217,6 +217,15 @@ impl Layout {
             .transpose()
     }
 
+    /// The pages of records that hold the paths that begin with `prefix`, if any do, each with the id of its first document.
+    pub fn record_pages_of(&self, prefix: &str) -> Result<Vec<(PartRef, u32)>, FormatError> {
+        let section = self.range(SectionName::Records)?;
+        let pages = self.record_pages.pages_of_prefix(prefix).map(|page| {
+            Ok((within(&section, &page.range, PartKind::RecordPage, SectionName::Records)?, page.documents.start))
+        });
+        pages.collect()
+    }
+
     /// A range of the object that has the text blocks of `path`, if the segment has it: known before its record is.
     pub fn text_near(&self, path: &str) -> Result<Range<u64>, FormatError> {
         let section = self.range(SectionName::Text)?;

@@ -191,17 +191,25 @@ impl RecordPage {
 
     /// The record of `path` and its index in the page.
     pub fn find(&self, path: &str) -> Result<Option<(usize, Record)>, FormatError> {
+        let index = self.first_from(path)?;
+        if index == self.len() {
+            return Ok(None);
+        }
+        let record = self.get(index)?;
+        Ok((record.path == path).then_some((index, record)))
+    }
+
+    /// The index of the first record whose path is not before `path`; how many there are if all are.
+    pub fn first_from(&self, path: &str) -> Result<usize, FormatError> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low.midpoint(high);
-            let record = self.get(middle)?;
-            match record.path.as_str().cmp(path) {
-                std::cmp::Ordering::Equal => return Ok(Some((middle, record))),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
+            match self.get(middle)?.path.as_str() < path {
+                true => low = middle + 1,
+                false => high = middle,
             }
         }
-        Ok(None)
+        Ok(low)
     }
 
     pub(crate) fn weight(&self) -> usize {

@@ -23,6 +23,13 @@ const MAX_MESSAGE_CHARS: usize = 200;
 
 /// Finds the block that begins at `start`: a line `---`, and a later line `---` or `...`.
 pub(crate) fn find(text: &str, start: usize, lines: &Lines) -> Option<Frontmatter> {
+    let (range, body_start) = fences(text, start)?;
+    let properties = properties(text, &range, lines);
+    Some(Frontmatter { range, body_start, properties })
+}
+
+/// Where the YAML of that block is, and where the body begins.
+pub(crate) fn fences(text: &str, start: usize) -> Option<(Range<usize>, usize)> {
     let fence = |line: Range<usize>| text.get(line).map(|line| line.trim_end_matches([' ', '\t']));
     let first_end = line_end(text, start);
     if fence(start..first_end) != Some("---") {
@@ -33,9 +40,7 @@ pub(crate) fn find(text: &str, start: usize, lines: &Lines) -> Option<Frontmatte
     while at < text.len() {
         let end = line_end(text, at);
         if matches!(fence(at..end), Some("---" | "...")) {
-            let range = yaml_start..at;
-            let properties = properties(text, &range, lines);
-            return Some(Frontmatter { range, body_start: next_line(text, end), properties });
+            return Some((yaml_start..at, next_line(text, end)));
         }
         at = next_line(text, end);
     }

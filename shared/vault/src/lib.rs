@@ -16,6 +16,7 @@
 //! - [`unlink`]: takes links out of a note
 //! - [`moment`]: formats of dates, by which periodic notes are named
 //! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
+//! - [`loss`]: how much of a note a change takes away
 //! - [`symbol`](mod@symbol): what code in notes and files defines
 //! - [`file_kind`]: which other files are text, and which belong to no vault
 //! - `lines`: lines and their numbers
@@ -27,6 +28,7 @@ pub mod fold;
 pub mod frontmatter;
 mod inline;
 mod lines;
+pub mod loss;
 mod markdown;
 mod mask;
 pub mod moment;

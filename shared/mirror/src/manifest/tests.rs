@@ -59,6 +59,8 @@ fn manifests() -> impl Strategy<Value = Manifest> {
                 time: Timestamp::from_second(time.into()).unwrap(),
                 author: "Åsa \"quoted\"".to_owned(),
                 caller: None,
+                confirmed: false,
+                origins: BTreeMap::new(),
                 operation: "write_note".to_owned(),
                 message,
                 idempotency: result
@@ -82,6 +84,8 @@ fn manifest() -> Manifest {
         time: "2026-01-05T12:00:00Z".parse().unwrap(),
         author: "sync".to_owned(),
         caller: None,
+        confirmed: false,
+        origins: BTreeMap::new(),
         operation: "sync".to_owned(),
         message: None,
         idempotency: None,

@@ -228,7 +228,7 @@ impl ChangeSet for Upload<'_> {
             Some(text) => Content::Text(text),
             None => Content::Blob(self.key.to_string(), self.bytes),
         };
-        let mut batch = Batch::on(head, at);
+        let mut batch = Batch::on(head, self.context);
         batch.put(New::written(self.path.clone(), content, sha256, found, at), found);
         let (created, before) = (found.is_none(), found.map(Version::of));
         let written = Written { sha256, bytes: self.bytes, generation: 0, is_replayed: false, created, at, before };

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use atlas_access::Access;
-use atlas_mirror::manifest::Changes;
-use atlas_mirror::{ChangeSet, Derived, Hash, NewSegment, Snapshot, merge};
-use atlas_segment::{Body, Builder, Document, Kind};
+use atlas_mirror::{ChangeSet, Derived, Snapshot};
+use atlas_segment::Kind;
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -13,10 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::get_attachment::missing;
 use crate::arguments::invalid_input;
+use crate::batch::Batch;
 use crate::editing;
-use crate::error::{Code, Error};
+use crate::error::Error;
 use crate::graph::Graph;
-use crate::notes::{self, Found};
+use crate::notes;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::writing::{self, Done, Last};
 
@@ -139,56 +139,12 @@ impl ChangeSet for Deletion<'_> {
         let found = found.filter(|found| matches!(found.record.kind, Kind::Attachment | Kind::Text));
         let found = found.ok_or_else(|| missing(self.path.as_str()))?;
         let references = self.references(head).await?;
-        let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
-        writing::remove(&mut derived, &found);
-        derived.changes = Changes { removed: 1, ..Changes::default() };
-        if !self.arguments.hard {
-            let trash = writing::trash(self.path)?;
-            let old = notes::find(head, trash.as_str(), |_| true).await?;
-            if let Some(old) = old.as_ref().filter(|old| old.record.sha256 != found.record.sha256)
-                && let Some(aside) = aside(&trash, old)
-            {
-                // What the trash has of the same name stays beside it.
-                let there = notes::find(head, aside.as_str(), |_| false).await?;
-                writing::put(&mut derived, kept(&aside, old, now)?, Kind::Config, old.record.bytes, there.as_ref());
-            }
-            writing::put(&mut derived, kept(&trash, &found, now)?, Kind::Config, found.record.bytes, old.as_ref());
+        let mut batch = Batch::on(head, self.context);
+        match self.arguments.hard {
+            true => batch.destroy(&found),
+            false => batch.trash(self.path, &found).await?,
         }
-        merge::fold(head, merge::SMALL, &mut derived).await?;
         let at = editing::time(now.as_millisecond());
-        self.last.changes(Deleted { at, references }, derived)
+        self.last.changes(Deleted { at, references }, batch.derived().await?)
     }
-}
-
-/// Where the trash keeps what has another's name, if that is not too long.
-fn aside(trash: &VaultPath, old: &Found) -> Option<VaultPath> {
-    let sha256 = old.sha256();
-    let hash = sha256.get(..8)?;
-    let path = match trash.as_str().rsplit_once('.').filter(|(_, extension)| !extension.contains('/')) {
-        Some((stem, extension)) => format!("{stem} ({hash}).{extension}"),
-        None => format!("{trash} ({hash})"),
-    };
-    VaultPath::parse(&path).ok()
-}
-
-/// A segment that has what was found at another path. Like configuration it is never shown.
-fn kept(path: &VaultPath, found: &Found, now: Timestamp) -> Result<NewSegment, Error> {
-    let body = match &found.record.blob {
-        Some(name) => Body::Blob { name, bytes: found.record.bytes },
-        None => Body::Text(&found.text),
-    };
-    let document = Document {
-        path,
-        path_on_disk: None,
-        kind: Kind::Config,
-        sha256: *Hash::from_bytes(found.record.sha256).as_bytes(),
-        modified_ms: now.as_millisecond(),
-        generation: 0,
-        replaces: 0,
-        body,
-    };
-    let mut builder = Builder::new()?;
-    builder.push(&document)?;
-    let empty = || Error::new(Code::Internal, "internal", "a segment of one document is empty");
-    builder.finish()?.map(NewSegment::from).ok_or_else(empty)
 }

@@ -94,7 +94,7 @@ impl Operation for BulkCreateNotes {
     const INFO: Info = Info {
         name: "bulk_create_notes",
         title: "Write many notes",
-        description: "Writes up to 200 notes in one commit, each in its mode as write_note does. Those that cannot be written are left out, and results says of each whether it was written and why not; if none can be, nothing is written (bulk_partial). With stop_on_first_error none is written after the first that cannot be. With dry_run nothing is written and the same is told. A person has to confirm more than 50, and what replaces a note in mode overwrite.",
+        description: "Writes up to 200 notes in one commit, each in its mode as write_note does. Those that cannot be written are left out, and results says of each whether it was written and why not; if none can be, nothing is written (bulk_partial). With stop_on_first_error none is written after the first that cannot be. With dry_run nothing is written and the same is told. A person has to confirm more than 50, what replaces a note in mode overwrite, and what takes away most of a note.",
         scopes: &[Scope::WriteVault, Scope::BulkVault],
         destructive: true,
         tags: &["notes", "bulk"],
@@ -148,10 +148,10 @@ impl Bulk for Writing<'_> {
     type Done = Hash;
     type Item = Item;
 
-    async fn plan<'h>(&self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Hash>, Error> {
+    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Hash>, Error> {
         let paths: Vec<&str> = self.paths.iter().map(VaultPath::as_str).collect();
-        let found = notes::find_all(head, &paths, |_| false).await?;
-        let mut batch = Batch::on(head, self.context.now);
+        let found = notes::find_all(head, &paths, |_| self.context.is_to_be_judged()).await?;
+        let mut batch = Batch::on(head, self.context);
         let mut named = HashSet::new();
         let (mut items, mut needs_confirmation) = (Vec::new(), false);
         for ((item, path), found) in self.items.iter().zip(&self.paths).zip(&found) {

@@ -153,13 +153,13 @@ impl Bulk for MovingAll<'_> {
 
     const ALL_OR_NOTHING: bool = true;
 
-    async fn plan<'h>(&self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Option<Moved>>, Error> {
+    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Option<Moved>>, Error> {
         let moving = &self.0;
         let ends = self.problems().into_iter().zip(moving.ends(head).await?);
         let ends: Vec<Result<Ends, Error>> = ends.map(|(problem, ends)| problem.map_or(ends, Err)).collect();
         if ends.iter().any(Result::is_err) {
             let items = ends.into_iter().map(|ends| ends.map(|_| None)).collect();
-            return Ok(Planned { items, batch: Batch::on(head, moving.context.now), needs_confirmation: false });
+            return Ok(Planned { items, batch: Batch::on(head, moving.context), needs_confirmation: false });
         }
         let plan = moving.plan(head, ends.into_iter().flatten().collect()).await?;
         let items = plan.moved.into_iter().map(|moved| Ok(Some(moved))).collect();

@@ -149,10 +149,10 @@ impl Bulk for Setting<'_> {
     type Done = Had;
     type Item = Item;
 
-    async fn plan<'h>(&self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Had>, Error> {
+    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Had>, Error> {
         let paths: Vec<&str> = self.paths.iter().map(VaultPath::as_str).collect();
         let found = notes::find_all(head, &paths, |_| true).await?;
-        let mut batch = Batch::on(head, self.context.now);
+        let mut batch = Batch::on(head, self.context);
         let mut named = HashSet::new();
         let mut items = Vec::new();
         for (path, found) in self.paths.iter().zip(&found) {

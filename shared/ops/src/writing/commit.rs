@@ -11,7 +11,6 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Code, Error};
 use crate::operation::{Context, Info};
-use crate::work::Work;
 
 /// How long a write tries to win against others.
 const COMMIT_TIME: Duration = Duration::from_secs(20);
@@ -67,7 +66,7 @@ pub(crate) async fn commit<T: Serialize + DeserializeOwned + Clone>(
     last: &Last<T>,
 ) -> Result<Done<T>, Error> {
     let value = || last.get().ok_or_else(|| Error::new(Code::Internal, "internal", "nothing was written"));
-    Ok(match commit_any(context, operation, message, AnyChange(change, context.work)).await? {
+    Ok(match commit_any(context, operation, message, AnyChange(change, context)).await? {
         Committed::New(after) => {
             Done::Committed { value: value()?, generation: after.generation(), is_replayed: false }
         }
@@ -107,7 +106,7 @@ async fn commit_any(
 }
 
 /// A change of whatever type, so that programs hold the code of commits once.
-struct AnyChange<'a>(&'a dyn Change, &'a Work);
+struct AnyChange<'a>(&'a dyn Change, &'a Context<'a>);
 
 /// [`ChangeSet`], for [`AnyChange`].
 trait Change: Sync {
@@ -131,8 +130,8 @@ impl ChangeSet for AnyChange<'_> {
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
         // Before anything is uploaded, and before the commit's time is over, of which the store would be thought guilty.
         let derived = self.0.derive(head).await?;
-        self.1.check()?;
-        Ok(derived)
+        self.1.work.check()?;
+        Ok(derived.map(|derived| Derived { confirmed: self.1.is_confirmed(), ..derived }))
     }
 
     fn early(&self) -> &[NewSegment] {

@@ -1,0 +1,343 @@
+//! How much of a note a change takes away.
+//!
+//! Two texts are compared by their lines, wherever those stand. A line that is not there any more counts as gone when more than half of its
+//! words are: a task that is checked off, or a word that is mended, takes no line away. Of a line of the frontmatter only the property's
+//! name counts, since a property with another value is there.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hasher as _};
+
+use crate::frontmatter;
+
+/// A note of so few lines and words has no half that says anything: all of it counts.
+const FEW_LINES: usize = 5;
+const FEW_WORDS: usize = 30;
+/// Most bytes, between what two texts begin and end with alike, that are compared line by line; more counts as gone.
+const MAX_COMPARED: usize = 4 << 20;
+
+/// What a change takes away of a note.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Loss {
+    /// Of the properties in the frontmatter.
+    properties: Share,
+    /// Of the lines that are not empty.
+    lines: Share,
+    /// Of the words, each with the one before it.
+    words: Share,
+}
+
+/// How many of how many are gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Share {
+    gone: usize,
+    of: usize,
+}
+
+impl Share {
+    const fn is_all(self) -> bool {
+        self.of > 0 && self.gone == self.of
+    }
+
+    const fn is_most(self) -> bool {
+        self.gone > self.of / 2
+    }
+}
+
+/// A line, by what is compared of it.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    text: &'a str,
+    hash: u64,
+}
+
+impl Loss {
+    /// What is gone where `before` becomes `after`.
+    #[must_use]
+    pub fn between(before: &str, after: &str) -> Self {
+        let (old, new) = (Text::of(before), Text::of(after));
+        let kept = new.properties();
+        let properties = old.properties();
+        let gone = properties.iter().filter(|name| !kept.contains(*name)).count();
+        let mut loss = Self { properties: Share { gone, of: properties.len() }, ..Self::default() };
+        for line in old.lines(0, before.len()) {
+            loss.lines.of += 1;
+            loss.words.of += units(line.text).count();
+        }
+        let (start, end) = (common_start(before, after), common_end(before, after));
+        let (old_end, new_end) = ((before.len() - end).max(start), (after.len() - end).max(start));
+        if (old_end - start).max(new_end - start) > MAX_COMPARED {
+            for line in old.lines(start, old_end) {
+                loss.lines.gone += 1;
+                loss.words.gone += units(line.text).count();
+            }
+            return loss;
+        }
+        loss.compare(old.lines(start, old_end), new.lines(start, new_end));
+        loss
+    }
+
+    fn compare<'a>(&mut self, old: impl Iterator<Item = Line<'a>>, new: impl Iterator<Item = Line<'a>> + Clone) {
+        let mut there: HashMap<u64, usize> = HashMap::new();
+        for line in new.clone() {
+            *there.entry(line.hash).or_default() += 1;
+        }
+        let mut take = |hash: u64| match there.get_mut(&hash) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        };
+        let changed: Vec<Line<'a>> = old.filter(|line| !take(line.hash)).collect();
+        if changed.is_empty() {
+            return;
+        }
+        let mut words: HashMap<u64, usize> = HashMap::new();
+        for line in new.filter(|line| take(line.hash)) {
+            for unit in units(line.text) {
+                *words.entry(unit).or_default() += 1;
+            }
+        }
+        for line in changed {
+            let mut share = Share::default();
+            for unit in units(line.text) {
+                share.of += 1;
+                match words.get_mut(&unit) {
+                    Some(count) if *count > 0 => *count -= 1,
+                    _ => share.gone += 1,
+                }
+            }
+            self.words.gone += share.gone;
+            self.lines.gone += usize::from(share.is_most());
+        }
+    }
+
+    /// Whether all is still there.
+    #[must_use]
+    pub const fn is_none(&self) -> bool {
+        self.properties.gone == 0 && self.lines.gone == 0 && self.words.gone == 0
+    }
+
+    /// Whether so much is gone that the note counts as destroyed: its frontmatter, or more than half of its lines or of its words. A
+    /// note of a few lines is destroyed when none of them is left.
+    #[must_use]
+    pub const fn is_destruction(&self) -> bool {
+        let Self { properties, lines, words } = self;
+        let is_small = lines.of <= FEW_LINES && words.of <= FEW_WORDS;
+        properties.is_all() || lines.is_all() || (!is_small && (lines.is_most() || words.is_most()))
+    }
+}
+
+/// A note's text, and where its frontmatter is.
+struct Text<'a> {
+    text: &'a str,
+    /// First and last byte of the YAML.
+    yaml: (usize, usize),
+}
+
+impl<'a> Text<'a> {
+    fn of(text: &'a str) -> Self {
+        let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let yaml = frontmatter::fences(text, start).map_or((0, 0), |(yaml, _)| (yaml.start, yaml.end));
+        Self { text, yaml }
+    }
+
+    fn properties(&self) -> HashSet<&'a str> {
+        let yaml = self.text.get(self.yaml.0..self.yaml.1).unwrap_or_default();
+        yaml.lines().filter_map(property).collect()
+    }
+
+    /// The lines that are not empty of those that begin in this range.
+    fn lines(&self, start: usize, end: usize) -> impl Iterator<Item = Line<'a>> + Clone {
+        let yaml = self.yaml;
+        let part = self.text.get(start..end).unwrap_or_default();
+        part.split_inclusive('\n')
+            .scan(start, |at, line| {
+                let begin = *at;
+                *at += line.len();
+                Some((begin, line))
+            })
+            .filter_map(move |(at, line)| {
+                let is_yaml = yaml.0 <= at && at < yaml.1;
+                let text = if is_yaml { property(line).unwrap_or(line) } else { line }.trim();
+                (!text.is_empty()).then(|| Line { text, hash: hash(&text) })
+            })
+    }
+}
+
+/// The name of the property that this line of YAML begins, if it does.
+fn property(line: &str) -> Option<&str> {
+    let name = line.split_once(':')?.0.trim_end();
+    let is_name = !name.is_empty() && !name.starts_with([' ', '\t', '-', '#', '{', '[']);
+    is_name.then_some(name)
+}
+
+/// Where the lines begin in which two texts are not alike.
+fn common_start(one: &str, other: &str) -> usize {
+    let alike = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
+    if alike == one.len() && alike == other.len() {
+        return alike;
+    }
+    one.as_bytes().get(..alike).and_then(|alike| memchr::memrchr(b'\n', alike)).map_or(0, |at| at + 1)
+}
+
+/// Bytes of the whole lines that two texts end with alike.
+fn common_end(one: &str, other: &str) -> usize {
+    let alike = one.bytes().rev().zip(other.bytes().rev()).take_while(|(one, other)| one == other).count();
+    let tail = one.as_bytes().get(one.len() - alike..).unwrap_or_default();
+    memchr::memchr(b'\n', tail).map_or(0, |at| tail.len() - at - 1)
+}
+
+fn hash(what: &impl std::hash::Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The words of a line, each with the one before it. A line without words is one.
+fn units(line: &str) -> impl Iterator<Item = u64> + '_ {
+    let mut before = "";
+    let mut words = words(without_box(line)).peekable();
+    let wordless = words.peek().is_none().then(|| hash(&("", line)));
+    let pairs = words.map(move |word| {
+        let unit = hash(&(before, word));
+        before = word;
+        unit
+    });
+    wordless.into_iter().chain(pairs)
+}
+
+/// A task without its check box, whose state is no word.
+fn without_box(line: &str) -> &str {
+    let item = line.trim_start_matches(|one: char| one.is_ascii_digit() || "-*+.)> \t".contains(one));
+    let mut rest = item.strip_prefix('[').unwrap_or_default().chars();
+    if rest.next().is_some() && rest.next() == Some(']') { rest.as_str() } else { line }
+}
+
+/// Runs of letters and digits. A character of a script that is written without spaces is a word of its own.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        rest = rest.get(rest.find(char::is_alphanumeric)?..)?;
+        let is_own = |one: char| one >= '\u{2e80}';
+        let first = rest.chars().next()?;
+        let end = match is_own(first) {
+            true => first.len_utf8(),
+            false => rest.find(|one: char| !one.is_alphanumeric() || is_own(one)).unwrap_or(rest.len()),
+        };
+        let (word, after) = rest.split_at_checked(end)?;
+        rest = after;
+        Some(word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn destroys(before: &str, after: &str) -> bool {
+        Loss::between(before, after).is_destruction()
+    }
+
+    fn numbered(lines: std::ops::Range<usize>) -> String {
+        lines.map(|line| format!("What was said on day {line}, by whom, and why it holds.\n")).collect()
+    }
+
+    #[test]
+    fn more_than_half_of_the_lines_is_destruction_and_half_is_not() {
+        let before = numbered(0..100);
+        assert!(!destroys(&before, &numbered(50..100)));
+        assert!(destroys(&before, &numbered(51..100)));
+        assert!(destroys(&before, ""));
+        assert!(destroys(&before, "gone\n"));
+        assert!(!destroys(&before, &(numbered(0..100) + "more\n")));
+        let reversed: String = before.lines().rev().map(|line| format!("{line}\n")).collect();
+        assert!(Loss::between(&before, &reversed).is_none());
+    }
+
+    #[test]
+    fn long_lines_count_by_their_words() {
+        let paragraph = |from: usize| (from..from + 60).map(|n| format!("word{n} ")).collect::<String>();
+        let before = format!("# One\n\n{}\n\n# Two\n\n# Three\n\n# Four\n", paragraph(0));
+        assert!(destroys(&before, "# One\n\n# Two\n\n# Three\n\n# Four\n"));
+        assert!(!destroys(&before, &before.replace("word7 ", "another ")));
+        assert!(destroys(&format!("# T\n\n{}\n", paragraph(0)), &format!("# T\n\n{}\n", paragraph(100))));
+        assert!(destroys(&paragraph(0), &paragraph(100)));
+        assert!(!destroys(&paragraph(0), &paragraph(10)));
+    }
+
+    #[test]
+    fn a_note_of_a_few_lines_is_destroyed_when_none_is_left() {
+        for (before, after, expected) in [
+            ("# A\n\nwords\n", "# A\n\nother words\n", false),
+            ("# A\n\nwords\n", "# A\n", false),
+            ("# A\n\nwords\n", "# B\n\nother\n", true),
+            ("# A\n\nwords\n", "", true),
+            ("hello there\n", "bye\n", true),
+            ("hello there\n", "hello you\n", false),
+            ("- [ ] buy milk\n", "- [x] buy milk ✅ 2024-05-01\n", false),
+            ("", "text\n", false),
+            ("\n\n", "text\n", false),
+            ("⭐⭐⭐\n", "x\n", true),
+        ] {
+            assert_eq!(destroys(before, after), expected, "{before:?} -> {after:?}");
+        }
+    }
+
+    #[test]
+    fn frontmatter_is_destroyed_when_no_property_is_left() {
+        let note = |yaml: &str| format!("---\n{yaml}---\n{}", numbered(0..20));
+        let before = note("status: draft\ntags:\n- one\n- two\n");
+        assert!(!destroys(&before, &note("status: done and dusted\ntags: [three]\n")));
+        assert!(!destroys(&before, &note("status: draft\n")));
+        assert!(destroys(&before, &numbered(0..20)));
+        assert!(destroys(&before, &note("other: 1\n")));
+        assert!(!destroys("---\nstatus: a b c\n---\n", "---\nstatus: d e f\n---\n"));
+    }
+
+    #[test]
+    fn all_tasks_of_a_note_may_be_checked_off() {
+        for item in ["- [ ]", "1. [ ]", "> * [/]"] {
+            let tasks: String = (0..40).map(|task| format!("{item} task{task}\n")).collect();
+            assert!(Loss::between(&tasks, &tasks.replace("[ ]", "[x]").replace("[/]", "[-]")).is_none());
+        }
+    }
+
+    #[test]
+    fn texts_that_are_too_long_to_compare_count_as_gone() {
+        let before = numbered(0..120_000);
+        let after: String = before.lines().rev().map(|line| format!("{line}\n")).collect();
+        assert!(before.len() > MAX_COMPARED);
+        assert!(destroys(&before, &after));
+        assert!(!destroys(&before, &(before.clone() + "more\n")));
+        assert!(!destroys(&before, &format!("first\n{before}")));
+    }
+
+    proptest! {
+        #[test]
+        fn what_stays_is_no_loss(before in "[a-c \n#-]{0,60}", first in "[a-c \n]{0,20}", last in "[a-c \n]{0,20}") {
+            prop_assert!(Loss::between(&before, &before).is_none());
+            let more = format!("{first}\n{before}\n{last}");
+            let loss = Loss::between(&before, &more);
+            // Frontmatter that something stands before is none any more.
+            prop_assert!(loss.is_none() || before.starts_with("---"));
+        }
+
+        #[test]
+        fn nothing_is_left_of_what_is_emptied(before in "\\PC{0,80}") {
+            let loss = Loss::between(&before, "");
+            prop_assert_eq!(loss.is_destruction(), !before.trim().is_empty());
+            prop_assert!(loss.lines.gone <= loss.lines.of && loss.words.gone <= loss.words.of);
+        }
+
+        #[test]
+        fn no_more_is_gone_than_was_there(before in "(?s).{0,120}", after in "(?s).{0,120}") {
+            let Loss { properties, lines, words } = Loss::between(&before, &after);
+            for share in [properties, lines, words] {
+                prop_assert!(share.gone <= share.of);
+            }
+        }
+    }
+}
