@@ -403,8 +403,10 @@ async fn an_administrator_learns_what_decides() {
         ("Team/a.md", "write", None, "writePaths".into()),
         ("Team/secret/a.md", "read", None, "rules: Team/secret/**".into()),
         ("team/secret/a.md", "read", None, "readPaths".into()),
-        ("Team/secret/a.md", "delete", Some(json!(["team:a", "admin"])), Value::Null),
-        ("Team/secret/a.md", "delete", Some(json!(["team:a"])), "rules: Team/secret/**".into()),
+        ("Team/secret/a.md", "delete", Some(json!(["delete:vault", "team:a", "admin"])), Value::Null),
+        ("Team/secret/a.md", "delete", Some(json!(["delete:vault", "team:a"])), "rules: Team/secret/**".into()),
+        ("Team/secret/a.md", "delete", Some(json!(["team:a", "admin"])), "scopes".into()),
+        ("Team/a.md", "execute", None, "plugin_missing".into()),
         (".git/config", "read", None, "closed_folder".into()),
     ] {
         let mut arguments = json!({ "path": path, "op": op });
@@ -416,7 +418,10 @@ async fn an_administrator_learns_what_decides() {
     }
     let told =
         world.told("inspect_acl", json!({ "path": "Team/secret/a.md", "op": "read", "scopes": ["admin"] })).await;
-    assert_eq!((&told["required_scopes"], &told["missing_scopes"]), (&json!(["admin", "team:a"]), &json!(["team:a"])));
+    assert_eq!(
+        (&told["required_scopes"], &told["missing_scopes"]),
+        (&json!(["admin", "read:vault", "team:a"]), &json!(["read:vault", "team:a"]))
+    );
 }
 
 #[tokio::test]

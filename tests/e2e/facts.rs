@@ -212,6 +212,12 @@ async fn links_are_told_from_both_ends() {
     let orphans = world.ok("find_orphans", json!({ "exclude_paths": ["log/a.md", "lo"] })).await;
     assert_eq!(listed(&orphans, "path"), ["log/b.md"]);
     assert!(listed(&world.ok("find_orphans", json!({ "exclude_paths": ["log/"] })).await, "path").is_empty());
+    for (glob, left) in
+        [("log/*", vec![]), ("**/a.*", vec!["log/b.md"]), ("?.md", vec![]), ("/?.md", vec!["log/a.md", "log/b.md"])]
+    {
+        let orphans = world.ok("find_orphans", json!({ "exclude_paths": [glob] })).await;
+        assert_eq!(listed(&orphans, "path"), left, "{glob}");
+    }
     let nowhere = world.ok("find_unresolved_links", json!({})).await;
     assert_eq!(
         nowhere["items"],

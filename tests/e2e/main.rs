@@ -39,6 +39,7 @@ mod gates;
 mod golden;
 mod guardrails;
 mod https;
+mod inspected;
 mod keyed;
 mod killed;
 mod link_tools;

@@ -11,6 +11,7 @@ use crate::graph::Graph;
 use crate::index::DocumentRef;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::paging::{Limit, Page, Paging};
+use crate::search::filter::Excluded;
 use crate::view::View;
 
 /// The operation.
@@ -24,7 +25,7 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     root: String,
-    /// Not these notes, nor those in these folders.
+    /// Not these notes, nor those in these folders: paths from the root of the vault, or globs of either, `Templates/*` or `*.excalidraw.md`.
     #[serde(default)]
     #[schemars(length(max = 100))]
     exclude_paths: Vec<String>,
@@ -74,12 +75,9 @@ impl Operation for FindOrphans {
         }
         let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &root, &exclude_paths))?;
         let root = Root::of("root", &root)?;
-        let excluded =
-            exclude_paths.iter().map(|path| Ok((path.trim_end_matches('/'), Root::of("exclude_paths", path)?)));
-        let excluded: Vec<(&str, Root)> = excluded.collect::<Result<_, Error>>()?;
-        let is_excluded = |path: &str| excluded.iter().any(|(own, folder)| *own == path || folder.holds(path));
+        let excluded = Excluded::of("exclude_paths", &exclude_paths)?;
         let page = |view: View| {
-            let (root, paging, is_excluded) = (&root, &paging, &is_excluded);
+            let (root, paging, excluded) = (&root, &paging, &excluded);
             async move {
                 let generation = view.generation();
                 let graph = Graph::fetch(context, view).await?;
@@ -88,7 +86,7 @@ impl Operation for FindOrphans {
                     linked.extend(meant.filter(|meant| *meant != from));
                     Ok(())
                 })?;
-                let orphans = graph.notes(root, |document, path| !linked.contains(&document) && !is_excluded(path))?;
+                let orphans = graph.notes(root, |document, path| !linked.contains(&document) && !excluded.has(path))?;
                 let item = |document: &DocumentRef| {
                     let outgoing_count = graph.count_outgoing(*document);
                     Ok(Orphan { path: graph.path(*document)?, outgoing_count })
