@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use atlas_access::Scope;
+use atlas_testkit::VaultBuilder;
 use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::{Value, json};
@@ -141,6 +142,31 @@ async fn a_tool_answers_in_text_and_fails_in_text() {
     let write = json!({ "path": "vault/new.md", "content": "x", "idempotency_key": "k1" });
     let (_, first) = said(&client, "note_upsert", write.clone()).await;
     assert_eq!((first.as_str(), said(&client, "note_upsert", write).await.1), ("{\"created\":true}", first.clone()));
+}
+
+#[tokio::test]
+async fn every_tool_takes_the_vault_that_it_is_for() {
+    let deployment = Deployment::of_demo().await;
+    deployment.publish_as("work", VaultBuilder::new().note("w.md", "only here").root()).await;
+    let config = json!({ "vaults": [{ "id": "main" }, { "id": "work" }] }).to_string();
+    let client = deployment.set_up(&[("ATLAS_CONFIG", &config)]).await;
+    for tool in client.get("/bridge/v1/tools").await.ok()["tools"].as_array().unwrap() {
+        assert_eq!(tool["inputSchema"]["properties"]["vault"]["type"], "string", "{tool}");
+    }
+    let (is_error, text) = said(&client, "read_note", json!({ "path": "w.md", "vault": "work" })).await;
+    assert!(!is_error && text.contains("only here"), "{text}");
+    assert!(said(&client, "read_note", json!({ "path": "w.md" })).await.0, "the default vault has no such note");
+    let write = json!({ "path": "new.md", "content": "x", "vault": "work" });
+    assert!(!said(&client, "write_note", write).await.0);
+    assert!(said(&client, "read_note", json!({ "path": "new.md" })).await.0, "it was written to the other vault");
+    for (vault, says) in [(json!("none"), "Error: "), (json!(7), "Error: vault: must be text")] {
+        let (is_error, text) = said(&client, "read_note", json!({ "path": "w.md", "vault": vault })).await;
+        assert!(is_error && text.starts_with(says), "{text}");
+    }
+    let call = json!({ "arguments": { "path": "w.md", "vault": "work" } }).to_string();
+    let path = "/bridge/v1/tools/read_note/call";
+    let told = send(&client, "POST", path, &[("x-atlas-vault", "main")], call).await.ok();
+    assert_eq!(told["content"][0]["text"], "Error: vault: the header says another");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ mod openapi;
 mod shape;
 mod tools;
 
-use atlas_ops::{Answer, Call, Code, Entry, Error, Sent};
+use atlas_ops::{Answer, Call, Code, Entry, Error, Sent, gates};
 use atlas_web::response::{self, insert_etag, is_known, json_response, with_generation};
 use atlas_web::routes::run;
 use atlas_web::{Door, Routes, request};
@@ -60,8 +60,11 @@ async fn list(door: Door) -> Response {
 async fn call_tool(door: Door, uri: Uri, body: Body) -> Response {
     match arguments_of(&door, &uri, body).await {
         Ok((operation, arguments)) => {
-            let call = Call { sent: Sent::AsText, ..door.call_of(operation, arguments) };
-            run(&door.app, call).await.respond_to(result)
+            let mut call = Call { sent: Sent::AsText, ..door.call_of(operation, arguments) };
+            match gates::take_vault(&mut call) {
+                Ok(()) => run(&door.app, call).await.respond_to(result),
+                Err(error) => result(&Err(error)),
+            }
         }
         Err(error) => response::error(&error),
     }

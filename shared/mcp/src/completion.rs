@@ -1,12 +1,13 @@
 //! Completion of arguments: paths of notes, tags, and vaults.
 
 use atlas_ops::Entry;
+use atlas_ops::gates::VAULT;
 use atlas_ops::tags::list_tags::ListTags;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData, JsonObject, Reference};
 use serde_json::Value;
 
 use crate::server::Server;
-use crate::{prompts, resources, schema};
+use crate::{prompts, resources};
 
 /// The most used tags, among which a tag is looked for.
 const MAX_TAGS: usize = 1000;
@@ -17,7 +18,7 @@ impl Server {
         let argument = request.argument.name.as_str();
         let is_known = match &request.r#ref {
             Reference::Resource(resource) => {
-                resource.uri == resources::TEMPLATE && [schema::VAULT, prompts::PATH].contains(&argument)
+                resource.uri == resources::TEMPLATE && [VAULT, prompts::PATH].contains(&argument)
             }
             Reference::Prompt(prompt) => prompts::takes(&prompt.name, argument),
             _ => false,
@@ -28,11 +29,11 @@ impl Server {
         }
         let begun = request.argument.value.as_str();
         let vault = || {
-            let named = request.context.as_ref().and_then(|context| context.get_argument(schema::VAULT)).cloned();
+            let named = request.context.as_ref().and_then(|context| context.get_argument(VAULT)).cloned();
             named.or_else(|| self.vault().ok()).unwrap_or_default()
         };
         let (values, more) = match argument {
-            schema::VAULT => (self.vaults(begun), false),
+            VAULT => (self.vaults(begun), false),
             prompts::PATH => self.paths(&vault(), begun, CompletionInfo::MAX_VALUES).await?,
             prompts::TAG => self.tags(&vault(), begun, CompletionInfo::MAX_VALUES).await?,
             _ => (Vec::new(), false),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use atlas_ops::{Answer, Call, Entry, Error, Sent};
+use atlas_ops::{Answer, Call, Entry, Error, Sent, gates};
 use atlas_web::routes::{self, Door};
 use atlas_web::state::Offer;
 use atlas_web::telemetry::Cost;
@@ -17,7 +17,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 
 use crate::indexing::Indexing;
-use crate::{prompts, resources, schema, tools};
+use crate::{prompts, resources, tools};
 
 /// How long clients may keep lists that change with the configuration only, in milliseconds.
 const LIST_TIME: u64 = 60_000;
@@ -108,17 +108,9 @@ impl Server {
     }
 
     /// Runs an operation in the vault that its arguments or the headers name.
-    pub(crate) async fn operate(&self, entry: &'static Entry, mut arguments: JsonObject) -> Result<Value, Error> {
-        let vault = tools::take_text(&mut arguments, schema::VAULT)?;
+    pub(crate) async fn operate(&self, entry: &'static Entry, arguments: JsonObject) -> Result<Value, Error> {
         let mut call = self.call_of(entry, arguments);
-        match (&vault, &call.vault) {
-            (Some(named), Some(header)) if named != header => {
-                let error = Error::bad_request("validation_error", "vault: the header says another");
-                return Err(error.with("field", schema::VAULT));
-            }
-            (Some(_), _) => call.vault = vault,
-            (None, _) => {}
-        }
+        gates::take_vault(&mut call)?;
         Ok(self.run(call).await?.value)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use atlas_ops::{Entry, Error, operations};
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use crate::schema;
@@ -48,13 +48,4 @@ pub(crate) fn told(error: &Error) -> Value {
         told["retry_after_seconds"] = seconds.clone();
     }
     told
-}
-
-/// Takes the text argument called `name` out of `arguments`.
-pub(crate) fn take_text(arguments: &mut JsonObject, name: &str) -> Result<Option<String>, Error> {
-    match arguments.remove(name) {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(Error::bad_request("validation_error", format!("{name}: must be text")).with("field", name)),
-    }
 }

@@ -29,19 +29,23 @@ use crate::operation::{self, Answer, Context, Info, Scope};
 use crate::registry::Call;
 use crate::work::Work;
 
-/// Arguments that are no operation's own: doors without headers pass them so.
+/// Arguments that are no operation's own: doors whose callers give no headers take them so.
+///
+/// That which names the vault.
+pub const VAULT: &str = "vault";
 const KEY: &str = "idempotency_key";
 const CONFIRMATION: &str = "elicit_token";
 /// The key of a call for many things.
 const BULK_KEY: &str = "bulk_idempotency_key";
 
-/// Those that calls of `operation` may have, each with what it is for.
+/// Those that calls of `operation` may have at such doors, each with what it is for.
 pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let vault = (VAULT, "The vault's id; the default vault if not given.");
     let key = (KEY, "A name for this call: made again with the same one, it changes the vault once.");
     let confirmation = (CONFIRMATION, "The token that says that a person has confirmed this call, if it asks for one.");
     let bulk_key = (BULK_KEY, "The same as idempotency_key.");
     let (writes, is_bulk) = (operation.writes(), operation.scopes.contains(&Scope::BulkVault));
-    let taken = [writes.then_some(key), writes.then_some(confirmation), is_bulk.then_some(bulk_key)];
+    let taken = [Some(vault), writes.then_some(key), writes.then_some(confirmation), is_bulk.then_some(bulk_key)];
     taken.into_iter().flatten()
 }
 
@@ -146,6 +150,17 @@ async fn pass(
     };
     govern(&answer.value, sent, atlas.limits.max_response_bytes)?;
     Ok(answer)
+}
+
+/// Takes the vault out of the arguments of a call, at a door that offers them with [`arguments_of_calls`].
+///
+/// # Errors
+/// When it is no text, or the header names another.
+pub fn take_vault(call: &mut Call) -> Result<(), Error> {
+    match &mut call.arguments {
+        Value::Object(arguments) => take(arguments, VAULT, &mut call.vault),
+        _ => Ok(()),
+    }
 }
 
 /// Takes what is of every call out of the arguments, so that it is no part of what is hashed and confirmed.
