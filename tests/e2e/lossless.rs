@@ -18,6 +18,8 @@ use proptest::test_runner::Config;
 use step::Step::{self, *};
 use world::World;
 
+use crate::damage::{Damage, Kind};
+
 /// Histories of each kind, unless `ATLAS_HISTORIES` says how many.
 const CASES: u32 = 256;
 /// Most steps of one.
@@ -81,4 +83,10 @@ fn histories_that_failed_once() {
     ]);
     play(&[PersonWrites(0, 5), PersonWrites(0, 0), AgentReads(0, 0), Sync(1), MovedAside(0, 4), PersonAppends(0, 4)]);
     play(&[AgentAppends(0, 0), StoreClockJumps(-25), AgentAppends(0, 0), Collect]);
+    for segment in 0..4 {
+        let damaged = |host| Damaged(Kind::Segment(segment), Damage::CutAt(100), host);
+        play(&[PersonDeletes(0, 2), Sync(0), damaged(0)]);
+        // The host that repairs knows another mirror.
+        play(&[Damaged(Kind::NewestAndLatest, Damage::Missing, 0), AgentAppends(1, 2), AgentPuts(0, 3), damaged(2)]);
+    }
 }

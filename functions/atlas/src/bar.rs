@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use atlas_mirror::repair::Repaired;
 use atlas_sync::{Phase, Progress};
 use indicatif::{DecimalBytes, HumanCount, ProgressBar, ProgressStyle};
 
@@ -27,12 +28,18 @@ pub(crate) fn start(quiet: bool) -> Arc<dyn Progress> {
 pub(crate) struct Phases {
     inner: Arc<dyn Progress>,
     now: Mutex<(Phase, u64)>,
+    repaired: Mutex<Option<Repaired>>,
 }
 
 impl Phases {
     /// Over what shows it.
     pub(crate) fn over(inner: Arc<dyn Progress>) -> Arc<Self> {
-        Arc::new(Self { inner, now: Mutex::new((Phase::Scan, 0)) })
+        Arc::new(Self { inner, now: Mutex::new((Phase::Scan, 0)), repaired: Mutex::default() })
+    }
+
+    /// What was repaired, if anything.
+    pub(crate) fn repaired(&self) -> Option<Repaired> {
+        self.repaired.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What is told to who ends the work.
@@ -57,6 +64,10 @@ impl Progress for Phases {
     fn advance(&self, units: u64) {
         self.now.lock().unwrap_or_else(PoisonError::into_inner).1 += units;
         self.inner.advance(units);
+    }
+
+    fn repaired(&self, repaired: &Repaired) {
+        *self.repaired.lock().unwrap_or_else(PoisonError::into_inner) = Some(repaired.clone());
     }
 }
 

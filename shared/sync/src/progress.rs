@@ -1,5 +1,7 @@
 //! How far long work has come.
 
+use atlas_mirror::repair::Repaired;
+
 /// A stretch of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -24,6 +26,9 @@ pub trait Progress: Send + Sync {
 
     /// So many more units are done.
     fn advance(&self, units: u64);
+
+    /// The store was repaired, whether or not the sync that follows comes to its end.
+    fn repaired(&self, _: &Repaired) {}
 }
 
 /// Nobody looks.

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use atlas_mirror::repair::{Pieces, Repaired, Source};
@@ -15,7 +15,6 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::attachments::pieces;
-use crate::decided::Decided;
 use crate::error::SyncError;
 use crate::folder::Folder;
 use crate::head::Heads;
@@ -36,6 +35,8 @@ const PIECE: usize = 1 << 20;
 struct Files {
     folder: Arc<Folder>,
     paths: HashMap<[u8; 32], Vec<String>>,
+    /// Those that were changed since they were what is lost.
+    changed: Mutex<HashSet<String>>,
     progress: Arc<dyn Progress>,
 }
 
@@ -45,7 +46,13 @@ impl Source for Files {
         let paths: Vec<String> = std::iter::once(path.to_owned()).chain(others.cloned()).collect();
         let folder = self.folder.clone();
         let find = move || Ok(paths.iter().find_map(|path| opened(&folder, path, sha256)));
-        let file = blocking(find).await.ok().flatten()?;
+        let Some(file) = blocking(find).await.ok().flatten() else {
+            let was_it = self.paths.get(sha256.as_bytes()).is_some_and(|paths| paths.iter().any(|one| one == path));
+            if was_it && self.folder.stamp(path).is_some() {
+                self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+            }
+            return None;
+        };
         Some(pieces(file, self.progress.clone()).map_err(|error| error.to_string()).boxed())
     }
 }
@@ -77,7 +84,8 @@ pub(crate) async fn repair(
     for entry in session.before.iter().flat_map(|before| &before.entries) {
         paths.entry(entry.sha256).or_default().push(entry.path.clone());
     }
-    let files = Files { folder: session.folder.clone(), paths, progress: progress.clone() };
+    let (folder, progress) = (session.folder.clone(), progress.clone());
+    let files = Files { folder, paths, changed: Mutex::default(), progress };
     let info = CommitInfo {
         author: options.author.clone(),
         caller: None,
@@ -88,7 +96,11 @@ pub(crate) async fn repair(
         deadline: TIME,
     };
     let seen = session.before.as_ref().map_or(0, |before| before.seen.generation);
-    Ok(mirror.repair(&info, seen, &files).await?)
+    let mut repaired = mirror.repair(&info, seen, &files).await?;
+    // The folder has a newer text of them.
+    let changed = files.changed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    repaired.lost.retain(|path| !changed.contains(path));
+    Ok(repaired)
 }
 
 /// Whether the mirror was repaired since the last sync, so that what it misses may have been lost.
@@ -112,16 +124,6 @@ pub(crate) fn ancestors(entries: Vec<Entry>, heads: &Heads, session: &Session) -
         _ => None,
     };
     entries.into_iter().filter_map(ancestor).collect()
-}
-
-/// Takes out of what was lost what the folder has published since.
-pub(crate) fn settle(summary: &mut Summary, decided: &Decided) {
-    let Some(repaired) = &mut summary.repaired else { return };
-    if repaired.lost.is_empty() {
-        return;
-    }
-    let there: HashSet<String> = decided.entries(i64::MIN).into_iter().map(|entry| entry.path).collect();
-    repaired.lost.retain(|path| !there.contains(path));
 }
 
 /// Fails, after all that could be done, when something is known to be damaged, so that nobody takes the mirror for sound.

@@ -108,6 +108,7 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
         true => Some(repair::repair(&mirror, &session, options, &progress).await?),
         false => None,
     };
+    repaired.iter().for_each(|repaired| progress.repaired(repaired));
     let mut before = summary.skipped.clone();
     for rounds in (0..MAX_ROUNDS).rev() {
         summary.repaired.clone_from(&repaired);
@@ -239,7 +240,6 @@ async fn round(
             (after.generation(), totals.notes, totals.attachments);
         if !options.dry_run {
             remember(session, mirror, options, &decided, after, alone, vanished)?;
-            repair::settle(&mut summary, &decided);
         }
     }
     Ok(Round::Done(Box::new(summary)))

@@ -1,12 +1,30 @@
 //! What the bucket loses: what is old, what it got since a backup, what is damaged.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use atlas_mirror::repair::Repaired;
+use atlas_sync::{Phase, Progress};
 
 use super::host::SyncPlan;
 use super::texts::{Blocks, blocks};
 use super::world::World;
 use crate::damage::{Damage, Kind};
+
+/// What repairs told, also those of syncs that stopped.
+#[derive(Default)]
+struct Told(Mutex<Vec<Repaired>>);
+
+impl Progress for Told {
+    fn begin(&self, _: Phase, _: Option<u64>) {}
+
+    fn advance(&self, _: u64) {}
+
+    fn repaired(&self, repaired: &Repaired) {
+        self.0.lock().unwrap().push(repaired.clone());
+    }
+}
 
 impl World {
     pub(super) fn collect(&mut self) {
@@ -21,18 +39,18 @@ impl World {
     pub(super) fn restore(&mut self) {
         let Some((objects, owed)) = self.backup.clone() else { return };
         self.bucket.put_back(objects);
-        self.owes_no_more_than(owed);
+        self.is_only_in_folders_but_for(&owed);
+        self.owed = owed;
     }
 
     /// What the bucket has no more is only in the folders now, where it is the person's to overwrite.
-    fn owes_no_more_than(&mut self, owed: Blocks) {
+    fn is_only_in_folders_but_for(&mut self, others: &Blocks) {
         for host in &mut self.hosts {
             for (path, text) in host.texts() {
-                let since = blocks(&text).unwrap_or_default().into_iter().filter(|block| !owed.contains(block));
+                let since = blocks(&text).unwrap_or_default().into_iter().filter(|block| !others.contains(block));
                 host.unsynced.entry(path).or_default().extend(since);
             }
         }
-        self.owed = owed;
     }
 
     /// What the host's folder has is in the mirror again, and it is told that the mirror has lost something nobody has.
@@ -46,15 +64,20 @@ impl World {
         let is_only = sound.iter().filter(|(key, _)| key.as_ref().contains("/manifests/")).count() < 2;
         self.was_damaged = true;
         self.bucket.damage(kind, damage);
-        let summary = self.synced(host, &SyncPlan { checksum: true, repair: true, ..SyncPlan::default() });
-        let Some(repaired) = summary.and_then(|summary| summary.repaired) else {
+        let told = Arc::new(Told::default());
+        let meanwhile: Option<Arc<dyn Progress>> = Some(told.clone());
+        let plan = SyncPlan { checksum: true, repair: true, meanwhile, ..SyncPlan::default() };
+        if self.synced(host, &plan).is_none() {
             assert!(is_only, "a repair is refused");
             self.bucket.put_back(sound);
             return;
-        };
+        }
+        let repaired = told.0.lock().unwrap().clone();
         let after = shown(self.bucket.head());
-        let told = repaired.unnamed > 0
-            || !(repaired.lost.is_empty() && repaired.recovered.is_empty() && repaired.rewound.is_empty());
+        let is_told = repaired.iter().any(|repaired| {
+            let named = [repaired.lost.len(), repaired.recovered.len(), repaired.rewound.len()];
+            repaired.unnamed > 0 || named != [0; 3]
+        });
         let in_folder = shown(self.hosts[host].texts());
         let lost: Blocks =
             before.iter().filter(|block| !after.contains(*block) && !self.replaced.contains(*block)).cloned().collect();
@@ -62,12 +85,13 @@ impl World {
         assert_eq!(kept, None, "the folder has it, and the mirror has not got it back: {repaired:?}");
         // Where the newest manifest and its copy are both gone, nothing in the store says that there was one.
         assert!(
-            lost.is_empty() || told || kind == Kind::NewestAndLatest,
+            lost.is_empty() || is_told || kind == Kind::NewestAndLatest,
             "nobody was told that these are lost: {lost:?}"
         );
         self.backup = None;
-        let owed = self.owed.intersection(&after).cloned().collect();
-        self.owes_no_more_than(owed);
+        // What was replaced or deleted may still go from other folders, and the history that had it is damaged.
+        self.is_only_in_folders_but_for(&self.replaced.union(&after).cloned().collect());
+        self.owed.retain(|block| after.contains(block));
     }
 }
 

@@ -67,9 +67,11 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         let mirror = arguments.vault.store.open()?;
         let phases = Phases::over(bar::start(arguments.json));
         let summary = tokio::select! {
-            summary = once(&arguments, &mirror, rclone.as_ref(), phases.clone()) => summary?,
-            _ = tokio::signal::ctrl_c() => return Err(phases.interrupted().into()),
+            summary = once(&arguments, &mirror, rclone.as_ref(), phases.clone()) => summary,
+            _ = tokio::signal::ctrl_c() => Err(phases.interrupted().into()),
         };
+        // A repair is told of though the sync stops behind it: the next one finds nothing to repair.
+        let summary = summary.inspect_err(|_| phases.repaired().iter().for_each(print_repaired))?;
         print(&arguments, &summary)?;
         return if summary.needs_attention() { Err(Attention.into()) } else { Ok(()) };
     };
