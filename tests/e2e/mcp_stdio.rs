@@ -191,6 +191,29 @@ fn the_index_has_what_is_there_when_it_is_said_to_be_complete() {
 }
 
 #[test]
+fn what_a_power_cut_took_from_the_index_is_made_again() {
+    let folder = VaultBuilder::new().note("a.md", "A lighthouse.").file("logo.bin", b"light\0house");
+    let serve = || {
+        let mut command = atlas();
+        let mut agent = Agent::start(command.arg("mcp").current_dir(folder.root()).stderr(Stdio::null()));
+        assert_eq!(agent.call("read_note", &json!({ "path": "a.md" }))["isError"], false);
+        agent.end();
+    };
+    let kept = |kind: &str| {
+        let objects = fs::read_dir(folder.path(".atlas/store/vaults/main").join(kind)).unwrap();
+        objects.map(|object| object.unwrap().path()).collect::<Vec<_>>()
+    };
+    serve();
+    for kind in ["blobs", "segments"] {
+        for object in kept(kind) {
+            fs::write(object, "").unwrap();
+        }
+        serve();
+        assert!(kept("blobs").iter().any(|object| fs::read(object).unwrap() == b"light\0house"), "{kind}");
+    }
+}
+
+#[test]
 fn text_is_read_whatever_its_name_and_what_is_not_is_told() {
     let folder = VaultBuilder::new()
         .file("Makefile", b"all: lighthouse\n")

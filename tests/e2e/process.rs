@@ -80,6 +80,25 @@ fn told_by(mut command: Command) -> (String, String) {
 }
 
 #[test]
+fn the_folder_of_a_vault_may_stand_in_the_environment() {
+    let (place, vault) = (Place::new(), demo());
+    let root = vault.to_str().unwrap();
+    let (printed, _) = told_by({
+        let mut command = place.atlas("serve");
+        command.args(["--addr", "127.0.0.1:0"]).env("ATLAS_VAULT_ROOT", root);
+        command
+    });
+    assert!(printed.contains(&format!("run `atlas sync`, which takes {root} (ATLAS_VAULT_ROOT)")), "{printed}");
+    for name in ["sync", "status"] {
+        let mut command = place.atlas(name);
+        let summary =
+            json_of(command.arg("--json").arg("--state").arg(place.path("state")).env("ATLAS_VAULT_ROOT", root));
+        assert!(summary.is_object(), "{name}: {summary}");
+    }
+    assert_eq!(place.exports(&vault), 1);
+}
+
+#[test]
 fn a_server_tells_a_store_that_does_not_answer_from_a_vault_that_is_not_published() {
     let place = Place::new();
     let mut command = place.atlas("serve");

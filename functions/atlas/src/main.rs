@@ -3,6 +3,7 @@
 mod bar;
 mod bucket;
 mod commands;
+mod kept;
 mod output;
 mod rclone;
 mod repository;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use atlas_mcp::indexing::{Asker, Indexing, State};
-use atlas_mirror::Mirror;
+use atlas_mirror::{Mirror, Options, PartCache};
 use atlas_sync::rules::Tree;
 use atlas_sync::{Phase, Progress, Skipped, SyncError, SyncOptions, sync};
 use indicatif::{DecimalBytes, HumanCount};
@@ -19,8 +19,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
+use crate::kept;
 use crate::output;
-use crate::store::open_mirror;
+use crate::store::CACHE_BYTES;
 use crate::vault::author;
 use crate::watch::Watch;
 
@@ -77,7 +78,8 @@ impl Repository {
         let path = kept.join(STORE);
         let path = path.to_str().ok_or("the folder's path is not UTF-8: start it in another folder")?;
         let store = format!("file://{}", utf8_percent_encode(path, PATH));
-        let mirror = open_mirror(&store, &VAULT.parse()?)?;
+        let cache = Arc::new(PartCache::new(CACHE_BYTES));
+        let mirror = Mirror::open(kept::open(path.as_ref())?, VAULT.parse()?, cache, Options::default())?;
         let (state, seen) = watch::channel(State::default());
         let (asked, askers) = mpsc::channel(MAX_ASKERS);
         Ok((Self { root, mirror, store, generation: None, state, askers }, Indexing::new(seen, asked)))
@@ -129,7 +131,9 @@ impl Repository {
             let now = Timestamp::now();
             let base = SyncOptions::new(self.root.clone(), self.root.join(KEPT).join(STATE), author(), now);
             // The folder is what counts; nothing comes back from the mirror.
-            let options = SyncOptions { tree: Tree::Code, push_only: true, allow_mass_delete: true, ..base };
+            // What a power cut took from the store is made again at the start.
+            let repair = self.generation.is_none();
+            let options = SyncOptions { tree: Tree::Code, push_only: true, allow_mass_delete: true, repair, ..base };
             let steps = Steps { state: self.state.clone(), ..Steps::default() };
             match sync(&self.mirror, &options, Arc::new(steps)).await {
                 // Another agent's server publishes it, maybe as it was before.

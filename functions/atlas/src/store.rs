@@ -9,7 +9,7 @@ use clap::Args;
 use percent_encoding::percent_decode_str;
 
 /// Bytes of decoded parts that a command keeps in memory.
-const CACHE_BYTES: usize = 32 << 20;
+pub(crate) const CACHE_BYTES: usize = 32 << 20;
 
 /// Which vault in which store.
 #[derive(Debug, Clone, Args)]
