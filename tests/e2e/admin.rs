@@ -33,7 +33,7 @@ async fn vaults_and_how_they_may_be_used_are_told() {
     let listed = tools.good("list_vaults", json!({})).await;
     let [main, work] = listed["vaults"].as_array().unwrap().as_slice() else { panic!("{listed}") };
     assert_eq!((&main["id"], &main["name"], &main["read_only"]), (&json!("main"), &json!("My notes"), &json!(true)));
-    assert_eq!((&work["name"], &work["chunk_count"], &main["chunk_count"]), (&json!("work"), &json!(1), &json!(2)));
+    assert_eq!((&work["name"], &work["chunk_count"], &main["chunk_count"]), (&json!("work"), &json!(1), &json!(1)));
     let vault = tools.good("get_vault", json!({})).await;
     assert_eq!(vault["acl"], json!({ "read_paths": ["**"], "write_paths": null, "delete_paths": null }));
     assert_eq!(vault["cache"]["generation"], 1);
@@ -46,6 +46,8 @@ async fn vaults_and_how_they_may_be_used_are_told() {
     assert_eq!((&health["status"], &health["vaults"]), (&json!("ok"), &json!(["main", "work"])));
     assert!(health["uptime_ms"].as_u64().unwrap() < 600_000, "{health}");
     let indexed = tools.good("index_vault", json!({ "folder": "a", "vault": "work" })).await;
+    assert_eq!((&indexed["upserted"], &indexed["deleted"], &indexed["unchanged"]), (&json!(0), &json!(0), &json!(0)));
+    let indexed = tools.good("index_vault", json!({ "vault": "work" })).await;
     assert_eq!((&indexed["upserted"], &indexed["deleted"], &indexed["unchanged"]), (&json!(1), &json!(0), &json!(0)));
     tools.bad("index_vault", json!({ "folder": "../a" }), "path_invalid").await;
 }
@@ -123,7 +125,7 @@ async fn who_may_not_administer_is_told_of_health_alone() {
     let told = admin.answer("get_server_config", json!({})).await;
     assert_eq!(told["auth_mode"], "jwt");
     assert!(!told.to_string().contains(SECRET));
-    let acl = admin.answer("inspect_acl", json!({ "path": "a.md", "op": "write", "scopes": [] })).await;
+    let acl = admin.answer("inspect_acl", json!({ "path": "a.md", "op": "write", "scopes": ["write:vault"] })).await;
     assert_eq!(
         (&acl["kill_switch"], &acl["denied_by"], acl.get("matched_rule")),
         (&json!(true), &json!("readOnly"), None)

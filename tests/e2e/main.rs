@@ -15,6 +15,7 @@ mod acl;
 mod admin;
 mod agent;
 mod answer_sizes;
+mod answers;
 mod attachments;
 mod bridge;
 mod buckets;

@@ -32,7 +32,7 @@ pub struct VaultState {
     read_only: bool,
     /// Always null: nothing is embedded.
     embeddings_provider: Option<String>,
-    /// How many notes are indexed; null if nothing is published.
+    /// How many chunks the index has: some 4 kB of text each, or several short notes; null if nothing is published.
     chunk_count: Option<u64>,
     /// When the newest generation was published; null if none is.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
@@ -50,7 +50,7 @@ impl VaultState {
             path: format!("vaults/{}", vault.id),
             read_only: vault.acl().is_read_only(),
             embeddings_provider: None,
-            chunk_count: head.map(|head| head.manifest().totals.notes),
+            chunk_count: head.map(|head| head.segments().iter().map(|segment| u64::from(segment.layout.chunks)).sum()),
             last_synced_at: head.map(|head| head.manifest().time),
             generation: head.map(|head| head.generation()),
         }

@@ -7,17 +7,23 @@ use std::borrow::Cow;
 use atlas_vault::VaultPath;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use self::located::{Fault, Reader};
 use crate::error::Error;
 
-/// An integer from `MIN` to `MAX`. As in JSON Schema, `10.0` is an integer too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounded<const MIN: u32, const MAX: u32>(u32);
+/// An integer from `MIN` to `MAX`; `DEFAULT` where it is left out. As in JSON Schema, `10.0` is an integer too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bounded<const MIN: u32, const MAX: u32, const DEFAULT: u32 = MIN>(u32);
 
-impl<const MIN: u32, const MAX: u32> Bounded<MIN, MAX> {
+impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> Default for Bounded<MIN, MAX, DEFAULT> {
+    fn default() -> Self {
+        Self(DEFAULT)
+    }
+}
+
+impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> Bounded<MIN, MAX, DEFAULT> {
     /// The number of them that is nearest.
     pub(crate) fn nearest(number: u32) -> Self {
         Self(number.clamp(MIN, MAX))
@@ -29,7 +35,7 @@ impl<const MIN: u32, const MAX: u32> Bounded<MIN, MAX> {
     }
 }
 
-impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Bounded<MIN, MAX> {
+impl<'de, const MIN: u32, const MAX: u32, const DEFAULT: u32> Deserialize<'de> for Bounded<MIN, MAX, DEFAULT> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = serde_json::Number::deserialize(deserializer)?;
         whole(&number, MIN, MAX).map(Self).map_err(D::Error::custom)
@@ -44,7 +50,7 @@ fn whole(number: &serde_json::Number, min: u32, max: u32) -> Result<u32, String>
     }
 }
 
-impl<const MIN: u32, const MAX: u32> JsonSchema for Bounded<MIN, MAX> {
+impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> JsonSchema for Bounded<MIN, MAX, DEFAULT> {
     fn schema_name() -> Cow<'static, str> {
         format!("Integer{MIN}To{MAX}").into()
     }
@@ -65,7 +71,7 @@ pub type Text<const MAX: usize> = Written<MAX, true>;
 pub type Exact<const MAX: usize> = Written<MAX, false>;
 
 /// A text of 1 to `MAX` bytes, after white space around it was taken away if it is `TRIMMED`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Written<const MAX: usize, const TRIMMED: bool>(String);
 
 impl<const MAX: usize, const TRIMMED: bool> Written<MAX, TRIMMED> {
@@ -116,6 +122,14 @@ impl<const MAX: usize, const TRIMMED: bool> JsonSchema for Written<MAX, TRIMMED>
 #[inline(never)]
 fn schema_of_written(max: usize) -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": max })
+}
+
+/// The name of a time zone.
+pub(crate) type Zone = Text<100>;
+
+/// The one that is meant if none is given.
+pub(crate) fn utc() -> Zone {
+    Written("UTC".to_owned())
 }
 
 /// The value of an argument that is true if it is left out.

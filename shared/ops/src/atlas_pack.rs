@@ -14,7 +14,7 @@ use atlas_vault::words::code_words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{self, Bounded, Exact};
+use crate::arguments::{Bounded, Exact};
 use crate::atlas_pack::room::Room;
 use crate::atlas_pack::sections::Sections;
 use crate::error::Error;
@@ -37,9 +37,8 @@ pub struct Arguments {
     /// What is to be done, in plain words.
     task: Exact<4096>,
     /// Most characters of the pack, as JSON; 50,000 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 1_000_000>")]
-    budget: Option<Bounded<1, 1_000_000>>,
+    #[serde(default)]
+    budget: Bounded<1, 1_000_000, 50_000>,
 }
 
 /// The pack.
@@ -62,7 +61,6 @@ pub struct Packed {
     content: String,
 }
 
-const DEFAULT_BUDGET: usize = 50_000;
 /// Most notes that are looked at.
 const MAX_NOTES: usize = 64;
 /// Bytes of text that are looked at for each character of the budget, and at least.
@@ -105,7 +103,7 @@ impl Operation for AtlasPack {
                 Error::bad_request("query_invalid", "task: say in words what is to be done").with("field", "task")
             );
         }
-        let budget = arguments.budget.map_or(DEFAULT_BUDGET, Bounded::get);
+        let budget = arguments.budget.get();
         let most_bytes = context.limits.max_response_bytes.saturating_sub(AROUND_TEXT);
         let pack = |view: View| {
             let expression = &expression;

@@ -28,9 +28,8 @@ pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
     /// Most notes to return; 50 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 1000>")]
-    limit: Option<Bounded<1, 1000>>,
+    #[serde(default)]
+    limit: Bounded<1, 1000, 50>,
     /// The `cursor` of the page before. All pages show the vault as it was at the first.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
@@ -73,7 +72,6 @@ struct Cursor {
     after: String,
 }
 
-const DEFAULT_LIMIT: usize = 50;
 /// Most bytes of a line.
 const LINE_BYTES: usize = 400;
 
@@ -103,7 +101,7 @@ impl Operation for BacklinksSearch {
         }
         let generation = cursor.as_ref().map(|cursor| cursor.generation);
         let after = cursor.as_ref().map(|cursor| cursor.after.as_str());
-        let limit = arguments.limit.map_or(DEFAULT_LIMIT, Bounded::get);
+        let limit = arguments.limit.get();
         let with_lines = !arguments.paths_only;
         let page = |view: View| {
             let path = &path;

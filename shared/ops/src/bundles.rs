@@ -16,13 +16,12 @@ use crate::index::{DocumentRef, Index};
 use crate::operation::Context;
 
 /// Most bytes of a bundle, if nothing is said and at all.
-const DEFAULT_BYTES: usize = 500_000;
-type MaxBytes = Bounded<1, 1_000_000>;
+type MaxBytes = Bounded<1, 1_000_000, 500_000>;
 /// Bytes in a JSON answer that a listed file takes besides its path.
 const AROUND_FILE: usize = 40;
 
 /// How a bundle is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Format {
     /// Each text below a heading that is its path.
@@ -98,8 +97,8 @@ fn is_unwritable(c: char) -> bool {
 }
 
 impl Bundle {
-    fn new(context: &Context<'_>, format: Format, frontmatter: bool, max_bytes: Option<MaxBytes>) -> Self {
-        let max_bytes = max_bytes.map_or(DEFAULT_BYTES, Bounded::get);
+    fn new(context: &Context<'_>, format: Format, frontmatter: bool, max_bytes: MaxBytes) -> Self {
+        let max_bytes = max_bytes.get();
         let json_room = context.limits.max_response_bytes.saturating_sub(AROUND_TEXT);
         Self { format, frontmatter, text: String::new(), max_bytes, json_room, files: Vec::new(), truncated: false }
     }

@@ -23,13 +23,11 @@ pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
     /// How many links away: 1 or 2; 1 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 2>")]
-    depth: Option<Bounded<1, 2>>,
+    #[serde(default)]
+    depth: Bounded<1, 2>,
     /// Most neighbors to return; 100 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 1000>")]
-    limit: Option<Bounded<1, 1000>>,
+    #[serde(default)]
+    limit: Bounded<1, 1000, 100>,
 }
 
 /// What is around it.
@@ -69,8 +67,6 @@ pub enum Direction {
     Both,
 }
 
-const DEFAULT_LIMIT: usize = 100;
-
 impl Operation for GraphNeighbors {
     const INFO: Info = Info {
         name: "graph_neighbors",
@@ -89,8 +85,8 @@ impl Operation for GraphNeighbors {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = arguments::path("path", &arguments.path)?;
-        let depth = arguments.depth.map_or(1, Bounded::get);
-        let limit = arguments.limit.map_or(DEFAULT_LIMIT, Bounded::get);
+        let depth = arguments.depth.get();
+        let limit = arguments.limit.get();
         let around = |view: View| {
             let path = &path;
             async move {

@@ -1,6 +1,6 @@
 //! `list_notes`: the files below a folder, in path order, and the folders that they are in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 
 use atlas_access::acl::is_closed_path;
@@ -9,13 +9,13 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{self, Bounded, Root, Text};
+use crate::arguments::{self, Root, Text};
 use crate::cursor;
 use crate::error::Error;
 use crate::governor::fitting;
 use crate::index::{DocumentRef, Index, Want, Wave};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
-use crate::paging::{DEFAULT_ITEMS, Limit, MAX_ITEMS, Page};
+use crate::paging::{Limit, MAX_ITEMS, Page};
 use crate::view::View;
 
 /// The operation.
@@ -44,9 +44,8 @@ pub struct Arguments {
     #[schemars(length(max = 50))]
     extensions: Vec<Text<32>>,
     /// Most items to return, 1,000 at most; 100 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Limit")]
-    limit: Option<Limit>,
+    #[serde(default)]
+    limit: Limit,
     /// The `cursor` of the page before. The pages of one listing show the vault as it was at the first.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
@@ -94,6 +93,9 @@ struct Cursor {
     of: u32,
     /// The last item's path; a folder's ends in a slash, so that it comes before what is in it.
     after: String,
+    /// How many items all pages have.
+    #[serde(default)]
+    total: Option<usize>,
 }
 
 /// Most extensions of one call.
@@ -116,7 +118,7 @@ impl Operation for ListNotes {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Page<Listed>>, Error> {
-        let asked = arguments.limit.map_or(DEFAULT_ITEMS, Bounded::get);
+        let asked = arguments.limit.get();
         let listing = Listing::of(&arguments)?;
         let of = crc32fast::hash(format!("{listing:?}").as_bytes());
         let cursor: Option<Cursor> =
@@ -129,10 +131,12 @@ impl Operation for ListNotes {
             None => (None, ""),
         };
         let limit = asked.min(MAX_ITEMS);
+        let (is_first, known) = (cursor.is_none(), cursor.as_ref().and_then(|cursor| cursor.total));
         let page = |view: View| {
             let listing = &listing;
             async move {
                 let generation = view.generation();
+                let whole = view.clone();
                 // One more tells whether there is another page.
                 let mut items = match listing.recursive {
                     true => listing.all(view, after, limit + 1).await?,
@@ -143,9 +147,14 @@ impl Operation for ListNotes {
                 let fitting = fitting(&items, context.limits.max_response_bytes);
                 let is_more = is_more || fitting < items.len();
                 items.truncate(fitting);
+                let total = match known {
+                    Some(total) => Some(total),
+                    None if is_more => Some(listing.count(whole).await?),
+                    None => is_first.then_some(items.len()),
+                };
                 let last = items.last().filter(|_| is_more).map(Listed::key);
-                let cursor = last.and_then(|after| cursor::encode(&Cursor { generation, of, after }));
-                Ok(Page { items, cursor, overflow: asked > MAX_ITEMS, total_count: None })
+                let cursor = last.and_then(|after| cursor::encode(&Cursor { generation, of, after, total }));
+                Ok(Page { items, cursor, overflow: asked > MAX_ITEMS, total_count: total })
             }
         };
         cursor::read(context, generation, page).await
@@ -253,6 +262,33 @@ impl Listing {
         }
         items.truncate(count);
         Ok(items)
+    }
+
+    /// How many items there are.
+    async fn count(&self, view: View) -> Result<usize, Error> {
+        let Some(prefix) = &self.prefix else { return Ok(0) };
+        let index = Index::fetch(view, Want::default()).await?;
+        let root = self.root.prefix().len();
+        let (mut files, mut folders) = (0, HashSet::new());
+        for segment in index.segments() {
+            for document in index.paths(segment)?.with_prefix(prefix) {
+                let document = DocumentRef { segment, document };
+                if !index.shows(document) {
+                    continue;
+                }
+                let path = index.path(document)?;
+                let is_own = path.get(root..).is_some_and(|rest| !rest.contains('/'));
+                files += usize::from((self.recursive || is_own) && self.has(&path));
+                let is_own =
+                    |folder: &str| folder.get(root..).is_some_and(|rest| rest.find('/') == Some(rest.len() - 1));
+                for folder in self.folders_of(&path) {
+                    if (self.recursive || is_own(folder)) && !folders.contains(folder) {
+                        folders.insert(folder.to_owned());
+                    }
+                }
+            }
+        }
+        Ok(files + folders.len())
     }
 
     /// The first `count` items after `after` that are in the folder itself.

@@ -21,9 +21,8 @@ pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
     /// Most versions to return; 10 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 50>")]
-    limit: Option<Bounded<1, 50>>,
+    #[serde(default)]
+    limit: Bounded<1, 50, 10>,
     /// Only versions that are older than this generation: the `before` of the page before.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "u64")]
@@ -65,8 +64,6 @@ pub struct Version {
     message: Option<String>,
 }
 
-const DEFAULT_LIMIT: usize = 10;
-
 impl Operation for NoteHistory {
     const INFO: Info = Info {
         name: "note_history",
@@ -86,7 +83,7 @@ impl Operation for NoteHistory {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = arguments::path("path", &arguments.path)?;
         let path = path.as_str();
-        let limit = arguments.limit.map_or(DEFAULT_LIMIT, Bounded::get);
+        let limit = arguments.limit.get();
         let newest = context.read(|view| async move { Ok(view) }).await?;
         // What is said of several notes may name one that the caller does not see.
         let is_whole = newest.value.is_whole();

@@ -32,7 +32,7 @@ fn missing(plugin: &str) -> Error {
 macro_rules! tools {
     ($($(#[$doc:meta])* $operation:ident, $arguments:ident, $name:literal, $title:literal, $plugin:literal, $scope:ident, $description:literal, {
         $($(#[$field_doc:meta])* $field:ident: $type:ty,)*
-        $(;$($(#[$option_doc:meta])* $option:ident: $option_type:ty as $schema:literal,)*)?
+        $(;$($(#[$option_doc:meta])* $option:ident: $option_type:ty as $schema:literal $(= $default:expr)?,)*)?
     };)*) => {$(
         $(#[$doc])*
         pub struct $operation;
@@ -43,7 +43,7 @@ macro_rules! tools {
         #[allow(dead_code, reason = "it is checked, and there is nobody to give it to")]
         pub struct $arguments {
             $($(#[$field_doc])* $field: $type,)*
-            $($($(#[$option_doc])* #[serde(default, deserialize_with = "arguments::present")] #[schemars(with = $schema)] $option: Option<$option_type>,)*)?
+            $($($(#[$option_doc])* #[serde(default, deserialize_with = "arguments::present")] #[schemars(with = $schema)] $(#[schemars(extend("default" = $default))])? $option: Option<$option_type>,)*)?
         }
 
         impl Operation for $operation {
@@ -76,7 +76,7 @@ tools! {
         dql: Text<10_000>,
         ;
         /// `table`, `list`, `task` or `calendar`.
-        format: Text<64> as "Text<64>",
+        format: Text<64> as "Text<64>" = "table",
     };
     /// `validate_dql`.
     ValidateDql, ValidateDqlRequest, "validate_dql", "Check a Dataview query", "dataview", ReadVault, "Says whether a Dataview query can be read.", {
@@ -103,9 +103,9 @@ tools! {
         /// What the template is given.
         args: Map<String, Value> as "Map<String, Value>",
         /// Whether what is at the target may be replaced.
-        overwrite: bool as "bool",
+        overwrite: bool as "bool" = false,
         /// Whether folders are made.
-        create_dirs: bool as "bool",
+        create_dirs: bool as "bool" = true,
     };
     /// `list_quickadd_actions`.
     ListQuickaddActions, ListQuickaddActionsRequest, "list_quickadd_actions", "List QuickAdd actions", "quickadd", ReadVault, "Lists QuickAdd's actions.", {
@@ -124,7 +124,7 @@ tools! {
         path: String,
         ;
         /// Whether to do it again.
-        force: bool as "bool",
+        force: bool as "bool" = false,
     };
     /// `ocr_bulk`.
     OcrBulk, OcrBulkRequest, "ocr_bulk", "Read text in pictures", "text-extractor", ReadVault, "Recognises the text of several pictures or PDFs.", {
@@ -134,11 +134,11 @@ tools! {
         /// The folder that they are in.
         root: String as "String",
         /// Of these kinds only.
-        extensions: Vec<String> as "Vec<String>",
+        extensions: Vec<String> as "Vec<String>" = [".pdf", ".png", ".jpg", ".jpeg", ".tiff"],
         /// Whether to do it again.
-        force: bool as "bool",
+        force: bool as "bool" = false,
         /// How many at once.
-        max_concurrent: Bounded<1, 4> as "Bounded<1, 4>",
+        max_concurrent: Bounded<1, 4> as "Bounded<1, 4>" = 2,
     };
     /// `makemd_list_spaces`.
     MakemdListSpaces, MakemdListSpacesRequest, "makemd_list_spaces", "List make.md spaces", "make-md", ReadVault, "Lists the spaces of make.md.", {
@@ -166,7 +166,7 @@ tools! {
         name: Text<256>,
         ;
         /// Whether to save the one that is open.
-        save_current_first: bool as "bool",
+        save_current_first: bool as "bool" = false,
     };
     /// `save_workspace`.
     SaveWorkspace, SaveWorkspaceRequest, "save_workspace", "Save a workspace", "workspaces", WriteVault, "Saves the layout of the windows.", {
@@ -174,7 +174,7 @@ tools! {
         name: Text<256>,
         ;
         /// Whether one of the name may be replaced.
-        overwrite: bool as "bool",
+        overwrite: bool as "bool" = false,
     };
     /// `list_commands`.
     ListCommands, ListCommandsRequest, "list_commands", "List commands", "obsidian-tc", ReadVault, "Lists Obsidian's commands.", {
@@ -200,7 +200,7 @@ tools! {
         query: Text<1000>,
         ;
         /// How many.
-        k: Bounded<1, 50> as "Bounded<1, 50>",
+        k: Bounded<1, 50> as "Bounded<1, 50>" = 10,
         /// Of this scope only.
         scope: Text<256> as "Text<256>",
     };
@@ -210,11 +210,11 @@ tools! {
         query: Text<1000>,
         ;
         /// How many.
-        k: Bounded<1, 50> as "Bounded<1, 50>",
+        k: Bounded<1, 50> as "Bounded<1, 50>" = 10,
         /// Of this scope only.
         scope: Text<256> as "Text<256>",
         /// How much the words count, from 0 to 1.
-        bm25_weight: f64 as "f64",
+        bm25_weight: f64 as "f64" = 0.5,
     };
     /// `plur_similarity_search`.
     PlurSimilaritySearch, PlurSimilaritySearchRequest, "plur_similarity_search", "Recall by meaning", "plur", ReadVault, "Finds engrams by meaning.", {
@@ -222,7 +222,7 @@ tools! {
         query: Text<1000>,
         ;
         /// How many.
-        k: Bounded<1, 50> as "Bounded<1, 50>",
+        k: Bounded<1, 50> as "Bounded<1, 50>" = 10,
         /// Of this scope only.
         scope: Text<256> as "Text<256>",
         /// The least similarity.

@@ -14,10 +14,10 @@ use crate::operation::{Answer, Context};
 use crate::view::View;
 
 /// The argument `limit`. Of more than 1,000 there are 1,000 on a page.
-pub(crate) type Limit = Bounded<1, { u32::MAX }>;
+pub(crate) type Limit = Bounded<1, { u32::MAX }, DEFAULT_ITEMS>;
 
 /// Items on a page if `limit` is not given, and the most.
-pub(crate) const DEFAULT_ITEMS: usize = 100;
+const DEFAULT_ITEMS: u32 = 100;
 pub(crate) const MAX_ITEMS: usize = 1000;
 
 /// A page.
@@ -56,8 +56,8 @@ impl<T> PartialPage<T> {
 }
 
 /// The items that a limit asks for, and whether it asked for more than a page has.
-pub(crate) fn clamped(limit: Option<Limit>) -> (usize, bool) {
-    let asked = limit.map_or(DEFAULT_ITEMS, Bounded::get);
+pub(crate) fn clamped(limit: Limit) -> (usize, bool) {
+    let asked = limit.get();
     (asked.min(MAX_ITEMS), asked > MAX_ITEMS)
 }
 
@@ -80,7 +80,7 @@ struct Begin {
 
 impl Paging {
     /// The page that `limit` and `cursor` ask for of the listing that an operation's other arguments make.
-    pub(crate) fn new(limit: Option<Limit>, cursor: Option<&Text<4096>>, listing: &impl Debug) -> Result<Self, Error> {
+    pub(crate) fn new(limit: Limit, cursor: Option<&Text<4096>>, listing: &impl Debug) -> Result<Self, Error> {
         let of = crc32fast::hash(format!("{listing:?}").as_bytes());
         let begin: Option<Begin> = cursor.map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
         if begin.as_ref().is_some_and(|begin| begin.of != of) {

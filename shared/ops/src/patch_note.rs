@@ -31,16 +31,12 @@ pub struct Arguments {
     /// What to put in its place.
     new_string: String,
     /// How often the text must be there; 1 if not given. All are replaced.
-    #[serde(default = "once")]
+    #[serde(default)]
     expected_occurrences: Bounded<1, 100_000>,
     /// Why, for the log.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     message: Option<Text<4096>>,
-}
-
-fn once() -> Bounded<1, 100_000> {
-    Bounded::nearest(1)
 }
 
 /// What was replaced.

@@ -13,12 +13,12 @@ mod settings;
 use atlas_access::Access;
 use atlas_vault::VaultPath;
 use jiff::civil::{Date, DateTime};
-use jiff::tz::{TimeZone, TimeZoneDatabase};
+use jiff::tz::TimeZoneDatabase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::arguments::{self, Text, invalid_input};
+use crate::arguments::{self, Text, Zone, invalid_input};
 use crate::error::Error;
 use crate::notes;
 use crate::operation::Context;
@@ -54,18 +54,10 @@ struct Which {
 
 impl Which {
     /// That of `date`, or of today where it is `timezone`.
-    fn of(
-        context: &Context<'_>,
-        period: Period,
-        date: Option<&Text<10>>,
-        timezone: Option<&Text<64>>,
-    ) -> Result<Self, Error> {
-        let zone = match timezone {
-            Some(name) => TimeZoneDatabase::bundled()
-                .get(name.as_str())
-                .map_err(|_| invalid_input("timezone", "write the name of a time zone, such as Europe/Berlin"))?,
-            None => TimeZone::UTC,
-        };
+    fn of(context: &Context<'_>, period: Period, date: Option<&Text<10>>, timezone: &Zone) -> Result<Self, Error> {
+        let zone = TimeZoneDatabase::bundled()
+            .get(timezone.as_str())
+            .map_err(|_| invalid_input("timezone", "write the name of a time zone, such as Europe/Berlin"))?;
         // A call that is made again after midnight means the same day.
         let now = zone.to_datetime(context.first_made);
         let date = date.map_or(Ok(now.date()), |date| day("date", date))?;

@@ -36,8 +36,8 @@ pub struct Arguments {
     /// Which links go. Those in properties, and embeds, stay.
     policy: Policy,
     /// Most links that go, the first in the note; 50 if not given.
-    #[serde(default = "fifty")]
-    max_removals: Bounded<1, 1000>,
+    #[serde(default)]
+    max_removals: Bounded<1, 1000, 50>,
     /// Change nothing, and tell what would go: so if it is not given.
     #[serde(default = "arguments::yes")]
     dry_run: bool,
@@ -45,10 +45,6 @@ pub struct Arguments {
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
     message: Option<Text<4096>>,
-}
-
-fn fifty() -> Bounded<1, 1000> {
-    Bounded::nearest(50)
 }
 
 /// What was taken out.

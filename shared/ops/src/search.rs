@@ -6,7 +6,7 @@
 //!   text to look at; `pattern`: what matches there
 //! - `ranking`: pages of notes; `scores`: how they rank; `expression`: what words are looked for; `snippet`: what is shown of a note
 //! - `filter`: which paths are looked at
-//! - [`search_text`], [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them
+//! - [`search_text`], by `relevance`, [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them
 
 pub(crate) mod expression;
 pub(crate) mod filter;
@@ -17,6 +17,7 @@ mod pattern;
 mod plan;
 pub(crate) mod ranking;
 mod regions;
+mod relevance;
 pub(crate) mod scores;
 pub mod search_jsonlogic;
 pub mod search_regex;
@@ -79,7 +80,7 @@ pub struct Arguments {
 }
 
 /// How a query is meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Words: the notes that say most about them, best first.
@@ -92,7 +93,7 @@ pub enum Mode {
 }
 
 /// Whether case counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Case {
     /// It does.
@@ -143,7 +144,7 @@ pub struct Note {
     /// How much it says about the words (BM25). Comparable within one query.
     pub(crate) score: f64,
     /// The heading nearest above the snippet, as `#anchor`; null if there is none.
-    anchor: Option<String>,
+    pub(crate) anchor: Option<String>,
     /// The number of the snippet's first line, counted from 1.
     pub(crate) line: u64,
     /// The line that says most; a long one cut around the words, the cuts marked with `…`.
@@ -177,6 +178,9 @@ pub struct Line {
     /// Where the first match is in it, if that was asked for.
     #[serde(skip)]
     pub(crate) place: Option<Place>,
+    /// Bytes of the file's text.
+    #[serde(skip)]
+    file_bytes: u32,
 }
 
 /// A match in its line.
@@ -223,8 +227,7 @@ pub(crate) struct Listing<'a> {
 
 impl<'a> Listing<'a> {
     /// `limit` of what there is in a folder, of the arguments that `of` is a number for.
-    fn in_root(context: &Context<'a>, root: Root, limit: usize, of: u32) -> Self {
-        let limits = context.limits;
+    fn in_root(context: &Context<'_>, root: Root, limit: usize, of: u32, limits: &'a Limits) -> Self {
         let deadline = context.deadline(limits.max_scan_time);
         Self { filter: Some(Filter::Root(root)), limit, explain: false, of, limits, deadline }
     }

@@ -58,7 +58,7 @@ struct Embeddings {
 /// What is published of a vault; null if nothing is.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Published {
-    /// How many notes are indexed.
+    /// How many chunks the index has: some 4 kB of text each, or several short notes.
     chunk_count: Option<u64>,
     /// When the newest generation was published.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]

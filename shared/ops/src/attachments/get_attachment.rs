@@ -19,9 +19,6 @@ use crate::notes::{self, Found};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::view::View;
 
-/// Most bytes of a file in an answer, if nothing is said.
-const DEFAULT_BYTES: usize = 5_000_000;
-
 /// The operation.
 pub struct GetAttachment;
 
@@ -35,9 +32,8 @@ pub struct Arguments {
     #[serde(default)]
     include_data: bool,
     /// Most bytes to return; 5,000,000 if not given, and never more than an answer may have.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, { u32::MAX }>")]
-    max_bytes: Option<Bounded<1, { u32::MAX }>>,
+    #[serde(default)]
+    max_bytes: Bounded<1, { u32::MAX }, 5_000_000>,
     /// Also a URL from which anyone who has it can read the bytes for 15 minutes, whatever the size. Stores that are no buckets make none.
     #[serde(default)]
     presign: bool,
@@ -60,6 +56,9 @@ pub struct Output {
     /// Its bytes, in base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     data_base64: Option<String>,
+    /// Whether bytes of them are missing, which are never: a file that is too large is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<bool>,
     /// Where its bytes can be read with a GET.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
@@ -87,7 +86,7 @@ impl Operation for GetAttachment {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = arguments::path("path", &arguments.path)?;
-        let most = arguments.max_bytes.map_or(DEFAULT_BYTES, Bounded::get);
+        let most = arguments.max_bytes.get();
         // Of three bytes base64 makes four.
         let most = most.min(context.limits.max_response_bytes.saturating_sub(AROUND_TEXT) / 4 * 3);
         let with_data = arguments.include_data;
@@ -108,6 +107,7 @@ impl Operation for GetAttachment {
             size_bytes: found.record.bytes,
             mime: mime(&found.record.path),
             mtime: editing::modified(&found),
+            truncated: data.as_ref().map(|_| false),
             data_base64: data,
             path: found.record.path,
         };

@@ -44,10 +44,9 @@ pub struct Arguments {
     #[serde(default)]
     dry_run: bool,
     /// Means nothing: all are changed at once.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 16>")]
+    #[serde(default)]
     #[expect(dead_code, reason = "it means nothing")]
-    max_concurrent: Option<Bounded<1, 16>>,
+    max_concurrent: Bounded<1, 16, 4>,
     /// Why, for the log.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]

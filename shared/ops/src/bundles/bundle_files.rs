@@ -26,9 +26,8 @@ pub struct Arguments {
     #[schemars(length(min = 1, max = 200))]
     paths: Vec<String>,
     /// Most bytes of the bundle, which has no more; 500,000 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "MaxBytes")]
-    max_bytes: Option<MaxBytes>,
+    #[serde(default)]
+    max_bytes: MaxBytes,
     /// With the notes' frontmatter. So it is if not given.
     #[serde(default = "arguments::yes")]
     include_frontmatter: bool,

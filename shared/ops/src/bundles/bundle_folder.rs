@@ -11,7 +11,6 @@ use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
 use crate::view::View;
 
 /// Files in a bundle if nothing is said.
-const DEFAULT_FILES: usize = 100;
 /// Most extensions that are asked for.
 const MAX_EXTENSIONS: usize = 50;
 
@@ -25,23 +24,25 @@ pub struct Arguments {
     /// The folder; empty for the whole vault.
     root: String,
     /// Most files; 100 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 500>")]
-    max_files: Option<Bounded<1, 500>>,
+    #[serde(default)]
+    max_files: Bounded<1, 500, 100>,
     /// Most bytes of the bundle, which has no more; 500,000 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "MaxBytes")]
-    max_bytes: Option<MaxBytes>,
+    #[serde(default)]
+    max_bytes: MaxBytes,
     /// What the files' names end with, with or without the dot, in any case; `.md` if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Vec<Text<50>>", length(max = 50))]
-    extensions: Option<Vec<Text<50>>>,
+    #[serde(default = "notes")]
+    #[schemars(length(max = 50))]
+    extensions: Vec<Text<50>>,
     /// With the notes' frontmatter. So it is if not given.
     #[serde(default = "arguments::yes")]
     include_frontmatter: bool,
     /// How the bundle is written.
     #[serde(default)]
     format: Format,
+}
+
+fn notes() -> Vec<Text<50>> {
+    Text::new(".md").into_iter().collect()
 }
 
 /// The bundle.
@@ -79,14 +80,11 @@ impl Operation for BundleFolder {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let root = Root::of("root", &arguments.root)?;
-        let extensions: Vec<String> = match &arguments.extensions {
-            None => vec![".md".to_owned()],
-            Some(named) if named.len() > MAX_EXTENSIONS => {
-                return Err(invalid_input("extensions", &format!("name at most {MAX_EXTENSIONS}")));
-            }
-            Some(named) => named.iter().map(|name| extension(name.as_str())).collect(),
-        };
-        let max_files = arguments.max_files.map_or(DEFAULT_FILES, Bounded::get);
+        if arguments.extensions.len() > MAX_EXTENSIONS {
+            return Err(invalid_input("extensions", &format!("name at most {MAX_EXTENSIONS}")));
+        }
+        let extensions: Vec<String> = arguments.extensions.iter().map(|name| extension(name.as_str())).collect();
+        let max_files = arguments.max_files.get();
         let bundle = |view: View| {
             let (root, arguments, extensions) = (&root, &arguments, &extensions);
             async move {

@@ -29,9 +29,8 @@ pub struct Arguments {
     #[serde(default)]
     group_by: GroupBy,
     /// Most items to return; 100 if not given, at most 1,000.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Limit")]
-    limit: Option<Limit>,
+    #[serde(default)]
+    limit: Limit,
     /// The `cursor` of the page before.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
@@ -39,7 +38,7 @@ pub struct Arguments {
 }
 
 /// What items are of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupBy {
     /// Of a target.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Period, Place, Which};
-use crate::arguments::{self, Exact, Text, invalid_input};
+use crate::arguments::{self, Exact, Text, Zone, invalid_input};
 use crate::editing;
 use crate::error::Error;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -29,9 +29,8 @@ pub struct Arguments {
     #[schemars(with = "Text<10>")]
     date: Option<Text<10>>,
     /// Where it is today: the name of a time zone; UTC if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<64>")]
-    timezone: Option<Text<64>>,
+    #[serde(default = "arguments::utc")]
+    timezone: Zone,
     /// The text.
     content: Exact<1_000_000>,
     /// Begin on a line of its own, and end the line. So it is if not given; under a heading it is always so.
@@ -83,7 +82,7 @@ impl Operation for AppendToPeriodicNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         context.require_key()?;
-        let which = Which::of(context, arguments.period, arguments.date.as_ref(), arguments.timezone.as_ref())?;
+        let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
         let find = |view: View| {
             let which = &which;
             async move { Place::find(context, &view, which, None).await }

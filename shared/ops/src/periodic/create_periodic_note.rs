@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Period, Place, Which};
-use crate::arguments::{self, Text};
+use crate::arguments::{self, Text, Zone};
 use crate::editing;
 use crate::error::{Code, Error};
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -27,9 +27,8 @@ pub struct Arguments {
     #[schemars(with = "Text<10>")]
     date: Option<Text<10>>,
     /// Where it is today: the name of a time zone; UTC if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<64>")]
-    timezone: Option<Text<64>>,
+    #[serde(default = "arguments::utc")]
+    timezone: Zone,
     /// The path of a template to use instead of the one that the settings name.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "String")]
@@ -74,7 +73,7 @@ impl Operation for CreatePeriodicNote {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let which = Which::of(context, arguments.period, arguments.date.as_ref(), arguments.timezone.as_ref())?;
+        let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
         let template = super::template(arguments.template_override.as_deref())?;
         let find = |view: View| {
             let (which, template) = (&which, template.as_ref());

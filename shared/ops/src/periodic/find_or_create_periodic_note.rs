@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Period, Place, Shown, Which};
-use crate::arguments::{self, Text};
+use crate::arguments::{self, Text, Zone};
 use crate::editing;
 use crate::error::Error;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -26,9 +26,8 @@ pub struct Arguments {
     #[schemars(with = "Text<10>")]
     date: Option<Text<10>>,
     /// Where it is today: the name of a time zone; UTC if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<64>")]
-    timezone: Option<Text<64>>,
+    #[serde(default = "arguments::utc")]
+    timezone: Zone,
     /// Also its text and properties. So it is if not given.
     #[serde(default = "arguments::yes")]
     include_content: bool,
@@ -67,7 +66,7 @@ impl Operation for FindOrCreatePeriodicNote {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let which = Which::of(context, arguments.period, arguments.date.as_ref(), arguments.timezone.as_ref())?;
+        let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
         let find = |view: View| {
             let which = &which;
             async move { Place::find(context, &view, which, None).await }

@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{self, Text};
+use crate::arguments::{self, Text, Zone};
 use crate::error::Error;
 use crate::notes;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -27,9 +27,8 @@ pub struct Arguments {
     #[schemars(with = "Text<10>")]
     date: Option<Text<10>>,
     /// Where it is today: the name of a time zone; UTC if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<64>")]
-    timezone: Option<Text<64>>,
+    #[serde(default = "arguments::utc")]
+    timezone: Zone,
     /// Also its text and properties. So it is if not given.
     #[serde(default = "arguments::yes")]
     include_content: bool,
@@ -69,7 +68,7 @@ impl Operation for GetPeriodicNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Arguments { period, date, timezone, include_content } = arguments;
-        let which = Which::of(context, period, date.as_ref(), timezone.as_ref())?;
+        let which = Which::of(context, period, date.as_ref(), &timezone)?;
         let find = |view: View| {
             let which = &which;
             async move {

@@ -33,9 +33,8 @@ pub struct Arguments {
     #[schemars(with = "Text<10>")]
     to: Option<Text<10>>,
     /// Most notes to return; 100 if not given, at most 1,000.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Limit")]
-    limit: Option<Limit>,
+    #[serde(default)]
+    limit: Limit,
     /// The `cursor` of the page before.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]

@@ -27,13 +27,11 @@ pub struct Arguments {
     #[schemars(length(max = 1024))]
     root: String,
     /// How many different values of each to show; 5 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<0, 100>")]
-    sample_size: Option<Bounded<0, 100>>,
+    #[serde(default)]
+    sample_size: Bounded<0, 100, 5>,
     /// Most properties to return; 100 if not given, at most 1,000.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Limit")]
-    limit: Option<Limit>,
+    #[serde(default)]
+    limit: Limit,
     /// The `cursor` of the page before.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
@@ -62,7 +60,6 @@ struct Counted<'a> {
     samples: Vec<&'a Value>,
 }
 
-const DEFAULT_SAMPLE: usize = 5;
 /// Most bytes of a value that is shown.
 const MAX_SAMPLE_BYTES: usize = 1000;
 /// Most values of a property that are compared with those that are shown already.
@@ -86,7 +83,7 @@ impl Operation for ListProperties {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { root, sample_size, limit, cursor } = arguments;
-        let samples = sample_size.map_or(DEFAULT_SAMPLE, Bounded::get);
+        let samples = sample_size.get();
         let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &root, samples))?;
         let root = Root::of("root", &root)?;
         let page = |view: View| {

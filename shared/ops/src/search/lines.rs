@@ -1,6 +1,7 @@
 //! Lines that match, as `search_text` and `search_regex` ask for them.
 
 use crate::arguments::{Root, Text};
+use crate::atlas::Limits;
 use crate::cursor;
 use crate::error::Error;
 use crate::operation::{Answer, Context};
@@ -18,7 +19,7 @@ pub(super) struct Lines<'a> {
     pub(super) most_of_file: Option<usize>,
     /// A number for the arguments that make the listing.
     pub(super) of: u32,
-    pub(super) limit: Option<Limit>,
+    pub(super) limit: Limit,
     pub(super) cursor: Option<&'a Text<4096>>,
 }
 
@@ -30,18 +31,12 @@ impl Lines<'_> {
         item: fn(Line) -> T,
     ) -> Result<Answer<PartialPage<T>>, Error> {
         let (limit, overflow) = clamped(self.limit);
-        let request = Request {
-            pattern: self.pattern,
-            plan: self.plan,
-            context_lines: 0,
-            has_places: true,
-            most_of_file: self.most_of_file,
-            listing: Listing::in_root(context, self.root, limit, self.of),
-        };
         let cursor: Option<Cursor> = self.cursor.map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
         if cursor.as_ref().is_some_and(|cursor| cursor.of != self.of) {
             return Err(cursor::invalid());
         }
+        let is_first = cursor.is_none();
+        let request = self.request(context, limit, context.limits);
         let generation = cursor.as_ref().map(|cursor| cursor.generation);
         let answer = cursor::read(context, generation, |view| matching::page(view, &request, cursor.as_ref())).await?;
         Ok(answer.map(|Output { results, cursor, partial, .. }| {
@@ -49,8 +44,23 @@ impl Lines<'_> {
                 Found::Line(line) => Some(item(line)),
                 Found::Note(_) => None,
             });
-            PartialPage { page: Page { items: lines.collect(), cursor, overflow, total_count: None }, partial }
+            let items: Vec<T> = lines.collect();
+            // Where all were looked at.
+            let total_count = (is_first && cursor.is_none() && partial.is_none()).then_some(items.len());
+            PartialPage { page: Page { items, cursor, overflow, total_count }, partial }
         }))
+    }
+
+    /// What asks for `most` of them, within these limits.
+    pub(super) fn request<'l>(self, context: &Context<'_>, most: usize, limits: &'l Limits) -> Request<'l> {
+        Request {
+            pattern: self.pattern,
+            plan: self.plan,
+            context_lines: 0,
+            has_places: true,
+            most_of_file: self.most_of_file,
+            listing: Listing::in_root(context, self.root, most, self.of, limits),
+        }
     }
 }
 

@@ -319,7 +319,15 @@ impl<'a> Page<'a> {
         let place = if has_place { self.request.pattern.place(bytes) } else { 0..0 };
         let text = cut_at(bytes.strip_suffix(b"\r").unwrap_or(bytes), place.start, MATCH_BYTES);
         let place = self.request.has_places.then(|| Place::of(bytes, place));
-        self.results.push(Line { path: path.to_owned(), line, text, before: Vec::new(), after: Vec::new(), place });
+        self.results.push(Line {
+            path: path.to_owned(),
+            line,
+            text,
+            before: Vec::new(),
+            after: Vec::new(),
+            place,
+            file_bytes: 0,
+        });
         self.documents.push(document);
     }
 
@@ -357,6 +365,9 @@ impl<'a> Page<'a> {
         self.documents.truncate(self.request.listing.limit);
         if self.request.context_lines > 0 {
             self.add_context(index).await?;
+        }
+        for (line, document) in self.results.iter_mut().zip(&self.documents) {
+            line.file_bytes = index.span(*document)?.length;
         }
         let fitting = fitting(&self.results, self.request.listing.limits.max_response_bytes);
         let is_cut = fitting < self.results.len();

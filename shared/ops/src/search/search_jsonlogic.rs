@@ -33,9 +33,8 @@ pub struct Arguments {
     #[schemars(length(max = 1024))]
     pub(super) root: String,
     /// Most notes to return; 100 if not given, at most 1,000.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Limit")]
-    pub(super) limit: Option<Limit>,
+    #[serde(default)]
+    pub(super) limit: Limit,
     /// The `cursor` of the page before.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]

@@ -30,13 +30,11 @@ pub struct Arguments {
     #[schemars(length(max = 1024))]
     pub(super) root: String,
     /// Most lines of one file; 10 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 1000>")]
-    pub(super) max_matches_per_file: Option<Bounded<1, 1000>>,
+    #[serde(default)]
+    pub(super) max_matches_per_file: Bounded<1, 1000, 10>,
     /// Most lines to return; 100 if not given, at most 1,000.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Limit")]
-    pub(super) limit: Option<Limit>,
+    #[serde(default)]
+    pub(super) limit: Limit,
     /// The `cursor` of the page before.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
@@ -47,8 +45,6 @@ pub struct Arguments {
 pub(super) fn any_case() -> String {
     "i".to_owned()
 }
-
-const LINES_OF_FILE: usize = 10;
 
 /// A line that matches.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -95,7 +91,7 @@ impl Operation for SearchRegex {
             plan: pattern.hir.as_ref().map_or(Plan::Anything, Plan::of_regex),
             pattern,
             root: Root::of("root", &root)?,
-            most_of_file: Some(max_matches_per_file.map_or(LINES_OF_FILE, Bounded::get)),
+            most_of_file: Some(max_matches_per_file.get()),
             of,
             limit,
             cursor: cursor.as_ref(),

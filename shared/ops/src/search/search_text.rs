@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::lines::{Lines, number_of};
 use super::pattern::Pattern;
 use super::plan::Plan;
-use super::{Case, Line};
+use super::{Case, Line, relevance};
 use crate::arguments::{self, Exact, Root, Text};
 use crate::error::Error;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -32,9 +32,8 @@ pub struct Arguments {
     #[schemars(length(max = 1024))]
     pub(super) root: String,
     /// Most lines to return; 100 if not given, at most 1,000.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Limit")]
-    pub(super) limit: Option<Limit>,
+    #[serde(default)]
+    pub(super) limit: Limit,
     /// The `cursor` of the page before.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
@@ -52,7 +51,8 @@ pub struct TextMatch {
     col: usize,
     /// The line; a long one cut around the match, the cuts marked with `…`.
     pub(super) snippet: String,
-    /// 1 for all: a line holds the text or not.
+    /// How much it says about the text: how often its note has it for its length, and whether the note's name, a heading, or a word is the
+    /// text. Comparable within one query.
     pub(super) score: f64,
 }
 
@@ -60,7 +60,7 @@ impl Operation for SearchText {
     const INFO: Info = Info {
         name: "search_text",
         title: "Search for a text",
-        description: "Finds the lines that hold a literal text, in notes and other text files, by path and line, with the column of the first match; in any case unless case_sensitive. For words ranked by how much notes say about them use search. Pages by cursor.",
+        description: "Finds the lines that hold a literal text, in notes and other text files, those first that say most about it, with the column of the first match; in any case unless case_sensitive. For words ranked by how much notes say about them use search. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         destructive: false,
         tags: &["search"],
@@ -81,14 +81,15 @@ impl Operation for SearchText {
             pattern.map_err(|error| Error::bad_request("invalid_input", error.message).with("field", "query"))?;
         let plan = Plan::of_literal(query.as_str());
         let root = Root::of("root", &root)?;
+        let needle = query.as_str();
         let lines = Lines { pattern, plan, root, most_of_file: None, of, limit, cursor: cursor.as_ref() };
-        let item = |Line { path, line, text, place, .. }| TextMatch {
+        let item = |Line { path, line, text, place, .. }, score| TextMatch {
             path,
             line,
             col: place.map_or(1, |place| place.column),
             snippet: text,
-            score: 1.0,
+            score,
         };
-        lines.page(context, item).await
+        relevance::page(lines, needle, context, item).await
     }
 }

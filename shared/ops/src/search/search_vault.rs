@@ -10,7 +10,7 @@ use super::search_jsonlogic::{self, LogicMatch, SearchJsonlogic};
 use super::search_regex::{self, RegexMatch, SearchRegex};
 use super::search_text::{self, SearchText, TextMatch};
 use super::{Found, Listing, Output as Results, ranking};
-use crate::arguments::{self, Exact, Root, Text};
+use crate::arguments::{self, Bounded, Exact, Root, Text};
 use crate::cursor;
 use crate::error::Error;
 use crate::operation::{Answer, Context, Info, Operation, Scope, Touch};
@@ -36,9 +36,8 @@ pub struct Arguments {
     #[serde(default)]
     explain: bool,
     /// Most results to return; 100 if not given, at most 1,000.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Limit")]
-    limit: Option<Limit>,
+    #[serde(default)]
+    limit: Limit,
     /// The `cursor` of the page before.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
@@ -89,10 +88,13 @@ pub struct Output {
 pub struct Hit {
     /// Its path.
     path: String,
-    /// How much it says about the words (BM25); 1 in the other modes.
+    /// How much it says about the words (BM25), or about the text as it stands; 1 in the other modes.
     score: f64,
     /// How it was found: `text`, `literal`, `regex`, `jsonlogic`.
     mode_used: Way,
+    /// The section that the snippet is of: the path, and the heading above as `#anchor` if there is one. Where words were looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunk_id: Option<String>,
     /// What it says there.
     #[serde(skip_serializing_if = "Option::is_none")]
     snippet: Option<String>,
@@ -138,7 +140,7 @@ struct Search<'a> {
     context: &'a Context<'a>,
     query: &'a Query,
     root: &'a str,
-    limit: Option<Limit>,
+    limit: Limit,
     /// The cursor of the way.
     cursor: Option<Text<4096>>,
 }
@@ -244,8 +246,14 @@ impl Search<'_> {
                 let (pattern, flags) = delimited(written).unwrap_or((written, "i"));
                 let (pattern, flags, root) = (self.text(pattern)?, flags.to_owned(), self.root.to_owned());
                 let (limit, cursor) = (self.limit, self.cursor.clone());
-                let arguments =
-                    search_regex::Arguments { pattern, flags, root, max_matches_per_file: None, limit, cursor };
+                let arguments = search_regex::Arguments {
+                    pattern,
+                    flags,
+                    root,
+                    max_matches_per_file: Bounded::default(),
+                    limit,
+                    cursor,
+                };
                 let found = SearchRegex::run(self.context, arguments).await.map_err(of_query)?;
                 Ok(found.map(|page| page.map(Hit::of_regex)))
             }
@@ -283,13 +291,14 @@ impl Search<'_> {
         let query = self.text(self.words()?)?;
         let of = number_of(&(SearchVault::INFO.name, &query, self.root));
         let (limit, overflow) = clamped(self.limit);
-        let listing = Listing::in_root(self.context, Root::of("root", self.root)?, limit, of);
+        let listing = Listing::in_root(self.context, Root::of("root", self.root)?, limit, of, self.context.limits);
         let request = ranking::Request { expression: Expression::parse(query.as_str())?, listing };
         let cursor: Option<ranking::Cursor> =
             self.cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
         if cursor.as_ref().is_some_and(|cursor| cursor.of != of) {
             return Err(cursor::invalid());
         }
+        let is_first = cursor.is_none();
         let generation = cursor.as_ref().map(|cursor| cursor.generation);
         let answer =
             cursor::read(self.context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await?;
@@ -298,28 +307,31 @@ impl Search<'_> {
                 Found::Note(note) => Some(Hit::of_note(note)),
                 Found::Line(_) => None,
             });
-            PartialPage { page: Page { items: notes.collect(), cursor, overflow, total_count: None }, partial }
+            let items: Vec<Hit> = notes.collect();
+            let total_count = (is_first && cursor.is_none() && partial.is_none()).then_some(items.len());
+            PartialPage { page: Page { items, cursor, overflow, total_count }, partial }
         }))
     }
 }
 
 impl Hit {
     fn of_note(note: super::Note) -> Self {
-        let super::Note { path, score, snippet, line, .. } = note;
-        Self { path, score, mode_used: Way::Text, snippet: Some(snippet), line: Some(line) }
+        let super::Note { path, score, anchor, snippet, line, .. } = note;
+        let chunk_id = Some(format!("{path}{}", anchor.unwrap_or_default()));
+        Self { chunk_id, path, score, mode_used: Way::Text, snippet: Some(snippet), line: Some(line) }
     }
 
     fn of_text(found: TextMatch) -> Self {
         let TextMatch { path, line, snippet, score, .. } = found;
-        Self { path, score, mode_used: Way::Literal, snippet: Some(snippet), line: Some(line) }
+        Self { chunk_id: None, path, score, mode_used: Way::Literal, snippet: Some(snippet), line: Some(line) }
     }
 
     fn of_regex(found: RegexMatch) -> Self {
         let RegexMatch { path, line, snippet, .. } = found;
-        Self { path, score: 1.0, mode_used: Way::Regex, snippet: Some(snippet), line: Some(line) }
+        Self { chunk_id: None, path, score: 1.0, mode_used: Way::Regex, snippet: Some(snippet), line: Some(line) }
     }
 
     fn of_logic(found: LogicMatch) -> Self {
-        Self { path: found.path, score: 1.0, mode_used: Way::Jsonlogic, snippet: None, line: None }
+        Self { chunk_id: None, path: found.path, score: 1.0, mode_used: Way::Jsonlogic, snippet: None, line: None }
     }
 }

@@ -33,7 +33,7 @@ pub struct Arguments {
 }
 
 /// Where a tag is to stand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Location {
     /// In the frontmatter's list, as that is written.

@@ -29,7 +29,7 @@ pub struct Arguments {
 }
 
 /// Where to take a tag out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum From {
     /// Of the frontmatter's list.

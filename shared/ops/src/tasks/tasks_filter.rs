@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ListedTask;
-use crate::arguments::{self, Exact, Text};
+use crate::arguments::{self, Exact, Text, Zone};
 use crate::atlas::Limits;
 use crate::error::{Code, Error};
 use crate::facts::Facts;
@@ -41,13 +41,11 @@ pub struct Arguments {
     #[schemars(with = "Text<100>")]
     sort_by: Option<Text<100>>,
     /// The time zone that says which day is today, `Europe/Berlin`; UTC if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<100>")]
-    timezone: Option<Text<100>>,
+    #[serde(default = "arguments::utc")]
+    timezone: Zone,
     /// Most tasks to return; 100 if not given, at most 1,000.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Limit")]
-    limit: Option<Limit>,
+    #[serde(default)]
+    limit: Limit,
     /// The `cursor` of the page before.
     #[serde(default, deserialize_with = "arguments::present")]
     #[schemars(with = "Text<4096>")]
@@ -101,7 +99,7 @@ impl Operation for TasksFilter {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Arguments { filter, group_by, sort_by, timezone, limit, cursor } = arguments;
-        let zone = zone(timezone.as_ref())?;
+        let zone = zone(&timezone)?;
         let today = context.now.to_zoned(zone).date();
         let query = query(&filter, today, sort_by.as_ref(), group_by.as_ref())?;
         // What is asked for is another thing each day.
@@ -120,8 +118,7 @@ impl Operation for TasksFilter {
     }
 }
 
-fn zone(name: Option<&Text<100>>) -> Result<TimeZone, Error> {
-    let Some(name) = name else { return Ok(TimeZone::UTC) };
+fn zone(name: &Zone) -> Result<TimeZone, Error> {
     TimeZoneDatabase::bundled().get(name.as_str()).map_err(|_| {
         let message = format!("timezone: {:?} is no time zone; write Europe/Berlin", name.as_str());
         Error::bad_request("invalid_input", message).with("field", "timezone")
