@@ -83,6 +83,8 @@ fn histories_that_failed_once() {
     ]);
     play(&[PersonWrites(0, 5), PersonWrites(0, 0), AgentReads(0, 0), Sync(1), MovedAside(0, 4), PersonAppends(0, 4)]);
     play(&[AgentAppends(0, 0), StoreClockJumps(-25), AgentAppends(0, 0), Collect]);
+    // A bit of the format's version.
+    play(&[PersonWrites(0, 0), Sync(0), Damaged(Kind::Segment(0), Damage::Flipped(11), 0)]);
     for segment in 0..4 {
         let damaged = |host| Damaged(Kind::Segment(segment), Damage::CutAt(100), host);
         play(&[PersonDeletes(0, 2), Sync(0), damaged(0)]);

@@ -74,8 +74,7 @@ impl World {
         let meanwhile: Option<Arc<dyn Progress>> = Some(told.clone());
         let plan = SyncPlan { checksum: true, repair: true, meanwhile, ..SyncPlan::default() };
         if self.synced(host, &plan).is_none() {
-            // A bit of the format's version may be flipped: a newer one is not repaired.
-            assert!(is_only || matches!(damage, Damage::Flipped(_)), "a repair is refused");
+            assert!(is_only, "a repair is refused");
             self.bucket.put_back(sound);
             return;
         }
