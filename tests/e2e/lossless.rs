@@ -12,6 +12,8 @@ mod step;
 mod texts;
 mod world;
 
+use atlas_sync::Phase;
+use atlas_testkit::Op;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
@@ -83,6 +85,28 @@ fn histories_that_failed_once() {
     ]);
     play(&[PersonWrites(0, 5), PersonWrites(0, 0), AgentReads(0, 0), Sync(1), MovedAside(0, 4), PersonAppends(0, 4)]);
     play(&[AgentAppends(0, 0), StoreClockJumps(-25), AgentAppends(0, 0), Collect]);
+    for segment in 0..6 {
+        // The host that knows an older version has seen the generation of the newer one, and not brought it.
+        play(&[
+            PersonAppends(1, 0),
+            SyncAll(0),
+            PersonWrites(1, 0),
+            SyncMeanwhileAgent(1, Phase::Read, 0),
+            Sync(0),
+            Damaged(Kind::Segment(segment), Damage::Missing, 0),
+        ]);
+        play(&[
+            Sync(0),
+            SyncKilled(0, Op::Create, 3, true),
+            Sync(0),
+            PersonWrites(1, 0),
+            PersonAppends(0, 1),
+            SyncMeanwhileAgent(1, Phase::Read, 0),
+            AgentPuts(2, 5),
+            Sync(0),
+            Damaged(Kind::Segment(segment), Damage::Missing, 0),
+        ]);
+    }
     // A bit of the format's version.
     play(&[PersonWrites(0, 0), Sync(0), Damaged(Kind::Segment(0), Damage::Flipped(11), 0)]);
     for segment in 0..4 {

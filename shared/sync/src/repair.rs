@@ -113,9 +113,11 @@ pub(crate) async fn is_later(mirror: &Mirror, session: &Session, head: Option<&S
 }
 
 /// What was last equal, for a mirror that was repaired since: what it has lost was never there, and what it has in an older version
-/// is what the folder's was made from. What it has in a newer one may be what another folder had of old: nothing is known to be equal then.
+/// is what the folder's was made from, if the last sync left nothing to do. Where it did, or the mirror has a newer version, which another
+/// folder may have had of old, nothing is known to be equal.
 pub(crate) fn ancestors(entries: Vec<Entry>, heads: &Heads, session: &Session) -> Vec<Entry> {
-    let seen = session.before.as_ref().map_or(0, |before| before.seen.generation);
+    let settled = session.before.as_ref().filter(|before| before.settled);
+    let seen = settled.map_or(0, |before| before.seen.generation);
     let ancestor = |entry: Entry| match heads.document(&entry.path) {
         Some(document) if document.sha256 == entry.sha256 => Some(entry),
         Some(document) if document.generation <= seen => {
