@@ -22,7 +22,7 @@ fn a_sync_names_what_it_would_change_and_tells_a_conflict_by_its_exit_status() {
     let place = Place::new();
     let vault = VaultBuilder::new().note("a.md", "a").note("b.md", "b").note("c.md", "c");
     let (status, text) = said(place.sync(vault.root()).arg("--dry-run"));
-    assert!(status == Some(0) && text.contains("+ a.md (to the mirror)"), "{status:?} {text}");
+    assert!(status == Some(0) && text.contains("+ a.md (to the mirror), of 20"), "{status:?} {text}");
     assert_eq!(said(&mut place.sync(vault.root())).0, Some(0));
     // Another host changes the same file.
     let other = VaultBuilder::new();
@@ -39,7 +39,7 @@ fn a_sync_names_what_it_would_change_and_tells_a_conflict_by_its_exit_status() {
     vault.remove("b.md");
     let (status, text) = said(&mut place.on_vault("status", vault.root()));
     assert_eq!(status, Some(0));
-    for line in ["- b.md (to the mirror)", "~ c.md (to the folder)", "changed on both sides: a.md"] {
+    for line in ["- b.md (to the mirror)", "~ c.md (to the folder), of 20", "changed on both sides: a.md"] {
         assert!(text.contains(line), "{line}: {text}");
     }
     let (status, text) = said(&mut place.sync(vault.root()));

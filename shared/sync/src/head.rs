@@ -32,6 +32,8 @@ pub struct HeadDocument {
     pub replaces: u64,
     /// The object of an attachment.
     pub blob: Option<String>,
+    /// When it was last modified, in milliseconds since 1970 UTC.
+    pub modified_ms: i64,
 }
 
 /// Live documents by path. A sound generation has one for each path; of several, the newest segment's is first.
@@ -185,8 +187,8 @@ async fn load(
 
 fn document_of(record: Record, entry: &SegmentEntry, document: u32) -> (String, HeadDocument) {
     let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
-    let Record { path, sha256, kind, bytes, blob, .. } = record;
-    (path, HeadDocument { segment: entry.id, document, sha256, kind, bytes, generation, replaces, blob })
+    let Record { path, sha256, kind, bytes, blob, modified_ms, .. } = record;
+    (path, HeadDocument { segment: entry.id, document, sha256, kind, bytes, generation, replaces, blob, modified_ms })
 }
 
 /// Whether an older generation cannot be read any more: it is gone, or damaged.

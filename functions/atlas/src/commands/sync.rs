@@ -230,14 +230,15 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
     Ok(())
 }
 
-/// Prints the files that change, each after `time`; of all so many.
+/// Prints the files that change, each after `time`, or with that of the version that comes if there is none; of all so many.
 pub(crate) fn name(time: &str, changed: &[Changed], all: u64) {
-    for Changed { path, side, how } in changed {
+    for Changed { path, side, how, modified } in changed {
         let side = match side {
             Side::Folder => "folder",
             Side::Mirror => "mirror",
         };
-        output::line(format_args!("{time}{} {path} (to the {side})", how.sign()));
+        let of = modified.filter(|_| time.is_empty()).map(|modified| format!(", of {modified:.0}")).unwrap_or_default();
+        output::line(format_args!("{time}{} {path} (to the {side}){of}", how.sign()));
     }
     let left = all.saturating_sub(changed.len() as u64);
     if left > 0 {

@@ -1,5 +1,6 @@
 //! The files that a sync changes on either side, by name.
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Decided, Fate};
@@ -18,6 +19,9 @@ pub struct Changed {
     pub side: Side,
     /// How.
     pub how: How,
+    /// When what comes was last modified; none for what goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modified: Option<Timestamp>,
 }
 
 /// How a file changes.
@@ -48,19 +52,22 @@ impl Decided {
     pub(crate) fn named(&self, is_done: bool) -> Vec<Changed> {
         let how = |is_there: bool| if is_there { How::Changed } else { How::Added };
         let changed = self.cases.iter().filter_map(|case| {
-            let (side, how) = match case.fate {
+            let (side, how, modified_ms) = match case.fate {
                 Fate::Write(index) if !is_done || self.written.contains_key(&index) => {
-                    (Side::Mirror, how(case.head.is_some()))
+                    let write = self.writes.get(index)?;
+                    (Side::Mirror, how(case.head.is_some()), Some(write.file.stamp.modified_ms()))
                 }
-                Fate::Remove(index) if !is_done || self.removed.contains(&index) => (Side::Mirror, How::Removed),
+                Fate::Remove(index) if !is_done || self.removed.contains(&index) => (Side::Mirror, How::Removed, None),
                 Fate::Pull(index) if !is_done || self.pulled.contains_key(&index) => {
                     let pull = self.pulls.get(index)?;
                     let how = if pull.head.is_none() { How::Removed } else { how(pull.instead != Instead::Nothing) };
-                    (Side::Folder, how)
+                    let document = pull.head.and(self.heads.document(&pull.path));
+                    (Side::Folder, how, document.map(|document| document.modified_ms))
                 }
                 _ => return None,
             };
-            Some(Changed { path: case.path.clone(), side, how })
+            let modified = modified_ms.and_then(|modified_ms| Timestamp::from_millisecond(modified_ms).ok());
+            Some(Changed { path: case.path.clone(), side, how, modified })
         });
         changed.take(MOST).collect()
     }
