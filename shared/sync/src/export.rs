@@ -78,7 +78,7 @@ pub async fn export(
                     return file.finish(&on_disk, record.modified_ms, instead);
                 };
                 let (copy, stamp) =
-                    put_copy(&target, file, record, |attempt| copy_path(&on_disk, author, time, attempt))?;
+                    put_copy(&target, file, record, |attempt| Some(copy_path(&on_disk, author, time, attempt)))?;
                 let one = Conflicted { path: record.path.clone(), copy: Some(copy), is_folder: true };
                 renamed.lock().unwrap_or_else(PoisonError::into_inner).push(one);
                 Ok(stamp)

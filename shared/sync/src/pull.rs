@@ -200,7 +200,13 @@ impl Puller<'_> {
                     file.finish(&path, record.modified_ms, *instead)
                 }
                 Some(Job::Copy { on_disk, author, time, .. }) => {
-                    let name = |attempt| copy_path(on_disk, author, time, attempt);
+                    // Not the name of a file that this very pull brings.
+                    let comes =
+                        |name: &String| match VaultPath::parse(name).ok().and_then(|path| jobs.get(path.as_str())) {
+                            Some(Job::Own { head, .. }) => *head != record.sha256,
+                            _ => false,
+                        };
+                    let name = |attempt| Some(copy_path(on_disk, author, time, attempt)).filter(|name| !comes(name));
                     let (copy, stamp) = put_copy(&target, file, record, name)?;
                     copies.lock().unwrap_or_else(PoisonError::into_inner).insert(record.path.clone(), copy);
                     Ok(stamp)
@@ -287,16 +293,15 @@ fn own_jobs(decided: &Decided) -> BTreeMap<String, Job> {
     decided.pulls.iter().enumerate().filter_map(job).collect()
 }
 
-/// Puts a copy where no file is; a file that is the same copy is taken for it.
+/// Puts a copy under the first of its names, which some attempts may have none of, where no file is; a file that is the same copy is taken for it.
 pub(crate) fn put_copy(
     target: &Target,
     file: &Unfinished,
     record: &Record,
-    name: impl Fn(u32) -> String,
+    name: impl Fn(u32) -> Option<String>,
 ) -> Result<(String, Stamp), Reason> {
     let mut refused = Reason::Changed;
-    for attempt in 1..=MAX_COPIES {
-        let path = name(attempt);
+    for path in (1..=MAX_COPIES).filter_map(name) {
         match file.finish(&path, record.modified_ms, Instead::Nothing) {
             Ok(stamp) => return Ok((path, stamp)),
             Err(reason) => refused = reason,
