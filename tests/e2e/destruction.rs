@@ -170,6 +170,64 @@ async fn a_note_that_came_out_of_the_trash_is_no_creation() {
 }
 
 #[tokio::test]
+async fn steps_by_way_of_the_trash_add_up_too() {
+    let client = guarded(&vault().await).await;
+    let agent = caller(&client, &scope::ALL);
+    agent.checked("edit_note", replaced(6, 54, &other(49))).await;
+    agent.checked("note_delete", json!({ "path": "n.md" })).await;
+    agent.checked("restore_note", json!({ "path": "n.md" })).await;
+    assert_eq!(agent.refused("edit_note", replaced(55, 103, &other(49))).await, "elicit_required");
+}
+
+#[tokio::test]
+async fn what_a_person_confirmed_of_a_place_says_nothing_of_the_text() {
+    let client = guarded(&vault().await).await;
+    let agent = caller(&client, &scope::ALL);
+    agent.checked("edit_note", replaced(6, 54, &other(49))).await;
+    confirmed(&client, "move_note", json!({ "from": "n.md", "to": "elsewhere/n.md" })).await;
+    let mut rest = replaced(55, 103, &other(49));
+    rest["path"] = "elsewhere/n.md".into();
+    assert_eq!(agent.refused("edit_note", rest).await, "elicit_required");
+    // What a confirmed call created is the caller's own.
+    let many: Vec<Value> = (0..51).map(|n| json!({ "path": format!("new/{n}.md"), "content": lines(0..9) })).collect();
+    confirmed(&client, "bulk_create_notes", json!({ "items": many })).await;
+    agent.checked("write_note", json!({ "path": "new/7.md", "content": "other", "mode": "upsert" })).await;
+}
+
+#[tokio::test]
+async fn what_is_put_into_the_trash_takes_nothing_from_it() {
+    let text = "x\n";
+    let hash = atlas_mirror::Hash::of(text.as_bytes()).to_string();
+    let names = [format!("n ({}).md", &hash[..8]), format!("n ({hash}).md")];
+    let files = names.iter().fold(VaultBuilder::new(), |files, name| files.note(name, &lines(0..9)));
+    let deployment = Deployment::of_vault(&files).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    for name in &names {
+        agent.checked("note_delete", json!({ "path": name })).await;
+    }
+    for content in [text, "y\n", "z\n"] {
+        agent.checked("write_note", json!({ "path": "n.md", "content": content })).await;
+        agent.checked("note_delete", json!({ "path": "n.md" })).await;
+    }
+    for name in &names {
+        agent.checked("restore_note", json!({ "path": name })).await;
+        assert_eq!(agent.answer("read_note", json!({ "path": name })).await["content"], lines(0..9));
+    }
+}
+
+#[tokio::test]
+async fn who_writes_back_what_was_shown_of_a_note_that_is_no_text_loses_it() {
+    let old: Vec<u8> = (0..60).flat_map(|n| [0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2, b' ', b'0' + n % 10, b'\n']).collect();
+    let deployment = Deployment::of_vault(&VaultBuilder::new().file("old.md", &old)).await;
+    let client = guarded(&deployment).await;
+    let agent = writer(&client, "agent");
+    let shown = agent.answer("read_note", json!({ "path": "old.md" })).await["content"].clone();
+    let back = json!({ "path": "old.md", "content": shown, "mode": "upsert" });
+    assert_eq!(agent.refused("write_note", back).await, "elicit_required");
+}
+
+#[tokio::test]
 async fn no_write_makes_a_file_and_a_folder_of_one_name() {
     let files = VaultBuilder::new()
         .note("a.md", "a\n")
@@ -201,6 +259,8 @@ async fn no_write_makes_a_file_and_a_folder_of_one_name() {
     for path in ["b.md/new.md", "b.markdown.md", "b.md.md", "deep/new.md", "plain.md", "new/folder/of/notes/x.md"] {
         agent.checked("write_note", write(path)).await;
     }
+    // Who may not read is not told what there is.
+    caller(&client, &[Scope::WriteVault]).answer("write_note", write("plain/blind.md")).await;
     let reply = crate::writes::create(&deployment.client(), "a.md/new.md", "x").await;
     assert_eq!(reply.error(409).1, "name_taken");
 }

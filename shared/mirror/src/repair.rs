@@ -256,7 +256,10 @@ impl<S: Source> ChangeSet for Change<'_, S> {
                 continue;
             };
             let content = Content::Blob { name: key.to_string(), bytes: bare.record.bytes };
-            held.insert(bare.record.path.clone(), held_with(&bare.record, entry.written_at(&bare.record), content)?);
+            held.insert(
+                bare.record.path.clone(),
+                held_with(&bare.record, [entry.written_at(&bare.record), entry.replaced_by(&bare.record)], content)?,
+            );
             derived.deleted.push((entry.id, vec![bare.document]));
         }
         let bare: Vec<&str> = found.bare.iter().map(|bare| bare.record.path.as_str()).collect();

@@ -100,7 +100,11 @@ impl Mirror {
         }
         for record in std::mem::take(&mut broken).into_values() {
             match text_from(source, &record).await {
-                Some(text) => drop(rescued.held.insert(record.path.clone(), held(&record, record.generation, text)?)),
+                Some(text) => drop(
+                    rescued
+                        .held
+                        .insert(record.path.clone(), held(&record, [record.generation, record.replaces], text)?),
+                ),
                 None => drop(broken.insert(record.path.clone(), record)),
             }
         }
@@ -216,7 +220,9 @@ impl Mirror {
                 let generation = entry.written_at(&record);
                 if let Some(name) = record.blob.clone() {
                     let content = Content::Blob { name, bytes: record.bytes };
-                    readable.held.push((held_with(&record, generation, content)?, record));
+                    readable
+                        .held
+                        .push((held_with(&record, [generation, entry.replaced_by(&record)], content)?, record));
                     continue;
                 }
                 let needed = table.and_then(|table| table.parts(&entry.layout, record.text).ok());
@@ -230,7 +236,9 @@ impl Mirror {
                 }
                 let text = table.and_then(|table| table.cut(record.text, parts.iter().map(|part| &**part)).ok());
                 match text.filter(|text| Hash::of(text) == Hash::from_bytes(record.sha256)) {
-                    Some(text) => readable.held.push((held(&record, generation, text)?, record)),
+                    Some(text) => {
+                        readable.held.push((held(&record, [generation, entry.replaced_by(&record)], text)?, record))
+                    }
                     None => readable.broken.push(Record { generation, ..record }),
                 }
             }
@@ -296,11 +304,15 @@ async fn text_from(source: &impl Source, record: &Record) -> Option<Bytes> {
     Some(text.freeze()).filter(|text| Hash::of(text) == sha256)
 }
 
-fn held(record: &Record, generation: u64, text: Bytes) -> Result<Held, MirrorError> {
-    held_with(record, generation, Content::Text(text))
+fn held(record: &Record, generations: [u64; 2], text: Bytes) -> Result<Held, MirrorError> {
+    held_with(record, generations, Content::Text(text))
 }
 
-pub(crate) fn held_with(record: &Record, generation: u64, content: Content) -> Result<Held, MirrorError> {
+pub(crate) fn held_with(
+    record: &Record,
+    [generation, replaces]: [u64; 2],
+    content: Content,
+) -> Result<Held, MirrorError> {
     let path = VaultPath::parse(&record.path);
     Ok(Held {
         path: path.map_err(|_| MirrorError::conflict("a segment has a path that is none"))?,
@@ -309,7 +321,7 @@ pub(crate) fn held_with(record: &Record, generation: u64, content: Content) -> R
         sha256: record.sha256,
         modified_ms: record.modified_ms,
         generation,
-        replaces: record.replaces,
+        replaces,
         content,
     })
 }

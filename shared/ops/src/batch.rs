@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use atlas_mirror::manifest::Origin;
 use atlas_mirror::{Derived, Hash, NewSegment, Snapshot, merge};
 use atlas_segment::{Body, Builder, Document, Kind};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
-use futures::future::try_join;
 use jiff::Timestamp;
 
 use crate::destruction::{self, Change};
@@ -121,16 +119,14 @@ pub(crate) struct Batch<'a> {
     /// The paths that have been left.
     left: Vec<String>,
     changes: Vec<Change>,
-    /// What comes out of the trash.
-    origins: BTreeMap<String, Origin>,
 }
 
 impl<'a> Batch<'a> {
     /// Nothing, on `head`.
     pub(crate) fn on(head: &'a Arc<Snapshot>, context: &Context<'a>) -> Self {
         let derived = Derived { totals: head.manifest().totals, ..Derived::default() };
-        let (new, created, left, changes, origins) = Default::default();
-        Self { context: *context, head, derived, new, created, left, changes, origins }
+        let (new, created, left, changes) = Default::default();
+        Self { context: *context, head, derived, new, created, left, changes }
     }
 
     /// Whether nothing is to change.
@@ -146,13 +142,13 @@ impl<'a> Batch<'a> {
 
     /// Puts a document that was at another path, instead of one that has gone elsewhere.
     pub(crate) fn put_moved(&mut self, new: New, from: &Found, there: Option<&Found>) {
-        self.changes.extend(Change::moved(from, &new.path));
+        self.changes.push(Change::moved(from, &new.path));
         self.put_counted(new, there);
     }
 
     /// Puts a note of which nothing but links changed, which mean what they meant.
     pub(crate) fn put_relinked(&mut self, new: New, old: &Found) {
-        self.changes.extend(Change::moved(old, &new.path));
+        self.changes.push(Change::moved(old, &new.path));
         self.put_counted(new, Some(old));
     }
 
@@ -179,8 +175,7 @@ impl<'a> Batch<'a> {
         let modified_ms = self.context.now.as_millisecond();
         let new = New { kind: Kind::Note, modified_ms, ..New::moved(path, kept) };
         self.changes.extend(old.and_then(|old| Change::of(old, Some(new.after()))));
-        let from = Origin { path: kept.record.path.clone(), generation: kept.generation };
-        self.origins.insert(new.path.as_str().to_owned(), from);
+        self.changes.push(Change::moved(kept, &new.path));
         self.put_counted(new, old);
         self.remove(kept);
     }
@@ -213,15 +208,28 @@ impl<'a> Batch<'a> {
     pub(crate) async fn keep_in_trash(&mut self, path: &VaultPath, found: &Found) -> Result<(), Error> {
         let trash = writing::trash(path)?;
         let old = notes::find(self.head, trash.as_str(), |record| record.sha256 != found.record.sha256).await?;
-        if let Some(old) = old.as_ref().filter(|old| old.record.sha256 != found.record.sha256)
-            // A name that is too long for it keeps the newest version alone; older generations have the others.
-            && let Some(beside) = beside(&trash, old)
-        {
-            let there = notes::find(self.head, beside.as_str(), |_| false).await?;
-            self.put_uncounted(self.in_trash(beside, old), there.as_ref());
+        if let Some(old) = old.as_ref().filter(|old| old.record.sha256 != found.record.sha256) {
+            self.put_beside(&trash, old).await?;
         }
+        self.changes.push(Change::moved(found, &trash));
         self.put_uncounted(self.in_trash(trash, found), old.as_ref());
         Ok(())
+    }
+
+    /// Puts what the trash has as `trash` beside it, where nothing else is.
+    async fn put_beside(&mut self, trash: &VaultPath, old: &Found) -> Result<(), Error> {
+        for beside in beside(trash, old) {
+            let there = notes::find(self.head, beside.as_str(), |_| false).await?;
+            let is_free = there.as_ref().is_none_or(|there| there.record.sha256 == old.record.sha256);
+            if is_free && !self.new.contains_key(&beside) {
+                self.changes.push(Change::moved(old, &beside));
+                self.put_uncounted(self.in_trash(beside, old), there.as_ref());
+                return Ok(());
+            }
+        }
+        let message =
+            format!("the trash has another {trash} and no name left for it: restore that first, or delete hard");
+        Err(Error::new(Code::Conflict, "trash_full", message).with("path", trash.as_str()))
     }
 
     /// Like configuration it is kept, and never shown.
@@ -236,14 +244,11 @@ impl<'a> Batch<'a> {
 
     /// The same, of a segment that was made before for what may be all that is put.
     pub(crate) async fn derived_with(self, early: Option<&(Hash, NewSegment)>) -> Result<Derived, Error> {
-        let Self { context, head, mut derived, new, created, left, changes, origins } = self;
+        let Self { context, head, mut derived, new, created, left, changes } = self;
         let left: BTreeSet<&str> = left.iter().map(String::as_str).filter(|path| !new.contains_key(*path)).collect();
-        let judged = destruction::confirmed(&context, head, &changes);
-        let named = one_name::check(&context, head, &created, &left);
-        let (judged, ()) = try_join(judged, named).await?;
-        if context.is_to_be_judged() {
-            derived.origins = origins.into_iter().chain(judged).collect();
-        }
+        // First, since a confirmation is used up.
+        one_name::check(&context, head, &created, &left).await?;
+        derived.origins = destruction::confirmed(&context, head, &changes, &created).await?;
         derived.segments = match early.and_then(|early| made_early(early, &new)) {
             Some(segment) => vec![segment],
             None => segments(new.values())?,
@@ -260,15 +265,21 @@ fn made_early((sha256, segment): &(Hash, NewSegment), new: &BTreeMap<VaultPath, 
     is_it.then(|| NewSegment { replaces: *replaces, ..segment.clone() })
 }
 
-/// Where the trash keeps what has another's name, if that is not too long.
-fn beside(trash: &VaultPath, old: &Found) -> Option<VaultPath> {
+/// Where the trash may keep what has another's name.
+fn beside(trash: &VaultPath, old: &Found) -> impl Iterator<Item = VaultPath> {
     let sha256 = old.sha256();
-    let hash = sha256.get(..8)?;
-    let path = match trash.as_str().rsplit_once('.').filter(|(_, extension)| !extension.contains('/')) {
-        Some((stem, extension)) => format!("{stem} ({hash}).{extension}"),
-        None => format!("{trash} ({hash})"),
+    let name = trash.as_str().rsplit_once('.').filter(|(_, extension)| !extension.contains('/'));
+    let (stem, extension) = match name {
+        Some((stem, extension)) => (stem, format!(".{extension}")),
+        None => (trash.as_str(), String::new()),
     };
-    VaultPath::parse(&path).ok()
+    let short = sha256.get(..8).unwrap_or_default();
+    let names = [
+        format!("{stem} ({short}){extension}"),
+        format!("{stem} ({sha256}){extension}"),
+        format!("{}{sha256}", writing::TRASH),
+    ];
+    names.into_iter().filter_map(|name| VaultPath::parse(&name).ok())
 }
 
 /// The segments of documents, which come in path order.

@@ -95,6 +95,8 @@ pub(crate) struct Confirmation<'a> {
     pub(crate) now: Timestamp,
     /// Set when it was used.
     pub(crate) used: OnceCell<()>,
+    /// Who says so, if the call has no key.
+    pub(crate) by: OnceCell<Id>,
 }
 
 impl Confirmation<'_> {
@@ -129,8 +131,12 @@ impl Confirmation<'_> {
             return Ok(Some("the caller's own"));
         }
         let name = format!("{name}.used");
-        let own =
-            Use { by: self.key.map_or_else(|| Id::random().map(|id| id.to_string()), |key| Ok(key.to_string()))? };
+        // The same however often the call asks: an attempt that was given up may have used it.
+        let by = match self.key {
+            Some(key) => key.to_string(),
+            None => self.by.get_or_try_init(|| async { Id::random() }).await?.to_string(),
+        };
+        let own = Use { by };
         if self.now >= given.expires {
             return Ok(Some("expired"));
         }

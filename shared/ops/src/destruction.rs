@@ -4,6 +4,7 @@
 //! Before is the note as anybody but this caller left it last, or as a person confirmed it, so that many small changes count as the one
 //! that they come to. The manifest of a commit says where the notes in it came from ([`Origin`]), so that this takes one look-up.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::notes::{self, Found};
 use crate::operation::Context;
 
@@ -71,67 +72,95 @@ impl Change {
     }
 
     /// `was` is at `path` then, with nothing but links changed.
-    pub(crate) fn moved(was: &Found, path: &VaultPath) -> Option<Self> {
-        let change = Self::of(was, None)?;
-        Some(Self { after: Some((path.clone(), After::Same)), ..change })
+    pub(crate) fn moved(was: &Found, path: &VaultPath) -> Self {
+        let Found { record, generation, replaces, .. } = was;
+        let (path, generation, replaces) = ((path.clone(), After::Same), *generation, *replaces);
+        Self { path: record.path.clone(), generation, replaces, before: None, after: Some(path) }
+    }
+
+    const fn is_of_place(&self) -> bool {
+        matches!(self.after, Some((_, After::Same)))
     }
 }
 
 /// What is gone of a note's text, if it is not the same.
 fn loss(before: &Bytes, after: &Bytes) -> Option<Loss> {
-    // Bytes that are no UTF-8 count as a character each.
-    (before != after).then(|| Loss::between(&String::from_utf8_lossy(before), &String::from_utf8_lossy(after)))
+    (before != after).then(|| Loss::between(&shown(before), &shown(after)))
 }
 
-/// Fails unless what `changes` destroy is nothing, or confirmed; where the changed notes came from.
+/// A text, in which bytes that are no UTF-8 are rare characters, and not the one that readers are shown: who writes that back has lost them.
+fn shown(text: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(text) {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for chunk in text.utf8_chunks() {
+        shown.push_str(chunk.valid());
+        shown.extend(chunk.invalid().iter().filter_map(|byte| char::from_u32(0x2_0000 + u32::from(*byte))));
+    }
+    shown.into()
+}
+
+/// Fails unless what `changes` destroy is nothing, or confirmed; where the changed and `created` notes came from. What is replaced with a
+/// person's word comes from nowhere but that.
 pub(crate) async fn confirmed(
     context: &Context<'_>,
     head: &Arc<Snapshot>,
     changes: &[Change],
+    created: &BTreeSet<VaultPath>,
 ) -> Result<BTreeMap<String, Origin>, Error> {
-    if changes.is_empty() || !context.is_to_be_judged() {
+    if context.confirmation.is_none() {
         return Ok(BTreeMap::new());
     }
-    if changes.len() > MAX_ORIGINS {
-        context.confirm().await?;
+    let is_judged = context.is_to_be_judged();
+    let changes: Vec<&Change> = changes.iter().filter(|change| is_judged || change.is_of_place()).collect();
+    if changes.len() + created.len() > MAX_ORIGINS {
+        if !changes.is_empty() {
+            context.confirm().await?;
+        }
         return Ok(BTreeMap::new());
     }
-    let own = own_commits(context, head, changes).await?;
+    let own = own_commits(context, head, &changes).await?;
     let mut judgements = Vec::with_capacity(changes.len());
-    for change in changes {
+    for change in &changes {
         judgements.push(judge(context, change, &own).boxed());
     }
     let judged: Vec<(Option<Origin>, bool)> = stream::iter(judgements).buffered(AT_ONCE).try_collect().await?;
-    if judged.iter().any(|(_, destroys)| *destroys) {
+    if is_judged && judged.iter().any(|(_, destroys)| *destroys) {
         context.confirm().await?;
-        return Ok(BTreeMap::new());
     }
-    let kept = changes.iter().zip(judged).filter_map(|(change, (origin, _))| {
-        let (path, _) = change.after.as_ref()?;
-        Some((path.as_str().to_owned(), origin?))
-    });
-    Ok(kept.collect())
+    let is_confirmed = context.is_confirmed();
+    let mut origins = BTreeMap::new();
+    if is_confirmed {
+        let none = |path: &VaultPath| Origin { path: path.as_str().to_owned(), generation: 0 };
+        origins.extend(created.iter().map(|path| (path.as_str().to_owned(), none(path))));
+    }
+    for (change, (origin, _)) in changes.iter().zip(judged).filter(|(change, _)| !is_confirmed || change.is_of_place())
+    {
+        if let (Some((path, _)), Some(origin)) = (&change.after, origin) {
+            origins.insert(path.as_str().to_owned(), origin);
+        }
+    }
+    Ok(origins)
 }
 
-/// The manifests of those commits that wrote what is changed and that the caller made without a person's word, by their generations.
+/// The manifests of those commits that wrote what is changed and that the caller made, by their generations. One that is gone or damaged is
+/// nobody's.
 async fn own_commits(
     context: &Context<'_>,
     head: &Arc<Snapshot>,
-    changes: &[Change],
+    changes: &[&Change],
 ) -> Result<HashMap<u64, Arc<Snapshot>>, Error> {
     let caller = context.caller.pseudonym();
     let generations: BTreeSet<u64> = changes.iter().map(|change| change.generation).collect();
     let commits = generations.into_iter().map(|generation| async move {
         match generation == head.generation() {
             true => Ok(Some(head.clone())),
-            false => context.vault.mirror.at(generation).await.map_err(Error::from),
+            false => readable(context.vault.mirror.at(generation).await.map_err(Error::from)),
         }
     });
     let commits: Vec<Option<Arc<Snapshot>>> = stream::iter(commits).buffered(AT_ONCE).try_collect().await?;
-    let is_own = |commit: &Arc<Snapshot>| {
-        let manifest = commit.manifest();
-        manifest.caller.as_ref() == Some(&caller) && !manifest.confirmed
-    };
+    let is_own = |commit: &Arc<Snapshot>| commit.manifest().caller.as_ref() == Some(&caller);
     Ok(commits.into_iter().flatten().filter(is_own).map(|commit| (commit.generation(), commit)).collect())
 }
 
@@ -145,12 +174,11 @@ async fn judge(
     let Change { path, generation, replaces, before, after } = change;
     let Some((after_path, after)) = after else { return Ok((None, !is_created(change, own))) };
     let as_it_is = || Origin { path: path.clone(), generation: *generation };
-    let origin = match own.get(generation) {
-        Some(commit) => {
-            let origin = commit.manifest().origins.get(path).cloned();
-            origin.unwrap_or_else(|| Origin { path: path.clone(), generation: *replaces })
-        }
-        None => as_it_is(),
+    let manifest = own.get(generation).map(|commit| commit.manifest());
+    let origin = match manifest.map(|manifest| (manifest.origins.get(path), manifest.confirmed)) {
+        Some((Some(origin), _)) => origin.clone(),
+        Some((None, false)) => Origin { path: path.clone(), generation: *replaces },
+        Some((None, true)) | None => as_it_is(),
     };
     // Its record says that of a note that stays where it is.
     let told = |origin: Origin| (origin != as_it_is() || after_path.as_str() != path).then_some(origin);
@@ -177,15 +205,27 @@ async fn judge(
 /// Whether the note is one that the caller created, and nobody else has changed.
 fn is_created(change: &Change, own: &HashMap<u64, Arc<Snapshot>>) -> bool {
     own.get(&change.generation).is_some_and(|commit| {
-        let origin = commit.manifest().origins.get(&change.path);
-        origin.map_or(change.replaces, |origin| origin.generation) == 0
+        let manifest = commit.manifest();
+        match manifest.origins.get(&change.path) {
+            Some(origin) => origin.generation == 0,
+            None => change.replaces == 0 && !manifest.confirmed,
+        }
     })
 }
 
 /// The text of that version, if history has it.
 async fn text_of(context: &Context<'_>, origin: &Origin) -> Result<Option<Bytes>, Error> {
-    let Some(snapshot) = context.vault.mirror.at(origin.generation).await? else { return Ok(None) };
+    let snapshot = readable(context.vault.mirror.at(origin.generation).await.map_err(Error::from))?;
+    let Some(snapshot) = snapshot else { return Ok(None) };
     let has_text = |record: &Record| record.blob.is_none();
-    let found = notes::find(&snapshot, &origin.path, has_text).await?;
+    let found = readable(notes::find(&snapshot, &origin.path, has_text).await)?;
     Ok(found.filter(|found| has_text(&found.record)).map(|found| found.text))
+}
+
+/// Nothing, where history is damaged: a person can write all the same.
+fn readable<T>(found: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
+    match found {
+        Err(error) if error.code == Code::Internal => Ok(None),
+        found => found,
+    }
 }

@@ -135,6 +135,7 @@ async fn pass(
                     key: context.key.map(|key| key.hash),
                     now: context.now,
                     used: OnceCell::new(),
+                    by: OnceCell::new(),
                 });
             let context = Context { confirmation: confirmation.as_ref(), ..context };
             if prepared.needs_confirmation() {

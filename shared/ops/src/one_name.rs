@@ -11,7 +11,7 @@ use atlas_vault::VaultPath;
 use crate::error::{Code, Error};
 use crate::index::{Fetched, Slot, Wave};
 use crate::notes;
-use crate::operation::Context;
+use crate::operation::{Context, Scope};
 
 /// The reason of the error.
 const REASON: &str = "name_taken";
@@ -32,7 +32,8 @@ pub(crate) async fn check(
         }
     }
     let is_there = |path: &str| -> bool {
-        let known = VaultPath::parse(path).is_ok_and(|path| context.check(Access::Read, &path).is_ok());
+        let may_read = context.caller.scopes().holds(Scope::ReadVault);
+        let known = may_read && VaultPath::parse(path).is_ok_and(|path| context.check(Access::Read, &path).is_ok());
         known && !left.contains(path)
     };
     let mut wave = Wave::default();

@@ -1,8 +1,8 @@
 //! How much of a note a change takes away.
 //!
 //! Two texts are compared by their lines, wherever those stand. A line that is not there any more counts as gone when more than half of its
-//! words are: a task that is checked off, or a word that is mended, takes no line away. Of a line of the frontmatter only the property's
-//! name counts, since a property with another value is there.
+//! words are: a task that is checked off, or a word that is mended, takes no line away. The frontmatter is compared apart, by the names of
+//! its properties and by all its words, so that a property may get another value.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher as _};
@@ -20,9 +20,11 @@ const MAX_COMPARED: usize = 4 << 20;
 pub struct Loss {
     /// Of the properties in the frontmatter.
     properties: Share,
-    /// Of the lines that are not empty.
+    /// Of the words in the frontmatter.
+    values: Share,
+    /// Of the body's lines that are not empty.
     lines: Share,
-    /// Of the words, each with the one before it.
+    /// Of the body's words, each with the one before it.
     words: Share,
 }
 
@@ -59,73 +61,88 @@ impl Loss {
         let properties = old.properties();
         let gone = properties.iter().filter(|name| !kept.contains(*name)).count();
         let mut loss = Self { properties: Share { gone, of: properties.len() }, ..Self::default() };
-        for line in old.lines(0, before.len()) {
+        for line in old.lines(old.yaml.0, old.yaml.1, true) {
+            loss.values.of += units(line.text).count();
+        }
+        if old.text.get(old.yaml.0..old.yaml.1) != new.text.get(new.yaml.0..new.yaml.1) {
+            let (old, new) = (old.lines(old.yaml.0, old.yaml.1, true), new.lines(new.yaml.0, new.yaml.1, true));
+            loss.values.gone = compared(old, new).1;
+        }
+        for line in old.lines(0, before.len(), false) {
             loss.lines.of += 1;
             loss.words.of += units(line.text).count();
         }
         let (start, end) = (common_start(before, after), common_end(before, after));
         let (old_end, new_end) = ((before.len() - end).max(start), (after.len() - end).max(start));
         if (old_end - start).max(new_end - start) > MAX_COMPARED {
-            for line in old.lines(start, old_end) {
+            for line in old.lines(start, old_end, false) {
                 loss.lines.gone += 1;
                 loss.words.gone += units(line.text).count();
             }
             return loss;
         }
-        loss.compare(old.lines(start, old_end), new.lines(start, new_end));
+        let (old, new) = (old.lines(start, old_end, false), new.lines(start, new_end, false));
+        (loss.lines.gone, loss.words.gone) = compared(old, new);
         loss
-    }
-
-    fn compare<'a>(&mut self, old: impl Iterator<Item = Line<'a>>, new: impl Iterator<Item = Line<'a>> + Clone) {
-        let mut there: HashMap<u64, usize> = HashMap::new();
-        for line in new.clone() {
-            *there.entry(line.hash).or_default() += 1;
-        }
-        let mut take = |hash: u64| match there.get_mut(&hash) {
-            Some(count) if *count > 0 => {
-                *count -= 1;
-                true
-            }
-            _ => false,
-        };
-        let changed: Vec<Line<'a>> = old.filter(|line| !take(line.hash)).collect();
-        if changed.is_empty() {
-            return;
-        }
-        let mut words: HashMap<u64, usize> = HashMap::new();
-        for line in new.filter(|line| take(line.hash)) {
-            for unit in units(line.text) {
-                *words.entry(unit).or_default() += 1;
-            }
-        }
-        for line in changed {
-            let mut share = Share::default();
-            for unit in units(line.text) {
-                share.of += 1;
-                match words.get_mut(&unit) {
-                    Some(count) if *count > 0 => *count -= 1,
-                    _ => share.gone += 1,
-                }
-            }
-            self.words.gone += share.gone;
-            self.lines.gone += usize::from(share.is_most());
-        }
     }
 
     /// Whether all is still there.
     #[must_use]
     pub const fn is_none(&self) -> bool {
-        self.properties.gone == 0 && self.lines.gone == 0 && self.words.gone == 0
+        self.properties.gone + self.values.gone + self.lines.gone + self.words.gone == 0
     }
 
-    /// Whether so much is gone that the note counts as destroyed: its frontmatter, or more than half of its lines or of its words. A
-    /// note of a few lines is destroyed when none of them is left.
+    /// Whether so much is gone that the note counts as destroyed: all its properties, if it had several, or most of what they say, or more
+    /// than half of its lines or of its words. A note of a few lines is destroyed when none of them is left.
     #[must_use]
     pub const fn is_destruction(&self) -> bool {
-        let Self { properties, lines, words } = self;
+        let Self { properties, values, lines, words } = self;
         let is_small = lines.of <= FEW_LINES && words.of <= FEW_WORDS;
-        properties.is_all() || lines.is_all() || (!is_small && (lines.is_most() || words.is_most()))
+        let is_rest = lines.of == lines.gone;
+        (properties.is_all() && (properties.of > 1 || is_rest))
+            || (values.of > FEW_WORDS && values.is_most())
+            || lines.is_all()
+            || (!is_small && (lines.is_most() || words.is_most()))
     }
+}
+
+/// How many of the `old` lines, and of their words, are not among the `new`.
+fn compared<'a>(old: impl Iterator<Item = Line<'a>>, new: impl Iterator<Item = Line<'a>> + Clone) -> (usize, usize) {
+    let mut there: HashMap<u64, usize> = HashMap::new();
+    for line in new.clone() {
+        *there.entry(line.hash).or_default() += 1;
+    }
+    let mut take = |hash: u64| match there.get_mut(&hash) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            true
+        }
+        _ => false,
+    };
+    let changed: Vec<Line<'a>> = old.filter(|line| !take(line.hash)).collect();
+    if changed.is_empty() {
+        return (0, 0);
+    }
+    let mut words: HashMap<u64, usize> = HashMap::new();
+    for line in new.filter(|line| take(line.hash)) {
+        for unit in units(line.text) {
+            *words.entry(unit).or_default() += 1;
+        }
+    }
+    let (mut lines_gone, mut words_gone) = (0, 0);
+    for line in changed {
+        let mut share = Share::default();
+        for unit in units(line.text) {
+            share.of += 1;
+            match words.get_mut(&unit) {
+                Some(count) if *count > 0 => *count -= 1,
+                _ => share.gone += 1,
+            }
+        }
+        words_gone += share.gone;
+        lines_gone += usize::from(share.is_most());
+    }
+    (lines_gone, words_gone)
 }
 
 /// A note's text, and where its frontmatter is.
@@ -133,13 +150,16 @@ struct Text<'a> {
     text: &'a str,
     /// First and last byte of the YAML.
     yaml: (usize, usize),
+    /// Where the body begins.
+    body: usize,
 }
 
 impl<'a> Text<'a> {
     fn of(text: &'a str) -> Self {
         let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        let yaml = frontmatter::fences(text, start).map_or((0, 0), |(yaml, _)| (yaml.start, yaml.end));
-        Self { text, yaml }
+        let fences = frontmatter::fences(text, start);
+        let (yaml, body) = fences.map_or(((0, 0), 0), |(yaml, body)| ((yaml.start, yaml.end), body));
+        Self { text, yaml, body }
     }
 
     fn properties(&self) -> HashSet<&'a str> {
@@ -147,21 +167,19 @@ impl<'a> Text<'a> {
         yaml.lines().filter_map(property).collect()
     }
 
-    /// The lines that are not empty of those that begin in this range.
-    fn lines(&self, start: usize, end: usize) -> impl Iterator<Item = Line<'a>> + Clone {
-        let yaml = self.yaml;
+    /// The lines of the body, or of the frontmatter, that begin in this range and are not empty.
+    fn lines(&self, start: usize, end: usize, is_yaml: bool) -> impl Iterator<Item = Line<'a>> + Clone {
+        let body = self.body;
         let part = self.text.get(start..end).unwrap_or_default();
-        part.split_inclusive('\n')
-            .scan(start, |at, line| {
-                let begin = *at;
-                *at += line.len();
-                Some((begin, line))
-            })
-            .filter_map(move |(at, line)| {
-                let is_yaml = yaml.0 <= at && at < yaml.1;
-                let text = if is_yaml { property(line).unwrap_or(line) } else { line }.trim();
-                (!text.is_empty()).then(|| Line { text, hash: hash(&text) })
-            })
+        let lines = part.split_inclusive('\n').scan(start, |at, line| {
+            let begin = *at;
+            *at += line.len();
+            Some((begin, line.trim()))
+        });
+        let wanted = move |(at, line): (usize, &'a str)| {
+            (!line.is_empty() && (at < body) == is_yaml).then(|| Line { text: line, hash: hash(&line) })
+        };
+        lines.filter_map(wanted)
     }
 }
 
@@ -197,7 +215,7 @@ fn hash(what: &impl std::hash::Hash) -> u64 {
 /// The words of a line, each with the one before it. A line without words is one.
 fn units(line: &str) -> impl Iterator<Item = u64> + '_ {
     let mut before = "";
-    let mut words = words(without_box(line)).peekable();
+    let mut words = words(without_marker(line)).peekable();
     let wordless = words.peek().is_none().then(|| hash(&("", line)));
     let pairs = words.map(move |word| {
         let unit = hash(&(before, word));
@@ -207,11 +225,14 @@ fn units(line: &str) -> impl Iterator<Item = u64> + '_ {
     wordless.into_iter().chain(pairs)
 }
 
-/// A task without its check box, whose state is no word.
-fn without_box(line: &str) -> &str {
-    let item = line.trim_start_matches(|one: char| one.is_ascii_digit() || "-*+.)> \t".contains(one));
+/// An item without its number and its check box, which are no words.
+fn without_marker(line: &str) -> &str {
+    let quoted = line.trim_start_matches(['>', ' ', '\t']);
+    let number = quoted.trim_start_matches(|one: char| one.is_ascii_digit());
+    let is_item = number.len() < quoted.len() && (number.starts_with(". ") || number.starts_with(") "));
+    let item = if is_item { number } else { quoted }.trim_start_matches(['-', '*', '+', '.', ')', ' ', '\t']);
     let mut rest = item.strip_prefix('[').unwrap_or_default().chars();
-    if rest.next().is_some() && rest.next() == Some(']') { rest.as_str() } else { line }
+    if rest.next().is_some() && rest.next() == Some(']') { rest.as_str() } else { item }
 }
 
 /// Runs of letters and digits. A character of a script that is written without spaces is a word of its own.
@@ -295,10 +316,21 @@ mod tests {
         assert!(destroys(&before, &numbered(0..20)));
         assert!(destroys(&before, &note("other: 1\n")));
         assert!(!destroys("---\nstatus: a b c\n---\n", "---\nstatus: d e f\n---\n"));
+        assert!(!destroys(&note("tags: [one]\n"), &numbered(0..20)), "the only property");
+        assert!(destroys("---\nstatus: a b c\n---\n", ""));
+        let call = "Call Anna on 030 12345 before Friday.\n";
+        assert!(destroys(&format!("---\ntags: [idea]\n---\n{call}"), "---\ntags: []\n---\n"), "the body alone");
+        let long: String = (0..200).map(|n| format!("word{n} ")).collect();
+        assert!(
+            destroys(&note(&format!("a: 1\nsummary: {long}\n")), &note("a: 1\nsummary: \n")),
+            "what a property says"
+        );
     }
 
     #[test]
-    fn all_tasks_of_a_note_may_be_checked_off() {
+    fn all_tasks_of_a_note_may_be_checked_off_and_items_numbered_anew() {
+        let items = |from: usize| (from..from + 40).map(|n| format!("{n}. item{}\n", n - from)).collect::<String>();
+        assert!(Loss::between(&items(1), &items(2)).is_none());
         for item in ["- [ ]", "1. [ ]", "> * [/]"] {
             let tasks: String = (0..40).map(|task| format!("{item} task{task}\n")).collect();
             assert!(Loss::between(&tasks, &tasks.replace("[ ]", "[x]").replace("[/]", "[-]")).is_none());
@@ -334,8 +366,8 @@ mod tests {
 
         #[test]
         fn no_more_is_gone_than_was_there(before in "(?s).{0,120}", after in "(?s).{0,120}") {
-            let Loss { properties, lines, words } = Loss::between(&before, &after);
-            for share in [properties, lines, words] {
+            let Loss { properties, values, lines, words } = Loss::between(&before, &after);
+            for share in [properties, values, lines, words] {
                 prop_assert!(share.gone <= share.of);
             }
         }

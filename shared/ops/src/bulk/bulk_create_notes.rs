@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{Hash, Snapshot};
+use atlas_segment::Record;
 use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,7 +94,7 @@ impl Operation for BulkCreateNotes {
     const INFO: Info = Info {
         name: "bulk_create_notes",
         title: "Write many notes",
-        description: "Writes up to 200 notes in one commit, each in its mode as write_note does. Those that cannot be written are left out, and results says of each whether it was written and why not; if none can be, nothing is written (bulk_partial). With stop_on_first_error none is written after the first that cannot be. With dry_run nothing is written and the same is told. A person has to confirm more than 50, what replaces a note in mode overwrite, and what takes away most of a note.",
+        description: "Writes up to 200 notes in one commit, each in its mode as write_note does. Those that cannot be written are left out, and results says of each whether it was written and why not; if none can be, nothing is written (bulk_partial). With stop_on_first_error none is written after the first that cannot be. With dry_run nothing is written and the same is told, but not whether a person has to confirm it. None is written if one would make a file and a folder of one name. A person has to confirm more than 50, what replaces a note in mode overwrite, and what takes away most of a note.",
         scopes: &[Scope::WriteVault, Scope::BulkVault],
         destructive: true,
         tags: &["notes", "bulk"],
@@ -149,7 +150,10 @@ impl Bulk for Writing<'_> {
 
     async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Hash>, Error> {
         let paths: Vec<&str> = self.paths.iter().map(VaultPath::as_str).collect();
-        let found = notes::find_all(head, &paths, |_| self.context.is_to_be_judged()).await?;
+        let replacing = self.items.iter().zip(&self.paths).filter(|(item, _)| item.mode != Mode::Create);
+        let replacing: HashSet<&str> = replacing.map(|(_, path)| path.as_str()).collect();
+        let is_wanted = |record: &Record| self.context.is_to_be_judged() && replacing.contains(record.path.as_str());
+        let found = notes::find_all(head, &paths, is_wanted).await?;
         let mut batch = Batch::on(head, self.context);
         let mut named = HashSet::new();
         let (mut items, mut needs_confirmation) = (Vec::new(), false);
