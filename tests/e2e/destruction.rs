@@ -259,7 +259,7 @@ async fn no_write_makes_a_file_and_a_folder_of_one_name() {
     for path in ["b.md/new.md", "b.markdown.md", "b.md.md", "deep/new.md", "plain.md", "new/folder/of/notes/x.md"] {
         agent.checked("write_note", write(path)).await;
     }
-    // Who may not read is not told what there is.
+    // A caller without read:vault does not learn which names are taken.
     caller(&client, &[Scope::WriteVault]).answer("write_note", write("plain/blind.md")).await;
     let reply = crate::writes::create(&deployment.client(), "a.md/new.md", "x").await;
     assert_eq!(reply.error(409).1, "name_taken");

@@ -75,7 +75,7 @@ async fn what_inspect_acl_allows_is_what_the_call_is_let_through_to() {
                 let seen = format!("{op} {path} by {held:?} under {acl}: {told} {answer:?}");
                 assert_eq!(told["allowed"], !is_shut, "{seen}");
                 assert_eq!(told.get("denied_by").is_some(), is_shut, "{seen}");
-                // What is wrong with the path itself is said first.
+                // The call reports a bad path before it asks the access list.
                 let is_by_scopes = told["denied_by"] == "scopes";
                 assert!(reason == "path_invalid" || is_by_scopes == (reason == "scope_missing"), "{seen}");
                 let missing = told["missing_scopes"].as_array().unwrap();

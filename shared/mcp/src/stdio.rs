@@ -47,12 +47,12 @@ pub async fn serve(app: App, indexing: Option<Indexing>) -> Result<(), ServerIni
             let _ = service.waiting().await;
             Ok(())
         }
-        // Who says nothing wants nothing.
+        // A client that closes the connection before `initialize` wants nothing.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(error),
     };
     reading.abort();
-    // What was answered is said to its end.
+    // Answers that are queued are still written.
     let _ = writing.await;
     served
 }

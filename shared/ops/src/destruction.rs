@@ -88,7 +88,7 @@ fn loss(before: &Bytes, after: &Bytes) -> Option<Loss> {
     (before != after).then(|| Loss::between(&shown(before), &shown(after)))
 }
 
-/// A text, in which bytes that are no UTF-8 are rare characters, and not the one that readers are shown: who writes that back has lost them.
+/// The text. Bytes that are not UTF-8 become rare characters instead of U+FFFD, which readers are shown: writing U+FFFD back loses them.
 fn shown(text: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(text) {
         return text.into();
@@ -101,8 +101,8 @@ fn shown(text: &[u8]) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Fails unless what `changes` destroy is nothing, or confirmed; where the changed and `created` notes came from. What is replaced with a
-/// person's word comes from nowhere but that.
+/// Fails if `changes` destroy something and nobody has confirmed the call. Returns the origins of the changed and `created` notes; a text that
+/// was replaced with a confirmation has none.
 pub(crate) async fn confirmed(
     context: &Context<'_>,
     head: &Arc<Snapshot>,
@@ -172,7 +172,6 @@ async fn judge(
 ) -> Result<(Option<Origin>, bool), Error> {
     context.work.check()?;
     let Change { path, generation, replaces, before, after } = change;
-    let Some((after_path, after)) = after else { return Ok((None, !is_created(change, own))) };
     let as_it_is = || Origin { path: path.clone(), generation: *generation };
     let manifest = own.get(generation).map(|commit| commit.manifest());
     let origin = match manifest.map(|manifest| (manifest.origins.get(path), manifest.confirmed)) {
@@ -180,7 +179,8 @@ async fn judge(
         Some((None, false)) => Origin { path: path.clone(), generation: *replaces },
         Some((None, true)) | None => as_it_is(),
     };
-    // Its record says that of a note that stays where it is.
+    let Some((after_path, after)) = after else { return Ok((None, origin.generation != 0)) };
+    // The record of a note that stays in its place names the version before.
     let told = |origin: Origin| (origin != as_it_is() || after_path.as_str() != path).then_some(origin);
     let (before, after) = match (before, after) {
         (_, After::Same) => return Ok((told(origin), false)),
@@ -200,17 +200,6 @@ async fn judge(
         // History does not go back so far any more: what is there now has been seen for that long.
         None => Ok((Some(as_it_is()), is_destruction(loss_now))),
     }
-}
-
-/// Whether the note is one that the caller created, and nobody else has changed.
-fn is_created(change: &Change, own: &HashMap<u64, Arc<Snapshot>>) -> bool {
-    own.get(&change.generation).is_some_and(|commit| {
-        let manifest = commit.manifest();
-        match manifest.origins.get(&change.path) {
-            Some(origin) => origin.generation == 0,
-            None => change.replaces == 0 && !manifest.confirmed,
-        }
-    })
 }
 
 /// The text of that version, if history has it.

@@ -138,7 +138,7 @@ mod tests {
             assert!(text.contains(&quote) && quote.contains(term) && !quote.is_empty(), "{line} {term}: {quote}");
             assert!(quote.len() <= MATCH_BYTES + 2 * (BESIDE_BYTES + 1), "{line} {term}: {quote}");
         }
-        // What is beside a line is what is next to it.
+        // Neighbouring lines are quoted too.
         let beside = lines.around(1, b"beside");
         assert!(beside.starts_with("xxx") && beside.contains("x\nbeside\n波") && beside.ends_with('波'), "{beside}");
         let section = lines.range(0, 3, 100);

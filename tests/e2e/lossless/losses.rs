@@ -28,7 +28,7 @@ impl Progress for Told {
 
 impl World {
     pub(super) fn collect(&mut self) {
-        // What was replaced or deleted by now may go with its month.
+        // History older than a month is collected, and with it what was replaced or deleted.
         let there: Blocks = self.bucket.head().into_values().flat_map(|text| blocks(&text).unwrap()).collect();
         self.bucket.pass(Duration::from_secs(31 * 24 * 3600));
         self.owed.retain(|block| there.contains(block));

@@ -1,4 +1,4 @@
-//! A page of lines under way: what was found so far, and up to where all was looked at.
+//! A page of lines while it is filled: what was found so far, and how far the search has come.
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ use crate::search::pattern::Searchers;
 use crate::search::regions::{Region, Regions};
 use crate::search::{Explained, Found, Line, Output, Place, TOO_LARGE};
 
-/// Chunks of the first region of a vault, …
+/// Chunks of the first region of a vault.
 const FIRST_CHUNKS: u32 = 16;
-/// … and the bytes within which a page must fill for the index not to be asked.
+/// Bytes within which a page must fill for the index not to be asked.
 const FILLED_WITHIN: u64 = 16 << 20;
 /// Most bytes of a line that matched, and of one beside it.
 const MATCH_BYTES: usize = 1_200;

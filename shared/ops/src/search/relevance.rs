@@ -54,7 +54,7 @@ pub(super) async fn page<T: Serialize>(
     let generation = begin.as_ref().map(|begin| begin.generation);
     let (from, after) = begin.map_or((None, 0), |begin| (begin.from, begin.after));
     let window: Option<matching::Cursor> = from.as_deref().map(cursor::decode).transpose()?;
-    // What is put in order is no answer yet.
+    // The limit holds for the page that is answered, not for the candidates that are put in order.
     let limits = Limits { max_response_bytes: usize::MAX, ..*context.limits };
     let request = lines.request(context, MAX_LINES, &limits);
     let answer = cursor::read(context, generation, |view| matching::page(view, &request, window.as_ref())).await?;
