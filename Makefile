@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-mcp check watch bench fuzz package pin-images deploy deploy-local setup setup-tools setup-fuse setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
+.PHONY: help run test test-mcp check watch bench fuzz package pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
 
 # A copy beside its store, for what agents write is to come into it.
 VAULT ?= .atlas-store/demo
@@ -38,7 +38,7 @@ run: $(filter .atlas-store/demo,$(VAULT)) ## Publish a vault folder and serve it
 	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)" $(STATE)
 	$(ATLAS) serve --addr "127.0.0.1:$$PORT" --vault main --store "$(STORE_URL)"
 
-test: setup-tools setup-fuse setup-localstack setup-bench $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
+test: setup-tools setup-fuse setup-browser setup-localstack setup-bench $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
 	cargo test --workspace --locked
 	cargo test --package atlas-web --features otlp --locked otlp
 
@@ -80,11 +80,13 @@ deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm6
 deploy-local: setup-tools ## Deploy the packaged functions to LocalStack's Lambda, which needs Docker
 	infra/deploy.sh local $(FUNCTIONS)
 
-setup: setup-tools setup-fuse setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz ## Install every tool below into target/tools
+setup: setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz ## Install every tool below, all but the browser into target/tools
 
 setup-tools: $(TOOLS)/tools/.ready ## cargo-lambda and rclone
 setup-fuse: ## fusermount3 for rclone, unless the system has it
 	localstack/setup_fuse.sh
+setup-browser: ## Debian's chromium, unless the system has one
+	localstack/setup_browser.sh
 setup-localstack: $(TOOLS)/localstack/.ready ## LocalStack in host mode
 setup-infra: $(TOOLS)/infra/.ready ## cfn-lint, the SAM command line, and hadolint
 setup-minio: $(TOOLS)/bin/minio ## MinIO, built with Go

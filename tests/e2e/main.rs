@@ -1,6 +1,6 @@
 //! End-to-end tests: a vault folder is published to a store, and the functions answer from that store alone.
 //!
-//! Most run in this process, over the functions' own routes; `process`, `killed` and `rclone_mount` run the real programs.
+//! Most run in this process, over the functions' own routes; `process`, `killed`, `browser` and `rclone_mount` run the real programs.
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -18,6 +18,7 @@ mod answer_sizes;
 mod answers;
 mod attachments;
 mod bridge;
+mod browser;
 mod buckets;
 mod bulk;
 mod bundles;

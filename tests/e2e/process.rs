@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::deployment::demo;
-use crate::programs::{Place, Running, atlas, building, curl, json_of, refusal_of, target, until};
+use crate::programs::{Place, Running, atlas, building, curl, json_of, refusal_of, serve, target, until};
 use atlas_testkit::project::{project, skip};
 use atlas_testkit::real_store::localstack;
 
@@ -35,19 +35,11 @@ fn a_folder_is_published_once_and_exported_as_it_was() {
     assert!(text.lines().count() >= 1 && text.contains("sync"), "{text}");
 }
 
-/// `atlas serve` on some free port, and the lines that it prints.
-fn serve(place: &Place) -> (Running, impl Iterator<Item = String>) {
-    let mut serve = place.atlas("serve");
-    let mut running = Running(serve.args(["--addr", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap());
-    let lines = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
-    (running, lines)
-}
-
 #[test]
 fn the_server_prints_command_lines_that_work_as_printed() {
     let place = Place::new();
     assert!(place.sync(&demo()).status().unwrap().success());
-    let (_running, lines) = serve(&place);
+    let (_running, lines) = serve(&place, []);
     let printed: Vec<String> = lines.filter(|line| line.contains("curl ")).take(6).collect();
     assert_eq!(printed.len(), 6);
     // A page whose name was made to lead here is not answered.
@@ -188,7 +180,7 @@ fn the_functions_answer_under_cargo_lambda_watch_as_the_server_does() {
         .stderr(Stdio::null());
     let _functions = Running(watch.spawn().unwrap());
     let functions = format!("http://127.0.0.1:{port}");
-    let (_server, mut lines) = serve(&place);
+    let (_server, mut lines) = serve(&place, []);
     let server = lines.find_map(|line| line.split(' ').find(|word| word.starts_with("http://")).map(str::to_owned));
     let server = server.expect("the server says where it is");
 

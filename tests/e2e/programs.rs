@@ -1,6 +1,7 @@
 //! The programs that tests run: `atlas` itself, and what stands beside it.
 
 use std::fmt::Debug;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -151,6 +152,18 @@ impl Drop for Running {
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
         let _ = self.0.wait();
     }
+}
+
+/// `atlas serve` on some free port, with more settings, and the lines that it prints.
+pub fn serve(
+    place: &Place,
+    settings: impl IntoIterator<Item = (&'static str, String)>,
+) -> (Running, impl Iterator<Item = String>) {
+    let mut serve = place.atlas("serve");
+    serve.args(["--addr", "127.0.0.1:0"]).envs(settings);
+    let mut running = Running(serve.stdout(Stdio::piped()).spawn().unwrap());
+    let lines = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    (running, lines)
 }
 
 /// What `look` finds, once it does; what it said last if it does not in time.
