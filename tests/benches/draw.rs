@@ -5,23 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use atlas_ops::Entry;
-use atlas_ops::atlas_pack::AtlasPack;
-use atlas_ops::backlinks_search::BacklinksSearch;
-use atlas_ops::context_current::ContextCurrent;
-use atlas_ops::find::Find;
-use atlas_ops::graph::find_orphans::FindOrphans;
-use atlas_ops::graph::find_unresolved_links::FindUnresolvedLinks;
-use atlas_ops::graph::get_backlinks::GetBacklinks;
-use atlas_ops::graph_neighbors::GraphNeighbors;
-use atlas_ops::list_notes::ListNotes;
-use atlas_ops::properties::find_notes_by_property::FindNotesByProperty;
-use atlas_ops::properties::list_properties::ListProperties;
-use atlas_ops::query::Query;
-use atlas_ops::read_note::ReadNote;
-use atlas_ops::search::Search;
-use atlas_ops::tags::find_notes_by_tag::FindNotesByTag;
-use atlas_ops::tags::list_tags::ListTags;
-use atlas_ops::tasks::list_tasks::ListTasks;
+use atlas_tools::bridge::context_current::ContextCurrent;
+use atlas_tools::bridge::find::Find;
+use atlas_tools::bridge::query::Query;
+use atlas_tools::guardrails::atlas_pack::AtlasPack;
+use atlas_tools::links::find_orphans::FindOrphans;
+use atlas_tools::links::find_unresolved_links::FindUnresolvedLinks;
+use atlas_tools::links::get_backlinks::GetBacklinks;
+use atlas_tools::notes::list_notes::ListNotes;
+use atlas_tools::notes::read_note::ReadNote;
+use atlas_tools::properties::find_notes_by_property::FindNotesByProperty;
+use atlas_tools::properties::list_properties::ListProperties;
+use atlas_tools::search::Search;
+use atlas_tools::tags::find_notes_by_tag::FindNotesByTag;
+use atlas_tools::tags::list_tags::ListTags;
+use atlas_tools::tasks::list_tasks::ListTasks;
+use atlas_tools::vault_mcp::backlinks_search::BacklinksSearch;
+use atlas_tools::vault_mcp::graph_neighbors::GraphNeighbors;
 use serde_json::{Value, json};
 
 use crate::random::{Random, words};
@@ -107,54 +107,63 @@ impl Drawn {
         tags.sort_by_key(|(_, count)| Reverse(*count));
         let tags: Vec<Value> = tags.iter().take(LINKED).map(|(tag, _)| json!({ "tag": tag })).collect();
         let calls = vec![
-            draw("find, rare word", Entry::of::<Find>(), &|random| find(random.of(&rare).to_string())),
-            draw("find, common word", Entry::of::<Find>(), &|random| find(random.of(&common).to_string())),
-            draw("find, absent word", Entry::of::<Find>(), &|random| find(absent(random))),
-            draw("find, two words", Entry::of::<Find>(), &|random| find(phrase(random))),
-            draw("find, two letters", Entry::of::<Find>(), &|random| find(pair(random))),
-            draw("search, rare word", Entry::of::<Search>(), &|random| search(random.of::<&str>(&rare))),
-            draw("context", Entry::of::<ContextCurrent>(), &|random| json!({ "include": [random.of(&folder.notes)] })),
+            draw("find, rare word", atlas_tools::entry::<Find>(), &|random| find(random.of(&rare).to_string())),
+            draw("find, common word", atlas_tools::entry::<Find>(), &|random| find(random.of(&common).to_string())),
+            draw("find, absent word", atlas_tools::entry::<Find>(), &|random| find(absent(random))),
+            draw("find, two words", atlas_tools::entry::<Find>(), &|random| find(phrase(random))),
+            draw("find, two letters", atlas_tools::entry::<Find>(), &|random| find(pair(random))),
+            draw("search, rare word", atlas_tools::entry::<Search>(), &|random| search(random.of::<&str>(&rare))),
+            draw(
+                "context",
+                atlas_tools::entry::<ContextCurrent>(),
+                &|random| json!({ "include": [random.of(&folder.notes)] }),
+            ),
             draw(
                 "query",
-                Entry::of::<Query>(),
+                atlas_tools::entry::<Query>(),
                 &|random| json!({ "question": format!("Where is \"{}\" defined?", random.of(&rare)) }),
             ),
-            draw("read", Entry::of::<ReadNote>(), &|random| json!({ "path": random.of(&folder.notes) })),
+            draw("read", atlas_tools::entry::<ReadNote>(), &|random| json!({ "path": random.of(&folder.notes) })),
             draw(
                 "list",
-                Entry::of::<ListNotes>(),
+                atlas_tools::entry::<ListNotes>(),
                 &|random| json!({ "prefix": random.of(&folder.notes).rsplit_once('/').map_or("", |(folder, _)| folder) }),
             ),
             draw(
                 "pack",
-                Entry::of::<AtlasPack>(),
+                atlas_tools::entry::<AtlasPack>(),
                 &|random| json!({ "task": format!("{} {} {}", random.of(&common), random.of(&common), random.of(&rare)) }),
             ),
-            of_linked("backlinks", Entry::of::<BacklinksSearch>(), &linked, &json!({})),
-            of_linked("backlinks, paths", Entry::of::<BacklinksSearch>(), &linked, &json!({ "paths_only": true })),
-            of_linked("neighbors", Entry::of::<GraphNeighbors>(), &linked, &json!({ "depth": 2 })),
-            of_linked("get_backlinks", Entry::of::<GetBacklinks>(), &linked, &json!({})),
-            always("tags", Entry::of::<ListTags>(), &[json!({})]),
-            always("notes by tag", Entry::of::<FindNotesByTag>(), &tags),
-            always("properties", Entry::of::<ListProperties>(), &[json!({})]),
+            of_linked("backlinks", atlas_tools::entry::<BacklinksSearch>(), &linked, &json!({})),
+            of_linked(
+                "backlinks, paths",
+                atlas_tools::entry::<BacklinksSearch>(),
+                &linked,
+                &json!({ "paths_only": true }),
+            ),
+            of_linked("neighbors", atlas_tools::entry::<GraphNeighbors>(), &linked, &json!({ "depth": 2 })),
+            of_linked("get_backlinks", atlas_tools::entry::<GetBacklinks>(), &linked, &json!({})),
+            always("tags", atlas_tools::entry::<ListTags>(), &[json!({})]),
+            always("notes by tag", atlas_tools::entry::<FindNotesByTag>(), &tags),
+            always("properties", atlas_tools::entry::<ListProperties>(), &[json!({})]),
             always(
                 "notes by property",
-                Entry::of::<FindNotesByProperty>(),
+                atlas_tools::entry::<FindNotesByProperty>(),
                 &["exists", "absent"].map(|op| json!({ "filter": [{ "key": "tags", "op": op }] })),
             ),
             always(
                 "tasks",
-                Entry::of::<ListTasks>(),
+                atlas_tools::entry::<ListTasks>(),
                 &[
                     json!({ "status": ["todo"] }),
                     json!({ "due": { "after": "2020-01-01" } }),
                     json!({ "tags": ["task"] }),
                 ],
             ),
-            always("orphans", Entry::of::<FindOrphans>(), &[json!({})]),
+            always("orphans", atlas_tools::entry::<FindOrphans>(), &[json!({})]),
             always(
                 "unresolved links",
-                Entry::of::<FindUnresolvedLinks>(),
+                atlas_tools::entry::<FindUnresolvedLinks>(),
                 &[json!({}), json!({ "group_by": "source" })],
             ),
         ];

@@ -4,12 +4,12 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use atlas_ops::Entry;
-use atlas_ops::edit_note::EditNote;
-use atlas_ops::rewrite_link::RewriteLink;
-use atlas_ops::tags::list_tags::ListTags;
-use atlas_ops::tasks::list_tasks::ListTasks;
-use atlas_ops::write_note::WriteNote;
 use atlas_testkit::hostile;
+use atlas_tools::links::rewrite_link::RewriteLink;
+use atlas_tools::notes::edit_note::EditNote;
+use atlas_tools::notes::write_note::WriteNote;
+use atlas_tools::tags::list_tags::ListTags;
+use atlas_tools::tasks::list_tasks::ListTasks;
 use serde_json::{Value, json};
 
 use crate::table::{self, Table};
@@ -47,7 +47,7 @@ pub(crate) fn measure(table: &mut Table) {
         let path = path(name);
         ask(
             format!("a write of {name}"),
-            Entry::of::<WriteNote>(),
+            atlas_tools::entry::<WriteNote>(),
             &json!({ "path": format!("new/{path}"), "content": text }),
         );
         let block = json!({ "op": "insert_after", "target": { "block": "b1" }, "text": "x" });
@@ -56,13 +56,13 @@ pub(crate) fn measure(table: &mut Table) {
         let all = json!({ "op": "replace_text", "find": "a", "replace": "a".repeat(100), "count": count.max(2) });
         for (what, edits) in [("blocks", vec![block; 100]), ("headings", vec![heading; 100]), ("all", vec![all])] {
             let arguments = json!({ "path": path, "edits": edits });
-            ask(format!("edits of {what} in {name}"), Entry::of::<EditNote>(), &arguments);
+            ask(format!("edits of {what} in {name}"), atlas_tools::entry::<EditNote>(), &arguments);
         }
     }
     let long = json!({ "from_target": "n1", "to_target": "x".repeat(1000) });
-    ask("a rewriting of links".to_owned(), Entry::of::<RewriteLink>(), &long);
-    ask("the tasks".to_owned(), Entry::of::<ListTasks>(), &json!({}));
-    ask("the tags".to_owned(), Entry::of::<ListTags>(), &json!({}));
+    ask("a rewriting of links".to_owned(), atlas_tools::entry::<RewriteLink>(), &long);
+    ask("the tasks".to_owned(), atlas_tools::entry::<ListTasks>(), &json!({}));
+    ask("the tags".to_owned(), atlas_tools::entry::<ListTags>(), &json!({}));
     let result = format!("time {} ({}); memory {} MB ({})", table::duration(time.0), time.1, memory.0, memory.1);
     let target = format!("{}, {MAX_MEGABYTES} MB", table::duration(MAX_TIME));
     let holds = time.0 <= MAX_TIME && memory.0 <= MAX_MEGABYTES;

@@ -4,8 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use atlas_mirror::location::{self, Variables};
-use atlas_ops::Entry;
-use atlas_ops::move_note::MoveNote;
+use atlas_tools::notes::move_note::MoveNote;
 use serde_json::json;
 
 use crate::random::Random;
@@ -37,7 +36,7 @@ pub(crate) fn measure(table: &mut Table, folder: &Folder) {
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..MOVES {
         for (times, [from, to]) in times.iter_mut().zip([PATHS, [PATHS[1], PATHS[0]]]) {
-            let (answer, took) = world.call(Entry::of::<MoveNote>(), &json!({ "from": from, "to": to }));
+            let (answer, took) = world.call(atlas_tools::entry::<MoveNote>(), &json!({ "from": from, "to": to }));
             assert_eq!(answer["notes"], LINKING, "{answer}");
             times.push(took);
         }

@@ -3,9 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
-use atlas_ops::Entry;
-use atlas_ops::edit_note::EditNote;
-use atlas_ops::write_note::WriteNote;
+use atlas_tools::notes::edit_note::EditNote;
+use atlas_tools::notes::write_note::WriteNote;
 use serde_json::json;
 
 use crate::draw::{Calls, Drawn};
@@ -34,11 +33,14 @@ pub(crate) fn measure(table: &mut Table, folder: &Folder, world: &World, drawn: 
             if number % 2 == 0 {
                 let text = String::from_utf8_lossy(&fs::read(folder.root.path().join(note)).unwrap()).into_owned();
                 world
-                    .call(Entry::of::<WriteNote>(), &json!({ "path": format!("agent/{number}.md"), "content": text }))
+                    .call(
+                        atlas_tools::entry::<WriteNote>(),
+                        &json!({ "path": format!("agent/{number}.md"), "content": text }),
+                    )
                     .1
             } else {
                 let edits = json!([{ "op": "append", "text": format!("- written {number}") }]);
-                world.call(Entry::of::<EditNote>(), &json!({ "path": note, "edits": edits })).1
+                world.call(atlas_tools::entry::<EditNote>(), &json!({ "path": note, "edits": edits })).1
             }
         })
         .collect();

@@ -1,7 +1,8 @@
 //! A client of the MCP door, in this process: both eras of the protocol.
 
-use atlas_ops::obsidian_app::NEEDS_APP;
-use atlas_ops::{Entry, operations};
+use atlas_ops::Entry;
+use atlas_tools::obsidian_app::NEEDS_APP;
+use atlas_tools::operations;
 use serde_json::{Value, json};
 
 use crate::access::send;

@@ -1,7 +1,7 @@
 //! The calls of `mcp/calls.json`, in order, which clients of other makers make too: what each operation does, and how it refuses.
 
-use atlas_ops::obsidian_app::NEEDS_APP;
-use atlas_ops::operations;
+use atlas_tools::obsidian_app::NEEDS_APP;
+use atlas_tools::operations;
 use serde::Deserialize;
 use serde_json::Value;
 

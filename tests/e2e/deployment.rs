@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
 use atlas_ops::Limits;
-use atlas_ops::audit::Audit;
+use atlas_ops::pipeline::audit::Audit;
 use atlas_testkit::{CountingStore, VaultBuilder};
 use atlas_web::state::Reach;
 use atlas_web::{App, Routes, Settings};

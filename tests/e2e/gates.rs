@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atlas_access::{Scope, scope};
 use atlas_mirror::{Store, StoreOptions};
-use atlas_ops::audit::Audit;
+use atlas_ops::pipeline::audit::Audit;
 use atlas_testkit::{CountingStore, Fault, FaultStore, Op, VaultBuilder};
 use futures::TryStreamExt as _;
 use object_store::ObjectStore as _;

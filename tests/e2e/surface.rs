@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use atlas_ops::surface::{DOMAINS, State};
 use atlas_testkit::project::project;
+use atlas_tools::surface::{DOMAINS, State};
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, ERAS, names};

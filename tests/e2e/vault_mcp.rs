@@ -1,6 +1,6 @@
 //! The tools of obsidian-vault-mcp, as its specification has them.
 
-use atlas_ops::operations;
+use atlas_tools::operations;
 use serde_json::{Value, json};
 
 use crate::world::World;

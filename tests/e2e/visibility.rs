@@ -1,7 +1,7 @@
 //! Operations that a deployment does not offer: hidden ones answer who knows them, disabled ones are as if they did not exist.
 
-use atlas_ops::find::Find;
-use atlas_ops::{Call, Caller, Entry, dispatch};
+use atlas_ops::{Call, Caller, dispatch};
+use atlas_tools::bridge::find::Find;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};
 use jiff::Timestamp;
@@ -96,6 +96,7 @@ async fn a_hidden_operation_answers_and_is_not_described() {
 async fn dispatch_knows_no_disabled_operation() {
     let document = json!({ "toolVisibility": { "disabledTags": ["search"] } }).to_string();
     let app = Deployment::of_demo().await.app_of(&[("ATLAS_CONFIG", &document)]).await;
-    let call = Call::new(Entry::of::<Find>(), json!({ "term": "berth" }), Caller::trusted("test"), Timestamp::now);
+    let call =
+        Call::new(atlas_tools::entry::<Find>(), json!({ "term": "berth" }), Caller::trusted("test"), Timestamp::now);
     assert_eq!(dispatch(&app.atlas, call).await.unwrap_err().reason(), "operation_not_found");
 }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use atlas_access::scope::ALL;
 use atlas_access::{Acl, Caller, Scopes};
 use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
-use atlas_ops::confirmation::{Approval, approve};
-use atlas_ops::idempotency::arguments_hash;
-use atlas_ops::{Atlas, Call, Error, Limits, Vault, dispatch, operations};
+use atlas_ops::pipeline::confirmation::{Approval, approve};
+use atlas_ops::pipeline::idempotency::arguments_hash;
+use atlas_ops::{Atlas, Call, Error, Limits, Vault, dispatch};
 use atlas_testkit::VaultBuilder;
+use atlas_tools::operations;
 use jiff::Timestamp;
 use object_store::memory::InMemory;
 use serde_json::{Value, json};
@@ -89,9 +90,10 @@ impl World {
         let answer = match dispatch(&self.atlas, call.clone()).await {
             Err(error) if error.reason() == "elicit_required" => {
                 let time = self.atlas.limits.confirmation_time;
-                let approval = Approval { operation: name, args_hash, by: "a person", not_for: None, time };
                 let vault = self.atlas.vault(None).unwrap();
-                let confirmation = Some(approve(vault, &approval, Timestamp::UNIX_EPOCH).await.unwrap().token);
+                let approval =
+                    Approval { vault: &vault.id, operation: name, args_hash, by: "a person", not_for: None, time };
+                let confirmation = Some(approve(&vault.mirror, &approval, Timestamp::UNIX_EPOCH).await.unwrap().token);
                 dispatch(&self.atlas, Call { confirmation, ..call }).await
             }
             answer => answer,

@@ -7,7 +7,8 @@ mod openapi;
 mod shape;
 mod tools;
 
-use atlas_ops::{Answer, Call, Code, Entry, Error, Sent, gates};
+use atlas_ops::pipeline::gates;
+use atlas_ops::{Answer, Call, Code, Entry, Error, Sent};
 use atlas_web::response::{self, insert_etag, is_known, json_response, with_generation};
 use atlas_web::routes::run;
 use atlas_web::{Door, Routes, request};

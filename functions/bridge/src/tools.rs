@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
-use atlas_ops::gates::arguments_of_calls;
-use atlas_ops::{Entry, operations};
+use atlas_ops::Entry;
+use atlas_ops::pipeline::gates::arguments_of_calls;
+use atlas_tools::operations;
 use atlas_web::state::Offer;
 use atlas_web::{App, request};
 use serde_json::{Map, Number, Value, json};

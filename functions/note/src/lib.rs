@@ -3,18 +3,18 @@
 
 mod representation;
 
-use atlas_ops::approve::Approve;
-use atlas_ops::delete_note::DeleteNote;
-use atlas_ops::edit_note::EditNote;
-use atlas_ops::inspect_acl::InspectAcl;
-use atlas_ops::list_notes::ListNotes;
-use atlas_ops::move_note::MoveNote;
-use atlas_ops::note_history::NoteHistory;
-use atlas_ops::read_note::ReadNote;
-use atlas_ops::restore_note::RestoreNote;
-use atlas_ops::upsert_note::UpsertNote;
-use atlas_ops::write_note::WriteNote;
 use atlas_ops::{Entry, Error, Operation};
+use atlas_tools::access::approve::Approve;
+use atlas_tools::access::inspect_acl::InspectAcl;
+use atlas_tools::history::note_history::NoteHistory;
+use atlas_tools::history::restore_note::RestoreNote;
+use atlas_tools::notes::delete_note::DeleteNote;
+use atlas_tools::notes::edit_note::EditNote;
+use atlas_tools::notes::list_notes::ListNotes;
+use atlas_tools::notes::move_note::MoveNote;
+use atlas_tools::notes::read_note::ReadNote;
+use atlas_tools::notes::upsert_note::UpsertNote;
+use atlas_tools::notes::write_note::WriteNote;
 use atlas_web::openapi::{Place, Route, RouteParameter};
 use atlas_web::routes::call;
 use atlas_web::state::Offer;
@@ -32,7 +32,7 @@ const PATH: RouteParameter = RouteParameter {
     description: "The note's path; its slashes may stand as they are.",
 };
 
-const LIST: Route = Route::get("/notes", Entry::of::<ListNotes>()).with(&[
+const LIST: Route = Route::get("/notes", atlas_tools::entry::<ListNotes>()).with(&[
     RouteParameter { name: "root", place: Place::Query, description: "The folder to list." },
     RouteParameter { name: "prefix", place: Place::Query, description: "Only paths that begin so." },
     RouteParameter {
@@ -49,7 +49,7 @@ const LIST: Route = Route::get("/notes", Entry::of::<ListNotes>()).with(&[
     RouteParameter { name: "limit", place: Place::Query, description: "Most items to return, up to 1000." },
     RouteParameter { name: "cursor", place: Place::Query, description: "The cursor of the page before." },
 ]);
-const READ: Route = Route::get("/notes/{path}", Entry::of::<ReadNote>()).with(&[
+const READ: Route = Route::get("/notes/{path}", atlas_tools::entry::<ReadNote>()).with(&[
     PATH,
     RouteParameter {
         name: "offset",
@@ -70,7 +70,7 @@ const READ: Route = Route::get("/notes/{path}", Entry::of::<ReadNote>()).with(&[
     RouteParameter { name: "include_stats", place: Place::Query, description: "`true`: with its size and time." },
 ]);
 
-const WRITE: Route = Route::put("/notes/{path}", Entry::of::<WriteNote>()).with(&[
+const WRITE: Route = Route::put("/notes/{path}", atlas_tools::entry::<WriteNote>()).with(&[
     PATH,
     RouteParameter {
         name: "If-Match",
@@ -80,28 +80,28 @@ const WRITE: Route = Route::put("/notes/{path}", Entry::of::<WriteNote>()).with(
     RouteParameter { name: "If-None-Match", place: Place::Header, description: "`*`: only if there is no note." },
 ]);
 
-const EDIT: Route = Route::patch("/notes/{path}", Entry::of::<EditNote>()).with(&[
+const EDIT: Route = Route::patch("/notes/{path}", atlas_tools::entry::<EditNote>()).with(&[
     PATH,
     RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to edit." },
 ]);
-const UPSERT: Route = Route::post("/notes/{path}", Entry::of::<UpsertNote>()).with(&[PATH]);
-const DELETE: Route = Route::delete("/notes/{path}", Entry::of::<DeleteNote>()).with(&[
+const UPSERT: Route = Route::post("/notes/{path}", atlas_tools::entry::<UpsertNote>()).with(&[PATH]);
+const DELETE: Route = Route::delete("/notes/{path}", atlas_tools::entry::<DeleteNote>()).with(&[
     PATH,
     RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to delete." },
     RouteParameter { name: "hard", place: Place::Query, description: "`true`: keep nothing in the trash." },
     RouteParameter { name: "message", place: Place::Query, description: "Why, for the log." },
 ]);
-const MOVE: Route = Route::post("/move/{from}", Entry::of::<MoveNote>()).with(&[
+const MOVE: Route = Route::post("/move/{from}", atlas_tools::entry::<MoveNote>()).with(&[
     RouteParameter { name: "from", ..PATH },
     RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to move." },
 ]);
-const HISTORY: Route = Route::get("/history/{path}", Entry::of::<NoteHistory>()).with(&[
+const HISTORY: Route = Route::get("/history/{path}", atlas_tools::entry::<NoteHistory>()).with(&[
     PATH,
     RouteParameter { name: "limit", place: Place::Query, description: "Most versions to return, up to 50." },
     RouteParameter { name: "before", place: Place::Query, description: "The `before` of the page before." },
 ]);
 
-const RESTORE: Route = Route::post("/restore/{path}", Entry::of::<RestoreNote>()).with(&[
+const RESTORE: Route = Route::post("/restore/{path}", atlas_tools::entry::<RestoreNote>()).with(&[
     PATH,
     RouteParameter {
         name: "If-Match",
@@ -113,10 +113,11 @@ const RESTORE: Route = Route::post("/restore/{path}", Entry::of::<RestoreNote>()
 /// The function's routes.
 #[must_use]
 pub fn routes() -> Routes {
-    let (list, read) = (Entry::of::<ListNotes>(), Entry::of::<ReadNote>());
-    let (write, edit, upsert) = (Entry::of::<WriteNote>(), Entry::of::<EditNote>(), Entry::of::<UpsertNote>());
-    let (delete, moves) = (Entry::of::<DeleteNote>(), Entry::of::<MoveNote>());
-    let (history, restore) = (Entry::of::<NoteHistory>(), Entry::of::<RestoreNote>());
+    let (list, read) = (atlas_tools::entry::<ListNotes>(), atlas_tools::entry::<ReadNote>());
+    let (write, edit, upsert) =
+        (atlas_tools::entry::<WriteNote>(), atlas_tools::entry::<EditNote>(), atlas_tools::entry::<UpsertNote>());
+    let (delete, moves) = (atlas_tools::entry::<DeleteNote>(), atlas_tools::entry::<MoveNote>());
+    let (history, restore) = (atlas_tools::entry::<NoteHistory>(), atlas_tools::entry::<RestoreNote>());
     Routes::default()
         .describe(LIST)
         .serve("/notes", &[list, read], get(list_or_read))
@@ -143,14 +144,14 @@ pub fn routes() -> Routes {
         .describe(RESTORE)
         .serve("/restore", &[restore], post(restore_at_parameter))
         .serve("/restore/{*path}", &[restore], post(restore_at_path))
-        .post("/approve", Entry::of::<Approve>())
-        .post("/inspect_acl", Entry::of::<InspectAcl>())
+        .post("/approve", atlas_tools::entry::<Approve>())
+        .post("/inspect_acl", atlas_tools::entry::<InspectAcl>())
 }
 
 /// A list, or the note that `path` names. Where one of the two is disabled it is as if there were only the other.
 async fn list_or_read(door: Door, uri: Uri) -> Response {
     let is_there = |operation: &Entry| door.app.offers(operation) != Offer::Disabled;
-    let (lists, reads) = (is_there(Entry::of::<ListNotes>()), is_there(Entry::of::<ReadNote>()));
+    let (lists, reads) = (is_there(atlas_tools::entry::<ListNotes>()), is_there(atlas_tools::entry::<ReadNote>()));
     match request::parameters(&uri) {
         Ok(parameters) if reads && (parameters.contains_key("path") || !lists) => read(&door, parameters).await,
         Ok(mut parameters) => {
@@ -162,7 +163,7 @@ async fn list_or_read(door: Door, uri: Uri) -> Response {
                 let extensions = Value::from_iter(extensions);
                 parameters.insert("extensions".to_owned(), extensions);
             }
-            call(&door, Entry::of::<ListNotes>(), Value::Object(parameters)).await.respond(response::ok)
+            call(&door, atlas_tools::entry::<ListNotes>(), Value::Object(parameters)).await.respond(response::ok)
         }
         Err(error) => response::error(&error),
     }
@@ -181,21 +182,21 @@ async fn read(door: &Door, mut arguments: Map<String, Value>) -> Response {
     for part in ["include_content", "include_frontmatter", "include_stats"] {
         request::flag(&mut arguments, part);
     }
-    let called = call(door, Entry::of::<ReadNote>(), Value::Object(arguments)).await;
+    let called = call(door, atlas_tools::entry::<ReadNote>(), Value::Object(arguments)).await;
     called.respond(|answer| representation::of(&door.headers, answer))
 }
 
 async fn write_at_path<O: Operation + 'static>(door: Door, uri: Uri, body: Body) -> Response {
-    write(&door, Entry::of::<O>(), arguments_at_path(&uri, "/notes/"), body).await
+    write(&door, atlas_tools::entry::<O>(), arguments_at_path(&uri, "/notes/"), body).await
 }
 
 async fn write_at_parameter<O: Operation + 'static>(door: Door, uri: Uri, body: Body) -> Response {
-    write(&door, Entry::of::<O>(), request::parameters(&uri), body).await
+    write(&door, atlas_tools::entry::<O>(), request::parameters(&uri), body).await
 }
 
 async fn move_at_path(door: Door, uri: Uri, body: Body) -> Response {
     let arguments = arguments_at(&uri, "/move/", "from");
-    write(&door, Entry::of::<MoveNote>(), arguments, body).await
+    write(&door, atlas_tools::entry::<MoveNote>(), arguments, body).await
 }
 
 async fn write(
@@ -249,7 +250,7 @@ async fn delete(door: &Door, parameters: Result<Map<String, Value>, Error>) -> R
         Ok(Value::Object(arguments))
     });
     match arguments {
-        Ok(arguments) => call(door, Entry::of::<DeleteNote>(), arguments).await.respond(response::ok),
+        Ok(arguments) => call(door, atlas_tools::entry::<DeleteNote>(), arguments).await.respond(response::ok),
         Err(error) => response::error(&error),
     }
 }
@@ -267,7 +268,7 @@ async fn history(door: &Door, parameters: Result<Map<String, Value>, Error>) -> 
         Ok(mut arguments) => {
             request::number(&mut arguments, "limit");
             request::number(&mut arguments, "before");
-            call(door, Entry::of::<NoteHistory>(), Value::Object(arguments)).await.respond(response::ok)
+            call(door, atlas_tools::entry::<NoteHistory>(), Value::Object(arguments)).await.respond(response::ok)
         }
         Err(error) => response::error(&error),
     }
@@ -284,7 +285,7 @@ async fn restore_at_parameter(door: Door, uri: Uri, body: Body) -> Response {
 async fn restore(door: &Door, parameters: Result<Map<String, Value>, Error>, body: Body) -> Response {
     // Its body may be empty, unlike that of a note.
     let parameters = request::said_to_be_json(&door.headers).and(parameters);
-    write(door, Entry::of::<RestoreNote>(), parameters, body).await
+    write(door, atlas_tools::entry::<RestoreNote>(), parameters, body).await
 }
 
 /// The parameters of the query, and the path that the request's path names after `prefix`.

@@ -1,8 +1,8 @@
 //! Notes as resources: `atlas://VAULT/PATH`, percent-encoded.
 
-use atlas_ops::list_notes::ListNotes;
-use atlas_ops::read_note::ReadNote;
 use atlas_ops::{Call, Code, Entry, Error};
+use atlas_tools::notes::list_notes::ListNotes;
+use atlas_tools::notes::read_note::ReadNote;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::model::{
     ErrorData, JsonObject, ListResourcesResult, MetaObject, ReadResourceResult, Resource, ResourceContents,
@@ -35,7 +35,7 @@ impl Server {
         let mut arguments = JsonObject::new();
         arguments.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
         let vault = self.vault().map_err(|error| refusal(&error))?;
-        let listed = self.answer(Entry::of::<ListNotes>(), &vault, arguments).await?;
+        let listed = self.answer(atlas_tools::entry::<ListNotes>(), &vault, arguments).await?;
         let resources = listed.get("items").and_then(Value::as_array).into_iter().flatten().filter_map(|note| {
             let path = note.get("path")?.as_str()?;
             let title = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
@@ -54,7 +54,7 @@ impl Server {
             return Err(ErrorData::resource_not_found(format!("addresses of notes are {TEMPLATE}"), Some(data)));
         };
         let arguments = JsonObject::from_iter([("path".to_owned(), path.into()), ("offset".to_owned(), offset.into())]);
-        let note = self.answer(Entry::of::<ReadNote>(), &vault, arguments).await?;
+        let note = self.answer(atlas_tools::entry::<ReadNote>(), &vault, arguments).await?;
         let text = |name: &str| note.get(name).and_then(Value::as_str).unwrap_or_default();
         let mut contents = ResourceContents::text(text("content"), uri).with_mime_type(MARKDOWN);
         if let Some(next) = note.get("next_offset").and_then(Value::as_u64) {
@@ -73,7 +73,7 @@ impl Server {
     ) -> Result<(Vec<String>, bool), ErrorData> {
         let arguments =
             JsonObject::from_iter([("prefix".to_owned(), prefix.into()), ("limit".to_owned(), limit.into())]);
-        let listed = self.answer(Entry::of::<ListNotes>(), vault, arguments).await?;
+        let listed = self.answer(atlas_tools::entry::<ListNotes>(), vault, arguments).await?;
         let notes = listed.get("items").and_then(Value::as_array).into_iter().flatten();
         let paths = notes.filter_map(|note| Some(note.get("path")?.as_str()?.to_owned())).collect();
         Ok((paths, listed.get("cursor").is_some()))

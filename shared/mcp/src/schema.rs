@@ -1,7 +1,7 @@
 //! Schemas of tools.
 
 use atlas_ops::Entry;
-use atlas_ops::gates::arguments_of_calls;
+use atlas_ops::pipeline::gates::arguments_of_calls;
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
 

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use atlas_ops::{Answer, Call, Entry, Error, Sent, gates};
+use atlas_ops::pipeline::gates;
+use atlas_ops::{Answer, Call, Entry, Error, Sent};
 use atlas_web::routes::{self, Door};
 use atlas_web::state::Offer;
 use atlas_web::telemetry::Cost;

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use atlas_ops::{Entry, Error, operations};
+use atlas_ops::{Entry, Error};
+use atlas_tools::operations;
 use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::work::CpuClock;
+use crate::pipeline::work::CpuClock;
 
 /// What a program tells of itself.
 #[derive(Clone)]

@@ -25,7 +25,7 @@ impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> Default for Bounded<MIN
 
 impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> Bounded<MIN, MAX, DEFAULT> {
     /// The number of them that is nearest.
-    pub(crate) fn nearest(number: u32) -> Self {
+    pub fn nearest(number: u32) -> Self {
         Self(number.clamp(MIN, MAX))
     }
 
@@ -76,7 +76,7 @@ pub struct Written<const MAX: usize, const TRIMMED: bool>(String);
 
 impl<const MAX: usize, const TRIMMED: bool> Written<MAX, TRIMMED> {
     /// This text; what is wrong with it, if it cannot be.
-    pub(crate) fn new(text: &str) -> Result<Self, String> {
+    pub fn new(text: &str) -> Result<Self, String> {
         written(text, MAX, TRIMMED).map(Self)
     }
 
@@ -86,7 +86,7 @@ impl<const MAX: usize, const TRIMMED: bool> Written<MAX, TRIMMED> {
     }
 
     /// What `rewrite` makes of it, however long that is.
-    pub(crate) fn map(&self, rewrite: impl FnOnce(&str) -> String) -> Self {
+    pub fn map(&self, rewrite: impl FnOnce(&str) -> String) -> Self {
         Self(rewrite(&self.0))
     }
 }
@@ -125,15 +125,15 @@ fn schema_of_written(max: usize) -> Schema {
 }
 
 /// The name of a time zone.
-pub(crate) type Zone = Text<100>;
+pub type Zone = Text<100>;
 
 /// The one that is meant if none is given.
-pub(crate) fn utc() -> Zone {
+pub fn utc() -> Zone {
     Written("UTC".to_owned())
 }
 
 /// The value of an argument that is true if it is left out.
-pub(crate) const fn yes() -> bool {
+pub const fn yes() -> bool {
     true
 }
 
@@ -155,7 +155,7 @@ pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
 }
 
 /// The error for what obsidian-tc's tools cannot do with an argument.
-pub(crate) fn invalid_input(field: &str, message: &str) -> Error {
+pub fn invalid_input(field: &str, message: &str) -> Error {
     Error::bad_request("invalid_input", format!("{field}: {message}")).with("field", field)
 }
 

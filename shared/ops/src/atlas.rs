@@ -8,12 +8,12 @@ pub use atlas_mirror::counters::Counts;
 use atlas_mirror::{Mirror, Snapshot};
 
 use crate::about::About;
-use crate::audit::Audit;
 use crate::error::Error;
-use crate::facts::MadeFacts;
-use crate::graph::LinkTables;
-use crate::throttle::Throttle;
-use crate::view::{Readings, View};
+use crate::pipeline::audit::Audit;
+use crate::pipeline::throttle::Throttle;
+use crate::read::link_tables::LinkTables;
+use crate::read::made_facts::MadeFacts;
+use crate::read::view::{Readings, View};
 
 /// The vaults of one deployment and its limits.
 #[derive(Clone)]

@@ -17,10 +17,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::atlas::{Atlas, Limits, Vault};
-use crate::confirmation::Confirmation;
 use crate::error::{Code, Error};
-use crate::view::View;
-use crate::work::Work;
+use crate::pipeline::confirmation::Confirmation;
+use crate::pipeline::work::Work;
+use crate::read::view::View;
 
 /// What is known of an operation without running it.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ pub trait Operation {
     ///
     /// # Errors
     /// When one is no path.
-    fn touches(arguments: &Self::Arguments) -> Result<Vec<Touch>, Error>;
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error>;
 
     /// Whether a person has to confirm a call with these arguments. Of one that can destroy what a person wrote this is so unless the operation says
     /// which of its calls do not. Where that depends on what is there, the operation asks for it by [`Context::confirm`] when it has looked.
@@ -91,7 +91,7 @@ pub trait Operation {
 }
 
 /// A path, and what an operation does there.
-pub type Touch = (Access, VaultPath);
+pub type PathAccess = (Access, VaultPath);
 
 /// A result and the generation of the vault that it was read from or made.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ pub struct Answer<T> {
 
 impl<T> Answer<T> {
     /// The same of another value.
-    pub(crate) fn map<U>(self, value: impl FnOnce(T) -> U) -> Answer<U> {
+    pub fn map<U>(self, value: impl FnOnce(T) -> U) -> Answer<U> {
         Answer { value: value(self.value), generation: self.generation }
     }
 }
@@ -129,33 +129,41 @@ pub struct Context<'a> {
     /// Says what time it is.
     pub clock: fn() -> Timestamp,
     /// How much it has worked.
-    pub(crate) work: &'a Work,
+    pub work: &'a Work,
     /// The call's confirmation; none if it needs none, whatever it does.
     pub(crate) confirmation: Option<&'a Confirmation<'a>>,
 }
 
 /// When a call must have come to an end.
 #[derive(Clone, Copy)]
-pub(crate) struct Deadline {
+pub struct Deadline {
     clock: fn() -> Timestamp,
     at: Timestamp,
 }
 
 impl Deadline {
     /// Whether it has passed.
-    pub(crate) fn has_passed(self) -> bool {
+    pub fn has_passed(self) -> bool {
         (self.clock)() >= self.at
     }
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// The same call within other limits.
+    pub const fn with_limits<'b>(&self, limits: &'b Limits) -> Context<'b>
+    where
+        'a: 'b,
+    {
+        Context { limits, ..*self }
+    }
+
     /// `snapshot` as the caller sees it.
-    pub(crate) fn view(&self, snapshot: Arc<Snapshot>) -> View {
+    pub fn view(&self, snapshot: Arc<Snapshot>) -> View {
         self.vault.view(snapshot, self.caller.scopes())
     }
 
     /// Fails if the caller may not do this at `path`. The answer is the same whatever is there.
-    pub(crate) fn check(&self, access: Access, path: &VaultPath) -> Result<(), Error> {
+    pub fn check(&self, access: Access, path: &VaultPath) -> Result<(), Error> {
         let denied = match self.vault.acl().check(access, path.as_str(), self.caller.scopes()) {
             Ok(()) => return Ok(()),
             Err(Denied::ReadOnly) => return Err(read_only()),
@@ -168,7 +176,7 @@ impl Context<'_> {
     }
 
     /// Fails unless a person has confirmed the call. A confirmation is used up once, however often this is asked in a call.
-    pub(crate) async fn confirm(&self) -> Result<(), Error> {
+    pub async fn confirm(&self) -> Result<(), Error> {
         match self.confirmation {
             Some(confirmation) => confirmation.confirm().await,
             None => Ok(()),
@@ -181,12 +189,12 @@ impl Context<'_> {
     }
 
     /// Whether what it destroys has to be confirmed, and is not yet.
-    pub(crate) fn is_to_be_judged(&self) -> bool {
+    pub fn is_to_be_judged(&self) -> bool {
         self.confirmation.is_some() && !self.is_confirmed()
     }
 
     /// Fails unless the call has an idempotency key: made again without one it would do its work twice.
-    pub(crate) fn require_key(&self) -> Result<(), Error> {
+    pub fn require_key(&self) -> Result<(), Error> {
         match self.key {
             Some(_) => Ok(()),
             None => Err(Error::bad_request(
@@ -198,7 +206,7 @@ impl Context<'_> {
     }
 
     /// The end of what may go on for `limit` from now.
-    pub(crate) fn deadline(&self, limit: Duration) -> Deadline {
+    pub fn deadline(&self, limit: Duration) -> Deadline {
         let now = (self.clock)();
         Deadline { clock: self.clock, at: now.checked_add(limit).unwrap_or(Timestamp::MAX) }
     }

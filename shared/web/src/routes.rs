@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use atlas_access::Caller;
 use atlas_access::visibility::Offer;
-use atlas_ops::admin::get_metrics::GetMetrics;
-use atlas_ops::gates::may_run;
-use atlas_ops::health::Health;
+use atlas_ops::pipeline::gates::may_run;
 use atlas_ops::{Answer, Call, Code, Entry, Error, dispatch};
+use atlas_tools::admin::get_metrics::GetMetrics;
+use atlas_tools::bridge::health::Health;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request};
@@ -124,7 +124,7 @@ impl Routes {
     #[must_use]
     pub fn metrics(self) -> Self {
         let handler = |door: Door| async move {
-            if let Err(error) = may_run(&door.caller, &Entry::of::<GetMetrics>().info) {
+            if let Err(error) = may_run(&door.caller, &atlas_tools::entry::<GetMetrics>().info) {
                 return response::error(&error);
             }
             let mut response = Response::new(Body::from(door.app.metrics.encode()));
@@ -149,15 +149,15 @@ impl Routes {
     pub fn into_router(self, app: App) -> Router {
         let health = |door: Door| async move {
             if door.caller.is_authenticated() {
-                call(&door, Entry::of::<Health>(), json!({})).await.respond(healthy)
+                call(&door, atlas_tools::entry::<Health>(), json!({})).await.respond(healthy)
             } else {
                 // That it is up is all that everybody may know; the store is not asked.
                 response::json_response(StatusCode::OK, &json!({ "ok": true }))
             }
         };
         let all = self
-            .serve(auth::OPEN, &[Entry::of::<Health>()], get(health))
-            .describe(Route::get(auth::OPEN, Entry::of::<Health>()));
+            .serve(auth::OPEN, &[atlas_tools::entry::<Health>()], get(health))
+            .describe(Route::get(auth::OPEN, atlas_tools::entry::<Health>()));
         service::router(all, app)
     }
 

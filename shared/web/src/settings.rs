@@ -8,7 +8,7 @@ use atlas_access::{AclConfig, KeyError, Secret, ThrottleConfig, VisibilityConfig
 use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
-use atlas_ops::audit::Audit;
+use atlas_ops::pipeline::audit::Audit;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::filter::Targets;
 

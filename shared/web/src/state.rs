@@ -7,7 +7,7 @@ use std::time::Duration;
 pub use atlas_access::visibility::Offer;
 use atlas_access::{Acl, AclError, ThrottleConfig};
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId};
-use atlas_ops::throttle::Throttle;
+use atlas_ops::pipeline::throttle::Throttle;
 use atlas_ops::{Atlas, Entry, Limits, Vault};
 use jiff::Timestamp;
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use atlas_ops::Code;
 use atlas_ops::atlas::Counts;
-use atlas_ops::audit::Audit;
+use atlas_ops::pipeline::audit::Audit;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;

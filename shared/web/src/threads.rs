@@ -139,7 +139,7 @@ mod tests {
             door.app.threads.unwrap().run(door.app.asked_by, hostile()).await.unwrap();
             "done"
         };
-        let find = atlas_ops::Entry::of::<atlas_ops::find::Find>();
+        let find = atlas_tools::entry::<atlas_tools::bridge::find::Find>();
         let find = get(async move |door: Door| {
             let called = crate::routes::call(&door, find, serde_json::json!({ "term": "x" })).await;
             called.respond(crate::response::ok)

@@ -5,7 +5,7 @@ use crate::table::{Table, at};
 use crate::vault::Folder;
 use crate::world::World;
 use atlas_ops::Entry;
-use atlas_ops::search::Search;
+use atlas_tools::search::Search;
 
 const MAX_WAVES: f64 = 4.0;
 /// Share of the markdown's bytes, at 100,000 notes, in percent.
@@ -17,7 +17,7 @@ pub(crate) fn selective(table: &mut Table, folder: &Folder, world: &World, kinds
     let (mut waves, mut requests, mut shares) = (Vec::new(), Vec::new(), Vec::new());
     let is_limited = folder.name == "all";
     for query in kinds.iter().flat_map(|kind| &kind.queries) {
-        let asked = world.ask(Entry::of::<Search>(), &query.arguments(LIMIT)).cold;
+        let asked = world.ask(atlas_tools::entry::<Search>(), &query.arguments(LIMIT)).cold;
         let share = 100.0 * asked.bytes() as f64 / world.markdown as f64;
         if asked.waves() as f64 > MAX_WAVES || (is_limited && share > MAX_SHARE) {
             eprintln!("  {} waves, {} requests, {share:.1}%: {:?}", asked.waves(), asked.count(), query.text);

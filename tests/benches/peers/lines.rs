@@ -1,7 +1,7 @@
 //! Patterns: beside `rg`, and beside a scan of texts in memory.
 
 use atlas_ops::Entry;
-use atlas_ops::search::Search;
+use atlas_tools::search::Search;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -94,7 +94,7 @@ fn stopped(partial: usize) -> String {
 
 fn own(world: &World, query: &Query, limit: usize) -> Duration {
     let arguments = query.arguments(limit);
-    table::median(REPEATS, || world.call(Entry::of::<Search>(), &arguments).1)
+    table::median(REPEATS, || world.call(atlas_tools::entry::<Search>(), &arguments).1)
 }
 
 /// A scan that gives what the answer gives: lines as JSON, and whether there is more, as a cursor does.
@@ -145,7 +145,7 @@ fn beside(peer: &str, pairs: &[(Duration, Duration)]) -> String {
 
 /// Panics unless a page is what the scan finds; says whether it stops before it is full.
 fn compare(world: &World, resident: &Resident, query: &Query, limit: usize) -> bool {
-    let (page, _) = world.call(Entry::of::<Search>(), &query.arguments(limit));
+    let (page, _) = world.call(atlas_tools::entry::<Search>(), &query.arguments(limit));
     let theirs = resident.search(query, limit + 1);
     let ours = page["results"].as_array().expect("results");
     let is_partial = page.get("partial").is_some();

@@ -1,7 +1,7 @@
 //! Words, ranked: beside tantivy.
 
 use atlas_ops::Entry;
-use atlas_ops::search::Search;
+use atlas_tools::search::Search;
 use std::collections::HashSet;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -35,15 +35,15 @@ pub(crate) fn words(table: &mut Table, folder: &Folder, world: &World, resident:
                 begun.elapsed()
             }));
             let arguments = query.arguments(RESULTS);
-            match world.runtime.block_on(world::call(&world.warm, Entry::of::<Search>(), &arguments)) {
+            match world.runtime.block_on(world::call(&world.warm, atlas_tools::entry::<Search>(), &arguments)) {
                 Err(error) if error.code == Code::BadRequest => is_missing = true,
                 _ => {
-                    let (value, _) = world.call(Entry::of::<Search>(), &arguments);
+                    let (value, _) = world.call(atlas_tools::entry::<Search>(), &arguments);
                     let (own, hits) = (paths(value["results"].as_array().unwrap()), tantivy.search(&query.text));
                     empty += usize::from(own.is_empty());
                     let common = paths(&hits).intersection(&own).count();
                     shared += common as f64 / hits.len().max(1) as f64;
-                    ours.push(table::median(REPEATS, || world.call(Entry::of::<Search>(), &arguments).1));
+                    ours.push(table::median(REPEATS, || world.call(atlas_tools::entry::<Search>(), &arguments).1));
                 }
             }
         }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{LazyLock, Mutex};
 
-use atlas_ops::{Atlas, Call, Code, Vault, dispatch, operations};
+use atlas_ops::{Atlas, Call, Code, Vault, dispatch};
+use atlas_tools::operations;
 use atlas_vault::{VaultPath, fold};
 use jiff::Timestamp;
 use serde_json::{Value, json};

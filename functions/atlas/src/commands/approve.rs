@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use atlas_access::Acl;
-use atlas_ops::confirmation::{Approval, LONGEST_TIME, approve};
-use atlas_ops::idempotency::arguments_hash;
-use atlas_ops::{Vault, operations};
+use atlas_ops::Vault;
+use atlas_ops::pipeline::confirmation::{Approval, LONGEST_TIME, approve};
+use atlas_ops::pipeline::idempotency::arguments_hash;
+use atlas_tools::operations;
 use clap::{ArgGroup, Args};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -53,8 +54,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let vault = Vault::new(arguments.store.vault.to_string(), arguments.store.open()?, Acl::default());
     let by = author();
     let time = Duration::from_secs(arguments.ttl);
-    let approval = Approval { operation, args_hash: &hash, by: &by, not_for: None, time };
-    let approved = approve(&vault, &approval, Timestamp::now()).await;
+    let approval = Approval { vault: &vault.id, operation, args_hash: &hash, by: &by, not_for: None, time };
+    let approved = approve(&vault.mirror, &approval, Timestamp::now()).await;
     let approved = approved.map_err(|error| error.internal.clone().unwrap_or(error.message))?;
     if arguments.json {
         return output::json(&json!({ "token": approved.token, "expires_at": approved.expires, "args_hash": hash }));

@@ -1,8 +1,8 @@
 //! `atlas restore`
 
 use atlas_access::{Acl, Caller};
-use atlas_ops::restore_note::RestoreNote;
-use atlas_ops::{Atlas, Call, Code, Entry, Limits, Vault, dispatch};
+use atlas_ops::{Atlas, Call, Code, Limits, Vault, dispatch};
+use atlas_tools::history::restore_note::RestoreNote;
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -40,7 +40,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     call.extend(arguments.message.map(|message| ("message".to_owned(), Value::from(message))));
     let restore = |arguments: &Map<String, Value>| {
         let caller = Caller::trusted(&author());
-        Call::new(Entry::of::<RestoreNote>(), Value::Object(arguments.clone()), caller, Timestamp::now)
+        Call::new(atlas_tools::entry::<RestoreNote>(), Value::Object(arguments.clone()), caller, Timestamp::now)
     };
     let answer = match dispatch(&atlas, restore(&call)).await {
         // Whoever is at the host need not have seen what is there: it stays in the note's history.

@@ -4,10 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use atlas_access::Caller;
-use atlas_ops::context_current::ContextCurrent;
-use atlas_ops::list_notes::ListNotes;
-use atlas_ops::query::Query;
 use atlas_ops::{Call, Entry, Error, dispatch};
+use atlas_tools::bridge::context_current::ContextCurrent;
+use atlas_tools::bridge::query::Query;
+use atlas_tools::notes::list_notes::ListNotes;
 use atlas_web::server::Server;
 use atlas_web::tls::Certificate;
 use atlas_web::{App, Routes, Settings, telemetry};
@@ -104,17 +104,17 @@ async fn examples(app: &App, url: &str) -> Vec<String> {
         let body = body.to_string().replace('\'', "'\\''");
         format!("curl -s {url}{route} -H 'content-type: application/json' -d '{body}'")
     };
-    let listed = match call(app, Entry::of::<ListNotes>(), json!({ "limit": 1 })).await {
+    let listed = match call(app, atlas_tools::entry::<ListNotes>(), json!({ "limit": 1 })).await {
         Ok(listed) => listed,
         Err(error) => {
             lines.push(unreadable(&error));
             return lines;
         }
     };
-    if call(app, Entry::of::<ContextCurrent>(), json!({ "max_sources": 1 })).await.is_ok() {
+    if call(app, atlas_tools::entry::<ContextCurrent>(), json!({ "max_sources": 1 })).await.is_ok() {
         lines.push(post("/context/current", &json!({ "max_sources": 3 })));
     }
-    if call(app, Entry::of::<Query>(), json!({ "question": "components" })).await.is_ok() {
+    if call(app, atlas_tools::entry::<Query>(), json!({ "question": "components" })).await.is_ok() {
         lines.push(post("/query", &json!({ "question": "What are the components?" })));
     }
     if let Some(path) = listed.pointer("/items/0/path").and_then(Value::as_str) {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use atlas_access::visibility::{Known, Visibility};
 use atlas_mirror::VaultId;
-use atlas_ops::{Info, catalogue};
+use atlas_ops::Info;
+use atlas_tools::catalogue;
 
 use crate::config::{ConfigError, Document, DocumentError};
 use crate::cors::Origins;

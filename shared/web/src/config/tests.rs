@@ -201,7 +201,7 @@ fn the_example_of_the_readme_can_be_used() {
     let (example, _) = example.split_once("```").unwrap();
     let settings = environment(&[]).with(document(example)).unwrap();
     settings.visible().unwrap();
-    let tags = atlas_ops::catalogue::ALL.iter().flat_map(|info| info.tags);
+    let tags = atlas_tools::catalogue::ALL.iter().flat_map(|info| info.tags);
     for tag in tags {
         assert!(section.contains(&format!("`{tag}`")), "{tag} is not among the tags in the README");
     }

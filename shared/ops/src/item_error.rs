@@ -1,0 +1,31 @@
+//! Calls for several things: what became of each.
+
+use atlas_access::Caller;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::pipeline::redact::redact_for;
+
+/// Why one of several things cannot be done.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ItemError {
+    /// The code.
+    code: String,
+    /// What to do.
+    message: String,
+    /// Facts for programs.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    details: Map<String, Value>,
+}
+
+impl ItemError {
+    /// `error`, as `caller` may see it.
+    pub fn of(error: Error, caller: &Caller) -> Self {
+        let code = error.reason().to_owned();
+        let Error { message, mut details, .. } = redact_for(error, caller);
+        details.remove("reason");
+        Self { code, message, details }
+    }
+}

@@ -1,0 +1,11 @@
+//! What every call passes: the gates that can stop it, the audit log, and the limit of its answer.
+
+pub mod audit;
+pub mod confirmation;
+pub mod gates;
+pub mod idempotency;
+pub(crate) mod prepared;
+pub(crate) mod redact;
+pub mod response_limit;
+pub mod throttle;
+pub mod work;

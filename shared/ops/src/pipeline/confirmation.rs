@@ -1,0 +1,171 @@
+//! Confirmations: a call that may destroy what a person wrote is made once and only with a token that somebody has given for this very call.
+//!
+//! A token is an object that all instances see, and using it creates another: the one instance that succeeds may go on, so it works
+//! once however many try at the same time. That other says who used it, so that a keyed call that is made again, because its answer
+//! was lost on the way, is let pass while the token is good; the commit sees to it that it happens once.
+
+use std::time::Duration;
+
+use atlas_access::Caller;
+use atlas_mirror::{Hash, Id, Mirror};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
+
+use crate::error::{Code, Error};
+
+/// The longest that a token is good.
+pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
+/// The detail of an error that says what is wrong with the token that was shown.
+const TOKEN: &str = "elicit_token";
+
+/// What is approved.
+#[derive(Clone, Copy, Debug)]
+pub struct Approval<'a> {
+    /// The vault's id.
+    pub vault: &'a str,
+    /// The operation's name.
+    pub operation: &'a str,
+    /// Its [`arguments_hash`](crate::pipeline::idempotency::arguments_hash).
+    pub args_hash: &'a str,
+    /// Who approves.
+    pub by: &'a str,
+    /// Who may not use the token: whoever approves must be another.
+    pub not_for: Option<&'a str>,
+    /// How long it is good; [`LONGEST_TIME`] at most.
+    pub time: Duration,
+}
+
+/// A token for one call.
+#[derive(Clone, Debug)]
+pub struct Approved {
+    /// 32 hexadecimal digits. The store keeps its hash alone.
+    pub token: String,
+    /// When it is good no more.
+    pub expires: Timestamp,
+}
+
+/// A token, as the store keeps it at the hash of it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Given {
+    vault: String,
+    operation: String,
+    args_hash: String,
+    expires: Timestamp,
+    approved_by: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_for: Option<String>,
+}
+
+/// That it was used.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Use {
+    by: String,
+}
+
+/// Gives a token for one call in the vault that `mirror` keeps.
+///
+/// # Errors
+/// When the store cannot keep it.
+pub async fn approve(mirror: &Mirror, approval: &Approval<'_>, now: Timestamp) -> Result<Approved, Error> {
+    mirror.check_writes_once().await?;
+    let token = Id::random()?.to_string();
+    let expires = now.checked_add(approval.time.min(LONGEST_TIME)).unwrap_or(Timestamp::MAX);
+    let given = Given {
+        vault: approval.vault.to_owned(),
+        operation: approval.operation.to_owned(),
+        args_hash: approval.args_hash.to_owned(),
+        expires,
+        approved_by: approval.by.to_owned(),
+        not_for: approval.not_for.map(str::to_owned),
+    };
+    mirror.make(&name(&token), &given).await?;
+    Ok(Approved { token, expires })
+}
+
+/// The confirmation of a call that may need one.
+pub(crate) struct Confirmation<'a> {
+    pub(crate) mirror: &'a Mirror,
+    /// The vault's id.
+    pub(crate) vault: &'a str,
+    pub(crate) caller: &'a Caller,
+    pub(crate) operation: &'a str,
+    pub(crate) args_hash: &'a str,
+    /// The token that was shown with it.
+    pub(crate) token: Option<&'a str>,
+    /// What it is known by when it is made again.
+    pub(crate) key: Option<Hash>,
+    pub(crate) now: Timestamp,
+    /// Set when it was used.
+    pub(crate) used: OnceCell<()>,
+    /// Who says so, if the call has no key.
+    pub(crate) by: OnceCell<Id>,
+}
+
+impl Confirmation<'_> {
+    /// Uses its token: whoever gets past this may make the call, once.
+    pub(crate) async fn confirm(&self) -> Result<(), Error> {
+        self.used.get_or_try_init(|| self.use_token()).await.copied()
+    }
+
+    async fn use_token(&self) -> Result<(), Error> {
+        let Some(token) = self.token else { return Err(self.required(None)) };
+        match self.refused(token).await? {
+            None => Ok(()),
+            Some(why) => Err(self.required(Some(why))),
+        }
+    }
+
+    /// Why the token is not good, if it is not.
+    async fn refused(&self, token: &str) -> Result<Option<&'static str>, Error> {
+        if token.parse::<Id>().is_err() {
+            return Ok(Some("unknown"));
+        }
+        let mirror = self.mirror;
+        mirror.check_writes_once().await?;
+        let name = name(token);
+        let Some(given) = mirror.made::<Given>(&name).await? else { return Ok(Some("unknown")) };
+        let is_for_it =
+            given.vault == self.vault && given.operation == self.operation && given.args_hash == self.args_hash;
+        if !is_for_it {
+            return Ok(Some("of another call"));
+        }
+        if given.not_for.as_deref() == Some(self.caller.identity()) {
+            return Ok(Some("the caller's own"));
+        }
+        let name = format!("{name}.used");
+        // The same however often the call asks: an attempt that was given up may have used it.
+        let by = match self.key {
+            Some(key) => key.to_string(),
+            None => self.by.get_or_try_init(|| async { Id::random() }).await?.to_string(),
+        };
+        let own = Use { by };
+        if self.now >= given.expires {
+            return Ok(Some("expired"));
+        }
+        let other = mirror.make_or_find(&name, &own).await?;
+        Ok(other.filter(|other| *other != own).map(|_| "used"))
+    }
+
+    fn required(&self, token: Option<&str>) -> Error {
+        let Self { vault, operation, args_hash, .. } = self;
+        let shown = token.map_or_else(String::new, |why| format!("; the token that was shown is {why}"));
+        let message = format!(
+            "this call has to be confirmed: let a person run `atlas approve --vault {} --operation {operation} --args-hash {args_hash}`, \
+             then make it again with the token that they get, as {TOKEN} or, over HTTP, in the header X-Atlas-Confirmation{shown}",
+            vault
+        );
+        let error = Error::new(Code::Forbidden, "elicit_required", message)
+            .with("args_hash", *args_hash)
+            .with("operation", *operation)
+            .with("vault", *vault);
+        match token {
+            Some(why) => error.with(TOKEN, why),
+            None => error,
+        }
+    }
+}
+
+fn name(token: &str) -> String {
+    format!("confirmations/{}", Hash::of(token.as_bytes()))
+}

@@ -1,0 +1,246 @@
+//! The gates that a call passes, each able to stop it, in the order of obsidian-tc's dispatch pipeline. The token comes before, at the
+//! door, for a door tells what to answer who shows none; and so does the look-up of the operation.
+//!
+//! 1. arguments, and what goes with them: the idempotency key, the confirmation
+//! 2. scopes
+//! 3. the vault, which the token may be bound to
+//! 4. the vault's read-only switch, and its access list for the paths that the arguments name
+//! 5. the idempotency key: a call that has been executed passes the next two, for it only gets its answer again
+//! 6. the throttle
+//! 7. the confirmation, which is used up
+//! 8. the handler
+//! 9. the response limit: how large an answer may be
+//!
+//! Whatever comes of it is told to the audit log.
+
+use atlas_access::Caller;
+use atlas_access::throttle::Class;
+use atlas_access::visibility::Offer;
+use atlas_mirror::CommitKey;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+use tokio::sync::OnceCell;
+
+use crate::atlas::{Atlas, Limits, Vault};
+use crate::call::Call;
+use crate::error::{Code, Error};
+use crate::operation::{self, Answer, Context, Info, Scope};
+use crate::pipeline::audit::Event;
+use crate::pipeline::confirmation::Confirmation;
+use crate::pipeline::idempotency::{self, Keyed};
+use crate::pipeline::redact::redact_for;
+use crate::pipeline::response_limit::check;
+use crate::pipeline::work::Work;
+
+/// Arguments that are no operation's own: doors whose callers give no headers take them so.
+///
+/// That which names the vault.
+pub const VAULT: &str = "vault";
+const KEY: &str = "idempotency_key";
+const CONFIRMATION: &str = "elicit_token";
+/// The key of a call for many things.
+const BULK_KEY: &str = "bulk_idempotency_key";
+
+/// Those that calls of `operation` may have at such doors, each with what it is for.
+pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let vault = (VAULT, "The vault's id; the default vault if not given.");
+    let key = (KEY, "A name for this call: made again with the same one, it changes the vault once.");
+    let confirmation = (CONFIRMATION, "The token that says that a person has confirmed this call, if it asks for one.");
+    let bulk_key = (BULK_KEY, "The same as idempotency_key.");
+    let (writes, is_bulk) = (operation.writes(), operation.scopes.contains(&Scope::BulkVault));
+    let taken = [Some(vault), writes.then_some(key), writes.then_some(confirmation), is_bulk.then_some(bulk_key)];
+    taken.into_iter().flatten()
+}
+
+/// Runs a call through all gates. A disabled operation is answered as one that does not exist.
+pub fn dispatch(atlas: &Atlas, call: Call) -> BoxFuture<'_, Result<Answer<Value>, Error>> {
+    // Boxed here, the gates are compiled here, and not again in every crate with a door.
+    let answer = async move {
+        if atlas.visibility.of(call.operation.info.name) == Offer::Disabled {
+            return Err(Error::not_found("operation_not_found", "there is no such operation"));
+        }
+        run(atlas, call).await
+    };
+    answer.boxed()
+}
+
+async fn run(atlas: &Atlas, mut call: Call) -> Result<Answer<Value>, Error> {
+    let operation = &call.operation.info;
+    let taken = take_own(&mut call, operation);
+    // A read that nobody is told of has no use for it.
+    let is_wanted = atlas.audit.is_on() || !operation.only_reads();
+    let args_hash = is_wanted.then(|| idempotency::arguments_hash(operation.name, &call.arguments));
+    let mut event = atlas.audit.is_on().then(|| begin_event(&call, args_hash.clone().unwrap_or_default()));
+    let work = Work::within(atlas.limits.max_cpu_time, atlas.about.cpu);
+    let result = match taken {
+        Ok(()) => work.count(pass(atlas, call, args_hash.as_deref(), event.as_mut(), &work)).await,
+        Err(error) => Err(error),
+    };
+    if let Some(event) = event {
+        atlas.audit.tell(&event, result.as_ref().map(|answer| answer.generation));
+    }
+    result
+}
+
+fn begin_event(call: &Call, args_hash: String) -> Event<'static> {
+    Event {
+        operation: call.operation.info.name,
+        vault: None,
+        caller: call.caller.pseudonym(),
+        args_hash,
+        began: (call.clock)(),
+        is_keyed: call.key.is_some(),
+        is_confirmed: call.confirmation.is_some(),
+        clock: call.clock,
+    }
+}
+
+async fn pass(
+    atlas: &Atlas,
+    call: Call,
+    args_hash: Option<&str>,
+    event: Option<&mut Event<'_>>,
+    work: &Work,
+) -> Result<Answer<Value>, Error> {
+    let Call { operation, vault, arguments, caller, key, confirmation: token, sent, clock } = call;
+    let info = &operation.info;
+    let key = key.filter(|_| info.writes()).map(|key| (Keyed::hash_of(&arguments), key));
+    let prepared = operation.prepare(arguments)?;
+    let key = key.filter(|_| !prepared.is_dry_run());
+    let touches = prepared.accesses()?;
+    may_run(&caller, info)?;
+    let vault = the_vault(atlas, &caller, vault.as_deref())?;
+    if let Some(event) = event {
+        event.vault = Some(vault.id.clone());
+    }
+    if info.writes() && vault.acl().is_read_only() {
+        return Err(operation::read_only());
+    }
+    let keyed = |(arguments, key): (_, String)| Keyed::of(&vault.id, caller.identity(), info.name, &key, arguments);
+    let limits = Limits { max_response_bytes: sent.room(atlas.limits.max_response_bytes), ..atlas.limits };
+    let now = clock();
+    let mut context = Context {
+        atlas,
+        vault,
+        limits: &limits,
+        caller: &caller,
+        key: None,
+        now,
+        first_made: now,
+        clock,
+        work,
+        confirmation: None,
+    };
+    for (access, path) in &touches {
+        context.check(*access, path)?;
+    }
+    let claimed = match key.map(keyed).transpose()? {
+        Some(keyed) => Some(keyed.claim(&vault.mirror, context.now, atlas.limits.key_time).await?),
+        None => None,
+    };
+    let is_done = match claimed.filter(|claimed| !claimed.is_new) {
+        Some(claimed) => vault.mirror.committed(claimed.key).await?.is_some(),
+        None => false,
+    };
+    context.first_made = claimed.and_then(|claimed| claimed.made).unwrap_or(now);
+    context.key = claimed.map(|claimed| CommitKey { is_executed: is_done, ..claimed.key });
+    let answer = if is_done {
+        prepared.run(&context).await?
+    } else {
+        let class = Class::of(info.scopes);
+        atlas.throttle.admit(&vault.mirror, &vault.id, &caller, class, context.now).await?;
+        let ticket = if info.writes() { atlas.throttle.begin_write(&vault.mirror, context.now).await? } else { None };
+        let answer = async {
+            // Who is trusted could as well confirm it, and what a read leaves behind is its own.
+            let confirmation =
+                args_hash.filter(|_| info.writes() && !caller.is_trusted()).map(|args_hash| Confirmation {
+                    mirror: &vault.mirror,
+                    vault: &vault.id,
+                    caller: &caller,
+                    operation: info.name,
+                    args_hash,
+                    token: token.as_deref(),
+                    key: context.key.map(|key| key.hash),
+                    now: context.now,
+                    used: OnceCell::new(),
+                    by: OnceCell::new(),
+                });
+            let context = Context { confirmation: confirmation.as_ref(), ..context };
+            if prepared.needs_confirmation() {
+                context.confirm().await?;
+            }
+            prepared.run(&context).await
+        };
+        let answer = answer.await;
+        if let Some(ticket) = ticket {
+            ticket.end().await;
+        }
+        answer.map_err(|error| redact_for(error, &caller))?
+    };
+    check(&answer.value, sent, atlas.limits.max_response_bytes)?;
+    Ok(answer)
+}
+
+/// Takes the vault out of the arguments of a call, at a door that offers them with [`arguments_of_calls`].
+///
+/// # Errors
+/// When it is no text, or the header names another.
+pub fn take_vault(call: &mut Call) -> Result<(), Error> {
+    match &mut call.arguments {
+        Value::Object(arguments) => take(arguments, VAULT, &mut call.vault),
+        _ => Ok(()),
+    }
+}
+
+/// Takes what is of every call out of the arguments, so that it is no part of what is hashed and confirmed.
+fn take_own(call: &mut Call, operation: &Info) -> Result<(), Error> {
+    let Value::Object(arguments) = &mut call.arguments else { return Ok(()) };
+    if operation.scopes.contains(&Scope::BulkVault) {
+        take(arguments, BULK_KEY, &mut call.key)?;
+    }
+    take(arguments, KEY, &mut call.key)?;
+    take(arguments, CONFIRMATION, &mut call.confirmation)
+}
+
+fn take(arguments: &mut Map<String, Value>, name: &str, place: &mut Option<String>) -> Result<(), Error> {
+    let refused =
+        |problem: &str| Err(Error::bad_request("validation_error", format!("{name}: {problem}")).with("field", name));
+    match (arguments.remove(name), &place) {
+        (None, _) => {}
+        (Some(Value::String(text)), None) => *place = Some(text),
+        (Some(Value::String(text)), Some(other)) if text == **other => {}
+        (Some(Value::String(_)), Some(_)) => return refused("the header says another"),
+        (Some(_), _) => return refused("must be text"),
+    }
+    Ok(())
+}
+
+/// Whether the caller holds what the operation asks for.
+///
+/// # Errors
+/// When something is missing, which the error names.
+pub fn may_run(caller: &Caller, operation: &Info) -> Result<(), Error> {
+    let missing = caller.missing(operation.scopes);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !caller.is_authenticated() {
+        return Err(Error::unauthorized("token_missing", "this call needs a token"));
+    }
+    let names: Vec<&str> = missing.iter().map(|scope| scope.as_str()).collect();
+    let message = format!("the token does not grant {}", names.join(" and "));
+    Err(Error::new(Code::Forbidden, "scope_missing", message).with("required", names))
+}
+
+/// The vault that a call is for. What a caller may not name is refused whether or not there is such a vault.
+fn the_vault<'a>(atlas: &'a Atlas, caller: &Caller, named: Option<&str>) -> Result<&'a Vault, Error> {
+    let default = atlas.vault(None)?;
+    let meant = named.or_else(|| caller.vault());
+    let forbidden = || Error::new(Code::Forbidden, "vault_forbidden", "the token is not for this vault");
+    if meant.is_some_and(|id| !caller.may_name(id, &default.id)) {
+        return Err(forbidden());
+    }
+    // A token for a vault that is not here is for none of these.
+    atlas.vault(meant).map_err(|error| if caller.is_trusted() { error } else { forbidden() })
+}

@@ -1,0 +1,154 @@
+//! How often callers may call, and how many writes of a vault are under way at once.
+//!
+//! Reads and administration are counted by each instance for itself, for that is what they burden. What changes a vault is counted for all of
+//! them together, by objects that are created if absent: one request if nobody else draws on the same tokens.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use atlas_access::throttle::{Buckets, Class};
+use atlas_access::{Caller, ThrottleConfig};
+use atlas_mirror::{Hash, Id, Mirror};
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::error::{Code, Error};
+
+/// Most buckets that an instance remembers.
+const MAX_BUCKETS: usize = 4096;
+/// Most tokens that a call tries to get before it is refused.
+const TRIES: usize = 3;
+/// A write takes no longer than this; a ticket that is older was left behind.
+const LONGEST_WRITE: Duration = Duration::from_secs(30);
+/// Tickets are named by the clocks of those who write, which may differ by so much.
+const MAX_SKEW: Duration = Duration::from_secs(30);
+
+/// The throttle of a deployment.
+#[derive(Debug)]
+pub struct Throttle {
+    config: ThrottleConfig,
+    buckets: Mutex<Buckets<Bucket>>,
+    dice: RandomState,
+}
+
+/// Who draws, for what, and on which vault.
+type Bucket = (String, Class, String);
+
+/// A write that is under way, until it is ended or is too old.
+pub(crate) struct Ticket {
+    mirror: Mirror,
+    name: String,
+}
+
+impl Throttle {
+    /// A throttle that nobody has drawn on yet.
+    #[must_use]
+    pub fn new(config: ThrottleConfig) -> Self {
+        Self { config, buckets: Mutex::new(Buckets::new(MAX_BUCKETS)), dice: RandomState::new() }
+    }
+
+    /// What it was made of.
+    #[must_use]
+    pub const fn config(&self) -> &ThrottleConfig {
+        &self.config
+    }
+
+    /// Takes a token for a call of this class, made `now`.
+    pub(crate) async fn admit(
+        &self,
+        mirror: &Mirror,
+        vault: &str,
+        caller: &Caller,
+        class: Class,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        if !self.config.enabled {
+            return Ok(());
+        }
+        let bucket = (caller.pseudonym(), class, vault.to_owned());
+        let refused = || self.refused(class, now);
+        if !class.is_shared() {
+            return self.take(&bucket, now).map(drop).ok_or_else(refused);
+        }
+        mirror.check_writes_once().await?;
+        let folder =
+            format!("throttle/{}", Hash::of(json!([bucket.0, class.as_str(), bucket.2]).to_string().as_bytes()));
+        for attempt in 1..=TRIES {
+            let token = self.take(&bucket, now).ok_or_else(refused)?;
+            if mirror.make(&format!("{folder}/{token:020}"), &json!({})).await? {
+                return Ok(());
+            }
+            if attempt == 1 {
+                let before = self.config.tiers.of(class).window(now).start().saturating_sub(1);
+                let made = mirror.made_below(&folder, Some(&format!("{before:020}"))).await?;
+                let taken = made.iter().filter_map(|made| made.name.parse().ok());
+                self.buckets.lock().unwrap_or_else(PoisonError::into_inner).bucket(&bucket, now).extend(taken);
+            }
+        }
+        Err(refused())
+    }
+
+    /// Takes a token of which this instance does not know that it is taken.
+    fn take(&self, bucket: &Bucket, now: Timestamp) -> Option<u64> {
+        let window = self.config.tiers.of(bucket.1).window(now);
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let random = bucket.1.is_shared().then(|| self.dice.hash_one((bucket, now)));
+        buckets.bucket(bucket, now).take(&window, random)
+    }
+
+    fn refused(&self, class: Class, now: Timestamp) -> Error {
+        let tier = self.config.tiers.of(class);
+        let wait = tier.wait(now).as_millis().div_ceil(1000);
+        let seconds = u64::try_from(wait).unwrap_or(u64::MAX);
+        let (class, rate) = (class.as_str(), tier.per_minute);
+        throttled(seconds, format!("you may make {rate} {class} calls a minute: wait {seconds} s"))
+            .with("scope_class", class)
+            .with("current_burst", tier.burst)
+            .with("current_rate", rate)
+    }
+
+    /// Counts a write as under way, if there are not too many already. Everybody says that they write and looks then: of two who come at once
+    /// one at least sees the other.
+    pub(crate) async fn begin_write(&self, mirror: &Mirror, now: Timestamp) -> Result<Option<Ticket>, Error> {
+        let Some(most) = self.config.max_concurrent_writes_per_vault.filter(|_| self.config.enabled) else {
+            return Ok(None);
+        };
+        let mirror = mirror.clone();
+        mirror.check_writes_once().await?;
+        let millisecond = |time: Timestamp| u64::try_from(time.as_millisecond()).unwrap_or(0);
+        let ticket = format!("{:020}-{}", millisecond(now), Id::random()?);
+        let ticket = Ticket { mirror, name: ticket };
+        ticket.mirror.make(&format!("writing/{}", ticket.name), &json!({})).await?;
+        let after = millisecond(now - (LONGEST_WRITE + MAX_SKEW));
+        let made = ticket.mirror.made_below("writing", Some(&format!("{after:020}"))).await;
+        let others = made.map(|made| {
+            let own = made.iter().find(|made| made.name == ticket.name).map_or(Timestamp::MIN, |own| own.written);
+            let is_young =
+                |written: Timestamp| own.duration_since(written).unsigned_abs() < LONGEST_WRITE || written > own;
+            made.iter().filter(|made| made.name != ticket.name && is_young(made.written)).count()
+        });
+        match others {
+            Ok(others) if others < most as usize => Ok(Some(ticket)),
+            others => {
+                ticket.end().await;
+                others?;
+                let message = format!("{most} writes of the vault are under way, which is as many as may be: wait 1 s");
+                Err(throttled(1, message).with("max_concurrent_writes", most))
+            }
+        }
+    }
+}
+
+fn throttled(seconds: u64, message: String) -> Error {
+    Error::new(Code::TooManyRequests, "throttled", message).with("retry_after_seconds", seconds)
+}
+
+impl Ticket {
+    /// The write has come to an end.
+    pub(crate) async fn end(self) {
+        if let Err(error) = self.mirror.unmake(&format!("writing/{}", self.name)).await {
+            tracing::warn!(%error, "a write that has ended counts for half a minute as under way");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Reading a snapshot as a caller sees it.
+
+pub mod cursor;
+pub mod excerpt;
+pub mod facts;
+pub mod graph;
+pub mod index;
+pub(crate) mod link_tables;
+pub mod links;
+pub(crate) mod made_facts;
+pub mod merge;
+pub mod notes;
+pub mod paging;
+pub mod passages;
+pub mod prefetched;
+pub mod view;

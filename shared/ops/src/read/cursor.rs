@@ -1,0 +1,43 @@
+//! Cursors: where the next page of a listing begins, and of which generation its pages are.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Error;
+use crate::operation::{Answer, Context};
+use crate::read::view::View;
+
+/// `cursor` as clients see it.
+pub fn encode(cursor: &impl Serialize) -> Option<String> {
+    serde_json::to_vec(cursor).ok().map(|json| BASE64.encode(json))
+}
+
+/// What `cursor` says.
+pub fn decode<C: DeserializeOwned>(cursor: &str) -> Result<C, Error> {
+    serde_json::from_slice(&BASE64.decode(cursor).map_err(|_| invalid())?).map_err(|_| invalid())
+}
+
+/// The error for a cursor that is none, or one of another listing.
+pub fn invalid() -> Error {
+    Error::bad_request("cursor_invalid", "cursor: pass the cursor of the page before as it was given")
+}
+
+/// Runs a query on the newest generation or, for a page after the first, on the one that the pages before showed.
+pub async fn read<T, Q, F>(context: &Context<'_>, pinned: Option<u64>, query: Q) -> Result<Answer<T>, Error>
+where
+    Q: Fn(View) -> F + Send + Sync,
+    F: Future<Output = Result<T, Error>> + Send,
+    T: Send,
+{
+    let Some(generation) = pinned else { return context.read(query).await };
+    let expired = || {
+        Error::bad_request(
+            "cursor_expired",
+            "cursor: the vault as it was at the first page is no longer kept; begin again without a cursor",
+        )
+    };
+    let snapshot = context.vault.mirror.at(generation).await?.ok_or_else(expired)?;
+    Ok(Answer { value: query(context.view(snapshot)).await?, generation: Some(generation) })
+}

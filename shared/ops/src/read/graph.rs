@@ -1,0 +1,283 @@
+//! The graph of links: which files a note links to and which notes link to a file, as the records of the segments tell, without any text.
+//!
+//! A link means what [`atlas_vault::resolve`] says among the files that the caller sees; so one to a hidden note is unresolved.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use atlas_segment::SectionName;
+use atlas_vault::resolve::{self, Files, resolve};
+use atlas_vault::{VaultPath, fold};
+use futures::future::try_join;
+
+use crate::arguments::Root;
+use crate::error::{Code, Error};
+use crate::operation::{Context, Deadline};
+use crate::read::facts::Facts;
+use crate::read::index::{DocumentRef, Index};
+use crate::read::link_tables::{Links, Tables, Target};
+use crate::read::notes;
+use crate::read::view::View;
+
+/// The links of a snapshot, as a caller sees them.
+pub struct Graph {
+    facts: Facts,
+    tables: Tables,
+    rivals: Mutex<Rivals>,
+    deadline: Deadline,
+}
+
+/// How long links that may mean several files may be followed: with very many files of one name in as many folders it takes their square.
+const MAX_TIME: Duration = Duration::from_secs(10);
+const TIME_IS_UP: &str = "the time of one call is up: the vault has too many files of one name that links lead to";
+
+impl Graph {
+    /// The links of what `view` shows.
+    pub async fn fetch(context: &Context<'_>, view: View) -> Result<Self, Error> {
+        Self::fetch_with(context, view, &[]).await
+    }
+
+    /// The same, with these sections.
+    pub async fn fetch_with(context: &Context<'_>, view: View, sections: &[SectionName]) -> Result<Self, Error> {
+        let tables = context.vault.links.of(view.snapshot().clone());
+        let (facts, tables) = try_join(Facts::fetch(context, view, sections), tables).await?;
+        let deadline = context.deadline(MAX_TIME);
+        Ok(Self { facts, tables, rivals: Mutex::default(), deadline })
+    }
+
+    /// The facts that were fetched with it.
+    pub const fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The index of the snapshot.
+    pub const fn index(&self) -> &Index {
+        self.facts.index()
+    }
+
+    /// The file at `path`.
+    pub fn file(&self, path: &VaultPath) -> Result<DocumentRef, Error> {
+        self.index().find(path.as_str())?.ok_or_else(|| notes::missing(path.as_str()))
+    }
+
+    /// The files that a link must be resolved among to tell whether it means the one at `path`.
+    pub fn rivals(&self, path: &VaultPath) -> Result<Files, Error> {
+        let mut files = Files::default();
+        self.add_files(&mut files, &fold(path.file_name()))?;
+        if path.is_note() {
+            self.add_files(&mut files, &fold(path.stem()))?;
+        }
+        Ok(files)
+    }
+
+    fn add_files(&self, files: &mut Files, name: &str) -> Result<(), Error> {
+        for document in self.named(name) {
+            if let Ok(path) = VaultPath::parse(&self.index().path(document)?) {
+                files.insert(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// The path of a file.
+    pub fn path(&self, document: DocumentRef) -> Result<String, Error> {
+        self.index().path(document)
+    }
+
+    /// The other notes that link to the file at `path`, which is `own`, by path.
+    pub fn incoming(&self, path: &VaultPath, own: DocumentRef) -> Result<Vec<DocumentRef>, Error> {
+        let mut all: Vec<DocumentRef> = self.links_to(path)?.into_iter().map(|(document, _)| document).collect();
+        all.retain(|document| *document != own);
+        all.dedup();
+        Ok(all)
+    }
+
+    /// The notes that link to the file at `path`, by path, each as often as it has targets that mean it, with its links to those.
+    pub fn links_to(&self, path: &VaultPath) -> Result<Vec<(DocumentRef, Links)>, Error> {
+        let files = self.rivals(path)?;
+        let name = fold(path.file_name());
+        let mut all = Vec::new();
+        for (segment, table) in self.tables.iter().enumerate() {
+            let begin = all.len();
+            for (target, documents) in table.targets_with(&name) {
+                let only = files.only(target);
+                if only.is_some_and(|only| only != path) {
+                    continue;
+                }
+                for document in documents {
+                    let at = DocumentRef { segment, document: *document };
+                    let is_meant = only.is_some() || {
+                        let from = VaultPath::parse(&self.index().path(at)?);
+                        from.is_ok_and(|from| resolve(target, &from, &files) == Some(path))
+                    };
+                    if is_meant && self.index().shows(at) {
+                        all.extend(table.links_to(*document, target).map(|links| (at, links)));
+                    }
+                }
+            }
+            if let Some(of_segment) = all.get_mut(begin..) {
+                of_segment.sort_by_key(|(document, _)| *document);
+            }
+        }
+        self.index().sort_by_path(&mut all, |(document, _)| *document);
+        Ok(all)
+    }
+
+    /// Calls `each` with every target of every note's links: the note, the target as written, its links to it, and the file that it means.
+    pub fn each_target(
+        &self,
+        mut each: impl FnMut(DocumentRef, &str, Option<DocumentRef>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (segment, table) in self.tables.iter().enumerate() {
+            for Target { written: target, names, documents } in table.targets() {
+                let meaning = self.meaning(target, names)?;
+                let mut by_folder: HashMap<String, Option<DocumentRef>> = HashMap::new();
+                for document in documents {
+                    let from = DocumentRef { segment, document: *document };
+                    if !self.index().shows(from) {
+                        continue;
+                    }
+                    let meant = match &meaning {
+                        Meaning::Same(meant) => *meant,
+                        Meaning::OneOf => {
+                            let Ok(path) = VaultPath::parse(&self.index().path(from)?) else { continue };
+                            // A target means the same in all notes of a folder.
+                            match by_folder.entry(path.folder().unwrap_or_default().to_owned()) {
+                                Entry::Occupied(known) => *known.get(),
+                                Entry::Vacant(unknown) => {
+                                    self.in_time()?;
+                                    *unknown.insert(self.known().meant(target, &path))
+                                }
+                            }
+                        }
+                    };
+                    each(from, target, meant)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn in_time(&self) -> Result<(), Error> {
+        if self.deadline.has_passed() {
+            return Err(Error::new(Code::Unavailable, "operation_timeout", TIME_IS_UP));
+        }
+        Ok(())
+    }
+
+    /// The links of a note to a target.
+    pub fn links_of(&self, document: DocumentRef, target: &str) -> Option<Links> {
+        self.tables.get(document.segment)?.links_to(document.document, target)
+    }
+
+    /// The notes below `root` that are wanted, by path.
+    pub fn notes(&self, root: &Root, is_wanted: impl Fn(DocumentRef, &str) -> bool) -> Result<Vec<DocumentRef>, Error> {
+        let mut found = Vec::new();
+        for segment in self.index().segments() {
+            for document in self.index().paths(segment)?.with_prefix(root.prefix()) {
+                let document = DocumentRef { segment, document };
+                let path = self.index().path(document)?;
+                let is_note = VaultPath::parse(&path).is_ok_and(|path| path.is_note());
+                if is_note && is_wanted(document, &path) && self.index().shows(document) {
+                    found.push(document);
+                }
+            }
+        }
+        self.index().sort_by_path(&mut found, |document| *document);
+        Ok(found)
+    }
+
+    /// How many targets the links of a note have.
+    pub fn count_outgoing(&self, document: DocumentRef) -> usize {
+        self.tables.get(document.segment).map_or(0, |table| table.count_of(document.document))
+    }
+
+    /// What the links of the note at `path` lead to: each target as written and the file that it means, in the order of the links.
+    pub fn outgoing<'a>(
+        &'a self,
+        path: &'a VaultPath,
+        document: DocumentRef,
+    ) -> impl Iterator<Item = Result<(&'a str, Option<DocumentRef>), Error>> {
+        let targets = self.tables.get(document.segment).into_iter();
+        let targets = targets.flat_map(move |table| table.targets_of(document.document));
+        targets.map(move |(target, _)| Ok((target, self.meant(target, path)?)))
+    }
+
+    /// The file that a link with this target means in the note at `from`.
+    pub fn meant(&self, target: &str, from: &VaultPath) -> Result<Option<DocumentRef>, Error> {
+        let names: Vec<Box<str>> = resolve::names(target).map(Into::into).collect();
+        Ok(match self.meaning(target, &names)? {
+            Meaning::Same(meant) => meant,
+            Meaning::OneOf => self.known().meant(target, from),
+        })
+    }
+
+    /// What a link with this target means, which a file must have one of `names` for. Where that depends on its place, the files that it may mean are known from now on.
+    fn meaning(&self, target: &str, names: &[Box<str>]) -> Result<Meaning, Error> {
+        let mut named = names.iter().flat_map(|name| self.named(name));
+        match (named.next(), named.next()) {
+            (None, _) => return Ok(Meaning::Same(None)),
+            // A bare name needs no look at paths.
+            (only, None) if !target.contains('/') => return Ok(Meaning::Same(only)),
+            (Some(only), None) => {
+                let path = VaultPath::parse(&self.index().path(only)?);
+                if path.is_ok_and(|path| Files::from_iter([path]).only(target).is_some()) {
+                    return Ok(Meaning::Same(Some(only)));
+                }
+            }
+            _ => {}
+        }
+        let mut rivals = self.known();
+        for name in names {
+            if rivals.names.contains(name) {
+                continue;
+            }
+            for document in self.named(name) {
+                if let Ok(path) = VaultPath::parse(&self.index().path(document)?) {
+                    rivals.files.insert(path.clone());
+                    rivals.documents.insert(path, document);
+                }
+            }
+            rivals.names.insert(name.clone());
+        }
+        let only = rivals.files.only(target).and_then(|only| rivals.documents.get(only));
+        Ok(only.map_or(Meaning::OneOf, |only| Meaning::Same(Some(*only))))
+    }
+
+    /// The files with this folded name.
+    fn named(&self, name: &str) -> impl Iterator<Item = DocumentRef> {
+        let all = self.tables.iter().enumerate().flat_map(move |(segment, table)| {
+            table.named(name).iter().map(move |document| DocumentRef { segment, document: *document })
+        });
+        all.filter(|document| self.index().shows(*document))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Rivals> {
+        self.rivals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a link means, as far as that does not depend on where it stands.
+enum Meaning {
+    /// This file, or none, everywhere.
+    Same(Option<DocumentRef>),
+    /// One of the files that are known by now, or none.
+    OneOf,
+}
+
+/// Files that links may mean, as far as they were looked for: links to files of one name share them.
+#[derive(Default)]
+struct Rivals {
+    /// The folded names that were looked for.
+    names: HashSet<Box<str>>,
+    files: Files,
+    documents: HashMap<VaultPath, DocumentRef>,
+}
+
+impl Rivals {
+    fn meant(&self, target: &str, from: &VaultPath) -> Option<DocumentRef> {
+        self.documents.get(resolve(target, from, &self.files)?).copied()
+    }
+}

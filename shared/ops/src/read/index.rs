@@ -1,0 +1,344 @@
+//! The index of a snapshot: the sections of every segment that a query needs, fetched in one wave.
+
+mod blocks;
+mod wave;
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+use atlas_access::acl::is_closed_path;
+use atlas_mirror::Snapshot;
+use atlas_segment::candidates;
+use atlas_segment::chunk::Chunks;
+use atlas_segment::headings::Headings;
+use atlas_segment::paths::{Names, Paths};
+use atlas_segment::record::RecordPage;
+use atlas_segment::terms::Terms;
+use atlas_segment::text::TextBlocks;
+use atlas_segment::{Layout, Part, PartRef, Probe, Record, SectionName, TextSpan};
+use bytes::Bytes;
+use futures::future::{TryFutureExt as _, try_join};
+
+pub use crate::read::index::blocks::{Blocks, FetchedBlocks};
+pub use crate::read::index::wave::{Fetched, Slot, Wave};
+
+use crate::error::Error;
+use crate::read::prefetched::Prefetched;
+use crate::read::view::View;
+
+/// A document of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DocumentRef {
+    /// Index of its segment in the manifest.
+    pub segment: usize,
+    /// Its id in the segment.
+    pub document: u32,
+}
+
+/// What to fetch beside paths and text tables.
+#[derive(Clone, Copy, Default)]
+pub struct Want<'a> {
+    /// The names.
+    pub names: bool,
+    /// The headings.
+    pub headings: bool,
+    /// The table of terms.
+    pub terms: bool,
+    /// The postings of all terms too, where they are few and nothing is in memory: for who has more to do after.
+    pub postings: bool,
+    /// The postings for these.
+    pub probes: &'a [Probe],
+    /// The pages that hold the records of these paths.
+    pub records: &'a [String],
+}
+
+/// The fetched sections.
+pub struct Index {
+    view: View,
+    segments: Vec<Segment>,
+    near: Vec<Prefetched>,
+}
+
+/// Bytes of texts with which a wave of them is full.
+const WAVE_BYTES: u64 = 8 << 20;
+/// Most bytes of all terms' postings that are fetched before it is known which are wanted.
+const MAX_NEAR: u64 = 4 << 20;
+
+/// The parts of a segment, or where they will be in the wave that fetches them.
+struct Segment<P = Arc<Part>> {
+    paths: P,
+    text_blocks: P,
+    chunks: P,
+    names: Option<P>,
+    headings: Option<P>,
+    terms: Option<P>,
+    gram_pages: Vec<P>,
+    record_pages: Vec<(P, u32)>,
+}
+
+impl Segment<Slot> {
+    fn get(self, fetched: &Fetched) -> Result<Segment, Error> {
+        let get = |slot| fetched.get(slot);
+        Ok(Segment {
+            paths: get(self.paths)?,
+            text_blocks: get(self.text_blocks)?,
+            chunks: get(self.chunks)?,
+            names: self.names.map(get).transpose()?,
+            headings: self.headings.map(get).transpose()?,
+            terms: self.terms.map(get).transpose()?,
+            gram_pages: self.gram_pages.into_iter().map(get).collect::<Result<_, _>>()?,
+            record_pages: self
+                .record_pages
+                .into_iter()
+                .map(|(slot, first)| Ok((get(slot)?, first)))
+                .collect::<Result<_, Error>>()?,
+        })
+    }
+}
+
+impl Index {
+    /// The same, of whose texts one wave may take so many requests: for queries that read here and there, and all of it.
+    pub fn with_max_requests(self, max_requests: usize) -> Self {
+        Self { view: self.view.over(Arc::new(self.view.snapshot().with_max_requests(max_requests))), ..self }
+    }
+
+    /// What every query needs, if all of it is in memory.
+    pub async fn in_memory(view: View) -> Result<Option<Self>, Error> {
+        let snapshot = view.snapshot();
+        let mut parts = Vec::new();
+        for (segment, entry) in snapshot.segments().iter().enumerate() {
+            let tables = [entry.layout.paths()?, entry.layout.text_blocks()?, entry.layout.chunks()?];
+            parts.extend(tables.map(|part| (segment, part)));
+        }
+        if snapshot.cost(&parts)? > 0 {
+            return Ok(None);
+        }
+        Self::fetch(view, Want::default()).await.map(Some)
+    }
+
+    /// What `want` names of the index of what `view` shows, in one wave.
+    pub async fn fetch(view: View, want: Want<'_>) -> Result<Self, Error> {
+        let snapshot = view.snapshot();
+        let mut wave = Wave::default();
+        let mut plans = Vec::new();
+        let mut near: Vec<(usize, Range<u64>)> = Vec::new();
+        for (segment, entry) in snapshot.segments().iter().enumerate() {
+            let layout = &entry.layout;
+            if want.postings && snapshot.cost(&[(segment, layout.terms()?)])? > 0 {
+                near.push((segment, layout.range(SectionName::TermPostings)?));
+            }
+            let mut add = |part| wave.add(segment, part);
+            let mut gram_pages = BTreeMap::new();
+            for probe in want.probes {
+                for page in layout.gram_pages(probe)? {
+                    gram_pages.entry(page.range.start).or_insert_with(|| add(page));
+                }
+            }
+            let mut record_pages = Vec::new();
+            for path in want.records {
+                if let Some((part, first)) = layout.record_page(path)?.filter(|_| layout.may_hold(path)) {
+                    record_pages.push((add(part), first));
+                }
+            }
+            plans.push(Segment {
+                paths: add(layout.paths()?),
+                text_blocks: add(layout.text_blocks()?),
+                chunks: add(layout.chunks()?),
+                names: if want.names { Some(add(layout.names()?)) } else { None },
+                headings: if want.headings { Some(add(layout.headings()?)) } else { None },
+                terms: if want.terms { Some(add(layout.terms()?)) } else { None },
+                gram_pages: gram_pages.into_values().collect(),
+                record_pages,
+            });
+        }
+        if near.iter().map(|(_, range)| range.end - range.start).sum::<u64>() > MAX_NEAR {
+            near.clear();
+        }
+        let (fetched, bytes) = try_join(wave.fetch(snapshot), snapshot.fetch(&near).map_err(Error::from)).await?;
+        let segments = plans.into_iter().map(|plan| plan.get(&fetched)).collect::<Result<_, _>>()?;
+        let near = near.into_iter().zip(bytes).map(|((segment, range), bytes)| Prefetched { segment, range, bytes });
+        Ok(Self { near: near.collect(), view, segments })
+    }
+
+    /// The snapshot, with what the caller may not read.
+    pub fn snapshot(&self) -> &Arc<Snapshot> {
+        self.view.snapshot()
+    }
+
+    /// The segments' indexes.
+    pub fn segments(&self) -> std::ops::Range<usize> {
+        0..self.segments.len()
+    }
+
+    fn segment(&self, index: usize) -> Result<&Segment, Error> {
+        self.segments.get(index).ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a segment is missing"))
+    }
+
+    /// The layout of a segment.
+    pub fn layout(&self, segment: usize) -> Result<&Layout, Error> {
+        let entry = self.view.snapshot().segments().get(segment);
+        entry
+            .map(|entry| &entry.layout)
+            .ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a segment is missing"))
+    }
+
+    /// The paths of a segment.
+    pub fn paths(&self, segment: usize) -> Result<&Paths, Error> {
+        Ok(self.segment(segment)?.paths.paths()?)
+    }
+
+    /// The file names of a segment, if they were fetched.
+    pub fn names(&self, segment: usize) -> Result<&Names, Error> {
+        Ok(wanted(&self.segment(segment)?.names)?.names()?)
+    }
+
+    /// The headings of a segment, if they were fetched.
+    pub fn headings(&self, segment: usize) -> Result<&Headings, Error> {
+        Ok(wanted(&self.segment(segment)?.headings)?.headings()?)
+    }
+
+    /// The terms of a segment, if they were fetched.
+    pub fn terms(&self, segment: usize) -> Result<&Terms, Error> {
+        Ok(wanted(&self.segment(segment)?.terms)?.terms()?)
+    }
+
+    /// The table of chunks of a segment, if it was fetched.
+    pub fn chunks(&self, segment: usize) -> Result<&Chunks, Error> {
+        Ok(self.segment(segment)?.chunks.chunks()?)
+    }
+
+    /// The table of text blocks of a segment, if it was fetched.
+    pub fn text_blocks(&self, segment: usize) -> Result<&TextBlocks, Error> {
+        Ok(self.segment(segment)?.text_blocks.text_blocks()?)
+    }
+
+    /// The chunks of `segment` that the fetched postings allow for `probe`, ascending; those of dead documents among them.
+    pub fn candidates(&self, segment: usize, probe: &Probe) -> Result<Vec<u32>, Error> {
+        let pages = &self.segment(segment)?.gram_pages;
+        Ok(candidates(probe, self.layout(segment)?, pages.iter().filter_map(|page| page.gram_page().ok())))
+    }
+
+    /// Whether a document is live and the caller sees it. Nobody sees what is kept of an app's configuration, or in the trash.
+    pub fn shows(&self, document: DocumentRef) -> bool {
+        !self.is_closed(document) && self.view.shows(document.segment, document.document, || self.path(document).ok())
+    }
+
+    fn is_closed(&self, document: DocumentRef) -> bool {
+        let is_dotted = self.paths(document.segment).is_ok_and(|paths| paths.dotted().contains(&document.document));
+        is_dotted && self.path(document).map_or(true, |path| is_closed_path(&path))
+    }
+
+    /// Whether the caller sees all that is live.
+    pub const fn is_whole(&self) -> bool {
+        self.view.is_whole()
+    }
+
+    /// The document at `path`.
+    pub fn find(&self, path: &str) -> Result<Option<DocumentRef>, Error> {
+        for segment in self.segments() {
+            let found = self.paths(segment)?.get(path).map(|document| DocumentRef { segment, document });
+            if let Some(found) = found.filter(|found| self.shows(*found)) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether any document's path begins with `prefix`.
+    pub fn has_prefix(&self, prefix: &str) -> Result<bool, Error> {
+        for segment in self.segments() {
+            if self.paths(segment)?.with_prefix(prefix).any(|document| self.shows(DocumentRef { segment, document })) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Puts what is of documents, by segment and id, into the order of their paths.
+    pub fn sort_by_path<T>(&self, items: &mut [T], document: impl Fn(&T) -> DocumentRef) {
+        // Within one segment documents are in path order already.
+        if self.segments.len() > 1 {
+            items.sort_by_cached_key(|item| self.path(document(item)).unwrap_or_default());
+        }
+    }
+
+    /// The path of a document.
+    pub fn path(&self, document: DocumentRef) -> Result<String, Error> {
+        Ok(self.paths(document.segment)?.path(document.document)?)
+    }
+
+    /// Where the text of `document` is; its length is the document's if it has any.
+    pub fn span(&self, document: DocumentRef) -> Result<TextSpan, Error> {
+        Ok(self.chunks(document.segment)?.text(document.document).unwrap_or_default())
+    }
+
+    /// The fetched record pages of `segment` and the id of each one's first document.
+    pub fn record_pages(
+        &self,
+        segment: usize,
+    ) -> Result<impl Iterator<Item = Result<(&RecordPage, u32), Error>>, Error> {
+        let pages = self.segment(segment)?.record_pages.iter();
+        Ok(pages.map(|(page, first)| Ok((page.record_page()?, *first))))
+    }
+
+    /// The records of `documents`, in one wave.
+    pub async fn records(&self, documents: &[DocumentRef]) -> Result<Vec<Record>, Error> {
+        let missing = || Error::new(crate::Code::Internal, "internal", "a record is missing");
+        let mut wave = Wave::default();
+        let mut slots = HashMap::new();
+        let mut places = Vec::with_capacity(documents.len());
+        for DocumentRef { segment, document } in documents.iter().copied() {
+            let path = self.path(DocumentRef { segment, document })?;
+            let (page, first) = self.layout(segment)?.record_page(&path)?.ok_or_else(missing)?;
+            let slot = *slots.entry((segment, page.range.start)).or_insert_with(|| wave.add(segment, page));
+            places.push((slot, document.checked_sub(first).ok_or_else(missing)?));
+        }
+        let fetched = self.load(wave).await?;
+        let record = |(slot, index): (Slot, u32)| Ok(fetched.get(slot)?.record_page()?.get(index as usize)?);
+        places.into_iter().map(record).collect()
+    }
+
+    /// The parts of a wave.
+    pub async fn load(&self, wave: Wave) -> Result<Fetched, Error> {
+        let held: Vec<Option<Arc<Part>>> =
+            wave.0.iter().map(|(segment, part)| self.held(*segment, part)).collect::<Result<_, _>>()?;
+        let missing = wave.0.into_iter().zip(&held).filter(|(_, held)| held.is_none()).map(|(want, _)| want);
+        let mut loaded = Wave(missing.collect()).fetch(self.view.snapshot()).await?.0.into_iter();
+        Ok(Fetched(held.into_iter().filter_map(|held| held.or_else(|| loaded.next())).collect()))
+    }
+
+    /// A part that was fetched before it was wanted.
+    fn held(&self, segment: usize, part: &PartRef) -> Result<Option<Arc<Part>>, Error> {
+        let near = self.near.iter().find(|near| near.segment == segment);
+        near.map_or(Ok(None), |near| near.part(self.view.snapshot(), part))
+    }
+
+    /// How many of the first `items`, the notes at `document`, have their texts fetched in one wave, and the bytes of these: one at least.
+    pub fn wave<T>(&self, items: &[T], document: impl Fn(&T) -> DocumentRef) -> Result<(usize, u64), Error> {
+        let (mut count, mut bytes) = (0, 0);
+        for item in items {
+            if bytes >= WAVE_BYTES {
+                break;
+            }
+            bytes += u64::from(self.span(document(item))?.length);
+            count += 1;
+        }
+        Ok((count, bytes))
+    }
+
+    /// The texts of `documents`, in one wave.
+    pub async fn texts(&self, documents: &[DocumentRef]) -> Result<Vec<Bytes>, Error> {
+        let mut blocks = Blocks::new(self);
+        for document in documents {
+            blocks.want(document.segment, self.span(*document)?)?;
+        }
+        let blocks = blocks.fetch().await?;
+        documents.iter().map(|document| blocks.text(document.segment, self.span(*document)?)).collect()
+    }
+}
+
+/// A part that this query wants.
+fn wanted(part: &Option<Arc<Part>>) -> Result<&Part, Error> {
+    part.as_deref().ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a part was not fetched"))
+}

@@ -1,0 +1,205 @@
+//! The links of a segment, in both directions, from its records.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use atlas_mirror::{SegmentId, Snapshot};
+use atlas_segment::record::LinkKind;
+use atlas_segment::{Kind, Record};
+use atlas_vault::{fold, resolve};
+
+use crate::error::Error;
+use crate::read::index::Wave;
+
+/// Segments of which the links are kept, besides those of the newest snapshot.
+const MAX_OLD_SEGMENTS: usize = 16;
+
+/// The links of segments, as far as they were looked at.
+#[derive(Default)]
+pub(crate) struct LinkTables(Mutex<HashMap<SegmentId, Arc<LinkTable>>>);
+
+/// Those of a snapshot's segments, in order.
+pub(crate) struct Tables(Vec<Arc<LinkTable>>);
+
+impl Deref for Tables {
+    type Target = [Arc<LinkTable>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl LinkTables {
+    /// Those of a snapshot's segments: what is not kept is made of the records, which are fetched in one wave.
+    pub(crate) async fn of(&self, snapshot: Arc<Snapshot>) -> Result<Tables, Error> {
+        let segments = snapshot.segments();
+        let mut tables: Vec<Option<Arc<LinkTable>>> = {
+            let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            segments.iter().map(|entry| kept.get(&entry.id).cloned()).collect()
+        };
+        let mut wave = Wave::default();
+        let mut pages = Vec::new();
+        for (segment, entry) in segments.iter().enumerate() {
+            if tables.get(segment).is_some_and(Option::is_none) {
+                for (page, _) in entry.layout.record_pages()? {
+                    pages.push((segment, wave.add(segment, page)));
+                }
+            }
+        }
+        let fetched = wave.fetch(&snapshot).await?;
+        let mut made: HashMap<usize, Maker> = HashMap::new();
+        for (segment, slot) in pages {
+            let page = fetched.get(slot)?;
+            let page = page.record_page()?;
+            let maker = made.entry(segment).or_default();
+            for index in 0..page.len() {
+                maker.push(&page.get(index)?);
+            }
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (segment, entry) in segments.iter().enumerate() {
+            if let Some(slot) = tables.get_mut(segment).filter(|slot| slot.is_none()) {
+                let table = Arc::new(made.remove(&segment).unwrap_or_default().finish());
+                kept.insert(entry.id, table.clone());
+                *slot = Some(table);
+            }
+        }
+        if kept.len() > segments.len() + MAX_OLD_SEGMENTS {
+            kept.retain(|id, _| segments.iter().any(|entry| entry.id == *id));
+        }
+        Ok(Tables(tables.into_iter().flatten().collect()))
+    }
+}
+
+/// The links of a segment's notes, and the names of its files. What is below a folder whose name begins with a dot has neither.
+#[derive(Debug, Default)]
+pub(crate) struct LinkTable {
+    /// Folded name → documents, ascending.
+    names: HashMap<Box<str>, Vec<u32>>,
+    targets: Vec<Target>,
+    /// Folded name → the targets that may mean a file with it.
+    by_name: HashMap<Box<str>, Vec<u32>>,
+    /// For each document where its targets begin in `links`, and where the last one's end.
+    starts: Vec<u32>,
+    links: Vec<Links>,
+}
+
+/// The links of a document that have the same target.
+#[derive(Clone, Copy, Debug)]
+pub struct Links {
+    target: u32,
+    /// Which of the document's links is the first of them.
+    pub first: u32,
+    /// How many there are, …
+    pub count: u32,
+    /// … and how many of them are embeds.
+    pub embeds: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) written: Box<str>,
+    /// The folded names that a file must have for links with it to mean it.
+    pub(crate) names: Box<[Box<str>]>,
+    /// The documents that have it, ascending.
+    pub(crate) documents: Vec<u32>,
+}
+
+impl LinkTable {
+    /// The documents with this folded name.
+    pub(crate) fn named(&self, name: &str) -> &[u32] {
+        self.names.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The targets, as written, that may mean a file with this folded name, and the documents that have them.
+    pub(crate) fn targets_with(&self, name: &str) -> impl Iterator<Item = (&str, &[u32])> {
+        let targets = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
+        let target = |target: &u32| self.targets.get(*target as usize);
+        targets.iter().filter_map(target).map(|target| (&*target.written, target.documents.as_slice()))
+    }
+
+    /// All targets.
+    pub(crate) fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// The targets of a document, as written, each once, in order, with its links to it.
+    pub(crate) fn targets_of(&self, document: u32) -> impl Iterator<Item = (&str, Links)> {
+        let target = |links: &Links| Some((&*self.targets.get(links.target as usize)?.written, *links));
+        self.links_of(document).iter().filter_map(target)
+    }
+
+    /// The links of a document to a target.
+    pub(crate) fn links_to(&self, document: u32, target: &str) -> Option<Links> {
+        self.targets_of(document).find(|(written, _)| *written == target).map(|(_, links)| links)
+    }
+
+    /// How many targets a document has.
+    pub(crate) fn count_of(&self, document: u32) -> usize {
+        self.links_of(document).len()
+    }
+
+    fn links_of(&self, document: u32) -> &[Links] {
+        let at = |index: u32| self.starts.get(index as usize).map(|start| *start as usize);
+        let range = at(document).zip(at(document.saturating_add(1))).map(|(from, to)| from..to);
+        range.and_then(|range| self.links.get(range)).unwrap_or_default()
+    }
+}
+
+#[derive(Default)]
+struct Maker {
+    table: LinkTable,
+    known: HashMap<Box<str>, u32>,
+    /// Where the links of the document at hand to each target are.
+    places: HashMap<u32, usize>,
+}
+
+impl Maker {
+    /// Adds the next document.
+    fn push(&mut self, record: &Record) {
+        let table = &mut self.table;
+        let document = table.starts.len() as u32;
+        table.starts.push(table.links.len() as u32);
+        if record.kind == Kind::Config || record.path.split('/').any(|name| name.starts_with('.')) {
+            return;
+        }
+        let name = record.path.rsplit('/').next().unwrap_or(&record.path);
+        table.names.entry(fold(name).into()).or_default().push(document);
+        self.places.clear();
+        let with_targets = (0..).zip(&record.links).filter(|(_, link)| !link.target.is_empty());
+        for (index, link) in with_targets {
+            let id = match self.known.get(link.target.as_str()) {
+                Some(id) => *id,
+                None => {
+                    let id = table.targets.len() as u32;
+                    let names: Box<[Box<str>]> = resolve::names(&link.target).map(Into::into).collect();
+                    for name in &names {
+                        table.by_name.entry(name.clone()).or_default().push(id);
+                    }
+                    table.targets.push(Target { written: link.target.as_str().into(), names, documents: Vec::new() });
+                    self.known.insert(link.target.as_str().into(), id);
+                    id
+                }
+            };
+            let embeds = u32::from(matches!(link.kind, LinkKind::Embed | LinkKind::MarkdownEmbed));
+            let Some(target) = table.targets.get_mut(id as usize) else { continue };
+            let place = *self.places.entry(id).or_insert(table.links.len());
+            match table.links.get_mut(place) {
+                Some(links) => {
+                    links.count += 1;
+                    links.embeds += embeds;
+                }
+                None => {
+                    target.documents.push(document);
+                    table.links.push(Links { target: id, first: index, count: 1, embeds });
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> LinkTable {
+        self.table.starts.push(self.table.links.len() as u32);
+        self.table
+    }
+}

@@ -1,0 +1,185 @@
+//! Links to a file: which notes may have some, as the index tells without reading every note.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use atlas_mirror::Snapshot;
+use atlas_segment::Probe;
+use atlas_vault::note::MAX_BODY_BYTES;
+use atlas_vault::resolve::Files;
+use atlas_vault::{VaultPath, fold, fold_bytes_into, relink};
+use bytes::Bytes;
+use memchr::memmem::Finder;
+
+use crate::error::{Code, Error};
+use crate::read::index::{DocumentRef, Index};
+use crate::read::notes::Found;
+use crate::read::passages::Passages;
+
+/// What stands before the name of a file in a link to it: where a name is a common word, links are still rare.
+const BEFORE_NAME: [&str; 9] = ["[", "[ ", "(", "( ", "<", "/", "%2f", ": ", ":"];
+/// Bytes of these and of what follows that the index is asked for as a whole.
+const HEAD_BYTES: usize = 6;
+/// Most bytes of the notes that are looked through.
+const MAX_TEXT_BYTES: u64 = 32 << 20;
+
+/// What the index is asked for the links to a file.
+pub struct Naming {
+    names: Vec<Name>,
+}
+
+/// A name of a file as links write it.
+struct Name {
+    /// Folded.
+    text: String,
+    whole: Probe,
+    /// How links to it begin, one of which must be there.
+    heads: Vec<Probe>,
+}
+
+impl Name {
+    fn new(text: String, grams: usize) -> Self {
+        let head = |before: &str| {
+            let written = format!("{before}{text}");
+            Probe::new(written.as_bytes().get(..HEAD_BYTES).unwrap_or(written.as_bytes()), 1)
+        };
+        Self { whole: Probe::new(text.as_bytes(), grams), heads: BEFORE_NAME.map(head).into(), text }
+    }
+
+    /// The chunks of `segment` that may have links with it.
+    fn chunks(&self, index: &Index, segment: usize) -> Result<BTreeSet<u32>, Error> {
+        let whole = index.candidates(segment, &self.whole)?;
+        let mut chunks = BTreeSet::new();
+        for head in &self.heads {
+            chunks.extend(index.candidates(segment, head)?);
+        }
+        Ok(whole.into_iter().filter(|chunk| chunks.contains(chunk)).collect())
+    }
+}
+
+impl Naming {
+    /// Links to the files at `paths`, for an index of so many segments.
+    pub fn of<'a>(paths: impl IntoIterator<Item = &'a VaultPath>, segments: usize) -> Self {
+        let grams = (8 / segments.max(1)).clamp(1, 4);
+        let written = paths.into_iter().flat_map(relink::written_names);
+        let names: BTreeSet<String> = written.map(|name| fold(&name)).collect();
+        Self { names: names.into_iter().map(|name| Name::new(name, grams)).collect() }
+    }
+
+    /// The questions to ask.
+    pub fn probes(&self) -> Vec<Probe> {
+        let probes = self.names.iter().flat_map(|name| name.heads.iter().chain([&name.whole]));
+        probes.cloned().collect()
+    }
+
+    /// The live notes that the `index`, to which the questions were put, allows. Those with hidden names are left out.
+    pub fn allowed(&self, index: &Index) -> Result<BTreeMap<DocumentRef, VaultPath>, Error> {
+        let mut chunks = Vec::new();
+        for segment in index.segments() {
+            let mut allowed = BTreeSet::new();
+            for name in &self.names {
+                allowed.append(&mut name.chunks(index, segment)?);
+            }
+            chunks.push(Some(allowed.into_iter().collect()));
+        }
+        let passages = Passages::of(index, chunks)?;
+        let mut notes = BTreeMap::new();
+        for segment in index.segments() {
+            for document in passages.documents(segment)? {
+                let document = DocumentRef { segment, document };
+                if index.shows(document)
+                    && let Ok(path) = VaultPath::parse(&index.path(document)?)
+                    && path.is_note()
+                    && !path.as_str().split('/').any(|name| name.starts_with('.'))
+                {
+                    notes.insert(document, path);
+                }
+            }
+        }
+        Ok(notes)
+    }
+}
+
+/// Those of `notes` whose text has a name of one of `namings`, with that text.
+pub async fn naming(
+    index: &Index,
+    notes: BTreeMap<DocumentRef, VaultPath>,
+    namings: &[Naming],
+) -> Result<Vec<(DocumentRef, VaultPath, Bytes)>, Error> {
+    let documents: Vec<DocumentRef> = notes.keys().copied().collect();
+    let mut bytes = 0;
+    for document in &documents {
+        bytes += u64::from(index.span(*document)?.length);
+    }
+    if bytes > MAX_TEXT_BYTES {
+        let what = format!("{bytes} bytes of notes may have links to it; at most {MAX_TEXT_BYTES} of them");
+        return Err(too_many(&what));
+    }
+    let texts = index.texts(&documents).await?;
+    let finders: Vec<Finder<'_>> =
+        namings.iter().flat_map(|naming| &naming.names).map(|name| Finder::new(&name.text)).collect();
+    let mut folded = Vec::new();
+    let mut has_name = |text: &[u8]| {
+        folded.clear();
+        fold_bytes_into(text, &mut folded);
+        finders.iter().any(|finder| finder.find(&folded).is_some())
+    };
+    let mut naming = Vec::new();
+    for ((document, path), text) in notes.into_iter().zip(texts) {
+        if has_name(&text) {
+            check_length(&path, &text)?;
+            naming.push((document, path, text));
+        }
+    }
+    Ok(naming)
+}
+
+/// Fails for a note whose links are not all looked at: what stands further down would be left as it is.
+pub fn check_length(path: &VaultPath, text: &[u8]) -> Result<(), Error> {
+    if text.len() <= MAX_BODY_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "{path} may have such links beyond its first {MAX_BODY_BYTES} bytes, where none are rewritten: shorten it, or let links stay as they are"
+    );
+    Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()))
+}
+
+/// The notes that the `index` of `head` has at these places, with their texts.
+pub async fn found(head: &Snapshot, index: &Index, notes: Vec<(DocumentRef, Bytes)>) -> Result<Vec<Found>, Error> {
+    let documents: Vec<DocumentRef> = notes.iter().map(|(document, _)| *document).collect();
+    let missing = || Error::new(Code::Internal, "internal", "a segment is missing");
+    let mut found = Vec::with_capacity(notes.len());
+    for ((at, text), record) in notes.into_iter().zip(index.records(&documents).await?) {
+        let entry = head.segments().get(at.segment).ok_or_else(missing)?;
+        let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
+        found.push(Found { record, text, generation, replaces, document: (entry.id, at.document) });
+    }
+    Ok(found)
+}
+
+/// The error for links that are more than one call rewrites.
+pub fn too_many(what: &str) -> Error {
+    let message = format!(
+        "{what} are rewritten at once: move it without its links (update_backlinks: false), or rewrite links folder by folder"
+    );
+    Error::new(Code::TooLarge, "too_many_links", message)
+}
+
+/// The live files that have one of these folded names.
+pub fn files_named(index: &Index, names: &HashSet<String>) -> Result<Files, Error> {
+    let mut files = Files::default();
+    for segment in index.segments() {
+        let known = index.names(segment)?;
+        for document in 0..index.paths(segment)?.len() {
+            let is_wanted = known.get(document).and_then(|name| std::str::from_utf8(name).ok());
+            let document = DocumentRef { segment, document };
+            if is_wanted.is_some_and(|name| names.contains(name)) && index.shows(document) {
+                // A path that is none cannot be linked to.
+                if let Ok(path) = VaultPath::parse(&index.path(document)?) {
+                    files.insert(path);
+                }
+            }
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,188 @@
+//! Documents by paths that are known beforehand: their record pages in one wave, their texts in the next, or in the same.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use atlas_mirror::{SegmentId, Snapshot};
+use atlas_segment::text::TextBlocks;
+use atlas_segment::{Part, PartRef, Record, TextSpan};
+use bytes::Bytes;
+use futures::future::{TryFutureExt as _, try_join};
+
+use crate::error::{Code, Error};
+use crate::operation::Context;
+use crate::read::index::{Slot, Wave};
+use crate::read::prefetched::Prefetched;
+
+/// Most bytes that are fetched of a segment for a text of which it is not known where it is.
+const MAX_NEAR: u64 = 512 << 10;
+
+/// A document's record and text.
+pub struct Found {
+    /// The record.
+    pub record: Record,
+    /// The text; empty if it was not wanted.
+    pub text: Bytes,
+    /// The generation that wrote this version.
+    pub generation: u64,
+    /// That of the version that this one replaced; 0 if there was none.
+    pub replaces: u64,
+    /// The segment that it is in, and its id there.
+    pub document: (SegmentId, u32),
+}
+
+/// Most bytes of the texts of several documents.
+const MAX_TEXTS: u64 = 64 << 20;
+
+/// The reason of the error for a note that is not there.
+pub const MISSING: &str = "note_not_found";
+
+/// The error for a note that is not there.
+pub fn missing(path: &str) -> Error {
+    Error::not_found(MISSING, format!("there is no note at {path}")).with("path", path)
+}
+
+/// The vault as it was at `generation`.
+pub async fn at(context: &Context<'_>, generation: u64) -> Result<Arc<Snapshot>, Error> {
+    let message = format!("generation: there is no generation {generation}, or none any more");
+    let missing = || Error::not_found("generation_not_found", message).with("generation", generation);
+    context.vault.mirror.at(generation).await?.ok_or_else(missing)
+}
+
+impl Found {
+    /// SHA-256 of its bytes, in hex.
+    pub fn sha256(&self) -> String {
+        self.record.sha256.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// The live document at `path`; its text is left out when `wanted` says so.
+pub async fn find(snapshot: &Snapshot, path: &str, wanted: impl Fn(&Record) -> bool) -> Result<Option<Found>, Error> {
+    look(snapshot, path, wanted, false).await
+}
+
+/// The same with its text, which where nothing is in memory comes in the wave of the record, with what stands beside it: for who
+/// waits for it and has more to do after.
+pub async fn find_at_once(snapshot: &Snapshot, path: &str) -> Result<Option<Found>, Error> {
+    look(snapshot, path, |_| true, true).await
+}
+
+async fn look(
+    snapshot: &Snapshot,
+    path: &str,
+    wanted: impl Fn(&Record) -> bool,
+    at_once: bool,
+) -> Result<Option<Found>, Error> {
+    let mut wave = Wave::default();
+    let mut pages = Vec::new();
+    let mut near: Vec<(usize, Range<u64>)> = Vec::new();
+    for (segment, entry) in snapshot.segments().iter().enumerate() {
+        if let Some((page, first)) = entry.layout.record_page(path)?.filter(|_| entry.layout.may_hold(path)) {
+            let range = entry.layout.text_near(path)?;
+            if at_once
+                && (1..=MAX_NEAR).contains(&(range.end - range.start))
+                && snapshot.cost(&[(segment, page.clone())])? > 0
+            {
+                near.push((segment, range));
+            }
+            pages.push((segment, first, wave.add(segment, page), wave.add(segment, entry.layout.text_blocks()?)));
+        }
+    }
+    let texts = snapshot.fetch(&near).map_err(Error::from);
+    let (fetched, texts) = try_join(wave.fetch(snapshot), texts).await?;
+    let near: Vec<Prefetched> =
+        near.into_iter().zip(texts).map(|((segment, range), bytes)| Prefetched { segment, range, bytes }).collect();
+    for (segment, first, page, blocks) in pages {
+        let page: Arc<Part> = fetched.get(page)?;
+        let Some((index, record)) = page.record_page()?.find(path)? else {
+            continue;
+        };
+        let id = first.saturating_add(index as u32);
+        let Some(entry) = snapshot.segments().get(segment).filter(|_| snapshot.is_live(segment, id)) else { continue };
+        let text = if wanted(&record) {
+            let blocks: Arc<Part> = fetched.get(blocks)?;
+            let near = near.iter().find(|near| near.segment == segment);
+            text(snapshot, segment, blocks.text_blocks()?, record.text, near).await?
+        } else {
+            Bytes::new()
+        };
+        let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
+        return Ok(Some(Found { record, text, generation, replaces, document: (entry.id, id) }));
+    }
+    Ok(None)
+}
+
+/// The live documents at `paths`, in their order, from two waves; the texts of those that are `wanted`.
+pub async fn find_all(
+    snapshot: &Snapshot,
+    paths: &[&str],
+    wanted: impl Fn(&Record) -> bool,
+) -> Result<Vec<Option<Found>>, Error> {
+    let mut wave = Wave::default();
+    let mut slots: HashMap<(usize, u64), Slot> = HashMap::new();
+    let mut places = Vec::new();
+    for (at, path) in paths.iter().enumerate() {
+        for (segment, entry) in snapshot.segments().iter().enumerate() {
+            if let Some((page, first)) = entry.layout.record_page(path)?.filter(|_| entry.layout.may_hold(path)) {
+                let mut add = |part: PartRef| {
+                    *slots.entry((segment, part.range.start)).or_insert_with(|| wave.add(segment, part))
+                };
+                places.push((at, segment, first, add(page), add(entry.layout.text_blocks()?)));
+            }
+        }
+    }
+    let fetched = wave.fetch(snapshot).await?;
+    let mut found: Vec<Option<Found>> = paths.iter().map(|_| None).collect();
+    let mut texts = Wave::default();
+    let mut slots: HashMap<(usize, u64), Slot> = HashMap::new();
+    let mut spans = Vec::new();
+    let mut bytes = 0;
+    for (at, segment, first, page, blocks) in places {
+        let (Some(path), Some(place)) = (paths.get(at), found.get_mut(at)) else { continue };
+        let Some((index, record)) = fetched.get(page)?.record_page()?.find(path)? else { continue };
+        let id = first.saturating_add(index as u32);
+        let Some(entry) = snapshot.segments().get(segment).filter(|_| snapshot.is_live(segment, id)) else { continue };
+        if wanted(&record) {
+            bytes += u64::from(record.text.length);
+            let blocks = fetched.get(blocks)?;
+            let parts = blocks.text_blocks()?.parts(&entry.layout, record.text)?.into_iter();
+            let mut add =
+                |part: PartRef| *slots.entry((segment, part.range.start)).or_insert_with(|| texts.add(segment, part));
+            let parts: Vec<Slot> = parts.map(&mut add).collect();
+            spans.push((at, blocks, record.text, parts));
+        }
+        let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
+        *place = Some(Found { record, text: Bytes::new(), generation, replaces, document: (entry.id, id) });
+    }
+    if bytes > MAX_TEXTS {
+        let message = format!("these notes have {bytes} bytes; at most {MAX_TEXTS} are read at once: name fewer");
+        return Err(Error::new(Code::TooLarge, "notes_too_large", message));
+    }
+    let fetched = texts.fetch(snapshot).await?;
+    for (at, blocks, span, parts) in spans {
+        let parts: Vec<Arc<Part>> = parts.into_iter().map(|slot| fetched.get(slot)).collect::<Result<_, _>>()?;
+        if let Some(Some(found)) = found.get_mut(at) {
+            found.text = blocks.text_blocks()?.cut(span, parts.iter().map(AsRef::as_ref))?;
+        }
+    }
+    Ok(found)
+}
+
+async fn text(
+    snapshot: &Snapshot,
+    segment: usize,
+    blocks: &TextBlocks,
+    span: TextSpan,
+    near: Option<&Prefetched>,
+) -> Result<Bytes, Error> {
+    let Some(entry) = snapshot.segments().get(segment) else { return Ok(Bytes::new()) };
+    let parts = blocks.parts(&entry.layout, span)?;
+    let held =
+        near.map(|near| parts.iter().map(|part| near.part(snapshot, part)).collect::<Result<Option<Vec<_>>, _>>());
+    let parts = match held.transpose()?.flatten() {
+        Some(held) => held,
+        None => snapshot.load(&parts.into_iter().map(|part| (segment, part)).collect::<Vec<_>>()).await?,
+    };
+    Ok(blocks.cut(span, parts.iter().map(AsRef::as_ref))?)
+}

@@ -1,0 +1,34 @@
+//! Bytes of segments that are fetched before it is known which parts of them are wanted, so that these take no wave more.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use atlas_mirror::Snapshot;
+use atlas_segment::{Part, PartRef};
+use bytes::Bytes;
+
+use crate::error::Error;
+
+/// Bytes of a segment that have parts of it, fetched before it was known where those are.
+pub struct Prefetched {
+    /// The segment.
+    pub segment: usize,
+    /// Where in the segment the bytes are.
+    pub range: Range<u64>,
+    /// The bytes.
+    pub bytes: Bytes,
+}
+
+impl Prefetched {
+    /// A part of this segment of the snapshot, if its bytes are among them.
+    pub fn part(&self, snapshot: &Snapshot, part: &PartRef) -> Result<Option<Arc<Part>>, Error> {
+        let Some(bytes) = self.cut(part) else { return Ok(None) };
+        Ok(Some(snapshot.decode(self.segment, part, &bytes)?))
+    }
+
+    fn cut(&self, part: &PartRef) -> Option<Bytes> {
+        let start = usize::try_from(part.range.start.checked_sub(self.range.start)?).ok()?;
+        let end = usize::try_from(part.range.end.checked_sub(self.range.start)?).ok()?;
+        (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
+    }
+}

@@ -1,0 +1,11 @@
+//! Commits over notes. [`update`] changes one note; [`batch`] is the one way to change documents, and judges what a change destroys.
+
+pub mod batch;
+pub mod commit;
+pub mod destruction;
+pub mod editing;
+pub mod one_name;
+pub mod precondition;
+pub mod relocate;
+pub mod update;
+pub mod writable;

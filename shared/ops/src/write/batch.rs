@@ -1,0 +1,303 @@
+//! Many documents in one commit: what each path is to have on one state, and the segments that come of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use atlas_mirror::{Derived, Hash, NewSegment, Snapshot, merge};
+use atlas_segment::{Body, Builder, Document, Kind};
+use atlas_vault::VaultPath;
+use bytes::Bytes;
+use jiff::Timestamp;
+
+use crate::error::{Code, Error};
+use crate::operation::Context;
+use crate::read::notes::{self, Found};
+use crate::write::destruction::{self, Change};
+use crate::write::one_name;
+use crate::write::writable::{self, MAX_NOTE_BYTES, Version};
+
+/// A document to write.
+pub struct New {
+    path: VaultPath,
+    path_on_disk: Option<String>,
+    kind: Kind,
+    content: Content,
+    sha256: Hash,
+    modified_ms: i64,
+}
+
+/// What is in a document.
+pub enum Content {
+    /// This text.
+    Text(Bytes),
+    /// The name of an object, and its size. The vault refers to it already, or it is an upload that is still fresh.
+    Blob(String, u64),
+}
+
+impl New {
+    /// A note with this text, instead of what `was` there.
+    pub fn note(path: VaultPath, text: Bytes, was: Option<&Found>, now: Timestamp) -> Result<Self, Error> {
+        if text.len() > MAX_NOTE_BYTES {
+            let message = format!("{path} would have more than {MAX_NOTE_BYTES} bytes");
+            return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()));
+        }
+        let sha256 = Hash::of(&text);
+        Ok(Self { kind: Kind::Note, ..Self::written(path, Content::Text(text), sha256, was, now) })
+    }
+
+    /// A file that is no note, with this content, instead of what `was` there.
+    pub fn written(path: VaultPath, content: Content, sha256: Hash, was: Option<&Found>, now: Timestamp) -> Self {
+        let kind = match &content {
+            Content::Text(_) => Kind::Text,
+            Content::Blob(..) => Kind::Attachment,
+        };
+        let path_on_disk = was.and_then(|was| was.record.path_on_disk.clone());
+        Self { path, path_on_disk, kind, sha256, content, modified_ms: now.as_millisecond() }
+    }
+
+    /// The same document at another path.
+    pub fn moved(path: VaultPath, found: &Found) -> Self {
+        let record = &found.record;
+        let content = match &record.blob {
+            Some(name) => Content::Blob(name.clone(), record.bytes),
+            None => Content::Text(found.text.clone()),
+        };
+        let (sha256, modified_ms) = (Hash::from_bytes(record.sha256), record.modified_ms);
+        Self { path, path_on_disk: None, kind: record.kind, content, sha256, modified_ms }
+    }
+
+    /// SHA-256 of its bytes.
+    pub const fn sha256(&self) -> Hash {
+        self.sha256
+    }
+
+    /// The version that it makes.
+    pub fn version(&self) -> Version {
+        Version { sha256: self.sha256, bytes: self.bytes() }
+    }
+
+    /// What it makes of a document that was there.
+    fn after(&self) -> (&VaultPath, Hash, Option<&Bytes>) {
+        let text = match &self.content {
+            Content::Text(text) => Some(text),
+            Content::Blob(..) => None,
+        };
+        (&self.path, self.sha256, text)
+    }
+
+    fn text(&self) -> &[u8] {
+        match &self.content {
+            Content::Text(text) => text,
+            Content::Blob(..) => &[],
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match &self.content {
+            Content::Text(text) => text.len() as u64,
+            Content::Blob(_, bytes) => *bytes,
+        }
+    }
+}
+
+/// What a commit makes of documents, on one state. All that operations write goes through it: it fails where what is destroyed is not
+/// confirmed, and where a file and a folder would have one name.
+pub struct Batch<'a> {
+    context: Context<'a>,
+    head: &'a Arc<Snapshot>,
+    derived: Derived,
+    /// Each with the generation of its path's version that it replaces; 0 if none.
+    new: BTreeMap<VaultPath, (New, u64)>,
+    /// The paths where there was nothing.
+    created: BTreeSet<VaultPath>,
+    /// The paths that have been left.
+    left: Vec<String>,
+    changes: Vec<Change>,
+}
+
+impl<'a> Batch<'a> {
+    /// Nothing, on `head`.
+    pub fn on(head: &'a Arc<Snapshot>, context: &Context<'a>) -> Self {
+        let derived = Derived { totals: head.manifest().totals, ..Derived::default() };
+        let (new, created, left, changes) = Default::default();
+        Self { context: *context, head, derived, new, created, left, changes }
+    }
+
+    /// Whether nothing is to change.
+    pub fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.derived.deleted.is_empty()
+    }
+
+    /// Puts a document at its path, instead of the `old` one that is there. That has its text, unless it is kept as a blob.
+    pub fn put(&mut self, new: New, old: Option<&Found>) {
+        self.changes.extend(old.and_then(|old| Change::of(old, Some(new.after()))));
+        self.put_counted(new, old);
+    }
+
+    /// Puts a document that was at another path, instead of one that has gone elsewhere.
+    pub fn put_moved(&mut self, new: New, from: &Found, there: Option<&Found>) {
+        self.changes.push(Change::moved(from, &new.path));
+        self.put_counted(new, there);
+    }
+
+    /// Puts a note of which nothing but links changed, which mean what they meant.
+    pub fn put_relinked(&mut self, new: New, old: &Found) {
+        self.changes.push(Change::moved(old, &new.path));
+        self.put_counted(new, Some(old));
+    }
+
+    /// Takes away what was put at another path.
+    pub fn take_moved(&mut self, old: &Found) {
+        self.derived.changes.removed += 1;
+        self.remove(old);
+    }
+
+    /// Takes a document away for good.
+    pub fn destroy(&mut self, old: &Found) {
+        self.changes.extend(Change::of(old, None));
+        self.take_moved(old);
+    }
+
+    /// Takes a document away, into the trash.
+    pub async fn trash(&mut self, path: &VaultPath, found: &Found) -> Result<(), Error> {
+        self.take_moved(found);
+        self.keep_in_trash(path, found).await
+    }
+
+    /// Takes what is `kept` in the trash out of it, instead of the `old` note that is there.
+    pub fn take_from_trash(&mut self, path: VaultPath, kept: &Found, old: Option<&Found>) {
+        let modified_ms = self.context.now.as_millisecond();
+        let new = New { kind: Kind::Note, modified_ms, ..New::moved(path, kept) };
+        self.changes.extend(old.and_then(|old| Change::of(old, Some(new.after()))));
+        self.changes.push(Change::moved(kept, &new.path));
+        self.put_counted(new, old);
+        self.remove(kept);
+    }
+
+    fn put_counted(&mut self, new: New, old: Option<&Found>) {
+        self.derived.changes.added += u64::from(old.is_none());
+        self.derived.changes.changed += u64::from(old.is_some());
+        if old.is_none() {
+            self.created.insert(new.path.clone());
+        }
+        self.put_uncounted(new, old);
+    }
+
+    fn put_uncounted(&mut self, new: New, old: Option<&Found>) {
+        if let Some(old) = old {
+            self.remove(old);
+        }
+        self.derived.totals.add(new.kind, new.bytes());
+        self.new.insert(new.path.clone(), (new, old.map_or(0, |old| old.generation)));
+    }
+
+    fn remove(&mut self, old: &Found) {
+        self.derived.deleted.push((old.document.0, vec![old.document.1]));
+        self.derived.totals.remove(old.record.kind, old.record.bytes);
+        self.left.push(old.record.path.clone());
+    }
+
+    /// Keeps in the trash what goes from `path`. What the trash has there already stays beside it, under a name with the beginning of its
+    /// hash: putting something into the trash destroys nothing.
+    pub async fn keep_in_trash(&mut self, path: &VaultPath, found: &Found) -> Result<(), Error> {
+        let trash = writable::trash(path)?;
+        let old = notes::find(self.head, trash.as_str(), |record| record.sha256 != found.record.sha256).await?;
+        if let Some(old) = old.as_ref().filter(|old| old.record.sha256 != found.record.sha256) {
+            self.put_beside(&trash, old).await?;
+        }
+        self.changes.push(Change::moved(found, &trash));
+        self.put_uncounted(self.in_trash(trash, found), old.as_ref());
+        Ok(())
+    }
+
+    /// Puts what the trash has as `trash` beside it, where nothing else is.
+    async fn put_beside(&mut self, trash: &VaultPath, old: &Found) -> Result<(), Error> {
+        for beside in beside(trash, old) {
+            let there = notes::find(self.head, beside.as_str(), |_| false).await?;
+            let is_free = there.as_ref().is_none_or(|there| there.record.sha256 == old.record.sha256);
+            if is_free && !self.new.contains_key(&beside) {
+                self.changes.push(Change::moved(old, &beside));
+                self.put_uncounted(self.in_trash(beside, old), there.as_ref());
+                return Ok(());
+            }
+        }
+        let message =
+            format!("the trash has another {trash} and no name left for it: restore that first, or delete hard");
+        Err(Error::new(Code::Conflict, "trash_full", message).with("path", trash.as_str()))
+    }
+
+    /// Like configuration it is kept, and never shown.
+    fn in_trash(&self, path: VaultPath, found: &Found) -> New {
+        New { kind: Kind::Config, modified_ms: self.context.now.as_millisecond(), ..New::moved(path, found) }
+    }
+
+    /// What a commit of it comes to.
+    pub async fn derived(self) -> Result<Derived, Error> {
+        self.derived_with(None).await
+    }
+
+    /// The same, of a segment that was made before for what may be all that is put.
+    pub async fn derived_with(self, early: Option<&(Hash, NewSegment)>) -> Result<Derived, Error> {
+        let Self { context, head, mut derived, new, created, left, changes } = self;
+        let left: BTreeSet<&str> = left.iter().map(String::as_str).filter(|path| !new.contains_key(*path)).collect();
+        // First, since a confirmation is used up.
+        one_name::check(&context, head, &created, &left).await?;
+        derived.origins = destruction::confirmed(&context, head, &changes, &created).await?;
+        derived.segments = match early.and_then(|early| made_early(early, &new)) {
+            Some(segment) => vec![segment],
+            None => segments(new.values())?,
+        };
+        merge::fold(head, merge::SMALL, &mut derived).await?;
+        Ok(derived)
+    }
+}
+
+/// The segment that was made `early`, if it is what is put.
+fn made_early((sha256, segment): &(Hash, NewSegment), new: &BTreeMap<VaultPath, (New, u64)>) -> Option<NewSegment> {
+    let (only, replaces) = new.values().next().filter(|_| new.len() == 1)?;
+    let is_it = only.sha256 == *sha256 && only.path_on_disk.is_none() && matches!(only.content, Content::Text(_));
+    is_it.then(|| NewSegment { replaces: *replaces, ..segment.clone() })
+}
+
+/// Where the trash may keep what has another's name.
+fn beside(trash: &VaultPath, old: &Found) -> impl Iterator<Item = VaultPath> {
+    let sha256 = old.sha256();
+    let name = trash.as_str().rsplit_once('.').filter(|(_, extension)| !extension.contains('/'));
+    let (stem, extension) = match name {
+        Some((stem, extension)) => (stem, format!(".{extension}")),
+        None => (trash.as_str(), String::new()),
+    };
+    let short = sha256.get(..8).unwrap_or_default();
+    let names = [
+        format!("{stem} ({short}){extension}"),
+        format!("{stem} ({sha256}){extension}"),
+        format!("{}{sha256}", writable::TRASH),
+    ];
+    names.into_iter().filter_map(|name| VaultPath::parse(&name).ok())
+}
+
+/// The segments of documents, which come in path order.
+fn segments<'a>(documents: impl Iterator<Item = &'a (New, u64)>) -> Result<Vec<NewSegment>, Error> {
+    let mut built = Vec::new();
+    let mut builder = Builder::new()?;
+    for (new, replaces) in documents {
+        if builder.is_full(new.text().len()) {
+            built.extend(std::mem::replace(&mut builder, Builder::new()?).finish()?);
+        }
+        builder.push(&Document {
+            path: &new.path,
+            path_on_disk: new.path_on_disk.as_deref(),
+            kind: new.kind,
+            sha256: *new.sha256.as_bytes(),
+            modified_ms: new.modified_ms,
+            generation: 0,
+            replaces: *replaces,
+            body: match &new.content {
+                Content::Text(text) => Body::Text(text),
+                Content::Blob(name, bytes) => Body::Blob { name, bytes: *bytes },
+            },
+        })?;
+    }
+    built.extend(builder.finish()?);
+    Ok(built.into_iter().map(NewSegment::from).collect())
+}

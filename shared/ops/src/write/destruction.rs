@@ -1,0 +1,220 @@
+//! What a commit destroys of what others wrote, which a person confirms before it happens.
+//!
+//! One rule holds for all operations, and it looks at what becomes of a note, not at how: [`Loss`] compares the note before and after.
+//! Before is the note as anybody but this caller left it last, or as a person confirmed it, so that many small changes count as the one
+//! that they come to. The manifest of a commit says where the notes in it came from ([`Origin`]), so that this takes one look-up.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use atlas_mirror::manifest::{MAX_ORIGINS, Origin};
+use atlas_mirror::{Hash, Snapshot};
+use atlas_segment::{Kind, Record};
+use atlas_vault::VaultPath;
+use atlas_vault::loss::Loss;
+use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+
+use crate::error::{Code, Error};
+use crate::operation::Context;
+use crate::read::notes::{self, Found};
+
+/// How many manifests or notes are fetched at once.
+const AT_ONCE: usize = 16;
+
+/// What becomes of a document that is there.
+pub struct Change {
+    path: String,
+    /// The generation that wrote it, and the one before.
+    generation: u64,
+    replaces: u64,
+    /// Its text; none if that is not at hand.
+    before: Option<Bytes>,
+    /// Where it is after the commit; none if it is gone.
+    after: Option<(VaultPath, After)>,
+}
+
+/// What a document is after a commit.
+enum After {
+    /// As it was, but for links that mean the same.
+    Same,
+    Text(Bytes),
+    /// Something without a text.
+    Blob,
+}
+
+impl Change {
+    /// `was` becomes the text `after`, if that is a change that can destroy something.
+    pub fn of(was: &Found, after: Option<(&VaultPath, Hash, Option<&Bytes>)>) -> Option<Self> {
+        let Found { record, text, generation, replaces, .. } = was;
+        let is_same =
+            after.is_some_and(|(path, sha256, _)| path.as_str() == record.path && sha256.as_bytes() == &record.sha256);
+        if is_same || record.kind == Kind::Config || record.bytes == 0 {
+            return None;
+        }
+        let is_read = record.blob.is_none() && text.len() as u64 == record.bytes;
+        Some(Self {
+            path: record.path.clone(),
+            generation: *generation,
+            replaces: *replaces,
+            before: is_read.then(|| text.clone()),
+            after: after.map(|(path, sha256, text)| {
+                let after = match text {
+                    _ if sha256.as_bytes() == &record.sha256 => After::Same,
+                    Some(text) => After::Text(text.clone()),
+                    None => After::Blob,
+                };
+                (path.clone(), after)
+            }),
+        })
+    }
+
+    /// `was` is at `path` then, with nothing but links changed.
+    pub fn moved(was: &Found, path: &VaultPath) -> Self {
+        let Found { record, generation, replaces, .. } = was;
+        let (path, generation, replaces) = ((path.clone(), After::Same), *generation, *replaces);
+        Self { path: record.path.clone(), generation, replaces, before: None, after: Some(path) }
+    }
+
+    const fn is_of_place(&self) -> bool {
+        matches!(self.after, Some((_, After::Same)))
+    }
+}
+
+/// What is gone of a note's text, if it is not the same.
+fn loss(before: &Bytes, after: &Bytes) -> Option<Loss> {
+    (before != after).then(|| Loss::between(&shown(before), &shown(after)))
+}
+
+/// The text. Bytes that are not UTF-8 become rare characters instead of U+FFFD, which readers are shown: writing U+FFFD back loses them.
+fn shown(text: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(text) {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for chunk in text.utf8_chunks() {
+        shown.push_str(chunk.valid());
+        shown.extend(chunk.invalid().iter().filter_map(|byte| char::from_u32(0x2_0000 + u32::from(*byte))));
+    }
+    shown.into()
+}
+
+/// Fails if `changes` destroy something and nobody has confirmed the call. Returns the origins of the changed and `created` notes; a text that
+/// was replaced with a confirmation has none.
+pub async fn confirmed(
+    context: &Context<'_>,
+    head: &Arc<Snapshot>,
+    changes: &[Change],
+    created: &BTreeSet<VaultPath>,
+) -> Result<BTreeMap<String, Origin>, Error> {
+    if context.confirmation.is_none() {
+        return Ok(BTreeMap::new());
+    }
+    let is_judged = context.is_to_be_judged();
+    let changes: Vec<&Change> = changes.iter().filter(|change| is_judged || change.is_of_place()).collect();
+    if changes.len() + created.len() > MAX_ORIGINS {
+        if !changes.is_empty() {
+            context.confirm().await?;
+        }
+        return Ok(BTreeMap::new());
+    }
+    let own = own_commits(context, head, &changes).await?;
+    let mut judgements = Vec::with_capacity(changes.len());
+    for change in &changes {
+        judgements.push(judge(context, change, &own).boxed());
+    }
+    let judged: Vec<(Option<Origin>, bool)> = stream::iter(judgements).buffered(AT_ONCE).try_collect().await?;
+    if is_judged && judged.iter().any(|(_, destroys)| *destroys) {
+        context.confirm().await?;
+    }
+    let is_confirmed = context.is_confirmed();
+    let mut origins = BTreeMap::new();
+    if is_confirmed {
+        let none = |path: &VaultPath| Origin { path: path.as_str().to_owned(), generation: 0 };
+        origins.extend(created.iter().map(|path| (path.as_str().to_owned(), none(path))));
+    }
+    for (change, (origin, _)) in changes.iter().zip(judged).filter(|(change, _)| !is_confirmed || change.is_of_place())
+    {
+        if let (Some((path, _)), Some(origin)) = (&change.after, origin) {
+            origins.insert(path.as_str().to_owned(), origin);
+        }
+    }
+    Ok(origins)
+}
+
+/// The manifests of those commits that wrote what is changed and that the caller made, by their generations. One that is gone or damaged is
+/// nobody's.
+async fn own_commits(
+    context: &Context<'_>,
+    head: &Arc<Snapshot>,
+    changes: &[&Change],
+) -> Result<HashMap<u64, Arc<Snapshot>>, Error> {
+    let caller = context.caller.pseudonym();
+    let generations: BTreeSet<u64> = changes.iter().map(|change| change.generation).collect();
+    let commits = generations.into_iter().map(|generation| async move {
+        match generation == head.generation() {
+            true => Ok(Some(head.clone())),
+            false => readable(context.vault.mirror.at(generation).await.map_err(Error::from)),
+        }
+    });
+    let commits: Vec<Option<Arc<Snapshot>>> = stream::iter(commits).buffered(AT_ONCE).try_collect().await?;
+    let is_own = |commit: &Arc<Snapshot>| commit.manifest().caller.as_ref() == Some(&caller);
+    Ok(commits.into_iter().flatten().filter(is_own).map(|commit| (commit.generation(), commit)).collect())
+}
+
+/// Where the changed note came from, if its record does not say that; and whether it is destroyed.
+async fn judge(
+    context: &Context<'_>,
+    change: &Change,
+    own: &HashMap<u64, Arc<Snapshot>>,
+) -> Result<(Option<Origin>, bool), Error> {
+    context.work.check()?;
+    let Change { path, generation, replaces, before, after } = change;
+    let as_it_is = || Origin { path: path.clone(), generation: *generation };
+    let manifest = own.get(generation).map(|commit| commit.manifest());
+    let origin = match manifest.map(|manifest| (manifest.origins.get(path), manifest.confirmed)) {
+        Some((Some(origin), _)) => origin.clone(),
+        Some((None, false)) => Origin { path: path.clone(), generation: *replaces },
+        Some((None, true)) | None => as_it_is(),
+    };
+    let Some((after_path, after)) = after else { return Ok((None, origin.generation != 0)) };
+    // The record of a note that stays in its place names the version before.
+    let told = |origin: Origin| (origin != as_it_is() || after_path.as_str() != path).then_some(origin);
+    let (before, after) = match (before, after) {
+        (_, After::Same) => return Ok((told(origin), false)),
+        (Some(before), After::Text(after)) => (before, after),
+        (None, After::Text(_)) | (_, After::Blob) => return Ok((None, origin.generation != 0)),
+    };
+    let loss_now = loss(before, after);
+    if origin.generation == 0 || loss_now.is_none_or(|loss| loss.is_none()) {
+        return Ok((told(origin), false));
+    }
+    let is_destruction = |loss: Option<Loss>| loss.is_some_and(|loss| loss.is_destruction());
+    if origin == as_it_is() {
+        return Ok((told(origin), is_destruction(loss_now)));
+    }
+    match text_of(context, &origin).await? {
+        Some(before) => Ok((Some(origin), is_destruction(loss(&before, after)))),
+        // History does not go back so far any more: what is there now has been seen for that long.
+        None => Ok((Some(as_it_is()), is_destruction(loss_now))),
+    }
+}
+
+/// The text of that version, if history has it.
+async fn text_of(context: &Context<'_>, origin: &Origin) -> Result<Option<Bytes>, Error> {
+    let snapshot = readable(context.vault.mirror.at(origin.generation).await.map_err(Error::from))?;
+    let Some(snapshot) = snapshot else { return Ok(None) };
+    let has_text = |record: &Record| record.blob.is_none();
+    let found = readable(notes::find(&snapshot, &origin.path, has_text).await)?;
+    Ok(found.filter(|found| has_text(&found.record)).map(|found| found.text))
+}
+
+/// Nothing, where history is damaged: a person can write all the same.
+fn readable<T>(found: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
+    match found {
+        Err(error) if error.code == Code::Internal => Ok(None),
+        found => found,
+    }
+}

@@ -1,0 +1,129 @@
+//! No file and folder of one name: no disk can hold them, so no write may make them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::Snapshot;
+use atlas_segment::{Part, PartRef, Record};
+use atlas_vault::VaultPath;
+
+use crate::error::{Code, Error};
+use crate::operation::{Context, Scope};
+use crate::read::index::{Fetched, Slot, Wave};
+use crate::read::notes;
+
+/// The reason of the error.
+const REASON: &str = "name_taken";
+/// Most documents that are looked at for one that the caller knows of, for each path.
+const MAX_LOOKED: usize = 1000;
+
+/// Fails if a file at one of these `new` paths would have a folder's name, or would lie in a folder that has a file's. What is at the paths
+/// that are `left` is there no more. What the caller may not know of is passed over: the next sync gives one of the two another name.
+pub async fn check(
+    context: &Context<'_>,
+    head: &Arc<Snapshot>,
+    new: &BTreeSet<VaultPath>,
+    left: &BTreeSet<&str>,
+) -> Result<(), Error> {
+    for path in new {
+        if let Some(folder) = folders(path).find(|folder| new.contains(*folder)) {
+            return Err(taken(path, &format!("{folder} is to be a file")));
+        }
+    }
+    let is_there = |path: &str| -> bool {
+        let may_read = context.caller.scopes().holds(Scope::ReadVault);
+        let known = may_read && VaultPath::parse(path).is_ok_and(|path| context.check(Access::Read, &path).is_ok());
+        known && !left.contains(path)
+    };
+    let mut wave = Wave::default();
+    let mut looks = Vec::new();
+    for (segment, entry) in head.segments().iter().enumerate() {
+        for path in new {
+            let below = format!("{path}/");
+            let layout = &entry.layout;
+            let is_within = layout.may_hold(&below) || layout.first.starts_with(&below);
+            let pages = if is_within { layout.record_pages_of(&below)? } else { Vec::new() };
+            let beside = layout.record_page(path.as_str())?.filter(|_| layout.may_hold(path.as_str()));
+            looks.push(Look {
+                path,
+                segment,
+                below: add(&mut wave, segment, pages),
+                beside: add(&mut wave, segment, beside),
+            });
+        }
+    }
+    let fetched = wave.fetch(head).await?;
+    let mut folders: BTreeSet<&str> = new.iter().flat_map(folders).collect();
+    for Look { path, segment, below, beside } in looks {
+        let prefix = format!("{path}/");
+        let mut is_folder = |record: Record, id| head.is_live(segment, id) && is_there(&record.path);
+        if walk(&fetched, below, &prefix, &mut is_folder)? {
+            return Err(taken(path, "a folder has this name"));
+        }
+        // Where something lies already there is a folder, and no file of its name.
+        for folder in self::folders(path) {
+            let prefix = format!("{folder}/");
+            if folders.contains(folder)
+                && walk(&fetched, beside.clone(), &prefix, &mut |_, id| head.is_live(segment, id))?
+            {
+                folders.remove(folder);
+            }
+        }
+    }
+    let folders: Vec<&str> = folders.into_iter().collect();
+    let files = notes::find_all(head, &folders, |_| false).await?;
+    let clash = folders.iter().zip(files).find(|(folder, file)| file.is_some() && is_there(folder));
+    let Some((folder, _)) = clash else { return Ok(()) };
+    let path = new.iter().find(|path| self::folders(path).any(|one| one == *folder));
+    path.map_or(Ok(()), |path| Err(taken(path, &format!("{folder} is a file"))))
+}
+
+/// Where to look for what stands in the way of a path.
+struct Look<'a> {
+    path: &'a VaultPath,
+    segment: usize,
+    /// The pages of what would lie below it.
+    below: Vec<(Slot, u32)>,
+    /// The page that it belongs into.
+    beside: Vec<(Slot, u32)>,
+}
+
+/// Whether one of the documents whose path begins with `prefix` is as wanted. At most so many are looked at.
+fn walk(
+    fetched: &Fetched,
+    pages: Vec<(Slot, u32)>,
+    prefix: &str,
+    is_wanted: &mut impl FnMut(Record, u32) -> bool,
+) -> Result<bool, Error> {
+    let mut looked = 0;
+    for (slot, first) in pages {
+        let page: Arc<Part> = fetched.get(slot)?;
+        let page = page.record_page()?;
+        for index in page.first_from(prefix)?..page.len() {
+            let record = page.get(index)?;
+            looked += 1;
+            if looked > MAX_LOOKED || !record.path.starts_with(prefix) {
+                return Ok(false);
+            }
+            if is_wanted(record, first.saturating_add(u32::try_from(index).unwrap_or(u32::MAX))) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn add(wave: &mut Wave, segment: usize, pages: impl IntoIterator<Item = (PartRef, u32)>) -> Vec<(Slot, u32)> {
+    pages.into_iter().map(|(page, first)| (wave.add(segment, page), first)).collect()
+}
+
+/// The folders that a file at `path` lies in.
+fn folders(path: &VaultPath) -> impl Iterator<Item = &str> {
+    path.as_str().match_indices('/').filter_map(|(at, _)| path.as_str().get(..at))
+}
+
+fn taken(path: &VaultPath, why: &str) -> Error {
+    let message = format!("{path} cannot be written, since {why}: choose another name");
+    Error::new(Code::Conflict, REASON, message).with("path", path.as_str())
+}

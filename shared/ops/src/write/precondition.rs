@@ -1,0 +1,113 @@
+//! Preconditions: which version of a note a caller has seen, as HTTP says it (RFC 9110, section 13.1) and as obsidian-tc's tools do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments::Text;
+use crate::error::{Code, Error};
+use crate::read::notes::{self, Found};
+
+/// The reason of the error for a file that must not be there.
+pub const EXISTS: &str = "note_exists";
+
+/// What must be there for a note to be written.
+#[derive(Clone)]
+pub enum Condition<'a> {
+    /// Nothing was said: nothing may be lost.
+    None,
+    /// No note.
+    Absent,
+    /// Any version.
+    Any,
+    /// One of these.
+    Versions(Vec<&'a str>),
+    /// What the mode asks for; where it replaces a note, this version of it if one is named.
+    Mode(Mode, Option<&'a str>),
+}
+
+/// How a note is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Where there is no note.
+    #[default]
+    Create,
+    /// Instead of the note that is there.
+    Overwrite,
+    /// Whether or not there is one.
+    Upsert,
+}
+
+impl<'a> Condition<'a> {
+    /// What `if_match` and `if_none_match` say.
+    pub fn of(if_match: Option<&'a Text<4096>>, if_none_match: Option<&'a Text<4096>>) -> Result<Self, Error> {
+        match (if_match.map(Text::as_str), if_none_match.map(Text::as_str)) {
+            (Some(_), Some(_)) => {
+                Err(Error::bad_request("validation_error", "if_match, if_none_match: give one of them"))
+            }
+            (None, Some("*")) => Ok(Self::Absent),
+            (None, Some(_)) => Err(Error::bad_request(
+                "validation_error",
+                "if_none_match: only * is taken, for a note that is not there",
+            )),
+            (None, None) => Ok(Self::None),
+            (Some("*"), None) => Ok(Self::Any),
+            (Some(versions), None) => Ok(Self::Versions(versions.split(',').map(str::trim).collect())),
+        }
+    }
+
+    /// What `if_match` says of a note that must be there; any version will do if it says nothing.
+    pub fn of_existing(if_match: Option<&'a Text<4096>>) -> Result<Self, Error> {
+        if if_match.is_some() { Self::of(if_match, None) } else { Ok(Self::Any) }
+    }
+
+    /// How a note is written under it.
+    pub const fn mode(&self) -> Mode {
+        match self {
+            Self::None | Self::Absent => Mode::Create,
+            Self::Any | Self::Versions(_) => Mode::Overwrite,
+            Self::Mode(mode, _) => *mode,
+        }
+    }
+
+    /// Whether a person has to confirm that what is `found` is replaced: not where there is nothing to lose.
+    pub fn needs_confirmation(&self, found: Option<&Found>) -> bool {
+        matches!(self, Self::Mode(Mode::Overwrite, _)) && found.is_some_and(|found| found.record.bytes > 0)
+    }
+
+    /// Fails unless `found`, which is at `path`, is what must be there. The error names the version that is.
+    pub fn check(&self, path: &str, found: Option<&Found>) -> Result<(), Error> {
+        let sha256 = found.map(Found::sha256);
+        let refused = |code, reason, message: String| {
+            let error = Error::new(code, reason, message).with("path", path);
+            Err(match &sha256 {
+                Some(sha256) => error.with("sha256", sha256.as_str()),
+                None => error,
+            })
+        };
+        let exists = |code| refused(code, EXISTS, format!("there is a file at {path} already"));
+        match (self, &sha256) {
+            (Self::None | Self::Absent | Self::Mode(Mode::Create, _) | Self::Mode(Mode::Upsert, None), None)
+            | (Self::Any | Self::Mode(Mode::Overwrite | Mode::Upsert, None), Some(_)) => Ok(()),
+            (Self::Versions(versions), Some(sha256)) if versions.contains(&sha256.as_str()) => Ok(()),
+            (Self::Mode(Mode::Overwrite | Mode::Upsert, Some(version)), Some(sha256)) if version == sha256 => Ok(()),
+            (Self::None, Some(_)) => refused(
+                Code::PreconditionRequired,
+                EXISTS,
+                format!("there is a note at {path}: read it, and say which version to replace (If-Match, if_match)"),
+            ),
+            (Self::Absent, Some(_)) => exists(Code::PreconditionFailed),
+            (Self::Mode(Mode::Create, _), Some(_)) => exists(Code::Conflict),
+            (Self::Mode(Mode::Overwrite, _), None) => Err(notes::missing(path)),
+            (Self::Any | Self::Versions(_), None) => {
+                refused(Code::PreconditionFailed, notes::MISSING, format!("there is no note at {path} to replace"))
+            }
+            (Self::Versions(_), Some(_)) => refused(Code::PreconditionFailed, "note_changed", changed(path)),
+            (Self::Mode(..), _) => refused(Code::PreconditionFailed, "concurrent_modification", changed(path)),
+        }
+    }
+}
+
+fn changed(path: &str) -> String {
+    format!("{path} is another version by now: read it again, then decide")
+}

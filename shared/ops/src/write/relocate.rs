@@ -1,0 +1,289 @@
+//! Moving files: each gets another path, and the links that would mean something else after that are rewritten, all in one commit. Files
+//! can take each other's places.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::{Hash, Snapshot};
+use atlas_vault::relink::{Moves, Relinked, Unlinkable, names_meant, relink, rewording};
+use atlas_vault::{VaultPath, fold};
+use bytes::Bytes;
+use futures::future::try_join;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error};
+use crate::operation::Context;
+use crate::read::index::{DocumentRef, Index, Want};
+use crate::read::links::{self, Naming};
+use crate::read::notes::{self, Found};
+use crate::write::batch::{Batch, New};
+use crate::write::precondition::EXISTS;
+
+/// Most notes whose links are rewritten at once.
+pub const MAX_NOTES: usize = 4000;
+
+/// A file's way from one path to another.
+pub type Way = (VaultPath, VaultPath);
+
+/// Files that are to be moved.
+pub struct Moving<'a> {
+    /// The call.
+    pub context: &'a Context<'a>,
+    /// Each from where it is to where it will be. No two begin or end at one path.
+    pub ways: Vec<Way>,
+    /// Whether links are rewritten, so that they mean what they meant.
+    pub update_links: bool,
+    /// Whether what is at a new path may go into the trash.
+    pub overwrite: bool,
+}
+
+/// What became of one of them.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Moved {
+    /// SHA-256 of its bytes.
+    pub sha256: Hash,
+    /// How many links to it were rewritten, in other notes.
+    pub backlinks: usize,
+}
+
+/// What moving comes to on one state.
+pub struct Plan<'a> {
+    /// The documents to write.
+    pub batch: Batch<'a>,
+    /// What becomes of each, in their order.
+    pub moved: Vec<Moved>,
+    /// How many links are rewritten, in how many notes; those of moved notes among them.
+    pub links: usize,
+    /// The notes in which links are rewritten.
+    pub notes: usize,
+}
+
+/// What is at the ends of a way.
+pub struct Ends {
+    /// The file that moves.
+    pub from: Found,
+    /// What is at its new path, and goes into the trash unless it is moved too.
+    pub to: Option<Found>,
+}
+
+/// A note whose links are rewritten.
+struct Rewritten {
+    path: VaultPath,
+    was: Found,
+    text: String,
+    meant: Vec<VaultPath>,
+}
+
+impl Moving<'_> {
+    /// What is at the ends of each way, or why it cannot be gone; in their order.
+    pub async fn ends(&self, head: &Snapshot) -> Result<Vec<Result<Ends, Error>>, Error> {
+        let from: Vec<&str> = self.ways.iter().map(|(from, _)| from.as_str()).collect();
+        let to: Vec<&str> = self.ways.iter().map(|(_, to)| to.as_str()).collect();
+        let moved: HashSet<&str> = from.iter().copied().collect();
+        let from = notes::find_all(head, &from, |_| true);
+        let to = notes::find_all(head, &to, |record| self.overwrite && !moved.contains(record.path.as_str()));
+        let (from, to) = try_join(from, to).await?;
+        let ends = self.ways.iter().zip(from.into_iter().zip(to));
+        Ok(ends.map(|((from, to), ends)| self.checked(&moved, from, to, ends)).collect())
+    }
+
+    fn checked(
+        &self,
+        moved: &HashSet<&str>,
+        from: &VaultPath,
+        to: &VaultPath,
+        ends: (Option<Found>, Option<Found>),
+    ) -> Result<Ends, Error> {
+        let found = ends.0.ok_or_else(|| notes::missing(from.as_str()))?;
+        match ends.1 {
+            Some(there) if !self.overwrite && !moved.contains(to.as_str()) => {
+                let message = format!("there is something at {to} already: choose another path, or move that first");
+                let error = Error::new(Code::Conflict, EXISTS, message).with("path", to.as_str());
+                Err(error.with("sha256", there.sha256()))
+            }
+            there => Ok(Ends { from: found, to: there }),
+        }
+    }
+
+    /// What moving comes to on `head`, where these are at the ends of the ways.
+    pub async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>, ends: Vec<Ends>) -> Result<Plan<'h>, Error> {
+        let now = self.context.now;
+        let mut batch = Batch::on(head, self.context);
+        let (own, others) = match self.update_links {
+            true => self.rewritten(head, &ends).await?,
+            false => (ends.iter().map(|_| None).collect(), Vec::new()),
+        };
+        let mut backlinks: BTreeMap<&VaultPath, usize> = BTreeMap::new();
+        for meant in others.iter().flat_map(|other| &other.meant) {
+            *backlinks.entry(meant).or_default() += 1;
+        }
+        let rewritten = own.iter().flatten().map(|own: &Relinked| own.meant.len());
+        let links = others.iter().map(|other| other.meant.len()).chain(rewritten.clone()).sum();
+        let notes = others.len() + rewritten.count();
+        let left: BTreeSet<&str> = self.ways.iter().map(|(from, _)| from.as_str()).collect();
+        let taken: BTreeSet<&str> = self.ways.iter().map(|(_, to)| to.as_str()).collect();
+        let mut moved = Vec::with_capacity(ends.len());
+        for (((from, to), Ends { from: found, to: there }), own) in self.ways.iter().zip(ends).zip(own) {
+            let new = match own {
+                Some(own) => New::note(to.clone(), own.text.into(), None, now)?,
+                None => New::moved(to.clone(), &found),
+            };
+            moved.push(Moved { sha256: new.sha256(), backlinks: backlinks.get(to).copied().unwrap_or_default() });
+            if let Some(there) = there.as_ref().filter(|_| !left.contains(to.as_str())) {
+                if there.record.blob.is_some() {
+                    let message = format!("{to} is too large to be put into the trash: choose another path");
+                    return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", to.as_str()));
+                }
+                batch.keep_in_trash(to, there).await?;
+            }
+            batch.put_moved(new, &found, there.as_ref());
+            if !taken.contains(from.as_str()) {
+                batch.take_moved(&found);
+            }
+        }
+        drop(backlinks);
+        for Rewritten { path, was, text, .. } in others {
+            batch.put_relinked(New::note(path, text.into(), Some(&was), now)?, &was);
+        }
+        Ok(Plan { batch, moved, links, notes })
+    }
+
+    /// The moved notes whose own links are rewritten, each in its place, and other notes.
+    async fn rewritten(
+        &self,
+        head: &Arc<Snapshot>,
+        ends: &[Ends],
+    ) -> Result<(Vec<Option<Relinked>>, Vec<Rewritten>), Error> {
+        let naming = Naming::of(self.ways.iter().map(|(from, _)| from), head.segments().len());
+        let probes = naming.probes();
+        let want = Want { names: true, probes: &probes, ..Want::default() };
+        let index = Index::fetch(self.context.view(head.clone()), want);
+        let (index, before) = try_join(index, self.before(ends)).await?;
+        let own = || self.ways.iter().zip(ends).filter(|((from, _), _)| from.is_note());
+        let texts = || own().map(|(_, ends)| std::str::from_utf8(&ends.from.text).unwrap_or_default());
+        let [old, new]: [BTreeSet<String>; 2] = [
+            self.ways.iter().map(|(from, _)| fold(from.file_name())).collect(),
+            self.ways.iter().map(|(_, to)| fold(to.file_name())).collect(),
+        ];
+        let names = texts().flat_map(names_meant).chain(old.iter().chain(&new).cloned()).collect();
+        let files = links::files_named(&index, &names)?;
+        let mut allowed = naming.allowed(&index)?;
+        let mut namings = vec![naming];
+        // A link to another file with a new name could mean the moved one after this.
+        let is_taken = |to: &&VaultPath| {
+            let name = fold(to.file_name());
+            !old.contains(&name) && files.has_name(&name)
+        };
+        let taken: Vec<&VaultPath> = self.ways.iter().map(|(_, to)| to).filter(is_taken).collect();
+        if !taken.is_empty() {
+            let naming = Naming::of(taken, index.segments().len());
+            let probes = naming.probes();
+            let want = Want { probes: &probes, ..Want::default() };
+            allowed.extend(naming.allowed(&Index::fetch(self.context.view(head.clone()), want).await?)?);
+            namings.push(naming);
+        }
+        let gone = |path: &VaultPath| self.ways.iter().any(|(from, to)| path == from || self.overwrite && path == to);
+        allowed.retain(|_, path| !gone(path));
+        let moves = Moves::new(self.ways.iter().cloned(), files);
+        let naming = links::naming(&index, allowed, &namings).await?;
+        let texts = self.reworded(head, &index, naming, before.as_deref(), &moves).await?;
+        let mut own_texts = Vec::with_capacity(ends.len());
+        for ((from, to), Ends { from: found, .. }) in self.ways.iter().zip(ends) {
+            let text = std::str::from_utf8(&found.text).ok().filter(|_| from.is_note());
+            text.map_or(Ok(()), |text| links::check_length(from, text.as_bytes()))?;
+            let relinked = text.map(|text| relink(text, from, &moves)).transpose().map_err(unlinkable)?.flatten();
+            let earlier = match (&before, text) {
+                (Some(before), Some(text)) => {
+                    let earlier = notes::find(before, to.as_str(), |_| true).await?;
+                    earlier.and_then(|earlier| as_it_was(text, &earlier.text, from, &moves))
+                }
+                _ => None,
+            };
+            own_texts.push(earlier.or(relinked));
+        }
+        Ok((own_texts, texts))
+    }
+
+    /// The vault before the commit that brought the files from where they go to where they are, if one did.
+    async fn before(&self, ends: &[Ends]) -> Result<Option<Arc<Snapshot>>, Error> {
+        let Some(generation) = ends.first().map(|ends| ends.from.generation) else { return Ok(None) };
+        if generation <= 1 || ends.iter().any(|ends| ends.from.generation != generation) {
+            return Ok(None);
+        }
+        let Some(before) = self.context.vault.mirror.at(generation - 1).await? else { return Ok(None) };
+        let to: Vec<&str> = self.ways.iter().map(|(_, to)| to.as_str()).collect();
+        let there = notes::find_all(&before, &to, |_| false).await?;
+        Ok(there.iter().all(Option::is_some).then_some(before))
+    }
+
+    /// Those of the notes in the `naming` list whose links are rewritten; in the words that they had `before`, where those say the same.
+    async fn reworded(
+        &self,
+        head: &Snapshot,
+        index: &Index,
+        naming: Vec<(DocumentRef, VaultPath, Bytes)>,
+        before: Option<&Snapshot>,
+        moves: &Moves,
+    ) -> Result<Vec<Rewritten>, Error> {
+        let mut candidates = Vec::new();
+        for (document, path, text) in naming {
+            let Ok(written) = std::str::from_utf8(&text) else { continue };
+            self.context.work.check()?;
+            let relinked = relink(written, &path, moves).map_err(unlinkable)?;
+            if relinked.is_some() || before.is_some() {
+                candidates.push((document, path, text, relinked));
+            }
+        }
+        let count = candidates.iter().filter(|(.., relinked)| relinked.is_some()).count();
+        if count > MAX_NOTES {
+            return Err(links::too_many(&format!("{count} notes link to it; at most {MAX_NOTES} of them")));
+        }
+        let places = candidates.iter().map(|(document, _, text, _)| (*document, text.clone())).collect();
+        let found = links::found(head, index, places).await?;
+        let notes: Vec<(VaultPath, Found, Option<Relinked>)> =
+            candidates.into_iter().zip(found).map(|((_, path, _, relinked), was)| (path, was, relinked)).collect();
+        let earlier = match before {
+            // What another commit wrote is not as it was before this one.
+            Some(before) => {
+                let paths: Vec<&str> = notes.iter().map(|(path, ..)| path.as_str()).collect();
+                let generation = before.generation() + 1;
+                let written: HashSet<&str> = notes
+                    .iter()
+                    .filter(|(_, was, _)| was.generation == generation)
+                    .map(|(path, ..)| path.as_str())
+                    .collect();
+                notes::find_all(before, &paths, |record| written.contains(record.path.as_str())).await?
+            }
+            None => Vec::new(),
+        };
+        let mut rewritten = Vec::new();
+        let mut earlier = earlier.into_iter();
+        for (path, was, relinked) in notes {
+            let earlier = earlier
+                .next()
+                .flatten()
+                .and_then(|earlier| as_it_was(std::str::from_utf8(&was.text).ok()?, &earlier.text, &path, moves));
+            if let Some(Relinked { text, meant }) = earlier.or(relinked) {
+                self.context.check(Access::Write, &path)?;
+                rewritten.push(Rewritten { path, was, text, meant });
+            }
+        }
+        Ok(rewritten)
+    }
+}
+
+/// The earlier version of the note that is at `path`, if its links mean what they must after the moves and nothing else is another: what is moved
+/// back is as it was.
+fn as_it_was(text: &str, earlier: &[u8], path: &VaultPath, moves: &Moves) -> Option<Relinked> {
+    let earlier = std::str::from_utf8(earlier).ok().filter(|earlier| !earlier.is_empty() && *earlier != text)?;
+    let meant = rewording(text, earlier, path, moves)?;
+    Some(Relinked { text: earlier.to_owned(), meant })
+}
+
+/// The error for a link that cannot be rewritten.
+pub fn unlinkable(error: Unlinkable) -> Error {
+    let message = format!("{error}: choose another name, change that link first, or let links stay as they are");
+    let refused = Error::bad_request("link_impossible", message);
+    refused.with("path", error.note.as_str()).with("line", error.line.saturating_add(1))
+}

@@ -1,0 +1,200 @@
+//! Writing: one note becomes something else in one commit. What it becomes is decided afresh on every state that the commit
+//! tries to extend, so that a precondition holds for the very version that is replaced.
+
+use std::sync::Arc;
+
+use atlas_mirror::{ChangeSet, Derived, Hash, NewSegment, Snapshot};
+use atlas_segment::{Body, Builder, Document, Kind};
+use atlas_vault::VaultPath;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error};
+use crate::operation::{Answer, Context, Info};
+use crate::read::notes::{self, Found};
+use crate::write::batch::{Batch, New};
+use crate::write::commit::{Done, Last, commit};
+use crate::write::writable::{MAX_NOTE_BYTES, Version, published};
+
+/// What a note becomes.
+pub enum NoteUpdate {
+    /// This text; a person has to confirm it if it destroys what is there.
+    Text(Vec<u8>),
+    /// The same, which a person has to confirm whatever is there.
+    IfConfirmed(Vec<u8>),
+    /// Nothing; what it was is kept in the trash.
+    Trash,
+    /// Nothing.
+    Gone,
+}
+
+/// What is known of a write before the state is that it extends.
+pub enum KnownInput<'a> {
+    /// Nothing: what the note becomes is made of its text, which is read first.
+    Nothing,
+    /// That its text does not matter.
+    NoText,
+    /// Nor does it, and this text is written if any is, so that it can be uploaded at once.
+    Written(&'a [u8]),
+}
+
+/// What became of a note. A keyed commit keeps it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Written {
+    /// SHA-256 of the note as it is.
+    pub sha256: Hash,
+    /// Its size.
+    pub bytes: u64,
+    /// The generation that wrote it; a commit does not know its own.
+    #[serde(skip)]
+    pub generation: u64,
+    /// Whether an earlier call with the same key wrote it.
+    #[serde(skip)]
+    pub is_replayed: bool,
+    /// Whether it was not there before.
+    pub created: bool,
+    /// When that was.
+    #[serde(default)]
+    pub at: Timestamp,
+    /// What it was before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Version>,
+}
+
+impl Written {
+    /// What is `found`, unchanged.
+    pub fn unchanged(found: &Found) -> Self {
+        let before = Version::of(found);
+        let at = Timestamp::from_millisecond(found.record.modified_ms).unwrap_or_default();
+        let Version { sha256, bytes } = before;
+        Self {
+            sha256,
+            bytes,
+            generation: found.generation,
+            is_replayed: false,
+            created: false,
+            at,
+            before: Some(before),
+        }
+    }
+}
+
+/// Writes the note at `path`: it becomes what `decide` makes of the version that is there, whose text it sees unless that is known
+/// `beforehand` not to matter.
+pub async fn write(
+    context: &Context<'_>,
+    operation: &Info,
+    path: &VaultPath,
+    message: Option<&str>,
+    beforehand: KnownInput<'_>,
+    decide: impl Fn(Option<&Found>) -> Result<NoteUpdate, Error> + Sync,
+) -> Result<Answer<Written>, Error> {
+    let with_text = matches!(beforehand, KnownInput::Nothing);
+    let early = match beforehand {
+        KnownInput::Written(text) => Some((Hash::of(text), segment(path, text, context.now)?)),
+        _ => None,
+    };
+    let change = NoteChange { path, context, with_text, decide: &decide, early, last: Last::default() };
+    commit_note(context, operation, message, &change, &change.last).await
+}
+
+/// Commits `change`, of which `last` says what became of the note.
+pub async fn commit_note(
+    context: &Context<'_>,
+    operation: &Info,
+    message: Option<&str>,
+    change: &impl ChangeSet<Error = Error>,
+    last: &Last<Written>,
+) -> Result<Answer<Written>, Error> {
+    Ok(match commit(context, operation, message, change, last).await? {
+        Done::Committed { value, generation, is_replayed } => {
+            Answer { value: Written { generation, is_replayed, ..value }, generation: Some(generation) }
+        }
+        Done::Unchanged { value, newest } => Answer { value, generation: Some(newest) },
+    })
+}
+
+struct NoteChange<'a> {
+    path: &'a VaultPath,
+    context: &'a Context<'a>,
+    with_text: bool,
+    decide: &'a (dyn Fn(Option<&Found>) -> Result<NoteUpdate, Error> + Sync),
+    /// The text that is likely to be written, by its hash.
+    early: Option<(Hash, NewSegment)>,
+    last: Last<Written>,
+}
+
+/// A segment of one note. It is the same whatever the note replaces, so that it can be uploaded before that is known.
+fn segment(path: &VaultPath, text: &[u8], now: Timestamp) -> Result<NewSegment, Error> {
+    if text.len() > MAX_NOTE_BYTES {
+        let message = format!("a note has at most {MAX_NOTE_BYTES} bytes");
+        return Err(Error::new(Code::TooLarge, "note_too_large", message));
+    }
+    let document = Document {
+        path,
+        path_on_disk: None,
+        kind: Kind::Note,
+        sha256: *Hash::of(text).as_bytes(),
+        modified_ms: now.as_millisecond(),
+        generation: 0,
+        replaces: 0,
+        body: Body::Text(text),
+    };
+    let mut builder = Builder::new()?;
+    builder.push(&document)?;
+    let empty = || Error::new(Code::Internal, "internal", "a segment of one document is empty");
+    builder.finish()?.map(NewSegment::from).ok_or_else(empty)
+}
+
+impl ChangeSet for NoteChange<'_> {
+    type Error = Error;
+
+    fn early(&self) -> &[NewSegment] {
+        self.early.as_ref().map_or(&[], |(_, segment)| std::slice::from_ref(segment))
+    }
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+        let head = published(head)?;
+        let is_read = self.with_text || self.context.is_to_be_judged();
+        let found = match is_read {
+            true => notes::find_at_once(head, self.path.as_str()).await?,
+            false => notes::find(head, self.path.as_str(), |_| false).await?,
+        };
+        let found = found.as_ref();
+        if self.with_text && found.is_some_and(|found| found.record.blob.is_some()) {
+            // It is kept as an attachment, and its text is not at hand: what would be written instead would lose it.
+            let message =
+                format!("{} is too large to be changed in parts or put into the trash: replace it whole", self.path);
+            return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", self.path.as_str()));
+        }
+        let now = self.context.now;
+        let mut batch = Batch::on(head, self.context);
+        let written = match ((self.decide)(found)?, found) {
+            (becomes @ (NoteUpdate::Text(_) | NoteUpdate::IfConfirmed(_)), found) => {
+                let is_confirmed = matches!(becomes, NoteUpdate::Text(_));
+                let (NoteUpdate::Text(text) | NoteUpdate::IfConfirmed(text)) = becomes else { return Ok(None) };
+                let new = New::note(self.path.clone(), text.into(), found, now)?;
+                let Version { sha256, bytes } = new.version();
+                if let Some(found) = found.filter(|found| found.record.sha256 == *sha256.as_bytes()) {
+                    return self.last.unchanged(Written::unchanged(found));
+                }
+                if !is_confirmed {
+                    self.context.confirm().await?;
+                }
+                batch.put(new, found);
+                let (created, before) = (found.is_none(), found.map(Version::of));
+                Written { sha256, bytes, generation: 0, is_replayed: false, created, at: now, before }
+            }
+            (NoteUpdate::Trash | NoteUpdate::Gone, None) => return Ok(None),
+            (NoteUpdate::Trash, Some(found)) => {
+                batch.trash(self.path, found).await?;
+                Written { at: now, generation: 0, ..Written::unchanged(found) }
+            }
+            (NoteUpdate::Gone, Some(found)) => {
+                batch.destroy(found);
+                Written { at: now, generation: 0, ..Written::unchanged(found) }
+            }
+        };
+        self.last.changes(written, batch.derived_with(self.early.as_ref()).await?)
+    }
+}

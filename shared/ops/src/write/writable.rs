@@ -1,0 +1,75 @@
+//! What may be written, and where: paths, sizes, versions, the trash.
+
+use std::sync::Arc;
+
+use atlas_mirror::{Hash, Snapshot};
+use atlas_vault::VaultPath;
+use atlas_vault::edit::with_frontmatter;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::arguments;
+use crate::error::Error;
+use crate::read::notes::Found;
+
+/// Most bytes of a note that an operation writes.
+pub const MAX_NOTE_BYTES: usize = 64 << 20;
+/// Where deleted notes are kept, each at its path.
+pub const TRASH: &str = ".trash/";
+
+/// A version of a note.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Version {
+    /// SHA-256 of its bytes.
+    pub sha256: Hash,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl Version {
+    /// The one that is there.
+    pub const fn of(found: &Found) -> Self {
+        Self { sha256: Hash::from_bytes(found.record.sha256), bytes: found.record.bytes }
+    }
+}
+
+/// The path of a note that an operation may write.
+pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
+    let path = arguments::path(field, text)?;
+    let invalid =
+        |message: &str| Err(Error::bad_request("path_invalid", format!("{field}: {message}")).with("field", field));
+    if !path.is_note() {
+        return invalid("notes are written at paths that end in .md");
+    }
+    if path.as_str().split('/').any(|part| part.starts_with('.')) {
+        return invalid("notes are not written where a name begins with a dot");
+    }
+    Ok(path)
+}
+
+/// A new note's text: `content` below its properties, if it has any.
+pub fn with_properties(properties: Option<&Map<String, Value>>, content: &str) -> Result<String, Error> {
+    let Some(properties) = properties else { return Ok(content.to_owned()) };
+    with_frontmatter(properties, content).map_err(|problem| {
+        Error::bad_request("validation_error", format!("frontmatter: {problem}")).with("field", "frontmatter")
+    })
+}
+
+/// The state that a write extends.
+pub fn published(head: Option<&Arc<Snapshot>>) -> Result<&Arc<Snapshot>, Error> {
+    head.ok_or_else(|| Error::not_found("vault_not_published", "the vault is not published yet: run `atlas sync`"))
+}
+
+/// Where the trash keeps the note at `path`.
+pub fn trash(path: &VaultPath) -> Result<VaultPath, Error> {
+    arguments::path("path", &format!("{TRASH}{path}"))
+}
+
+/// The text of a note of which parts are to be changed.
+pub fn text_of(note: &Found) -> Result<&str, Error> {
+    std::str::from_utf8(&note.text).map_err(|_| {
+        let path = &note.record.path;
+        let message = format!("{path} is not UTF-8, so parts of it cannot be named; replace it whole");
+        Error::bad_request("note_not_utf8", message).with("path", path.as_str())
+    })
+}

@@ -1,0 +1,4 @@
+//! Who may do what, and what a person has to confirm.
+
+pub mod approve;
+pub mod inspect_acl;

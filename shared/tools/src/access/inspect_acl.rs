@@ -1,0 +1,142 @@
+//! `inspect_acl`: whether a caller's scopes and the access list let a call through to a path, and what decides.
+
+use atlas_access::{Access, Scopes};
+use atlas_ops::arguments::{self, Exact};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::notes::delete_note::DeleteNote;
+use crate::notes::read_note::ReadNote;
+use crate::notes::write_note::WriteNote;
+
+/// Most scopes that one call asks about.
+const MAX_SCOPES: usize = 64;
+
+/// The operation.
+pub struct InspectAcl;
+
+/// Which path, and who.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// A path from the root of the vault, whether or not there is a note.
+    path: String,
+    /// What a call would do there: `read_note`, `write_note`, `delete_note`, or a tool that needs the Obsidian app (`execute`).
+    op: Op,
+    /// The scopes of whoever would make the call; those of the caller if left out.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Vec<Exact<100>>", length(max = 64))]
+    scopes: Option<Vec<Exact<100>>>,
+}
+
+/// What a call does at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Op {
+    Read,
+    Write,
+    Delete,
+    Execute,
+}
+
+impl Op {
+    /// What the call asks of the caller, and of the access list.
+    const fn asks(self) -> (&'static [Scope], Access) {
+        match self {
+            Self::Read => (ReadNote::INFO.scopes, Access::Read),
+            Self::Write => (WriteNote::INFO.scopes, Access::Write),
+            Self::Delete => (DeleteNote::INFO.scopes, Access::Delete),
+            Self::Execute => (&[Scope::ReadVault], Access::Read),
+        }
+    }
+}
+
+/// What is decided.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The vault.
+    vault: String,
+    /// The path, as access lists see it.
+    path: String,
+    /// What the call would do.
+    op: Op,
+    /// Whether it may.
+    allowed: bool,
+    /// The glob of the rule that decides which scopes the path asks for; absent if no rule has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched_rule: Option<String>,
+    /// Whether nothing of the vault may be changed.
+    kill_switch: bool,
+    /// What denies it: `scopes` (those that the operation asks for), `closed_folder`, `readOnly`, `readPaths`, `writePaths`, `deletePaths`,
+    /// `strictReadDefault`, `defaultScopes`, `rules: ` with the glob of the rule that decides, `dot_name` (nothing is changed below a name that
+    /// begins with a dot), or `plugin_missing`; absent if nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    denied_by: Option<String>,
+    /// The scopes that the operation and the path ask for.
+    required_scopes: Vec<String>,
+    /// Those of them that are missing.
+    missing_scopes: Vec<String>,
+}
+
+impl Operation for InspectAcl {
+    const INFO: Info = Info {
+        name: "inspect_acl",
+        title: "Inspect the access list",
+        description: "Tells whether a call with some scopes may read, write or delete at a path of the vault, and what decides: the scopes that the operation asks for, or a part of the access list. The answer does not depend on what there is at the path.",
+        scopes: &[Scope::Admin],
+        destructive: false,
+        tags: &["admin"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = arguments::path("path", &arguments.path)?;
+        let scopes = match &arguments.scopes {
+            None => context.caller.scopes().clone(),
+            Some(names) if names.len() <= MAX_SCOPES => Scopes::named(names.iter().map(Exact::as_str)),
+            Some(_) => {
+                let message = format!("scopes: write at most {MAX_SCOPES}");
+                return Err(Error::bad_request("validation_error", message).with("field", "scopes"));
+            }
+        };
+        let (asked, access) = arguments.op.asks();
+        let acl = context.vault.acl();
+        let is_missing = |scope: &&str| !scopes.holds_named(scope);
+        let mut required: Vec<&str> = asked.iter().map(|scope| scope.as_str()).collect();
+        // In the order of the gates.
+        let denied_by = if required.iter().any(is_missing) {
+            Some("scopes".to_owned())
+        } else if let Err(denied) = acl.check(access, path.as_str(), &scopes) {
+            Some(denied.to_string())
+        } else {
+            // Nothing is changed below a name that begins with a dot, and there is no app beside a function.
+            let is_dotted = access != Access::Read && path.as_str().split('/').any(|name| name.starts_with('.'));
+            let by =
+                if is_dotted { Some("dot_name") } else { (arguments.op == Op::Execute).then_some("plugin_missing") };
+            by.map(str::to_owned)
+        };
+        required.extend(acl.required(path.as_str()));
+        required.sort_unstable();
+        required.dedup();
+        let named = |scopes: Vec<&str>| scopes.into_iter().map(str::to_owned).collect();
+        let output = Output {
+            vault: context.vault.id.clone(),
+            path: path.as_str().to_owned(),
+            op: arguments.op,
+            allowed: denied_by.is_none(),
+            matched_rule: acl.rule(path.as_str()).map(str::to_owned),
+            kill_switch: acl.is_read_only(),
+            denied_by,
+            missing_scopes: named(required.iter().copied().filter(is_missing).collect()),
+            required_scopes: named(required),
+        };
+        Ok(Answer { value: output, generation: None })
+    }
+}

@@ -1,0 +1,74 @@
+//! What is told of a deployment and its vaults, as obsidian-tc has it. There are no embeddings and no database: what the surface tells of them is null.
+
+pub mod generate_uri;
+pub mod get_metrics;
+pub mod get_server_config;
+pub mod get_vault;
+pub mod index_vault;
+pub mod list_vaults;
+pub mod server_health;
+pub mod vault_sync;
+
+use std::sync::Arc;
+
+use atlas_mirror::{MirrorError, Snapshot};
+use atlas_ops::atlas::Vault;
+use atlas_ops::error::Error;
+use atlas_ops::operation::Context;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A vault of the deployment.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VaultState {
+    /// Its id.
+    id: String,
+    /// Its name for people; its id if it has none.
+    name: String,
+    /// What the keys of its objects in the store begin with.
+    path: String,
+    /// Whether nothing of it may be changed.
+    read_only: bool,
+    /// Always null: nothing is embedded.
+    embeddings_provider: Option<String>,
+    /// How many chunks the index has: some 4 kB of text each, or several short notes; null if nothing is published.
+    chunk_count: Option<u64>,
+    /// When the newest generation was published; null if none is.
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    last_synced_at: Option<Timestamp>,
+    /// The newest generation; null if none is published.
+    generation: Option<u64>,
+}
+
+impl VaultState {
+    /// That of a vault whose newest generation is `head`.
+    fn of(vault: &Vault, head: Option<&Arc<Snapshot>>) -> Self {
+        Self {
+            id: vault.id.clone(),
+            name: vault.name().to_owned(),
+            path: format!("vaults/{}", vault.id),
+            read_only: vault.acl().is_read_only(),
+            embeddings_provider: None,
+            chunk_count: head.map(|head| head.segments().iter().map(|segment| u64::from(segment.layout.chunks)).sum()),
+            last_synced_at: head.map(|head| head.manifest().time),
+            generation: head.map(|head| head.generation()),
+        }
+    }
+}
+
+/// The newest generation of a vault, if one is published.
+async fn head(vault: &Vault) -> Result<Option<Arc<Snapshot>>, Error> {
+    match vault.mirror.head().await {
+        Ok(head) => Ok(Some(head)),
+        Err(MirrorError::NotPublished { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The vaults that the caller may name.
+fn named<'a>(context: &'a Context<'_>) -> impl Iterator<Item = &'a Vault> {
+    let vaults = context.atlas.vaults();
+    let default = vaults.first().map(|vault| vault.id.as_str()).unwrap_or_default();
+    vaults.iter().filter(move |vault| context.caller.may_name(&vault.id, default))
+}

@@ -1,0 +1,157 @@
+//! `get_metrics`: what the instance that answers has counted, and how much is published.
+
+use std::collections::BTreeMap;
+
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Most values that are told.
+const MAX_METRICS: usize = 5000;
+
+/// The operation.
+pub struct GetMetrics;
+
+/// No arguments: the vault is that of the call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// What was counted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The values.
+    metrics: Vec<Metric>,
+}
+
+/// A value.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+struct Metric {
+    /// What it is of, as Prometheus has it: a histogram has three, with `_bucket`, `_sum` and `_count` at the end.
+    name: String,
+    /// What kind it is.
+    r#type: Kind,
+    /// The number.
+    value: f64,
+    /// What tells it from others of its name.
+    labels: BTreeMap<String, String>,
+}
+
+/// What kind a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    /// It grows while the instance runs.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+    /// It counts how often something was so large, or larger.
+    Histogram,
+}
+
+impl Operation for GetMetrics {
+    const INFO: Info = Info {
+        name: "get_metrics",
+        title: "Get metrics",
+        description: "Tells what the instance that answers has counted since it began (requests, their times, what they asked of the store), and how much of the vault is published. Other instances count for themselves.",
+        scopes: &[Scope::Admin],
+        destructive: false,
+        tags: &["admin"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
+        let head = super::head(context.vault).await?;
+        let mut metrics = Vec::new();
+        if let Some(head) = &head {
+            let totals = head.manifest().totals;
+            let labels = BTreeMap::from([("vault".to_owned(), context.vault.id.clone())]);
+            let age = context.now.duration_since(head.manifest().time).as_secs_f64().max(0.0);
+            for (name, value) in [
+                ("atlas_vault_generation", head.generation() as f64),
+                ("atlas_vault_age_seconds", age),
+                ("atlas_vault_notes", totals.notes as f64),
+                ("atlas_vault_attachments", totals.attachments as f64),
+                ("atlas_vault_documents", totals.documents as f64),
+                ("atlas_vault_text_bytes", totals.text_bytes as f64),
+                ("atlas_vault_segments", head.segments().len() as f64),
+            ] {
+                metrics.push(Metric { name: name.to_owned(), r#type: Kind::Gauge, value, labels: labels.clone() });
+            }
+        }
+        if let Some(counted) = &context.atlas.about.metrics {
+            metrics.extend(read(&counted()));
+        }
+        metrics.truncate(MAX_METRICS);
+        Ok(Answer { value: Output { metrics }, generation: head.map(|head| head.generation()) })
+    }
+}
+
+/// The values of a text in Prometheus's format; lines that are none are left out.
+fn read(text: &str) -> Vec<Metric> {
+    let mut kinds: BTreeMap<&str, Kind> = BTreeMap::new();
+    let mut metrics = Vec::new();
+    for line in text.lines() {
+        if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|line| line.split_once(' ')) {
+            let kind = match kind {
+                "counter" => Kind::Counter,
+                "histogram" => Kind::Histogram,
+                _ => Kind::Gauge,
+            };
+            kinds.insert(name, kind);
+        } else if !line.starts_with('#') {
+            metrics.extend(sample(line, &kinds));
+        }
+    }
+    metrics
+}
+
+fn sample(line: &str, kinds: &BTreeMap<&str, Kind>) -> Option<Metric> {
+    let (of, value) = line.rsplit_once(' ')?;
+    let (name, labels) = of.split_once('{').unwrap_or((of, "}"));
+    let kind = kinds
+        .iter()
+        .rfind(|(family, _)| name.strip_prefix(**family).is_some_and(|rest| rest.is_empty() || rest.starts_with('_')));
+    let labels = labels.strip_suffix('}')?.split("\",").filter_map(|label| {
+        let (name, value) = label.split_once("=\"")?;
+        Some((name.to_owned(), value.strip_suffix('"').unwrap_or(value).to_owned()))
+    });
+    let value = value.parse::<f64>().ok().filter(|value| value.is_finite())?;
+    Some(Metric {
+        name: name.to_owned(),
+        r#type: kind.map_or(Kind::Gauge, |(_, kind)| *kind),
+        value,
+        labels: labels.collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_prometheus_is_read() {
+        let text = "# HELP a_requests Requests.\n# TYPE a_requests counter\na_requests_total{operation=\"find\",status=\"200\"} 3\n\
+                    # TYPE a_seconds histogram\na_seconds_sum 0.5\na_seconds_bucket{le=\"+Inf\"} 1\nno number\n# EOF\n";
+        let metric = |name: &str, r#type, value, labels: &[(&str, &str)]| Metric {
+            name: name.to_owned(),
+            r#type,
+            value,
+            labels: labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        };
+        assert_eq!(
+            read(text),
+            [
+                metric("a_requests_total", Kind::Counter, 3.0, &[("operation", "find"), ("status", "200")]),
+                metric("a_seconds_sum", Kind::Histogram, 0.5, &[]),
+                metric("a_seconds_bucket", Kind::Histogram, 1.0, &[("le", "+Inf")]),
+            ]
+        );
+    }
+}

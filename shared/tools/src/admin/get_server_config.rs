@@ -1,0 +1,116 @@
+//! `get_server_config`: how the deployment is configured, without secrets.
+
+use std::collections::BTreeMap;
+
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct GetServerConfig;
+
+/// No arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// The configuration.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The version of Atlas Mirror.
+    version: &'static str,
+    /// How callers are told apart: `none` or `jwt`.
+    auth_mode: &'static str,
+    /// The vaults that the caller may name.
+    vaults_summary: Vec<VaultSummary>,
+    /// How often and how much callers may call.
+    limits: CallLimits,
+    /// Where it tells what happens.
+    observability: Observability,
+    /// The plugins of Obsidian that can be reached, by vault: none.
+    plugins_detected: BTreeMap<String, Vec<String>>,
+}
+
+/// A vault in short.
+#[derive(Debug, Serialize, JsonSchema)]
+struct VaultSummary {
+    /// Its id.
+    id: String,
+    /// Whether nothing of it may be changed.
+    read_only: bool,
+    /// Always null: nothing is embedded.
+    embeddings_provider: Option<String>,
+}
+
+/// How often and how much callers may call; null where there is no limit.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CallLimits {
+    /// Changes of one vault under way at once.
+    max_concurrent_writes_per_vault: Option<u32>,
+    /// Reads of one caller at once.
+    max_operations_per_second: Option<u32>,
+    /// Reads of one caller a minute, in the long run.
+    max_operations_per_minute: Option<u32>,
+    /// Bytes of an answer.
+    max_response_bytes: usize,
+    /// Bytes of one note in an answer.
+    max_bytes: usize,
+}
+
+/// Where it tells what happens.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Observability {
+    /// Whether spans are exported.
+    otlp_enabled: bool,
+    /// Whether it counts what it does, for Prometheus and `get_metrics`.
+    prometheus_enabled: bool,
+    /// Always false.
+    morgiana_enabled: bool,
+}
+
+impl Operation for GetServerConfig {
+    const INFO: Info = Info {
+        name: "get_server_config",
+        title: "Get the server's configuration",
+        description: "Tells how the deployment is configured: how callers are told apart, how often they may call, and which vaults there are. Secrets are not told.",
+        scopes: &[Scope::Admin],
+        destructive: false,
+        tags: &["admin"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
+        let about = &context.atlas.about;
+        let throttle = Some(context.atlas.throttle.config()).filter(|config| config.enabled);
+        let summary = super::named(context).map(|vault| VaultSummary {
+            id: vault.id.clone(),
+            read_only: vault.acl().is_read_only(),
+            embeddings_provider: None,
+        });
+        let value = Output {
+            version: about.version,
+            auth_mode: about.auth_mode,
+            vaults_summary: summary.collect(),
+            limits: CallLimits {
+                max_concurrent_writes_per_vault: throttle.and_then(|config| config.max_concurrent_writes_per_vault),
+                max_operations_per_second: throttle.map(|config| config.tiers.read.burst),
+                max_operations_per_minute: throttle.map(|config| config.tiers.read.per_minute),
+                max_response_bytes: context.atlas.limits.max_response_bytes,
+                max_bytes: context.atlas.limits.max_bytes,
+            },
+            observability: Observability {
+                otlp_enabled: about.otlp_enabled,
+                prometheus_enabled: about.metrics.is_some(),
+                morgiana_enabled: false,
+            },
+            plugins_detected: super::named(context).map(|vault| (vault.id.clone(), Vec::new())).collect(),
+        };
+        Ok(Answer { value, generation: None })
+    }
+}

@@ -1,0 +1,109 @@
+//! `get_vault`: one vault, how it may be used, and what is published of it.
+
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::VaultState;
+
+/// The operation.
+pub struct GetVault;
+
+/// No arguments: the vault is that of the call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// The vault.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Its id.
+    id: String,
+    /// Its name for people; its id if it has none.
+    name: String,
+    /// What the keys of its objects in the store begin with.
+    path: String,
+    /// Whether nothing of it may be changed.
+    read_only: bool,
+    /// Which paths may be touched.
+    acl: Lists,
+    /// Always null within: nothing is embedded.
+    embeddings: Embeddings,
+    /// What is published.
+    cache: Published,
+}
+
+/// Globs of an access list; null for everything.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Lists {
+    /// What may be read.
+    read_paths: Option<Vec<String>>,
+    /// What may be written.
+    write_paths: Option<Vec<String>>,
+    /// What may be deleted.
+    delete_paths: Option<Vec<String>>,
+}
+
+/// What embeds texts.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Embeddings {
+    /// Nobody.
+    provider: Option<String>,
+    /// Nothing.
+    model: Option<String>,
+}
+
+/// What is published of a vault; null if nothing is.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Published {
+    /// How many chunks the index has: some 4 kB of text each, or several short notes.
+    chunk_count: Option<u64>,
+    /// When the newest generation was published.
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    last_synced_at: Option<Timestamp>,
+    /// Bytes of the newest generation's segments.
+    db_size_bytes: Option<u64>,
+    /// The newest generation.
+    generation: Option<u64>,
+}
+
+impl Operation for GetVault {
+    const INFO: Info = Info {
+        name: "get_vault",
+        title: "Get a vault",
+        description: "Tells of one vault which paths of it may be touched, what is published of it and since when.",
+        scopes: &[Scope::Admin],
+        destructive: false,
+        tags: &["admin"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
+        let head = super::head(context.vault).await?;
+        let VaultState { id, name, path, read_only, chunk_count, last_synced_at, generation, .. } =
+            VaultState::of(context.vault, head.as_ref());
+        let acl = context.vault.acl().config().clone();
+        let value = Output {
+            id,
+            name,
+            path,
+            read_only,
+            acl: Lists { read_paths: acl.read_paths, write_paths: acl.write_paths, delete_paths: acl.delete_paths },
+            embeddings: Embeddings { provider: None, model: None },
+            cache: Published {
+                chunk_count,
+                last_synced_at,
+                db_size_bytes: head.map(|head| head.segments().iter().map(|segment| segment.bytes).sum()),
+                generation,
+            },
+        };
+        Ok(Answer { value, generation })
+    }
+}

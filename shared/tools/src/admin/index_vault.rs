@@ -1,0 +1,148 @@
+//! `index_vault`: asks for a newer index, and tells what the newest one changed.
+
+use std::sync::Arc;
+
+use atlas_mirror::Snapshot;
+use atlas_mirror::manifest::{Changes, Manifest};
+use atlas_ops::arguments::{self, Root, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::index::{DocumentRef, Index, Want};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct IndexVault;
+
+/// What to index.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Count in this folder only. The whole vault is indexed whatever it is.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<1024>")]
+    folder: Option<Text<1024>>,
+}
+
+/// What the newest generation changed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The vault.
+    vault: String,
+    /// Documents that came or changed with the newest generation.
+    upserted: u64,
+    /// Documents that went with it; null of a folder whose generation before is no more kept.
+    deleted: Option<u64>,
+    /// Documents that stayed as they were.
+    unchanged: u64,
+    /// The newest generation; null if none is published.
+    generation: Option<u64>,
+    /// When the sync that is waiting was asked for.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    sync_requested_at: Timestamp,
+}
+
+impl Operation for IndexVault {
+    const INFO: Info = Info {
+        name: "index_vault",
+        title: "Index the vault",
+        description: "Asks the host of the vault to sync and index it now, and tells what the newest generation that is published changed. A host that runs `atlas sync --watch` begins within seconds; atlas_index tells when a newer generation is there.",
+        scopes: &[Scope::Admin],
+        destructive: false,
+        tags: &["admin", "sync"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        arguments.folder.as_ref().map(|folder| Root::of("folder", folder.as_str())).transpose()?;
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let folder = arguments.folder.map(|folder| Root::of("folder", folder.as_str())).transpose()?;
+        let known = context.vault.mirror.ask_for_sync(context.caller.name(), context.now).await?;
+        let head = super::head(context.vault).await?;
+        let generation = head.as_ref().map(|head| head.generation());
+        let Counts { upserted, deleted, unchanged } = match (&head, &folder) {
+            (None, _) => Counts { deleted: Some(0), ..Counts::default() },
+            (Some(head), None) => Counts::of(head.manifest()),
+            (Some(head), Some(folder)) => Counts::below(context, head, folder).await?,
+        };
+        let value = Output {
+            vault: context.vault.id.clone(),
+            upserted,
+            deleted,
+            unchanged,
+            generation,
+            sync_requested_at: known.map_or(context.now, |request| request.time),
+        };
+        Ok(Answer { value, generation })
+    }
+}
+
+/// Numbers of documents.
+#[derive(Default)]
+struct Counts {
+    upserted: u64,
+    deleted: Option<u64>,
+    unchanged: u64,
+}
+
+impl Counts {
+    /// Of the whole vault.
+    const fn of(manifest: &Manifest) -> Self {
+        let Changes { added, changed, removed } = manifest.changes;
+        let upserted = added.saturating_add(changed);
+        Self { upserted, deleted: Some(removed), unchanged: manifest.totals.documents.saturating_sub(upserted) }
+    }
+
+    /// Of what the caller sees of a folder.
+    async fn below(context: &Context<'_>, head: &Arc<Snapshot>, folder: &Root) -> Result<Self, Error> {
+        let index = Index::fetch(context.view(head.clone()), Want::default()).await?;
+        let generation = head.generation();
+        let mut all = 0;
+        let mut new = Vec::new();
+        for (segment, entry) in head.segments().iter().enumerate() {
+            for document in shown(&index, segment, folder)? {
+                all += 1;
+                // Only segments that came with the generation have versions of it.
+                if entry.generation == generation {
+                    new.push((document, entry));
+                }
+            }
+        }
+        let documents: Vec<DocumentRef> = new.iter().map(|(document, _)| *document).collect();
+        let records = index.records(&documents).await?;
+        let written = new.iter().zip(&records).map(|((_, entry), record)| entry.written_at(record));
+        let upserted = written.filter(|written| *written == generation).count() as u64;
+        let deleted = match head.manifest().changes.removed {
+            0 => Some(0),
+            _ => match context.vault.mirror.at(generation.saturating_sub(1)).await? {
+                Some(before) => Some(gone(context, before, &index, folder).await?),
+                None => None,
+            },
+        };
+        Ok(Self { upserted, deleted, unchanged: u64::saturating_sub(all, upserted) })
+    }
+}
+
+/// How many documents of a folder `before` had that `now` has no more.
+async fn gone(context: &Context<'_>, before: Arc<Snapshot>, now: &Index, folder: &Root) -> Result<u64, Error> {
+    let before = Index::fetch(context.view(before), Want::default()).await?;
+    let mut gone = 0;
+    for segment in before.segments() {
+        for document in shown(&before, segment, folder)? {
+            gone += u64::from(now.find(&before.path(document)?)?.is_none());
+        }
+    }
+    Ok(gone)
+}
+
+/// The documents of a segment in a folder that the caller sees.
+fn shown(index: &Index, segment: usize, folder: &Root) -> Result<Vec<DocumentRef>, Error> {
+    let documents = index.paths(segment)?.with_prefix(folder.prefix());
+    let documents = documents.map(|document| DocumentRef { segment, document });
+    Ok(documents.filter(|document| index.shows(*document)).collect())
+}

@@ -1,0 +1,60 @@
+//! `server_health`: is it up, and since when.
+
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct ServerHealth;
+
+/// No arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// Liveness.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Always `ok`: it answered.
+    status: &'static str,
+    /// Always `atlas-mirror`.
+    name: &'static str,
+    /// Its version.
+    version: &'static str,
+    /// The ids of the vaults that the caller may name; none for who has shown no token.
+    vaults: Vec<String>,
+    /// For how long this instance has been up, in milliseconds.
+    uptime_ms: u64,
+}
+
+impl Operation for ServerHealth {
+    const INFO: Info = Info {
+        name: "server_health",
+        title: "Health of the server",
+        description: "Says that the service is up, its version, the vaults that the caller may name, and for how long the instance that answers has been up. The store is not asked.",
+        scopes: &[],
+        destructive: false,
+        tags: &["admin"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
+        let about = &context.atlas.about;
+        let up = about.started.map(|started| context.now.duration_since(started).as_millis());
+        let vaults = super::named(context).filter(|_| context.caller.is_authenticated());
+        let value = Output {
+            status: "ok",
+            name: "atlas-mirror",
+            version: about.version,
+            vaults: vaults.map(|vault| vault.id.clone()).collect(),
+            uptime_ms: up.and_then(|up| u64::try_from(up).ok()).unwrap_or_default(),
+        };
+        Ok(Answer { value, generation: None })
+    }
+}

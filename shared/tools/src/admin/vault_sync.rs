@@ -1,0 +1,68 @@
+//! `vault_sync`: asks the host that has the vault's folder for a sync, and tells how things stand.
+
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct VaultSync;
+
+/// No arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// How things stand.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Whether this call made the request; false if one was waiting already.
+    requested: bool,
+    /// When the sync that is waiting was asked for.
+    #[schemars(with = "String")]
+    requested_at: Timestamp,
+    /// The newest generation, before that sync; null if nothing is published.
+    generation: Option<u64>,
+    /// When that was published.
+    #[schemars(with = "Option<String>")]
+    published_at: Option<Timestamp>,
+    /// What happens next.
+    note: &'static str,
+}
+
+impl Operation for VaultSync {
+    const INFO: Info = Info {
+        name: "vault_sync",
+        title: "Ask for a sync",
+        description: "Asks the host that has the vault's folder to sync it with the mirror now. A host that runs `atlas sync --watch` does so within seconds; atlas_index tells when a newer generation is there.",
+        scopes: &[Scope::WriteVault],
+        destructive: false,
+        tags: &["sync"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
+        let mirror = &context.vault.mirror;
+        let known = mirror.ask_for_sync(context.caller.name(), context.now).await?;
+        let head = match mirror.head().await {
+            Ok(head) => Some(head),
+            Err(atlas_mirror::MirrorError::NotPublished { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let generation = head.as_ref().map(|head| head.generation());
+        let value = Output {
+            requested: known.is_none(),
+            requested_at: known.map_or(context.now, |request| request.time),
+            generation,
+            published_at: head.map(|head| head.manifest().time),
+            note: "a host that runs `atlas sync --watch` begins within seconds; without one the request waits for the next `atlas sync`",
+        };
+        Ok(Answer { value, generation })
+    }
+}

@@ -1,0 +1,164 @@
+//! `get_attachment`: what a file is, and its bytes.
+
+use atlas_access::Access;
+use atlas_mirror::BlobKey;
+use atlas_ops::arguments::{self, Bounded, invalid_input};
+use atlas_ops::error::{Code, Error};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::response_limit::AROUND_TEXT;
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::read::view::View;
+use atlas_ops::write::editing;
+use atlas_segment::Kind;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use futures::TryStreamExt as _;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{URL_TIME, mime};
+
+/// The operation.
+pub struct GetAttachment;
+
+/// Which file.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault, with its extension.
+    path: String,
+    /// Also its bytes.
+    #[serde(default)]
+    include_data: bool,
+    /// Most bytes to return; 5,000,000 if not given, and never more than an answer may have.
+    #[serde(default)]
+    max_bytes: Bounded<1, { u32::MAX }, 5_000_000>,
+    /// Also a URL from which anyone who has it can read the bytes for 15 minutes, whatever the size. Stores that are no buckets make none.
+    #[serde(default)]
+    presign: bool,
+}
+
+/// The file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Its path.
+    path: String,
+    /// Its size in bytes.
+    size_bytes: u64,
+    /// Its media type, by its extension.
+    mime: &'static str,
+    /// When it was last changed.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    mtime: Timestamp,
+    /// SHA-256 of its bytes, in hex.
+    content_hash: String,
+    /// Its bytes, in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data_base64: Option<String>,
+    /// Whether bytes of them are missing, which are never: a file that is too large is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<bool>,
+    /// Where its bytes can be read with a GET.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    /// Until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    expires_at: Option<Timestamp>,
+}
+
+impl Operation for GetAttachment {
+    const INFO: Info = Info {
+        name: "get_attachment",
+        title: "Get an attachment",
+        description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a file that is too large is refused. With presign a URL to read them from, which needs no token and ends after 15 minutes.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["attachments"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = arguments::path("path", &arguments.path)?;
+        let most = arguments.max_bytes.get();
+        // Of three bytes base64 makes four.
+        let most = most.min(context.limits.max_response_bytes.saturating_sub(AROUND_TEXT) / 4 * 3);
+        let with_data = arguments.include_data;
+        let find = |view: View| {
+            let path = &path;
+            async move {
+                let found = notes::find(view.snapshot(), path.as_str(), |_| with_data).await?;
+                found.filter(|found| found.record.kind != Kind::Config).ok_or_else(|| missing(path.as_str()))
+            }
+        };
+        let Answer { value: found, generation } = context.read(find).await?;
+        let data = if with_data { Some(BASE64.encode(bytes(context, &found, most).await?)) } else { None };
+        let url = if arguments.presign { Some(url(context, &found).await?) } else { None };
+        let value = Output {
+            expires_at: url.as_ref().map(|_| context.now + URL_TIME),
+            url,
+            content_hash: found.sha256(),
+            size_bytes: found.record.bytes,
+            mime: mime(&found.record.path),
+            mtime: editing::modified(&found),
+            truncated: data.as_ref().map(|_| false),
+            data_base64: data,
+            path: found.record.path,
+        };
+        Ok(Answer { value, generation })
+    }
+}
+
+/// The error for a file that is not there.
+pub(super) fn missing(path: &str) -> Error {
+    Error::not_found(notes::MISSING, format!("there is no file at {path}")).with("path", path)
+}
+
+/// The bytes of a file, if they are no more than `most`.
+async fn bytes(context: &Context<'_>, found: &Found, most: usize) -> Result<Vec<u8>, Error> {
+    let size = found.record.bytes;
+    if size > most as u64 {
+        let message = format!("the file has {size} bytes; at most {most} are returned: leave out include_data");
+        return Err(invalid_input("max_bytes", &message).with("size_bytes", size));
+    }
+    let Some(name) = &found.record.blob else { return Ok(found.text.to_vec()) };
+    let mut pieces = context.vault.mirror.get_blob(&key(name)?).await?;
+    let mut bytes = Vec::new();
+    while let Some(piece) = pieces.try_next().await? {
+        bytes.extend_from_slice(&piece);
+        if bytes.len() > most {
+            return Err(damaged());
+        }
+    }
+    Ok(bytes)
+}
+
+/// Where the bytes of a file can be read, if they are an object of their own in a store that makes such URLs.
+async fn url(context: &Context<'_>, found: &Found) -> Result<String, Error> {
+    let url = match &found.record.blob {
+        Some(name) => context.vault.mirror.url_to_read(&key(name)?, URL_TIME).await?,
+        None => None,
+    };
+    url.ok_or_else(|| {
+        let message = match found.record.blob {
+            Some(_) => "the store is no bucket, and makes no URLs: read the file with include_data",
+            None => "the file has no object of its own, since it is text: read it with include_data",
+        };
+        Error::bad_request("presign_unsupported", message).with("field", "presign")
+    })
+}
+
+/// The key of the object with this name.
+fn key(name: &str) -> Result<BlobKey, Error> {
+    name.parse().map_err(|_| damaged())
+}
+
+fn damaged() -> Error {
+    Error::new(Code::Internal, "internal", "the file's object is not what its record says")
+}

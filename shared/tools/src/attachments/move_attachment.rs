@@ -1,0 +1,152 @@
+//! `move_attachment`: gives a file that is no note another path, and rewrites the links to it, in one commit.
+
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::{Code, Error};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::relocate::Moving;
+use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::attachments;
+
+/// The operation.
+pub struct MoveAttachment;
+
+/// Which file, and where to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault, with its extension.
+    from: String,
+    /// Its new path, where there must be no file; it has the same extension.
+    to: String,
+    /// Rewrite the links to it in all notes.
+    #[serde(default = "arguments::yes")]
+    update_references: bool,
+    /// Why, for the log; if not given, where the file was.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// What was moved.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The path that it had.
+    from: String,
+    /// The path that it has.
+    to: String,
+    /// When it was moved.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    moved_at: Timestamp,
+    /// How many links to it were rewritten.
+    references_updated: usize,
+    /// SHA-256 of its bytes, in hex.
+    sha256: String,
+    /// The generation that moved it.
+    generation: u64,
+}
+
+/// More links than these are rewritten only when a person has confirmed it.
+const UNCONFIRMED: usize = 10;
+
+impl Operation for MoveAttachment {
+    const INFO: Info = Info {
+        name: "move_attachment",
+        title: "Move an attachment",
+        description: "Gives a file that is no note another path, with the same extension, and rewrites the links to it in all notes, in one commit. Nothing is moved if there is a file at the new path. A person has to confirm it where more than 10 links are rewritten.",
+        // What links to it, and where, is told.
+        scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
+        destructive: true,
+        tags: &["attachments", "links"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        let (from, to) = ends(arguments)?;
+        Ok(vec![(Access::Delete, from), (Access::Write, to)])
+    }
+
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // That depends on the links to it.
+        false
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let (from, to) = ends(&arguments)?;
+        let message =
+            arguments.message.as_ref().map_or_else(|| format!("moved from {from}"), |why| why.as_str().to_owned());
+        let (from_path, to_path) = (from.as_str().to_owned(), to.as_str().to_owned());
+        let moving =
+            Moving { context, ways: vec![(from, to)], update_links: arguments.update_references, overwrite: false };
+        let change = AttachmentMove { moving, last: Last::default() };
+        let done = commit::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
+        let Done::Committed { value: Kept { sha256, references, at }, generation, .. } = done else {
+            return Err(nothing_moved());
+        };
+        let output = Output {
+            from: from_path,
+            to: to_path,
+            moved_at: at,
+            references_updated: references,
+            sha256: sha256.to_string(),
+            generation,
+        };
+        Ok(Answer { value: output, generation: Some(generation) })
+    }
+}
+
+fn nothing_moved() -> Error {
+    Error::new(Code::Internal, "internal", "nothing was moved")
+}
+
+/// Where the file is and where it will be.
+fn ends(arguments: &Arguments) -> Result<(VaultPath, VaultPath), Error> {
+    let from = attachments::path("from", &arguments.from, "moved", "move_note")?;
+    let to = attachments::new_path("to", &arguments.to, "moved", "move_note")?;
+    let extension = |path: &VaultPath| path.file_name().rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
+    let problem = match (from == to, extension(&from) == extension(&to)) {
+        (true, _) => "the file is there already",
+        (_, false) => "a file keeps its extension",
+        _ => return Ok((from, to)),
+    };
+    Err(Error::bad_request("path_invalid", format!("to: {problem}")).with("field", "to"))
+}
+
+struct AttachmentMove<'a> {
+    moving: Moving<'a>,
+    last: Last<Kept>,
+}
+
+/// What a move came to. A keyed commit keeps it.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Kept {
+    sha256: Hash,
+    references: usize,
+    at: Timestamp,
+}
+
+impl ChangeSet for AttachmentMove<'_> {
+    type Error = Error;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+        let head = writable::published(head)?;
+        let ends = self.moving.ends(head).await?.into_iter().collect::<Result<_, _>>()?;
+        let plan = self.moving.plan(head, ends).await?;
+        let moved = plan.moved.first().ok_or_else(nothing_moved)?;
+        if moved.backlinks > UNCONFIRMED {
+            self.moving.context.confirm().await?;
+        }
+        let kept = Kept { sha256: moved.sha256, references: moved.backlinks, at: self.moving.context.now };
+        self.last.changes(kept, plan.batch.derived().await?)
+    }
+}

@@ -1,0 +1,294 @@
+//! `context_current`: the notes that say what is going on now, as the Atlas Local Bridge specification has
+//! them: `planning/now.md`, the spine of architecture and contracts, and what `now.md` links to.
+
+use std::collections::HashSet;
+
+use atlas_ops::arguments::{self, Bounded};
+use atlas_ops::atlas::Limits;
+use atlas_ops::error::{Code, Error};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::response_limit::{AROUND_TEXT, json_bytes};
+use atlas_ops::read::index::{DocumentRef, Index, Want};
+use atlas_ops::read::links;
+use atlas_ops::read::view::View;
+use atlas_segment::Kind;
+use atlas_segment::record::Link;
+use atlas_vault::{VaultPath, resolve};
+use bytes::Bytes;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::bridge::paths::{BridgePaths, VAULT_FOLDER};
+
+/// The operation.
+pub struct ContextCurrent;
+
+/// What to add and how much to return.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Further notes to include, by vault-relative path, for example `vault/explainers/git-branching.md`.
+    #[serde(default)]
+    #[schemars(length(max = 50))]
+    include: Vec<String>,
+    /// Most sources to return; as many as there are, up to 50, if not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<1, 50>")]
+    max_sources: Option<Bounded<1, 50>>,
+}
+
+/// The notes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// When the answer was made.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    generated_at: Timestamp,
+    /// `now.md` first, then the spine, the notes that `now.md` links to, and those asked for.
+    #[schemars(length(min = 1))]
+    sources: Vec<Source>,
+}
+
+/// One note, whole.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Source {
+    /// Its path.
+    path: String,
+    /// Its size in bytes.
+    bytes: usize,
+    /// SHA-256 of its bytes, in hex.
+    #[schemars(regex(pattern = "^[a-f0-9]{64}$"))]
+    sha256: String,
+    /// Its text.
+    content: String,
+}
+
+const NOW: &str = "vault/planning/now.md";
+const CONTRACTS: &str = "vault/contracts/";
+const ARCHITECTURE: &str = "vault/architecture/ARCHITECTURE.md";
+const NAMED_CONTRACTS: [&str; 3] =
+    ["vault/contracts/VAULT_CONTRACT.md", "vault/contracts/API_CONTRACT.md", "vault/contracts/GIT_CONTRACT.md"];
+const DECISIONS: &str = "vault/architecture/DECISIONS.md";
+const MAX_SOURCES: usize = 50;
+/// Most links that are looked at.
+const MAX_LINKS: usize = 200;
+
+impl Operation for ContextCurrent {
+    const INFO: Info = Info {
+        name: "context_current",
+        title: "Current context",
+        description: "Returns the notes that say what is being worked on now, whole and unsummarised: planning/now.md, the architecture and contract notes, and the notes that now.md links to.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["context"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        for path in &arguments.include {
+            arguments::path("include", path)?;
+        }
+        if arguments.include.len() > MAX_SOURCES {
+            return Err(Error::bad_request(
+                "validation_error",
+                format!("include: must have at most {MAX_SOURCES} paths"),
+            ));
+        }
+        let arguments = &arguments;
+        let answer = context.read(|view| bundle(view, arguments, context.limits)).await?;
+        let output = Output { generated_at: context.now, sources: answer.value };
+        Ok(Answer { value: output, generation: answer.generation })
+    }
+}
+
+async fn bundle(view: View, arguments: &Arguments, limits: &Limits) -> Result<Vec<Source>, Error> {
+    let records = [NOW.to_owned(), NOW.trim_start_matches("vault/").to_owned()];
+    let index = Index::fetch(view, Want { names: true, headings: true, records: &records, ..Want::default() }).await?;
+    let paths = BridgePaths::of(&index)?;
+    let now_path = paths.resolve(NOW);
+    let now = index.find(now_path)?.ok_or_else(|| {
+        Error::not_found(
+            "note_not_found",
+            format!("{now_path} is not in the vault: the current context starts from it"),
+        )
+        .with("path", now_path)
+    })?;
+
+    let spine = texts(&index, spine(&index, paths)?).await?;
+    let mut linked = links_of(&index, now, now_path, paths, &spine)?;
+    // An attachment takes no place of a text, but how many are looked at is bounded.
+    linked.truncate(MAX_LINKS);
+    let mut links = texts(&index, linked).await?;
+    links.truncate(limits.max_results);
+    let mut included = Vec::new();
+    for path in &arguments.include {
+        included.extend(first_found(&index, &paths.meanings(path, None))?.or(index.find(path)?));
+    }
+    let included = texts(&index, included).await?;
+    let most = arguments.max_sources.map_or(MAX_SOURCES, Bounded::get);
+    let chosen = choose(now, &spine, &links, &included, most);
+    sources(&index, &chosen, limits).await
+}
+
+/// The notes to return, in order. Where they are more than `most`, links go first, then the spine: what was asked for stays.
+fn choose(
+    now: DocumentRef,
+    spine: &[DocumentRef],
+    links: &[DocumentRef],
+    included: &[DocumentRef],
+    most: usize,
+) -> Vec<DocumentRef> {
+    let mut kept = HashSet::from([now]);
+    for document in included.iter().chain(spine).chain(links) {
+        if kept.len() < most {
+            kept.insert(*document);
+        }
+    }
+    let mut chosen = Vec::with_capacity(kept.len());
+    for document in std::iter::once(&now).chain(spine).chain(links).chain(included) {
+        if kept.remove(document) {
+            chosen.push(*document);
+        }
+    }
+    chosen
+}
+
+fn spine(index: &Index, paths: BridgePaths) -> Result<Vec<DocumentRef>, Error> {
+    let mut spine = Vec::new();
+    for path in [ARCHITECTURE].iter().chain(&NAMED_CONTRACTS) {
+        spine.extend(index.find(paths.resolve(path))?);
+    }
+    let mut others = Vec::new();
+    for segment in index.segments() {
+        for document in index.paths(segment)?.with_prefix(paths.resolve(CONTRACTS)) {
+            let document = DocumentRef { segment, document };
+            let path = index.path(document)?;
+            let name = path.get(paths.resolve(CONTRACTS).len()..).unwrap_or_default();
+            if index.shows(document)
+                && !name.contains('/')
+                && name.to_ascii_lowercase().ends_with(".md")
+                && !spine.contains(&document)
+            {
+                others.push((path, document));
+            }
+        }
+    }
+    others.sort();
+    spine.extend(others.into_iter().map(|(_, document)| document));
+    spine.extend(index.find(paths.resolve(DECISIONS))?);
+    Ok(spine)
+}
+
+/// The files that `now` links to, in the order of the links, each once; less those that are sources anyway.
+fn links_of(
+    index: &Index,
+    now: DocumentRef,
+    path: &str,
+    paths: BridgePaths,
+    spine: &[DocumentRef],
+) -> Result<Vec<DocumentRef>, Error> {
+    let mut links: Vec<Link> = Vec::new();
+    for page in index.record_pages(now.segment)? {
+        if let Some((_, record)) = page?.0.find(path)? {
+            links = record.links;
+            break;
+        }
+    }
+    // Where there is no folder of that name, what is written below it is meant from the root.
+    let dropped = |target: &str| {
+        if paths.folder().is_empty() { target.strip_prefix(VAULT_FOLDER).map(str::to_owned) } else { None }
+    };
+    let targets: Vec<String> = links.into_iter().map(|link| link.target).filter(|target| !target.is_empty()).collect();
+    let written = targets.iter().cloned().chain(targets.iter().filter_map(|target| dropped(target)));
+    let names: HashSet<String> = written.flat_map(|target| resolve::names(&target).collect::<Vec<_>>()).collect();
+    let files = links::files_named(index, &names)?;
+    let Ok(from) = VaultPath::parse(path) else { return Ok(Vec::new()) };
+    let mut seen: HashSet<DocumentRef> = spine.iter().copied().chain([now]).collect();
+    let mut found = Vec::new();
+    for target in &targets {
+        let meant = resolve::resolve(target, &from, &files).cloned();
+        let meant = meant.or_else(|| resolve::resolve(&dropped(target)?, &from, &files).cloned());
+        let Some(meant) = meant.filter(|meant| meant.as_str().starts_with(paths.folder())) else { continue };
+        found.extend(index.find(meant.as_str())?.filter(|document| seen.insert(*document)));
+    }
+    Ok(found)
+}
+
+fn first_found(index: &Index, paths: &[VaultPath]) -> Result<Option<DocumentRef>, Error> {
+    for path in paths {
+        if let Some(found) = index.find(path.as_str())? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// Those of `documents` that are text: an attachment has nothing to quote.
+async fn texts(index: &Index, documents: Vec<DocumentRef>) -> Result<Vec<DocumentRef>, Error> {
+    let mut empty = Vec::new();
+    for document in &documents {
+        if index.span(*document)?.length == 0 {
+            empty.push(*document);
+        }
+    }
+    if empty.is_empty() {
+        return Ok(documents);
+    }
+    // What has no text is an empty note, or no text at all.
+    let records = index.records(&empty).await?;
+    let attachments: HashSet<DocumentRef> = empty
+        .into_iter()
+        .zip(records)
+        .filter(|(_, record)| record.kind == Kind::Attachment)
+        .map(|(document, _)| document)
+        .collect();
+    Ok(documents.into_iter().filter(|document| !attachments.contains(document)).collect())
+}
+
+/// Bytes of a source that are neither its path nor its text.
+const AROUND_SOURCE: usize = 200;
+
+/// The chosen notes, whole; those over the limits are left out, except `now.md`, which is the first.
+async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Result<Vec<Source>, Error> {
+    let mut fitting = Vec::with_capacity(chosen.len());
+    let mut total = 0;
+    for (position, document) in chosen.iter().enumerate() {
+        let bytes = index.span(*document)?.length as usize;
+        if bytes <= limits.max_bytes && total + bytes <= limits.max_response_bytes {
+            total += bytes;
+            fitting.push(*document);
+        } else if position == 0 {
+            let path = index.path(*document)?;
+            return Err(Error::new(
+                Code::TooLarge,
+                "note_too_large",
+                format!("{path} has {bytes} bytes; at most {} are read", limits.max_bytes),
+            )
+            .with("path", path));
+        }
+    }
+    let texts = index.texts(&fitting).await?;
+    let mut sources = Vec::with_capacity(fitting.len());
+    let mut left = limits.max_response_bytes.saturating_sub(AROUND_TEXT);
+    for (document, text) in fitting.iter().zip(texts) {
+        let source = source(index.path(*document)?, &text);
+        // Text takes more room as JSON; the first is refused as a whole if it takes too much.
+        let bytes = json_bytes(&source.content) + json_bytes(&source.path) + AROUND_SOURCE;
+        if bytes <= left || sources.is_empty() {
+            left = left.saturating_sub(bytes);
+            sources.push(source);
+        }
+    }
+    Ok(sources)
+}
+
+fn source(path: String, text: &Bytes) -> Source {
+    let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    Source { path, bytes: text.len(), sha256, content: String::from_utf8_lossy(text).into_owned() }
+}

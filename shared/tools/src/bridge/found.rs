@@ -1,0 +1,15 @@
+//! What `find` finds.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// One note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Found {
+    /// Its path.
+    pub(crate) path: String,
+    /// The heading that matches or is nearest above the match, as `#anchor`; null if there is none.
+    pub(crate) anchor: Option<String>,
+    /// The line that matches and a line on either side; null if only the file name matches.
+    pub(crate) quote: Option<String>,
+}

@@ -1,0 +1,280 @@
+//! `query`: two questions that the architecture notes answer, as the Atlas Local Bridge specification has
+//! them: what are the components and responsibilities, and where is something defined. No guessing beyond them.
+
+use atlas_ops::arguments::Text;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::excerpt::{Lines, first_line_holding};
+use atlas_ops::read::index::{Index, Want};
+use atlas_ops::read::view::View;
+use atlas_vault::{Note, fold};
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bridge::paths::BridgePaths;
+
+/// The operation.
+pub struct Query;
+
+/// The question.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The question, for example `What are the components?` or `Where is "lease" defined?`.
+    question: Text<2048>,
+}
+
+/// The answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// A sentence.
+    answer: String,
+    /// Where it stands.
+    citations: Vec<Citation>,
+}
+
+/// A place in a note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Citation {
+    /// The note's path.
+    #[schemars(length(min = 1))]
+    path: String,
+    /// The heading, as `#anchor`; `#` where there is none.
+    #[schemars(length(min = 1))]
+    anchor: String,
+    /// What stands there.
+    #[schemars(length(min = 1, max = 5000))]
+    quote: String,
+}
+
+const ARCHITECTURE: &str = "vault/architecture/ARCHITECTURE.md";
+const DECISIONS: &str = "vault/architecture/DECISIONS.md";
+/// Most bytes of the components section that are quoted.
+const SECTION_BYTES: usize = 1_200;
+/// How many of the closest headings are named when nothing is found.
+const SUGGESTIONS: usize = 3;
+
+impl Operation for Query {
+    const INFO: Info = Info {
+        name: "query",
+        title: "Query the architecture",
+        description: "Answers two kinds of question from the architecture notes, with citations: what the components and responsibilities are, and where something is defined.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["search", "context"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let question = arguments.question.as_str();
+        context.read(|view| async move { Ok(answer(&Sources::fetch(view).await?, question)) }).await
+    }
+}
+
+/// The notes that questions are answered from; at least one.
+struct Sources {
+    notes: Vec<Source>,
+    architecture: String,
+}
+
+struct Source {
+    path: String,
+    text: Bytes,
+    note: Note,
+}
+
+impl Sources {
+    async fn fetch(view: View) -> Result<Self, Error> {
+        let index = Index::fetch(view, Want::default()).await?;
+        let paths = BridgePaths::of(&index)?;
+        let (mut found, mut found_paths) = (Vec::new(), Vec::new());
+        for path in [ARCHITECTURE, DECISIONS].map(|path| paths.resolve(path)) {
+            if let Some(document) = index.find(path)? {
+                found.push(document);
+                found_paths.push(path.to_owned());
+            }
+        }
+        if found.is_empty() {
+            let (architecture, decisions) = (paths.resolve(ARCHITECTURE), paths.resolve(DECISIONS));
+            let message =
+                format!("neither {architecture} nor {decisions} is in the vault: questions are answered from them");
+            return Err(Error::not_found("note_not_found", message).with("path", architecture));
+        }
+        let texts = index.texts(&found).await?;
+        let notes = found_paths
+            .into_iter()
+            .zip(texts)
+            .map(|(path, text)| Source { path, note: atlas_vault::parse(&String::from_utf8_lossy(&text)), text })
+            .collect();
+        Ok(Self { notes, architecture: paths.resolve(ARCHITECTURE).to_owned() })
+    }
+
+    fn headings(&self) -> impl Iterator<Item = (&Source, &atlas_vault::Heading)> {
+        self.notes.iter().flat_map(|source| source.note.headings.iter().map(move |heading| (source, heading)))
+    }
+}
+
+fn answer(sources: &Sources, question: &str) -> Output {
+    let folded = fold::fold(question);
+    if folded.contains("component") || folded.contains("responsibilit") {
+        components(sources)
+    } else if folded.contains("where is") || folded.contains("where are") || folded.contains("defined") {
+        match term_of(question) {
+            Some(term) => definition(sources, &term),
+            None => unsupported(),
+        }
+    } else {
+        unsupported()
+    }
+}
+
+fn unsupported() -> Output {
+    Output {
+        answer: "Unsupported query intent. Allowed: components/responsibilities, or where-is/defined lookups."
+            .to_owned(),
+        citations: Vec::new(),
+    }
+}
+
+fn components(sources: &Sources) -> Output {
+    let architecture = sources.notes.iter().find(|source| source.path == sources.architecture);
+    let section = architecture.and_then(|source| {
+        let headings = &source.note.headings;
+        let is_components = |heading: &&atlas_vault::Heading| fold::fold(heading.text.trim()) == "components";
+        let at = headings
+            .iter()
+            .position(|heading| is_components(&heading))
+            .or_else(|| headings.iter().position(|heading| fold::fold(&heading.text).contains("component")))?;
+        Some((source, headings.get(at)?, headings.get(at + 1..)?))
+    });
+    let Some((source, heading, after)) = section else {
+        return not_found(sources, "components", &format!("Components section missing in {}", sources.architecture));
+    };
+    let within: Vec<&atlas_vault::Heading> = after.iter().take_while(|next| next.level > heading.level).collect();
+    let lines = Lines::new(&source.text);
+    let end = after.get(within.len()).map_or(lines.count(), |next| next.line as usize);
+    let mut answer = format!("Components and responsibilities are defined in {} under '{}'", source.path, heading.text);
+    let names: Vec<&str> =
+        within.iter().filter(|inner| inner.level == heading.level + 1).map(|inner| inner.text.as_str()).collect();
+    if names.is_empty() {
+        answer.push('.');
+    } else {
+        answer.push_str(&format!(": {}.", names.join("; ")));
+    }
+    let quote = lines.range(heading.line as usize, end, SECTION_BYTES);
+    Output { answer, citations: vec![Citation { path: source.path.clone(), anchor: heading.anchor(), quote }] }
+}
+
+fn definition(sources: &Sources, term: &str) -> Output {
+    let folded = fold::fold(term);
+    let by_heading = sources.headings().find(|(_, heading)| fold::fold(&heading.text).contains(&folded));
+    if let Some((source, heading)) = by_heading {
+        return found(term, source, heading.line as usize, Some(heading));
+    }
+    let mut buffer = Vec::new();
+    for source in &sources.notes {
+        if let Some(line) = first_line_holding(&source.text, folded.as_bytes(), &mut buffer) {
+            let nearest = source.note.headings.iter().take_while(|heading| heading.line as usize <= line).last();
+            return found(term, source, line, nearest);
+        }
+    }
+    not_found(sources, term, &format!("'{term}'"))
+}
+
+fn found(term: &str, source: &Source, line: usize, heading: Option<&atlas_vault::Heading>) -> Output {
+    let under = heading.map(|heading| format!(" under '{}'", heading.text)).unwrap_or_default();
+    let quote = Lines::new(&source.text).around(line, fold::fold(term).as_bytes());
+    let anchor = heading.map_or_else(|| "#".to_owned(), atlas_vault::Heading::anchor);
+    Output {
+        answer: format!("Found '{term}' in {}{under}.", source.path),
+        citations: vec![Citation { path: source.path.clone(), anchor, quote }],
+    }
+}
+
+/// Says that `what` was not found and names the headings closest to `term`.
+fn not_found(sources: &Sources, term: &str, what: &str) -> Output {
+    let term = fold::fold(term);
+    let mut closest: Vec<(f64, &Source, &atlas_vault::Heading)> = sources
+        .headings()
+        .map(|(source, heading)| (closeness(&term, &fold::fold(&heading.text)), source, heading))
+        .collect();
+    closest.sort_by(|a, b| b.0.total_cmp(&a.0));
+    closest.truncate(SUGGESTIONS);
+    let mut answer = format!("Not found: {what}.");
+    if closest.is_empty() {
+        answer.push_str(" Try /find.");
+    } else {
+        let names: Vec<String> =
+            closest.iter().map(|(_, source, heading)| format!("'{}' ({})", heading.text, source.path)).collect();
+        answer.push_str(&format!(" Closest headings: {}. Or try /find.", names.join(", ")));
+    }
+    let citations = closest
+        .into_iter()
+        .map(|(_, source, heading)| Citation {
+            path: source.path.clone(),
+            anchor: heading.anchor(),
+            quote: Lines::new(&source.text).around(heading.line as usize, &[]),
+        })
+        .filter(|citation| !citation.quote.is_empty())
+        .collect();
+    Output { answer, citations }
+}
+
+/// How alike two folded texts are, from 0 to 1: the best of the whole and of any word.
+fn closeness(term: &str, heading: &str) -> f64 {
+    let words = heading
+        .split_whitespace()
+        .flat_map(|word| term.split_whitespace().map(move |of| strsim::jaro_winkler(of, word)));
+    words.fold(strsim::sorensen_dice(term, heading), f64::max)
+}
+
+/// What a question asks after: what stands in quotation marks, or what is left without the words of the question.
+fn term_of(question: &str) -> Option<String> {
+    for (open, close) in [('"', '"'), ('“', '”'), ('`', '`'), ('\'', '\'')] {
+        let quoted =
+            question.split_once(open).and_then(|(_, rest)| rest.split_once(close)).map(|(term, _)| term.trim());
+        if let Some(term) = quoted.filter(|term| !term.is_empty()) {
+            return Some(term.to_owned());
+        }
+    }
+    const ASKING: [&str; 9] = ["where", "is", "are", "was", "defined", "the", "a", "an", "in"];
+    let words: Vec<&str> = question
+        .split_whitespace()
+        .map(|word| word.trim_matches(['?', '!', '.', ',', ':', ';', '"', '“', '”', '`']))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let asks = |word: &&&str| ASKING.contains(&fold::fold(word).as_str());
+    let from = words.iter().take_while(asks).count();
+    let rest = words.get(from..).unwrap_or_default();
+    let to = rest.len() - rest.iter().rev().take_while(asks).count();
+    let term = rest.get(..to).unwrap_or_default().join(" ");
+    (!term.is_empty()).then_some(term)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_term_is_what_the_question_asks_after() {
+        for (question, term) in [
+            ("Where is \"tide window\" defined?", Some("tide window")),
+            ("where is the Berth Ledger defined?", Some("Berth Ledger")),
+            ("Where is the sync job?", Some("sync job")),
+            ("Where are leases defined", Some("leases")),
+            ("where is `apply_lease` defined", Some("apply_lease")),
+            ("where is “潮汐” defined?", Some("潮汐")),
+            ("Where is it's twin?", Some("it's twin")),
+            ("where is \"\" defined?", None),
+            ("defined?", None),
+        ] {
+            assert_eq!(term_of(question).as_deref(), term, "{question}");
+        }
+    }
+}

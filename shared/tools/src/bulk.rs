@@ -1,0 +1,220 @@
+//! Bulk operations, as obsidian-tc has them: many notes in one commit, with a report of each. What cannot be done is reported and the rest is
+//! done, except where only all of it makes sense.
+
+pub mod bulk_create_notes;
+pub mod bulk_move_notes;
+pub mod bulk_set_property;
+
+use std::sync::Arc;
+
+use atlas_mirror::{ChangeSet, Derived, Snapshot};
+use atlas_ops::error::{Code, Error};
+use atlas_ops::item_error::ItemError;
+use atlas_ops::operation::{Answer, Context, Info};
+use atlas_ops::pipeline::response_limit::cut;
+use atlas_ops::read::view::View;
+use atlas_ops::write::batch::Batch;
+use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::writable;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// More items than these are confirmed by a person.
+const UNCONFIRMED: usize = 50;
+
+/// Things to do.
+trait Bulk: Sync {
+    /// What became of one. A keyed commit keeps it.
+    type Done: Serialize + DeserializeOwned + Clone + Send + Sync;
+    /// The same as it is reported.
+    type Item: Serialize + JsonSchema + Send;
+
+    /// Whether none is done unless all can be.
+    const ALL_OR_NOTHING: bool = false;
+
+    /// What they come to on `head`.
+    fn plan<'h>(
+        &'h self,
+        head: &'h Arc<Snapshot>,
+    ) -> impl Future<Output = Result<Planned<'h, Self::Done>, Error>> + Send;
+
+    /// The report of the thing at this place.
+    fn item(&self, at: usize, done: Result<Self::Done, ItemError>) -> Self::Item;
+}
+
+/// What they come to on one state.
+struct Planned<'h, D> {
+    /// Each, in order, up to the one that the call is to stop at.
+    items: Vec<Result<D, Error>>,
+    /// What those come to that can be done; of no use where that is all or nothing.
+    batch: Batch<'h>,
+    /// Whether a person has to confirm them for what is there.
+    needs_confirmation: bool,
+}
+
+/// How they are done.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    context: &'a Context<'a>,
+    operation: &'static Info,
+    message: Option<&'a str>,
+    /// Only look what they would come to.
+    dry_run: bool,
+}
+
+/// What became of things that were to be done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Report<I> {
+    /// How many there are in the report.
+    processed: usize,
+    /// How many of them were done, and are in the vault; on a dry run, could be.
+    succeeded: usize,
+    /// How many were not; on a dry run, could not be.
+    failed: usize,
+    /// Each, in order; the first of them if an answer has no room for all.
+    results: Vec<I>,
+    /// Whether there are more than these.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    /// Whether nothing was done, and this is what would be.
+    dry_run: bool,
+    /// The generation that has them; on a dry run, the one that was looked at.
+    generation: u64,
+    /// How long it took.
+    duration_ms: u64,
+}
+
+/// What became of one thing. A keyed commit keeps it.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Outcome<D> {
+    Failed(ItemError),
+    Done(D),
+}
+
+impl<D> Outcome<D> {
+    fn of(done: Result<D, Error>, way: Way<'_>) -> Self {
+        match done {
+            Ok(done) => Self::Done(done),
+            Err(error) => Self::Failed(ItemError::of(error, way.context.caller)),
+        }
+    }
+
+    const fn is_done(&self) -> bool {
+        matches!(self, Self::Done(_))
+    }
+
+    fn into_result(self) -> Result<D, ItemError> {
+        match self {
+            Self::Done(done) => Ok(done),
+            Self::Failed(error) => Err(error),
+        }
+    }
+}
+
+impl Way<'_> {
+    async fn run<B: Bulk>(self, bulk: &B) -> Result<Answer<Report<B::Item>>, Error> {
+        let (outcomes, generation) = if self.dry_run {
+            let look = |view: View| async move {
+                let items = bulk.plan(view.snapshot()).await?.items;
+                Ok((items.into_iter().map(|item| Outcome::of(item, self)).collect(), view.generation()))
+            };
+            self.context.read(look).await?.value
+        } else {
+            let change = Commit { bulk, way: self, last: Last::default() };
+            match commit::commit(self.context, self.operation, self.message, &change, &change.last).await? {
+                Done::Committed { value, generation, .. } | Done::Unchanged { value, newest: generation } => {
+                    (value, generation)
+                }
+            }
+        };
+        let (processed, succeeded) = count(&outcomes);
+        let mut results = report(bulk, outcomes);
+        // What was done is told, however much it was.
+        let truncated = cut(&mut results, self.context);
+        let took = (self.context.clock)().duration_since(self.context.now);
+        let report = Report {
+            processed,
+            succeeded,
+            failed: processed - succeeded,
+            results,
+            truncated,
+            dry_run: self.dry_run,
+            generation,
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or_default(),
+        };
+        Ok(Answer { value: report, generation: Some(generation) })
+    }
+}
+
+/// How many things there are, and how many of them are done.
+fn count<D>(outcomes: &[Outcome<D>]) -> (usize, usize) {
+    (outcomes.len(), outcomes.iter().filter(|outcome| outcome.is_done()).count())
+}
+
+fn report<B: Bulk>(bulk: &B, outcomes: Vec<Outcome<B::Done>>) -> Vec<B::Item> {
+    outcomes.into_iter().enumerate().map(|(at, outcome)| bulk.item(at, outcome.into_result())).collect()
+}
+
+/// The commit of things to do.
+struct Commit<'a, B: Bulk> {
+    bulk: &'a B,
+    way: Way<'a>,
+    last: Last<Vec<Outcome<B::Done>>>,
+}
+
+impl<B: Bulk> Commit<'_, B> {
+    /// The error that says that nothing was done, and of each thing why.
+    fn nothing(&self, outcomes: Vec<Outcome<B::Done>>) -> Error {
+        let (processed, succeeded) = count(&outcomes);
+        let rolled_back = || {
+            let message = "this was not done, since others of the call cannot be: leave them out, or mend them";
+            Outcome::of(Err(Error::new(Code::Conflict, "not_done", message)), self.way)
+        };
+        let outcomes = outcomes.into_iter().map(|outcome| if outcome.is_done() { rolled_back() } else { outcome });
+        let results = report(self.bulk, outcomes.collect());
+        let results: Vec<Value> = results.iter().map(|item| serde_json::to_value(item).unwrap_or_default()).collect();
+        let failed = processed - succeeded;
+        let message =
+            format!("nothing was done: {failed} of {processed} cannot be, and details.results says of each why not");
+        Error::new(Code::Conflict, "bulk_partial", message).with("results", results)
+    }
+}
+
+impl<B: Bulk> ChangeSet for Commit<'_, B> {
+    type Error = Error;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+        let head = writable::published(head)?;
+        let Planned { items, batch, needs_confirmation } = self.bulk.plan(head).await?;
+        let outcomes: Vec<_> = items.into_iter().map(|item| Outcome::of(item, self.way)).collect();
+        let (processed, succeeded) = count(&outcomes);
+        if succeeded == 0 || (B::ALL_OR_NOTHING && succeeded < processed) {
+            return Err(self.nothing(outcomes));
+        }
+        if needs_confirmation {
+            self.way.context.confirm().await?;
+        }
+        if batch.is_empty() {
+            return self.last.unchanged(outcomes);
+        }
+        self.last.changes(outcomes, batch.derived().await?)
+    }
+}
+
+/// Fails unless there are 1 to `most` things.
+fn check_count(field: &str, count: usize, most: usize) -> Result<(), Error> {
+    if (1..=most).contains(&count) {
+        return Ok(());
+    }
+    Err(Error::bad_request("invalid_input", format!("{field}: name 1 to {most}")).with("field", field))
+}
+
+/// The error for a path that another thing has already.
+fn twice(field: &str, path: &str) -> Error {
+    Error::bad_request("invalid_input", format!("{path} is named twice: name it once"))
+        .with("field", field)
+        .with("path", path)
+}

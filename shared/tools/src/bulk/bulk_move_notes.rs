@@ -1,0 +1,180 @@
+//! `bulk_move_notes`: moves many notes, with the links to them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::Snapshot;
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::Error;
+use atlas_ops::item_error::ItemError;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::write::batch::Batch;
+use atlas_ops::write::relocate::{Ends, Moved, Moving};
+use atlas_ops::write::writable;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Bulk, Planned, Report, Way, check_count, twice};
+
+/// The operation.
+pub struct BulkMoveNotes;
+
+/// Which notes, and where to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The notes; 100 at most.
+    #[schemars(length(min = 1, max = 100))]
+    moves: Vec<OneMove>,
+    /// Rewrite the links of all notes, so that they mean what they meant.
+    #[serde(default = "arguments::yes")]
+    update_backlinks: bool,
+    /// Move nothing, and tell what would be moved: so if it is not given.
+    #[serde(default = "arguments::yes")]
+    dry_run: bool,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// A note's way.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OneMove {
+    /// Its path from the root of the vault; it ends in `.md`.
+    from: String,
+    /// Its new path, where there must be no note, or one that is moved too; it ends in `.md`.
+    to: String,
+}
+
+/// What became of one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// The path that it had.
+    from: String,
+    /// The path that it has, or was to have.
+    to: String,
+    /// Whether it was moved, or could be.
+    ok: bool,
+    /// How many links to it were rewritten, in notes that are not moved; absent if some cannot be moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backlinks_updated: Option<usize>,
+    /// Why it cannot be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ItemError>,
+}
+
+/// What became of them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    #[serde(flatten)]
+    report: Report<Item>,
+    /// How many links were rewritten, in notes that are not moved.
+    total_backlinks_updated: usize,
+}
+
+/// Most notes.
+const MAX_MOVES: usize = 100;
+
+impl Operation for BulkMoveNotes {
+    const INFO: Info = Info {
+        name: "bulk_move_notes",
+        title: "Move many notes",
+        description: "Moves up to 100 notes in one commit, and rewrites the links that would mean something else after that. Notes may take each other's places. If one cannot be moved none is, and the error lists each (bulk_partial). It is a dry run unless dry_run is false; then a person has to confirm it.",
+        // What links to it, and where, is told.
+        scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
+        destructive: true,
+        tags: &["notes", "links", "bulk"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        let mut touches = Vec::new();
+        for (at, OneMove { from, to }) in arguments.moves.iter().enumerate() {
+            touches.push((Access::Delete, writable::path(&format!("moves[{at}].from"), from)?));
+            touches.push((Access::Write, writable::path(&format!("moves[{at}].to"), to)?));
+        }
+        Ok(touches)
+    }
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        !arguments.dry_run
+    }
+
+    fn is_dry_run(arguments: &Arguments) -> bool {
+        arguments.dry_run
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        check_count("moves", arguments.moves.len(), MAX_MOVES)?;
+        let mut ways = Vec::new();
+        for (at, OneMove { from, to }) in arguments.moves.iter().enumerate() {
+            let from = writable::path(&format!("moves[{at}].from"), from)?;
+            ways.push((from, writable::path(&format!("moves[{at}].to"), to)?));
+        }
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let way = Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
+        let moving = Moving { context, ways, update_links: arguments.update_backlinks, overwrite: false };
+        let Answer { value: report, generation } = way.run(&MovingAll(moving)).await?;
+        let total_backlinks_updated = report.results.iter().filter_map(|item| item.backlinks_updated).sum();
+        Ok(Answer { value: Output { report, total_backlinks_updated }, generation })
+    }
+}
+
+struct MovingAll<'a>(Moving<'a>);
+
+impl MovingAll<'_> {
+    /// For each way why it cannot be gone whatever is there.
+    fn problems(&self) -> Vec<Option<Error>> {
+        let (mut left, mut reached) = (HashSet::new(), HashSet::new());
+        let mut problems = Vec::new();
+        for (from, to) in &self.0.ways {
+            problems.push(match (from == to, left.insert(from), reached.insert(to)) {
+                (true, ..) => {
+                    let message = format!("the note is at {to} already");
+                    Some(Error::bad_request("invalid_input", message).with("field", "to"))
+                }
+                (_, false, _) => Some(twice("from", from.as_str())),
+                (.., false) => Some(twice("to", to.as_str())),
+                _ => None,
+            });
+        }
+        problems
+    }
+}
+
+impl Bulk for MovingAll<'_> {
+    /// None where others cannot be moved.
+    type Done = Option<Moved>;
+    type Item = Item;
+
+    const ALL_OR_NOTHING: bool = true;
+
+    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Option<Moved>>, Error> {
+        let moving = &self.0;
+        let ends = self.problems().into_iter().zip(moving.ends(head).await?);
+        let ends: Vec<Result<Ends, Error>> = ends.map(|(problem, ends)| problem.map_or(ends, Err)).collect();
+        if ends.iter().any(Result::is_err) {
+            let items = ends.into_iter().map(|ends| ends.map(|_| None)).collect();
+            return Ok(Planned { items, batch: Batch::on(head, moving.context), needs_confirmation: false });
+        }
+        let plan = moving.plan(head, ends.into_iter().flatten().collect()).await?;
+        let items = plan.moved.into_iter().map(|moved| Ok(Some(moved))).collect();
+        Ok(Planned { items, batch: plan.batch, needs_confirmation: false })
+    }
+
+    fn item(&self, at: usize, done: Result<Option<Moved>, ItemError>) -> Item {
+        let (from, to) =
+            self.0.ways.get(at).map_or_else(Default::default, |(from, to)| (from.to_string(), to.to_string()));
+        match done {
+            Ok(moved) => {
+                let backlinks_updated = moved.map(|moved| moved.backlinks);
+                Item { from, to, ok: true, backlinks_updated, error: None }
+            }
+            Err(error) => Item { from, to, ok: false, backlinks_updated: None, error: Some(error) },
+        }
+    }
+}

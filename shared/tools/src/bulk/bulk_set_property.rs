@@ -1,0 +1,186 @@
+//! `bulk_set_property`: gives many notes a property.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::Snapshot;
+use atlas_ops::arguments::{self, Bounded, Text};
+use atlas_ops::error::{Code, Error};
+use atlas_ops::item_error::ItemError;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::response_limit::bytes_of;
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::write::batch::{Batch, New};
+use atlas_ops::write::editing;
+use atlas_ops::write::writable;
+use atlas_ops::write::writable::text_of;
+use atlas_vault::VaultPath;
+use atlas_vault::edit::Edit;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Bulk, Planned, Report, UNCONFIRMED, Way, check_count, twice};
+
+/// The operation.
+pub struct BulkSetProperty;
+
+/// Which notes, and what property.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The notes' paths; 500 at most, each once.
+    #[schemars(length(min = 1, max = 500))]
+    paths: Vec<String>,
+    /// The property's name.
+    key: Text<1024>,
+    /// Its value: a string, number, boolean, null, list or map.
+    value: Value,
+    /// Change none after the first that cannot be changed.
+    #[serde(default)]
+    stop_on_first_error: bool,
+    /// Change nothing, and tell what would be changed.
+    #[serde(default)]
+    dry_run: bool,
+    /// Means nothing: all are changed at once.
+    #[serde(default)]
+    #[expect(dead_code, reason = "it means nothing")]
+    max_concurrent: Bounded<1, 16, 4>,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// What became of one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// Its path.
+    path: String,
+    /// Whether it has the property now; on a dry run, whether it could.
+    ok: bool,
+    /// What it was before. Absent if it was not there, or if the values of all notes are more than 64 KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    prev_value: Option<Value>,
+    /// Why it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ItemError>,
+}
+
+/// Most notes.
+const MAX_PATHS: usize = 500;
+/// Most bytes of values that are told, and kept to be told again.
+const MAX_VALUES: usize = 64 << 10;
+
+impl Operation for BulkSetProperty {
+    const INFO: Info = Info {
+        name: "bulk_set_property",
+        title: "Set a property of many notes",
+        description: "Gives up to 500 notes a property, in one commit; nothing else in them changes. Those that cannot be changed are left out, and results says of each whether it has the property and why not; if none can be, nothing is changed (bulk_partial). With stop_on_first_error none is changed after the first that cannot be. With dry_run nothing is changed and the same is told. A person has to confirm more than 50.",
+        scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::BulkVault],
+        destructive: true,
+        tags: &["properties", "bulk"],
+    };
+    type Arguments = Arguments;
+    type Output = Report<Item>;
+
+    fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        let path = |(at, path): (usize, &String)| writable::path(&format!("paths[{at}]"), path);
+        arguments.paths.iter().enumerate().map(|item| Ok((Access::Write, path(item)?))).collect()
+    }
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        !arguments.dry_run && arguments.paths.len() > UNCONFIRMED
+    }
+
+    fn is_dry_run(arguments: &Arguments) -> bool {
+        arguments.dry_run
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Report<Item>>, Error> {
+        check_count("paths", arguments.paths.len(), MAX_PATHS)?;
+        let paths = Self::accesses(&arguments)?.into_iter().map(|(_, path)| path).collect();
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let way = Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
+        let stop = arguments.stop_on_first_error;
+        let Arguments { key, value, .. } = &arguments;
+        let edit = Edit::SetProperty { name: key.as_str().to_owned(), value: value.clone() };
+        way.run(&Setting { context, key: key.as_str(), edit, paths, stop }).await
+    }
+}
+
+struct Setting<'a> {
+    context: &'a Context<'a>,
+    key: &'a str,
+    edit: Edit,
+    paths: Vec<VaultPath>,
+    /// Whether none is changed after the first that cannot be.
+    stop: bool,
+}
+
+/// What a note had. A keyed commit keeps it.
+#[derive(Clone, Serialize, Deserialize)]
+struct Had {
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "arguments::present")]
+    value: Option<Value>,
+}
+
+impl Setting<'_> {
+    /// The note with the property, if it is another than the one that is there, and what it had.
+    fn changed(&self, path: &VaultPath, found: Option<&Found>) -> Result<(Had, Option<New>), Error> {
+        let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
+        if found.record.blob.is_some() {
+            let message = format!("{path} is too large to be changed in parts: replace it whole");
+            return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()));
+        }
+        self.context.work.check()?;
+        let note = text_of(found)?;
+        let edited = editing::apply(note, std::slice::from_ref(&self.edit), "value")?;
+        let value = atlas_vault::parse(note).properties().and_then(|properties| properties.get(self.key).cloned());
+        let new = (edited != note).then(|| New::note(path.clone(), edited.into(), Some(found), self.context.now));
+        Ok((Had { value }, new.transpose()?))
+    }
+}
+
+impl Bulk for Setting<'_> {
+    type Done = Had;
+    type Item = Item;
+
+    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Had>, Error> {
+        let paths: Vec<&str> = self.paths.iter().map(VaultPath::as_str).collect();
+        let found = notes::find_all(head, &paths, |_| true).await?;
+        let mut batch = Batch::on(head, self.context);
+        let mut named = HashSet::new();
+        let mut items = Vec::new();
+        for (path, found) in self.paths.iter().zip(&found) {
+            let new = match named.insert(path) {
+                true => self.changed(path, found.as_ref()),
+                false => Err(twice("paths", path.as_str())),
+            };
+            let is_last = self.stop && new.is_err();
+            items.push(new.map(|(had, new)| {
+                if let Some(new) = new {
+                    batch.put(new, found.as_ref());
+                }
+                had
+            }));
+            if is_last {
+                break;
+            }
+        }
+        if items.iter().flatten().map(bytes_of).sum::<usize>() > MAX_VALUES {
+            items.iter_mut().flatten().for_each(|had| had.value = None);
+        }
+        Ok(Planned { items, batch, needs_confirmation: false })
+    }
+
+    fn item(&self, at: usize, done: Result<Had, ItemError>) -> Item {
+        let path = self.paths.get(at).map_or_else(String::new, |path| path.as_str().to_owned());
+        match done {
+            Ok(Had { value }) => Item { path, ok: true, prev_value: value, error: None },
+            Err(error) => Item { path, ok: false, prev_value: None, error: Some(error) },
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Which operations there are, and what is known of them all without the operations themselves: a function holds only those that it
+//! serves, and its configuration may name any.
+
+use atlas_ops::{Entry, Info, Operation};
+
+use crate::schemas;
+
+/// Makes something of the list of all operations.
+macro_rules! every_operation {
+    ($make:ident) => {
+        $make! {
+            // the Atlas Local Bridge
+            crate::bridge::health::Health,
+            crate::bridge::context_current::ContextCurrent,
+            crate::bridge::find::Find,
+            crate::bridge::query::Query,
+            // notes
+            crate::notes::read_note::ReadNote,
+            crate::notes::write_note::WriteNote,
+            crate::notes::edit_note::EditNote,
+            crate::notes::upsert_note::UpsertNote,
+            crate::notes::delete_note::DeleteNote,
+            crate::notes::move_note::MoveNote,
+            crate::history::restore_note::RestoreNote,
+            crate::history::note_history::NoteHistory,
+            crate::notes::list_notes::ListNotes,
+            crate::notes::read_notes::ReadNotes,
+            crate::notes::note_exists::NoteExists,
+            crate::notes::append_note::AppendNote,
+            crate::notes::patch_note::PatchNote,
+            crate::notes::copy_note::CopyNote,
+            crate::attachments::move_attachment::MoveAttachment,
+            crate::links::rewrite_link::RewriteLink,
+            crate::links::prune_hub_links::PruneHubLinks,
+            crate::search::Search,
+            // bulk
+            crate::bulk::bulk_create_notes::BulkCreateNotes,
+            crate::bulk::bulk_set_property::BulkSetProperty,
+            crate::bulk::bulk_move_notes::BulkMoveNotes,
+            // search
+            crate::search::search_vault::SearchVault,
+            crate::search::search_text::SearchText,
+            crate::search::search_regex::SearchRegex,
+            crate::search::search_jsonlogic::SearchJsonlogic,
+            // access
+            crate::access::approve::Approve,
+            crate::access::inspect_acl::InspectAcl,
+            // properties
+            crate::properties::read_frontmatter::ReadFrontmatter,
+            crate::properties::read_property::ReadProperty,
+            crate::properties::list_properties::ListProperties,
+            crate::properties::find_notes_by_property::FindNotesByProperty,
+            crate::properties::update_frontmatter::UpdateFrontmatter,
+            // tags
+            crate::tags::list_tags::ListTags,
+            crate::tags::find_notes_by_tag::FindNotesByTag,
+            crate::tags::get_note_tags::GetNoteTags,
+            crate::tags::add_tag::AddTag,
+            crate::tags::remove_tag::RemoveTag,
+            // tasks
+            crate::tasks::list_tasks::ListTasks,
+            crate::tasks::update_task::UpdateTask,
+            crate::tasks::tasks_filter::TasksFilter,
+            // links
+            crate::links::get_outgoing_links::GetOutgoingLinks,
+            crate::links::get_backlinks::GetBacklinks,
+            crate::links::find_orphans::FindOrphans,
+            crate::links::find_unresolved_links::FindUnresolvedLinks,
+            // periodic
+            crate::periodic::get_periodic_note::GetPeriodicNote,
+            crate::periodic::create_periodic_note::CreatePeriodicNote,
+            crate::periodic::find_or_create_periodic_note::FindOrCreatePeriodicNote,
+            crate::periodic::append_to_periodic_note::AppendToPeriodicNote,
+            crate::periodic::list_periodic_notes::ListPeriodicNotes,
+            // bundles
+            crate::bundles::bundle_folder::BundleFolder,
+            crate::bundles::bundle_files::BundleFiles,
+            // attachments
+            crate::attachments::list_attachments::ListAttachments,
+            crate::attachments::get_attachment::GetAttachment,
+            crate::attachments::delete_attachment::DeleteAttachment,
+            crate::attachments::upload_attachment::UploadAttachment,
+            crate::attachments::commit_attachment::CommitAttachment,
+            // admin
+            crate::admin::list_vaults::ListVaults,
+            crate::admin::get_vault::GetVault,
+            crate::admin::index_vault::IndexVault,
+            crate::admin::get_server_config::GetServerConfig,
+            crate::admin::get_metrics::GetMetrics,
+            crate::admin::server_health::ServerHealth,
+            crate::admin::generate_uri::GenerateUri,
+            // obsidian-vault-mcp
+            crate::vault_mcp::note_read::NoteRead,
+            crate::vault_mcp::note_upsert::NoteUpsert,
+            crate::vault_mcp::note_delete::NoteDelete,
+            crate::vault_mcp::vault_search::VaultSearch,
+            crate::vault_mcp::backlinks_search::BacklinksSearch,
+            crate::vault_mcp::graph_neighbors::GraphNeighbors,
+            crate::vault_mcp::link_add::LinkAdd,
+            // Atlas Guardrails
+            crate::guardrails::atlas_index::AtlasIndex,
+            crate::guardrails::atlas_pack::AtlasPack,
+            crate::guardrails::atlas_find_duplicates::AtlasFindDuplicates,
+            // the host and connectors
+            crate::admin::vault_sync::VaultSync,
+            crate::connector::connector_search::ConnectorSearch,
+            crate::connector::connector_fetch::ConnectorFetch,
+            // what needs the Obsidian app
+            crate::obsidian_app::SearchDql,
+            crate::obsidian_app::ValidateDql,
+            crate::obsidian_app::EvalDataviewField,
+            crate::obsidian_app::ListTemplates,
+            crate::obsidian_app::ExecuteTemplate,
+            crate::obsidian_app::ListQuickaddActions,
+            crate::obsidian_app::TriggerQuickadd,
+            crate::obsidian_app::OcrAttachment,
+            crate::obsidian_app::OcrBulk,
+            crate::obsidian_app::MakemdListSpaces,
+            crate::obsidian_app::MakemdQuery,
+            crate::obsidian_app::ListWorkspaces,
+            crate::obsidian_app::OpenWorkspace,
+            crate::obsidian_app::SaveWorkspace,
+            crate::obsidian_app::ListCommands,
+            crate::obsidian_app::ExecuteCommand,
+            crate::obsidian_app::PlurRecall,
+            crate::obsidian_app::PlurRecallHybrid,
+            crate::obsidian_app::PlurSimilaritySearch,
+            crate::obsidian_app::PlurGet,
+        }
+    };
+}
+#[cfg(test)]
+pub(crate) use every_operation;
+
+macro_rules! infos {
+    ($($operation:path,)*) => { &[$(<$operation>::INFO),*] };
+}
+
+/// All operations, in the order of [`operations`].
+pub const ALL: &[Info] = every_operation!(infos);
+
+macro_rules! entries {
+    ($($operation:path,)*) => { const { &[$(entry::<$operation>()),*] } };
+}
+
+/// The operation `O`, for a door. A program holds only the operations that it names so.
+pub const fn entry<O: Operation + 'static>() -> &'static Entry {
+    const { &Entry::of::<O>(schemas::of(O::INFO.name)) }
+}
+
+/// All operations, for a door that offers every one of them.
+pub const fn operations() -> &'static [&'static Entry] {
+    every_operation!(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_has_a_name_of_its_own_and_says_what_it_is_about() {
+        let names: BTreeSet<&str> = super::ALL.iter().map(|info| info.name).collect();
+        assert_eq!(names.len(), super::ALL.len());
+        assert!(super::ALL.iter().all(|info| !info.tags.is_empty()));
+    }
+}

@@ -1,0 +1,68 @@
+//! `connector_search`: `search` in the shape that connectors of chat applications expect: what was found, to be fetched by id.
+
+use atlas_ops::arguments::Exact;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::connector::connector_fetch::address;
+use crate::search::{self, Found, Mode, Search};
+
+/// The operation.
+pub struct ConnectorSearch;
+
+/// What to look for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Words; also `"phrases"`, `word*`, `-word`, `tag:name`, `path:text`.
+    query: Exact<1000>,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The notes that say most, best first.
+    results: Vec<Hit>,
+}
+
+/// A note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Hit {
+    /// What it is fetched by: its path.
+    id: String,
+    /// Its title.
+    title: String,
+    /// What to cite it by: `atlas://vault/path`.
+    url: String,
+}
+
+impl Operation for ConnectorSearch {
+    const INFO: Info = Info {
+        name: "connector_search",
+        title: "Search, for connectors",
+        description: "Finds notes by words, best first, and returns an id, a title and an address of each; connector_fetch returns the text of one by its id.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["search"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let wanted = search::Arguments::of(arguments.query, Mode::Text, None, None);
+        let Answer { value, generation } = Search::run(context, wanted).await?;
+        let hit = |found| match found {
+            Found::Note(search::Note { path, title, .. }) => {
+                Some(Hit { url: address(&context.vault.id, &path), id: path, title })
+            }
+            Found::Line(_) => None,
+        };
+        Ok(Answer { value: Output { results: value.results.into_iter().filter_map(hit).collect() }, generation })
+    }
+}

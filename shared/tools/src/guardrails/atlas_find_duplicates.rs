@@ -1,0 +1,214 @@
+//! `atlas_find_duplicates`, as Atlas Guardrails has it: what there is already that matches an intent: notes and headings by their names, symbols that code
+//! defines, and notes by their text.
+
+mod similarity;
+
+use std::collections::HashSet;
+
+use atlas_ops::arguments::Exact;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::facts::Facts;
+use atlas_ops::read::index::{DocumentRef, Index, Want};
+use atlas_ops::read::view::View;
+use atlas_segment::SectionName;
+use atlas_vault::fold;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::guardrails::atlas_find_duplicates::similarity::Intent;
+use crate::search::{self, Found, Mode, Search};
+
+/// The operation.
+pub struct AtlasFindDuplicates;
+
+/// Of what.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What is to be written: the name of a symbol (`UuidGenerator`) or note, or a few words.
+    intent: Exact<500>,
+}
+
+/// What there is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The most similar first; at most 20.
+    candidates: Vec<Candidate>,
+}
+
+/// What may be what is intended.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Candidate {
+    /// What it is.
+    kind: Kind,
+    /// Its name: of a note without the extension, of a heading its text, of a symbol its identifier.
+    name: String,
+    /// The path of the file that it is or stands in.
+    path: String,
+    /// The number of its line, counted from 1.
+    line: u64,
+    /// How similar it is, from 0 to 1.
+    score: f64,
+}
+
+/// What a candidate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A note or other file of text.
+    Note,
+    /// A heading.
+    Heading,
+    /// What fenced code, or a file of source code, defines.
+    Symbol,
+}
+
+/// Most candidates in an answer.
+const MAX_CANDIDATES: usize = 20;
+/// Most names and headings that are compared.
+const MAX_COMPARED: usize = 5_000;
+/// What is less similar is no duplicate.
+const LEAST_SCORE: f64 = 0.3;
+/// How similar the note is that says most about the words of the intent, whatever it is called.
+const TEXT_SCORE: f64 = 0.5;
+
+impl Operation for AtlasFindDuplicates {
+    const INFO: Info = Info {
+        name: "atlas_find_duplicates",
+        title: "Find duplicates",
+        description: "Finds what the vault has already that matches an intent, so that it is not written twice: notes and headings with similar names, functions, classes and constants that code in notes defines, and notes that say much about it.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["search"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let intent = Intent::of(arguments.intent.as_str());
+        if intent.is_empty() {
+            let message = "intent: name what is to be written, by a word or more";
+            return Err(Error::bad_request("query_invalid", message).with("field", "intent"));
+        }
+        let named = |view: View| {
+            let intent = &intent;
+            async move {
+                let want = Want { names: true, headings: true, ..Want::default() };
+                let facts = Facts::fetch_with(context, view, &[SectionName::Symbols], want).await?;
+                let mut candidates = named(facts.index(), intent)?;
+                candidates.extend(defined(&facts, intent)?);
+                Ok(candidates)
+            }
+        };
+        let Answer { value: mut candidates, generation } = context.read(named).await?;
+        candidates.extend(by_text(context, &intent).await?);
+        candidates.retain(|candidate| candidate.score >= LEAST_SCORE);
+        candidates.sort_by(|one, other| {
+            let place = |candidate: &Candidate| (candidate.path.clone(), candidate.line, candidate.kind);
+            other.score.total_cmp(&one.score).then_with(|| place(one).cmp(&place(other)))
+        });
+        let mut seen = HashSet::new();
+        candidates.retain(|candidate| {
+            let line = if candidate.kind == Kind::Note { 0 } else { candidate.line };
+            seen.insert((candidate.kind, candidate.path.clone(), line))
+        });
+        candidates.truncate(MAX_CANDIDATES);
+        Ok(Answer { value: Output { candidates }, generation })
+    }
+}
+
+/// The notes and headings whose names are like the intent.
+fn named(index: &Index, intent: &Intent) -> Result<Vec<Candidate>, Error> {
+    let mut found = Vec::new();
+    let mut compared = 0;
+    for segment in index.segments() {
+        let mut documents = HashSet::new();
+        for stem in intent.stems() {
+            documents.extend(index.names(segment)?.holding(stem.as_bytes()));
+        }
+        let mut documents: Vec<u32> = documents.into_iter().collect();
+        documents.sort_unstable();
+        for document in documents {
+            let document = DocumentRef { segment, document };
+            if compared >= MAX_COMPARED || !index.shows(document) || index.span(document)?.length == 0 {
+                continue;
+            }
+            compared += 1;
+            let path = index.path(document)?;
+            let name = path.rsplit('/').next().unwrap_or(&path);
+            let name = name.rsplit_once('.').map_or(name, |(name, _)| name).to_owned();
+            found.push(Candidate { kind: Kind::Note, score: intent.score(&name), name, path, line: 1 });
+        }
+        for stem in intent.stems() {
+            for heading in index.headings(segment)?.holding(stem.as_bytes()) {
+                let document = DocumentRef { segment, document: heading.document };
+                if compared >= MAX_COMPARED || !index.shows(document) {
+                    continue;
+                }
+                compared += 1;
+                let score = intent.score(heading.text);
+                if score >= LEAST_SCORE {
+                    found.push(Candidate {
+                        kind: Kind::Heading,
+                        name: heading.text.to_owned(),
+                        path: index.path(document)?,
+                        line: u64::from(heading.line) + 1,
+                        score,
+                    });
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The symbols whose names are like the intent.
+fn defined(facts: &Facts, intent: &Intent) -> Result<Vec<Candidate>, Error> {
+    let stems: Vec<String> = intent.stems().collect();
+    let mut found = Vec::new();
+    let mut compared = 0;
+    for segment in facts.index().segments() {
+        for (document, symbol) in facts.symbols(segment)?.iter() {
+            let folded = fold(&symbol.name);
+            if !stems.iter().any(|stem| folded.contains(stem.as_str())) || !facts.shows(segment, document) {
+                continue;
+            }
+            compared += 1;
+            if compared > MAX_COMPARED {
+                return Ok(found);
+            }
+            let score = intent.score(&symbol.name);
+            if score >= LEAST_SCORE {
+                let path = facts.index().path(DocumentRef { segment, document })?;
+                let line = u64::from(symbol.line) + 1;
+                found.push(Candidate { kind: Kind::Symbol, name: symbol.name.clone(), path, line, score });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The notes that say most about the words of the intent.
+async fn by_text(context: &Context<'_>, intent: &Intent) -> Result<Vec<Candidate>, Error> {
+    let Some(query) = intent.query() else { return Ok(Vec::new()) };
+    let found = Search::run(context, search::Arguments::of(query, Mode::Text, None, None)).await?.value.results;
+    let mut best = None;
+    let mut candidates = Vec::new();
+    for found in found {
+        let Found::Note(search::Note { path, title, score, line, .. }) = found else { continue };
+        let best = *best.get_or_insert(score);
+        let score = if best > 0.0 { rounded(TEXT_SCORE * score / best) } else { 0.0 };
+        candidates.push(Candidate { kind: Kind::Note, name: title, path, line, score });
+    }
+    Ok(candidates)
+}
+
+/// As many digits as tell candidates apart.
+fn rounded(score: f64) -> f64 {
+    (score * 1e3).round() / 1e3
+}

@@ -1,0 +1,90 @@
+//! `atlas_index`, as Atlas Guardrails has it. The index is made where the vault is, by `atlas sync`; so this tells what there is, and since when.
+
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::view::View;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct AtlasIndex;
+
+/// No arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// The index.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Always `Indexing complete`: what is published is indexed.
+    status: &'static str,
+    /// The newest generation.
+    generation: u64,
+    /// When it was published.
+    #[schemars(with = "String")]
+    published_at: Timestamp,
+    /// How long ago that was.
+    age_seconds: i64,
+    /// How much it has; absent for who may not read all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    totals: Option<Totals>,
+    /// When a sync was asked for that has not begun yet; absent if none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    sync_requested_at: Option<Timestamp>,
+}
+
+/// How much a vault has.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Totals {
+    /// Notes.
+    notes: u64,
+    /// Bytes of the text of notes and other text files.
+    text_bytes: u64,
+    /// Segments that the index consists of.
+    segments: usize,
+}
+
+impl Operation for AtlasIndex {
+    const INFO: Info = Info {
+        name: "atlas_index",
+        title: "State of the index",
+        description: "Tells which generation of the vault is indexed, since when, and how much it has. The index is made by the host of the vault: vault_sync asks for a newer one.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["sync"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
+        let now = context.now;
+        let requested = context.vault.mirror.sync_asked_for().await?;
+        let state = |view: View| {
+            let requested = requested.as_ref();
+            async move {
+                let snapshot = view.snapshot();
+                let (manifest, totals) = (snapshot.manifest(), &snapshot.manifest().totals);
+                Ok(Output {
+                    status: "Indexing complete",
+                    generation: snapshot.generation(),
+                    published_at: manifest.time,
+                    age_seconds: now.duration_since(manifest.time).as_secs().max(0),
+                    totals: view.is_whole().then(|| Totals {
+                        notes: totals.notes,
+                        text_bytes: totals.text_bytes,
+                        segments: snapshot.segments().len(),
+                    }),
+                    sync_requested_at: requested.map(|request| request.time),
+                })
+            }
+        };
+        context.read(state).await
+    }
+}

@@ -1,0 +1,187 @@
+//! `atlas_pack`, as Atlas Guardrails has it: what the vault has to say about a task, within a budget of characters.
+//!
+//! Notes are ranked by the words of the task (see `search`). A short one is taken whole, of a long one the sections that say most, and the
+//! last is cut so that the budget is used up.
+
+mod room;
+mod sections;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use atlas_ops::arguments::{Bounded, Exact};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::response_limit::AROUND_TEXT;
+use atlas_ops::read::index::{DocumentRef, Index, Want};
+use atlas_ops::read::view::View;
+use atlas_segment::text::decoded;
+use atlas_vault::file_kind;
+use atlas_vault::words::code_words;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::guardrails::atlas_pack::room::Room;
+use crate::guardrails::atlas_pack::sections::Sections;
+use crate::search::expression::Expression;
+use crate::search::ranking::Ranked;
+use crate::search::scores::Lists;
+use crate::search::snippet::Wanted;
+
+/// The operation.
+pub struct AtlasPack;
+
+/// For what.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What is to be done, in plain words.
+    task: Exact<4096>,
+    /// Most characters of the pack, as JSON; 50,000 if not given.
+    #[serde(default)]
+    budget: Bounded<1, 1_000_000, 50_000>,
+}
+
+/// The pack.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The task.
+    task: String,
+    /// What says most about it first.
+    files: Vec<Packed>,
+}
+
+/// A note, or sections of one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Packed {
+    /// Its path.
+    path: String,
+    /// Why it is here: which words of the task it has, and which sections these are.
+    reason: String,
+    /// Its text; `…` on a line of its own where some is left out.
+    content: String,
+}
+
+/// Most notes that are looked at.
+const MAX_NOTES: usize = 64;
+/// Bytes of text that are looked at for each character of the budget, and at least.
+const LOOKED_AT: u64 = 4;
+const LEAST_LOOKED_AT: u64 = 64 << 10;
+/// Notes that score less than this share of the best one are left out.
+const LEAST_SHARE: f32 = 0.3;
+/// Of a note at least this share of the budget is taken, …
+const WHOLE_SHARE: usize = 8;
+/// … and so many characters.
+const WHOLE_CHARS: usize = 1_500;
+/// Fewer characters than this say nothing.
+const LEAST_CHARS: usize = 80;
+/// Words of a note that a reason names.
+const MAX_REASONS: usize = 6;
+/// What stands where text is left out.
+pub(crate) const LEFT_OUT: &str = "\n…\n";
+
+impl Operation for AtlasPack {
+    const INFO: Info = Info {
+        name: "atlas_pack",
+        title: "Pack context for a task",
+        description: "Returns the notes and sections of the vault that say most about a task, each with the reason, within a budget of characters: context for working on it.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["search"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let task = arguments.task.as_str();
+        let expression = Expression::of_task(task);
+        if expression.words.is_empty() {
+            return Err(
+                Error::bad_request("query_invalid", "task: say in words what is to be done").with("field", "task")
+            );
+        }
+        let budget = arguments.budget.get();
+        let most_bytes = context.limits.max_response_bytes.saturating_sub(AROUND_TEXT);
+        let pack = |view: View| {
+            let expression = &expression;
+            async move {
+                let files = pack(view, expression, budget, Room::of(task, budget, most_bytes)).await?;
+                Ok(Output { task: task.to_owned(), files })
+            }
+        };
+        context.read(pack).await
+    }
+}
+
+async fn pack(view: View, expression: &Expression, budget: usize, mut room: Room) -> Result<Vec<Packed>, Error> {
+    let index = Index::fetch(view, Want { headings: true, terms: true, postings: true, ..Want::default() }).await?;
+    let (lists, corrections) = Lists::fetch(&index, expression).await?;
+    let mut wanted = Wanted::new(lists.wanted(expression, &corrections));
+    let best = best(&index, lists.scores(&index, expression)?, budget)?;
+    let documents: Vec<DocumentRef> = best.iter().map(|(document, _)| *document).collect();
+    let texts = index.texts(&documents).await?;
+    let least = (budget / WHOLE_SHARE).max(WHOLE_CHARS);
+    let notes = best.len();
+    let mut files = Vec::new();
+    for (at, ((document, path), text)) in best.into_iter().zip(texts).enumerate() {
+        // Where few notes say anything each may have more of the budget.
+        let share = least.max(room.chars / (notes - at).max(1));
+        let text = decoded(&text);
+        let is_code = file_kind::is_code(&path);
+        let headings = index.headings(document.segment)?.of(document.document);
+        let sections =
+            Sections::of(&text, headings.map(|heading| (heading.line as usize, heading.text)), &mut wanted, is_code);
+        let is_whole = text.chars().count() <= share;
+        let (content, names) = if is_whole { (text.to_string(), Vec::new()) } else { sections.best(share) };
+        let reason = reason(&sections.worths, &mut wanted, &names, &path);
+        let Some(left) = room.after(&path, &reason).filter(|left| left.chars >= LEAST_CHARS) else { break };
+        let content = left.cut(&content);
+        room = left.less(&content);
+        files.push(Packed { path, reason, content });
+    }
+    Ok(files)
+}
+
+/// The notes that say most, best first, as far as there is use for them.
+fn best(index: &Index, scores: Vec<(f32, DocumentRef)>, budget: usize) -> Result<Vec<(DocumentRef, String)>, Error> {
+    let mut ranked = Ranked::new(index, scores);
+    let mut best = Vec::new();
+    let most = (budget as u64 * LOOKED_AT).max(LEAST_LOOKED_AT);
+    let (mut bytes, mut least) = (0, 0.0);
+    while best.len() < MAX_NOTES
+        && bytes < most
+        && let Some((score, document, path)) = ranked.next()?
+        && score >= least
+    {
+        least = f32::max(least, score * LEAST_SHARE);
+        bytes += u64::from(index.span(document)?.length);
+        best.push((document, path));
+    }
+    Ok(best)
+}
+
+/// Why a note is taken: the words that it has, those that say most first, those in its path, and the sections.
+fn reason(worths: &BTreeMap<u8, u32>, wanted: &mut Wanted, sections: &[String], path: &str) -> String {
+    let in_path: BTreeSet<u8> = code_words(path).filter_map(|word| wanted.index(&word.folded)).collect();
+    let in_path: Vec<&str> = in_path.iter().filter_map(|index| Some(wanted.word(*index)?.0)).collect();
+    let mut words: Vec<(&str, f32)> = worths.keys().filter_map(|index| wanted.word(*index)).collect();
+    words.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(other.0)));
+    let words: Vec<&str> = words.into_iter().take(MAX_REASONS).map(|(word, _)| word).collect();
+    let mut reasons = Vec::new();
+    if !words.is_empty() {
+        reasons.push(format!("has {}", words.join(", ")));
+    }
+    if !in_path.is_empty() {
+        reasons.push(format!("its path has {}", in_path.join(", ")));
+    }
+    if reasons.is_empty() {
+        reasons.push("its tags match".to_owned());
+    }
+    if !sections.is_empty() {
+        reasons.push(format!("sections {}", sections.join(", ")));
+    }
+    reasons.join("; ")
+}

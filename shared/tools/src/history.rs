@@ -1,0 +1,4 @@
+//! Earlier versions of notes.
+
+pub mod note_history;
+pub mod restore_note;

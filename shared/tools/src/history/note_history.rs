@@ -1,0 +1,131 @@
+//! `note_history`: the versions of a note, newest first: who wrote each, by what, when, and why.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Bounded};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes;
+use atlas_segment::Kind;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct NoteHistory;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault, with its extension.
+    path: String,
+    /// Most versions to return; 10 if not given.
+    #[serde(default)]
+    limit: Bounded<1, 50, 10>,
+    /// Only versions that are older than this generation: the `before` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "u64")]
+    before: Option<u64>,
+}
+
+/// The versions.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// The versions, newest first.
+    versions: Vec<Version>,
+    /// What to pass for the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<u64>,
+}
+
+/// A version of a note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Version {
+    /// The generation that wrote it: what `read_note` takes, if it is told who that was.
+    generation: u64,
+    /// SHA-256 of its bytes, in hex.
+    sha256: String,
+    /// Its size in bytes.
+    bytes: u64,
+    /// When it was written; of a version that is older than the history that is kept, the file's time.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    time: Timestamp,
+    /// Who wrote it; absent of a version that is older than the history that is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
+    /// By which operation; absent like `author`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<String>,
+    /// Why, in the author's words; absent if it is said of other notes as well, some of which the caller may not see.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Operation for NoteHistory {
+    const INFO: Info = Info {
+        name: "note_history",
+        title: "History of a note",
+        description: "Lists the versions of a note, newest first: generation, hash, size, and who wrote it when, by which operation, and why. Read an old version with read_note and its generation.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["history"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = arguments::path("path", &arguments.path)?;
+        let path = path.as_str();
+        let limit = arguments.limit.get();
+        let newest = context.read(|view| async move { Ok(view) }).await?;
+        // What is said of several notes may name one that the caller does not see.
+        let is_whole = newest.value.is_whole();
+        let mut snapshot = match arguments.before {
+            None => newest.value.snapshot().clone(),
+            Some(before) => notes::at(context, before.saturating_sub(1)).await?,
+        };
+        let mut versions = Vec::new();
+        let mut before = None;
+        loop {
+            let found = notes::find(&snapshot, path, |_| false).await?;
+            let Some(found) = found.filter(|found| matches!(found.record.kind, Kind::Note | Kind::Text)) else { break };
+            // What wrote a version is told by the generation that did; history may not go back so far, though the note is there.
+            let writer = context.vault.mirror.at(found.generation).await?;
+            let manifest = writer.as_ref().map(|writer| writer.manifest());
+            let modified = Timestamp::from_millisecond(found.record.modified_ms).unwrap_or_default();
+            let is_told = |changes: u64| is_whole || changes == 1;
+            versions.push(Version {
+                generation: found.generation,
+                sha256: found.sha256(),
+                bytes: found.record.bytes,
+                time: manifest.map_or(modified, |manifest| manifest.time),
+                author: manifest.map(|manifest| manifest.author.clone()),
+                operation: manifest.map(|manifest| manifest.operation.clone()),
+                message: manifest.filter(|manifest| is_told(manifest.changes.sum())).and_then(|by| by.message.clone()),
+            });
+            if writer.is_none() {
+                break;
+            }
+            if found.replaces == 0 {
+                break;
+            }
+            if versions.len() == limit {
+                before = Some(found.generation);
+                break;
+            }
+            let Some(older) = context.vault.mirror.at(found.replaces).await? else { break };
+            snapshot = older;
+        }
+        if versions.is_empty() {
+            let message = format!("there is no note at {path}, or none that old is kept");
+            return Err(Error::not_found("note_not_found", message).with("path", path));
+        }
+        Ok(Answer { value: Output { path: path.to_owned(), versions, before }, generation: newest.generation })
+    }
+}

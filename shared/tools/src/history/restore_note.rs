@@ -1,0 +1,152 @@
+//! `restore_note`: a note becomes again what it was, in a new commit.
+
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::{ChangeSet, Derived, Snapshot};
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::{Code, Error};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::write::batch::Batch;
+use atlas_ops::write::commit::Last;
+use atlas_ops::write::precondition::Condition;
+use atlas_ops::write::update::{self, KnownInput, NoteUpdate, Written};
+use atlas_ops::write::writable::{self, Version};
+use atlas_segment::Record;
+use atlas_vault::VaultPath;
+use futures::future::try_join;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::notes::write_note::Output;
+
+/// The operation.
+pub struct RestoreNote;
+
+/// Which note, and from where.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// The generation to restore it from, one that `note_history` lists; if none is given, it is taken out of the trash.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "u64")]
+    generation: Option<u64>,
+    /// If there is a note at the path, replace it only if its SHA-256 is this one, or one of these, parted by commas; `*` for whatever is there.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    if_match: Option<Text<4096>>,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+impl Operation for RestoreNote {
+    const INFO: Info = Info {
+        name: "restore_note",
+        title: "Restore a note",
+        description: "Makes a note again what it was at a generation (see note_history), or takes it out of the trash if no generation is given. That is a new version: nothing is taken out of its history. If there is another note at the path now, pass its sha256 as if_match.",
+        scopes: &[Scope::WriteVault],
+        destructive: true,
+        tags: &["notes", "history"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+    }
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        // Without it nothing is replaced.
+        arguments.if_match.is_some()
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writable::path("path", &arguments.path)?;
+        let condition = Condition::of(arguments.if_match.as_ref(), None)?;
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let written = match arguments.generation {
+            Some(generation) => {
+                let old = version(context, &path, generation).await?;
+                let decide = |found: Option<&Found>| {
+                    check(&condition, &path, found, &old)?;
+                    Ok(NoteUpdate::Text(old.text.to_vec()))
+                };
+                let beforehand = KnownInput::Written(&old.text);
+                update::write(context, &Self::INFO, &path, message, beforehand, decide).await?
+            }
+            None => {
+                let trash = writable::trash(&path)?;
+                let change = OutOfTrash { path: &path, trash, condition, context, last: Last::default() };
+                update::commit_note(context, &Self::INFO, message, &change, &change.last).await?
+            }
+        };
+        Ok(Output::of(&path, written))
+    }
+}
+
+/// The note at `path` as it was at `generation`.
+async fn version(context: &Context<'_>, path: &VaultPath, generation: u64) -> Result<Found, Error> {
+    let snapshot = notes::at(context, generation).await?;
+    let has_text = |record: &Record| record.blob.is_none();
+    let Some(found) = notes::find(&snapshot, path.as_str(), has_text).await? else {
+        let message =
+            format!("there was no note at {path} at generation {generation}: note_history lists when there was");
+        return Err(Error::not_found("note_not_found", message).with("path", path.as_str()));
+    };
+    if found.record.blob.is_some() {
+        // Nothing may keep its bytes but that generation, so a new one must not refer to them.
+        let message = format!(
+            "{path} was too large at generation {generation} to be restored here: run `atlas export --at {generation}`"
+        );
+        return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()));
+    }
+    Ok(found)
+}
+
+/// Fails if restoring `old` would replace what the caller has not seen.
+fn check(condition: &Condition<'_>, path: &VaultPath, found: Option<&Found>, old: &Found) -> Result<(), Error> {
+    let is_equal = found.is_some_and(|found| found.record.sha256 == old.record.sha256);
+    if is_equal && matches!(condition, Condition::None) { Ok(()) } else { condition.check(path.as_str(), found) }
+}
+
+/// A note comes out of the trash.
+struct OutOfTrash<'a> {
+    path: &'a VaultPath,
+    trash: VaultPath,
+    condition: Condition<'a>,
+    context: &'a Context<'a>,
+    last: Last<Written>,
+}
+
+impl ChangeSet for OutOfTrash<'_> {
+    type Error = Error;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+        let head = writable::published(head)?;
+        let found = notes::find(head, self.path.as_str(), |_| self.context.is_to_be_judged());
+        let kept = notes::find(head, self.trash.as_str(), |_| true);
+        let (found, kept) = try_join(found, kept).await?;
+        let Some(kept) = kept else {
+            let message = format!("there is no {} in the trash: name a generation to restore it from", self.path);
+            return Err(Error::not_found("note_not_found", message).with("path", self.path.as_str()));
+        };
+        let found = found.as_ref();
+        check(&self.condition, self.path, found, &kept)?;
+        if let Some(found) = found.filter(|found| found.record.sha256 == kept.record.sha256) {
+            return self.last.unchanged(Written::unchanged(found));
+        }
+        let mut batch = Batch::on(head, self.context);
+        batch.take_from_trash(self.path.clone(), &kept, found);
+        let Version { sha256, bytes } = Version::of(&kept);
+        let (created, before) = (found.is_none(), found.map(Version::of));
+        self.last.changes(
+            Written { sha256, bytes, generation: 0, is_replayed: false, created, at: self.context.now, before },
+            batch.derived().await?,
+        )
+    }
+}

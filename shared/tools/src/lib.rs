@@ -1,0 +1,38 @@
+//! The operations that agents call: one folder a domain, one file an operation, with its arguments, its result and what it needs.
+//! Doors find them in [`catalogue`] and call them through [`atlas_ops::dispatch`].
+//!
+//! # Layout
+//!
+//! - [`catalogue`]: the list of all operations; [`schemas`]: the JSON Schemas of their arguments and results; [`surface`]: obsidian-tc's
+//!   tools, and which of them work here
+//! - the domains of notes: [`notes`], [`history`], [`links`], [`search`], [`properties`], [`tags`], [`tasks`], [`periodic`], [`bundles`],
+//!   [`attachments`], [`bulk`]
+//! - the deployment: [`access`], [`admin`]
+//! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
+//!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian_app`] (what needs the Obsidian app)
+//! - `jsonlogic`: conditions as JSON, within a budget
+
+pub mod access;
+pub mod admin;
+pub mod attachments;
+pub mod bridge;
+pub mod bulk;
+pub mod bundles;
+pub mod catalogue;
+pub mod connector;
+pub mod guardrails;
+pub mod history;
+mod jsonlogic;
+pub mod links;
+pub mod notes;
+pub mod obsidian_app;
+pub mod periodic;
+pub mod properties;
+pub mod schemas;
+pub mod search;
+pub mod surface;
+pub mod tags;
+pub mod tasks;
+pub mod vault_mcp;
+
+pub use catalogue::{entry, operations};

@@ -1,0 +1,8 @@
+//! Links between notes.
+
+pub mod find_orphans;
+pub mod find_unresolved_links;
+pub mod get_backlinks;
+pub mod get_outgoing_links;
+pub mod prune_hub_links;
+pub mod rewrite_link;

@@ -1,0 +1,99 @@
+//! `find_orphans`: the notes that no other note links to.
+
+use std::collections::HashSet;
+
+use atlas_ops::arguments::{self, Root, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::graph::Graph;
+use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::paging::{Limit, Page, Paging};
+use atlas_ops::read::view::View;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::search::filter::Excluded;
+
+/// The operation.
+pub struct FindOrphans;
+
+/// Which notes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Only notes in this folder; links from everywhere count.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    root: String,
+    /// Not these notes, nor those in these folders: paths from the root of the vault, or globs of either, `Templates/*` or `*.excalidraw.md`.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    exclude_paths: Vec<String>,
+    /// Most notes to return; 100 if not given, at most 1,000.
+    #[serde(default)]
+    limit: Limit,
+    /// The `cursor` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+}
+
+/// A note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Orphan {
+    /// Its path.
+    path: String,
+    /// How many different targets its own links have.
+    outgoing_count: usize,
+}
+
+/// Most paths to leave out.
+const MAX_EXCLUDED: usize = 100;
+
+impl Operation for FindOrphans {
+    const INFO: Info = Info {
+        name: "find_orphans",
+        title: "Find orphans",
+        description: "Lists the notes that no other note links to or embeds, by path. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["links"],
+    };
+    type Arguments = Arguments;
+    type Output = Page<Orphan>;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
+        let Arguments { root, exclude_paths, limit, cursor } = arguments;
+        if exclude_paths.len() > MAX_EXCLUDED {
+            let message = format!("exclude_paths: name at most {MAX_EXCLUDED}");
+            return Err(Error::bad_request("invalid_input", message).with("field", "exclude_paths"));
+        }
+        let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &root, &exclude_paths))?;
+        let root = Root::of("root", &root)?;
+        let excluded = Excluded::of("exclude_paths", &exclude_paths)?;
+        let page = |view: View| {
+            let (root, paging, excluded) = (&root, &paging, &excluded);
+            async move {
+                let generation = view.generation();
+                let graph = Graph::fetch(context, view).await?;
+                let mut linked = HashSet::new();
+                graph.each_target(|from, _, meant| {
+                    linked.extend(meant.filter(|meant| *meant != from));
+                    Ok(())
+                })?;
+                let orphans = graph.notes(root, |document, path| !linked.contains(&document) && !excluded.has(path))?;
+                let item = |document: &DocumentRef| {
+                    let outgoing_count = graph.count_outgoing(*document);
+                    Ok(Orphan { path: graph.path(*document)?, outgoing_count })
+                };
+                let items = paging.of(&orphans).iter().map(item).collect::<Result<_, Error>>()?;
+                paging.page(context, generation, orphans.len(), items)
+            }
+        };
+        paging.read(context, page).await
+    }
+}

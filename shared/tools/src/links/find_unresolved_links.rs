@@ -1,0 +1,147 @@
+//! `find_unresolved_links`: the links that lead nowhere.
+
+use std::collections::BTreeMap;
+
+use atlas_ops::arguments::{self, Root, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::graph::Graph;
+use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::paging::{Limit, Page, Paging};
+use atlas_ops::read::view::View;
+use atlas_segment::SectionName;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct FindUnresolvedLinks;
+
+/// Of which notes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Only links in notes of this folder.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    root: String,
+    /// Whether there is one item for each target, with all the notes that have it, or for each note and target.
+    #[serde(default)]
+    group_by: GroupBy,
+    /// Most items to return; 100 if not given, at most 1,000.
+    #[serde(default)]
+    limit: Limit,
+    /// The `cursor` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+}
+
+/// What items are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupBy {
+    /// Of a target.
+    #[default]
+    Target,
+    /// Of a note and a target.
+    Source,
+}
+
+/// A target that is no file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Unresolved {
+    /// As links write it, without the part after `#`.
+    target: String,
+    /// The notes that have it, by path; of many the first 1,000.
+    sources: Vec<LinkSource>,
+}
+
+/// Where a link stands.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LinkSource {
+    /// The note.
+    path: String,
+    /// The number of the line with its first link to the target, counted from 1.
+    line: u32,
+}
+
+/// Most notes of a target that are told.
+const MAX_SOURCES: usize = 1000;
+
+impl Operation for FindUnresolvedLinks {
+    const INFO: Info = Info {
+        name: "find_unresolved_links",
+        title: "Find unresolved links",
+        description: "Lists the links and embeds that lead to no file, by target, or by note and target, with the lines they stand on. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["links"],
+    };
+    type Arguments = Arguments;
+    type Output = Page<Unresolved>;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
+        let Arguments { root, group_by, limit, cursor } = arguments;
+        let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &root, group_by))?;
+        let root = Root::of("root", &root)?;
+        let page = |view: View| {
+            let (root, paging) = (&root, &paging);
+            async move {
+                let generation = view.generation();
+                let graph = Graph::fetch_with(context, view, &[SectionName::LinkLines]).await?;
+                let found = unresolved(&graph, root, group_by)?;
+                let mut items = Vec::new();
+                for (target, documents) in paging.of(&found) {
+                    let mut sources = Vec::new();
+                    for document in documents.iter().take(MAX_SOURCES) {
+                        let path = graph.path(*document)?;
+                        let first = graph.links_of(*document, target).map(|links| links.first as usize);
+                        let lines = graph.facts().link_lines(document.segment)?.of(document.document);
+                        let line = first.and_then(|first| lines.get(first)).copied().unwrap_or_default();
+                        sources.push(LinkSource { path, line: line.saturating_add(1) });
+                    }
+                    items.push(Unresolved { target: target.clone(), sources });
+                }
+                paging.page(context, generation, found.len(), items)
+            }
+        };
+        paging.read(context, page).await
+    }
+}
+
+/// The targets that are no file, in the order of the items, each with the notes that have it.
+fn unresolved(graph: &Graph, root: &Root, group_by: GroupBy) -> Result<Vec<(String, Vec<DocumentRef>)>, Error> {
+    let mut below = Vec::new();
+    for segment in graph.index().segments() {
+        below.push(graph.facts().below(segment, root)?);
+    }
+    let mut targets: BTreeMap<String, Vec<DocumentRef>> = BTreeMap::new();
+    graph.each_target(|from, target, meant| {
+        if meant.is_none() && below.get(from.segment).is_some_and(|below| below.contains(&from.document)) {
+            match targets.get_mut(target) {
+                Some(sources) => sources.push(from),
+                None => drop(targets.insert(target.to_owned(), vec![from])),
+            }
+        }
+        Ok(())
+    })?;
+    if group_by == GroupBy::Source {
+        let single = |(target, sources): (String, Vec<DocumentRef>)| {
+            sources.into_iter().map(move |source| (target.clone(), vec![source]))
+        };
+        let mut all: Vec<(String, Vec<DocumentRef>)> = targets.into_iter().flat_map(single).collect();
+        let source = |sources: &[DocumentRef]| sources.first().copied();
+        let path = |sources: &[DocumentRef]| source(sources).and_then(|source| graph.path(source).ok());
+        all.sort_by_cached_key(|(target, sources)| (path(sources), target.clone()));
+        return Ok(all);
+    }
+    let mut all: Vec<(String, Vec<DocumentRef>)> = targets.into_iter().collect();
+    for (_, sources) in &mut all {
+        graph.index().sort_by_path(sources, |source| *source);
+    }
+    Ok(all)
+}

@@ -1,0 +1,170 @@
+//! `get_backlinks`: the notes that link to a file, and how often.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::response_limit::bytes_of;
+use atlas_ops::read::excerpt::{Lines, cut_at};
+use atlas_ops::read::graph::Graph;
+use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::paging::{Limit, Page, Paging};
+use atlas_ops::read::view::View;
+use atlas_segment::text::decoded;
+use atlas_vault::VaultPath;
+use atlas_vault::resolve::{Files, resolve};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct GetBacklinks;
+
+/// Of which file.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault, with its extension.
+    path: String,
+    /// Also the lines that the links stand on.
+    #[serde(default)]
+    include_context: bool,
+    /// Embeds count as links. So it is if not given.
+    #[serde(default = "arguments::yes")]
+    include_embeds: bool,
+    /// Most notes to return; 100 if not given, at most 1,000.
+    #[serde(default)]
+    limit: Limit,
+    /// The `cursor` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+}
+
+/// A note that links to the file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Source {
+    /// Its path.
+    source_path: String,
+    /// How many links to the file it has.
+    link_count: u32,
+    /// The lines that they stand on, each once; of many the first 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contexts: Option<Vec<LinkContext>>,
+}
+
+/// A line with a link.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LinkContext {
+    /// Its number, counted from 1.
+    line: u32,
+    /// The line; a long one cut around the link, the cuts marked with `…`.
+    text: String,
+}
+
+/// Most lines of a note, and most bytes of a line.
+const MAX_CONTEXTS: usize = 100;
+const LINE_BYTES: usize = 400;
+
+impl Operation for GetBacklinks {
+    const INFO: Info = Info {
+        name: "get_backlinks",
+        title: "Get backlinks",
+        description: "Lists the other notes that link to a note or another file, by path, and how often each does; with include_context also the lines. Links mean what they mean in Obsidian. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["links"],
+    };
+    type Arguments = Arguments;
+    type Output = Page<Source>;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
+        let Arguments { path, include_context, include_embeds, limit, cursor } = arguments;
+        let path = arguments::path("path", &path)?;
+        let listing = (Self::INFO.name, path.as_str(), include_context, include_embeds);
+        let paging = Paging::new(limit, cursor.as_ref(), &listing)?;
+        let page = |view: View| {
+            let (path, paging) = (&path, &paging);
+            async move {
+                let generation = view.generation();
+                let graph = Graph::fetch(context, view).await?;
+                let found = sources(&graph, path, include_embeds)?;
+                let mut page = paging.of(&found);
+                let mut items = Vec::new();
+                if include_context {
+                    let files = graph.rivals(path)?;
+                    let mut room = context.limits.max_response_bytes;
+                    while !page.is_empty() && room > 0 {
+                        let (count, _) = graph.index().wave(page, |(document, _)| *document)?;
+                        let (wave, rest) = page.split_at(count.min(page.len()));
+                        let documents: Vec<DocumentRef> = wave.iter().map(|(document, _)| *document).collect();
+                        for ((document, link_count), text) in wave.iter().zip(graph.index().texts(&documents).await?) {
+                            let source_path = graph.path(*document)?;
+                            let contexts = contexts(path, &source_path, &decoded(&text), &files, include_embeds)?;
+                            let item = Source { source_path, link_count: *link_count, contexts: Some(contexts) };
+                            room = room.saturating_sub(bytes_of(&item));
+                            items.push(item);
+                            if room == 0 {
+                                break;
+                            }
+                        }
+                        page = rest;
+                    }
+                } else {
+                    for (document, link_count) in page {
+                        let source_path = graph.path(*document)?;
+                        items.push(Source { source_path, link_count: *link_count, contexts: None });
+                    }
+                }
+                paging.page(context, generation, found.len(), items)
+            }
+        };
+        paging.read(context, page).await
+    }
+}
+
+/// The other notes that link to the file at `path`, with how many links to it they have.
+fn sources(graph: &Graph, path: &VaultPath, with_embeds: bool) -> Result<Vec<(DocumentRef, u32)>, Error> {
+    let own = graph.file(path)?;
+    let mut sources: Vec<(DocumentRef, u32)> = Vec::new();
+    for (document, links) in graph.links_to(path)? {
+        let count = if with_embeds { links.count } else { links.count - links.embeds };
+        match sources.last_mut() {
+            Some((last, sum)) if *last == document => *sum += count,
+            _ => sources.push((document, count)),
+        }
+    }
+    sources.retain(|(document, count)| *count > 0 && *document != own);
+    Ok(sources)
+}
+
+/// The lines of a note's `text` with links to the file at `path`, of which `files` are the rivals.
+fn contexts(
+    path: &VaultPath,
+    from: &str,
+    text: &str,
+    files: &Files,
+    with_embeds: bool,
+) -> Result<Vec<LinkContext>, Error> {
+    let from = arguments::path("path", from)?;
+    let mut links = atlas_vault::parse(text).links;
+    links.retain(|link| {
+        !link.is_external()
+            && !link.target.is_empty()
+            && (with_embeds || !link.is_embed())
+            && resolve(&link.target, &from, files) == Some(path)
+    });
+    links.sort_by_key(|link| (link.line, link.range.start));
+    links.dedup_by_key(|link| link.line);
+    let lines = Lines::new(text.as_bytes());
+    let context = |link: &atlas_vault::Link| {
+        let before = text.get(..link.range.start).unwrap_or_default();
+        let at = link.range.start - before.rfind('\n').map_or(0, |end| end + 1);
+        let line = lines.get(link.line as usize)?;
+        Some(LinkContext { line: link.line.saturating_add(1), text: cut_at(line, at, LINE_BYTES) })
+    };
+    Ok(links.iter().filter_map(context).take(MAX_CONTEXTS).collect())
+}

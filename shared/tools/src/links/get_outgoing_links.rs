@@ -1,0 +1,166 @@
+//! `get_outgoing_links`: the links of a note, and what they mean.
+
+use atlas_access::Access;
+use atlas_ops::arguments;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::response_limit::cut;
+use atlas_ops::read::graph::Graph;
+use atlas_ops::read::notes;
+use atlas_ops::read::view::View;
+use atlas_segment::text::decoded;
+use atlas_vault::{Link, LinkKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct GetOutgoingLinks;
+
+/// Of which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// Only links of these kinds.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Vec<Kind>")]
+    kinds: Option<Vec<Kind>>,
+    /// Also links that lead nowhere. So it is if not given.
+    #[serde(default = "arguments::yes")]
+    include_unresolved: bool,
+}
+
+/// How a link is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// `[[target]]`
+    Wikilink,
+    /// `[text](target)`
+    Markdown,
+    /// `![[target]]` or `![text](target)`
+    Embed,
+}
+
+/// The links.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// Its links within the vault, those in properties first, then in the order of the text.
+    links: Vec<OutgoingLink>,
+    /// Whether there are more links than these.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    overflow: bool,
+}
+
+/// A link.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OutgoingLink {
+    /// What it leads to as written, with the part after `#`.
+    target: String,
+    /// What it shows: its text, or if it has none what it leads to.
+    display_text: String,
+    /// How it is written.
+    kind: Kind,
+    /// Whether there is such a file.
+    resolved: bool,
+    /// The file's path, if there is one. A link to a part of the note itself leads to the note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target_path: Option<String>,
+    /// The number of its line, counted from 1.
+    line: u32,
+    /// Where on the line it begins, in characters counted from 1.
+    col: usize,
+    /// Always false: what stands in code is no link.
+    in_codeblock: bool,
+}
+
+/// Most links in an answer.
+const MAX_LINKS: usize = 5000;
+
+impl Operation for GetOutgoingLinks {
+    const INFO: Info = Info {
+        name: "get_outgoing_links",
+        title: "Get outgoing links",
+        description: "Lists the wikilinks, markdown links and embeds of a note that lead into the vault, with the files they mean, as in Obsidian, and where they stand.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["links"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let Arguments { path, kinds, include_unresolved } = arguments;
+        let path = arguments::path("path", &path)?;
+        let links = |view: View| {
+            let (path, kinds) = (&path, &kinds);
+            async move {
+                let graph = Graph::fetch(context, view).await?;
+                if !path.is_note() {
+                    return Err(notes::missing(path.as_str()));
+                }
+                let document = graph.file(path)?;
+                let texts = graph.index().texts(&[document]).await?;
+                let text = decoded(texts.first().map(AsRef::as_ref).unwrap_or_default());
+                let mut found = Vec::new();
+                let mut overflow = false;
+                for link in atlas_vault::parse(&text).links.iter().filter(|link| !link.is_external()) {
+                    let kind = kind(link);
+                    if kinds.as_ref().is_some_and(|kinds| !kinds.contains(&kind)) {
+                        continue;
+                    }
+                    let meant = match link.target.as_str() {
+                        "" => Some(document),
+                        target => graph.meant(target, path)?,
+                    };
+                    if meant.is_none() && !include_unresolved {
+                        continue;
+                    }
+                    if found.len() == MAX_LINKS {
+                        overflow = true;
+                        break;
+                    }
+                    let target_path = meant.map(|meant| graph.path(meant)).transpose()?;
+                    found.push(outgoing(link, kind, target_path, &text));
+                }
+                overflow |= cut(&mut found, context);
+                Ok(Output { path: path.as_str().to_owned(), links: found, overflow })
+            }
+        };
+        context.read(links).await
+    }
+}
+
+const fn kind(link: &Link) -> Kind {
+    match link.kind {
+        LinkKind::Wikilink => Kind::Wikilink,
+        LinkKind::Markdown => Kind::Markdown,
+        LinkKind::Embed | LinkKind::MarkdownEmbed => Kind::Embed,
+    }
+}
+
+fn outgoing(link: &Link, kind: Kind, target_path: Option<String>, text: &str) -> OutgoingLink {
+    let target = match &link.subpath {
+        Some(subpath) => format!("{}#{subpath}", link.target),
+        None => link.target.clone(),
+    };
+    let before = text.get(..link.range.start).unwrap_or_default();
+    let on_line = before.get(before.rfind('\n').map_or(0, |end| end + 1)..).unwrap_or_default();
+    OutgoingLink {
+        display_text: link.display.clone().unwrap_or_else(|| target.clone()),
+        target,
+        kind,
+        resolved: target_path.is_some(),
+        target_path,
+        line: link.line.saturating_add(1),
+        col: on_line.chars().count() + 1,
+        in_codeblock: false,
+    }
+}

@@ -1,0 +1,239 @@
+//! `prune_hub_links`: takes links out of a note that has too many, by a policy.
+
+mod policy;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
+use atlas_ops::arguments::{self, Bounded, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::response_limit::cut;
+use atlas_ops::read::graph::Graph;
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::read::view::View;
+use atlas_ops::write::batch::{Batch, New};
+use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::writable;
+use atlas_ops::write::writable::text_of;
+use atlas_vault::VaultPath;
+use atlas_vault::unlink::{Standing, standings, without};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::links::prune_hub_links::policy::{Kind, Meant, Policy, Rule};
+
+/// The operation.
+pub struct PruneHubLinks;
+
+/// Of which note, and by which policy.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// Which links go. Those in properties, and embeds, stay.
+    policy: Policy,
+    /// Most links that go, the first in the note; 50 if not given.
+    #[serde(default)]
+    max_removals: Bounded<1, 1000, 50>,
+    /// Change nothing, and tell what would go: so if it is not given.
+    #[serde(default = "arguments::yes")]
+    dry_run: bool,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// What was taken out.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// The policy.
+    policy_used: Kind,
+    /// How many links it had.
+    links_before: usize,
+    /// How many it has.
+    links_after: usize,
+    /// Those that went. What they show stays; a list item that has nothing else goes.
+    removed: Vec<Removed>,
+    /// Whether there are more than these: an answer has no room for all.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    /// SHA-256 of the note's bytes, in hex; absent on a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_hash: Option<String>,
+    /// Whether nothing was changed, and this is what would be.
+    dry_run: bool,
+}
+
+/// A link that went. A keyed commit keeps it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Removed {
+    /// What it led to, as it was written.
+    target: String,
+    /// Why it went.
+    reason: String,
+    /// The number of its line before, counted from 1.
+    line: u32,
+}
+
+impl Operation for PruneHubLinks {
+    const INFO: Info = Info {
+        name: "prune_hub_links",
+        title: "Prune the links of a hub",
+        description: "Takes links out of a note that has too many: those to files that few notes link to (drop_below_score, keep_top_n), bare list items (drop_unannotated_list_items), links without text around them (drop_no_prose_context), or those of which a JSONLogic condition does not hold (jsonlogic). What a link shows stays in the text; a list item with nothing else goes. It is a dry run unless dry_run is false; then a person has to confirm it.",
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: true,
+        tags: &["links"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+    }
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        !arguments.dry_run
+    }
+
+    fn is_dry_run(arguments: &Arguments) -> bool {
+        arguments.dry_run
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writable::path("path", &arguments.path)?;
+        let kind = arguments.policy.kind;
+        let rule = Rule::of(arguments.policy)?;
+        if !arguments.dry_run {
+            context.require_key()?;
+        }
+        let change = Pruning { context, path, rule, most: arguments.max_removals.get(), last: Last::default() };
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let (pruned, generation) = if arguments.dry_run {
+            let look = |view: View| {
+                let change = &change;
+                async move { Ok((change.plan(view.snapshot()).await?.0, view.generation())) }
+            };
+            context.read(look).await?.value
+        } else {
+            match commit::commit(context, &Self::INFO, message, &change, &change.last).await? {
+                Done::Committed { value, generation, .. } | Done::Unchanged { value, newest: generation } => {
+                    (value, generation)
+                }
+            }
+        };
+        let links_after = pruned.links.saturating_sub(pruned.removed.len());
+        let mut removed = pruned.removed;
+        // What was done is told, however much it was.
+        let truncated = cut(&mut removed, context);
+        let output = Output {
+            path: change.path.as_str().to_owned(),
+            policy_used: kind,
+            links_before: pruned.links,
+            links_after,
+            removed,
+            truncated,
+            content_hash: (!arguments.dry_run).then(|| pruned.sha256.to_string()),
+            dry_run: arguments.dry_run,
+        };
+        Ok(Answer { value: output, generation: Some(generation) })
+    }
+}
+
+struct Pruning<'a> {
+    context: &'a Context<'a>,
+    path: VaultPath,
+    rule: Rule,
+    most: usize,
+    last: Last<Pruned>,
+}
+
+/// What came of it. A keyed commit keeps it.
+#[derive(Clone, Serialize, Deserialize)]
+struct Pruned {
+    links: usize,
+    removed: Vec<Removed>,
+    sha256: Hash,
+}
+
+impl Pruning<'_> {
+    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Pruned, Batch<'h>), Error> {
+        let found = notes::find(head, self.path.as_str(), |_| true).await?;
+        let found = found.ok_or_else(|| notes::missing(self.path.as_str()))?;
+        let note = text_of(&found)?;
+        let links = standings(note);
+        let meant = if self.rule.is_of_targets() { self.meant(head, &links).await? } else { HashMap::new() };
+        let deadline = self.context.deadline(self.context.limits.max_scan_time);
+        let reasons = self.rule.reasons(&links, &meant, &deadline)?;
+        let going: Vec<(&Standing, String)> =
+            links.iter().zip(reasons).filter_map(|(link, reason)| Some((link, reason?))).take(self.most).collect();
+        let dropped: Vec<&Standing> = going.iter().map(|(link, _)| *link).collect();
+        let pruned = without(note, &dropped).ok_or_else(|| {
+            let message =
+                format!("links of {} cannot be told apart from what is around them: use edit_note", self.path);
+            Error::bad_request("link_impossible", message).with("path", self.path.as_str())
+        })?;
+        let removed = going.into_iter().map(|(link, reason)| Removed {
+            target: link.target.clone(),
+            reason,
+            line: link.line.saturating_add(1),
+        });
+        let removed: Vec<Removed> = removed.collect();
+        let mut batch = Batch::on(head, self.context);
+        let sha256 = self.put(&mut batch, &found, pruned, removed.is_empty())?;
+        Ok((Pruned { links: links.len(), removed, sha256 }, batch))
+    }
+
+    /// Puts the note, unless nothing went; its hash.
+    fn put(&self, batch: &mut Batch<'_>, found: &Found, pruned: String, is_unchanged: bool) -> Result<Hash, Error> {
+        if is_unchanged {
+            return Ok(Hash::from_bytes(found.record.sha256));
+        }
+        let new = New::note(self.path.clone(), pruned.into(), Some(found), self.context.now)?;
+        let sha256 = new.sha256();
+        batch.put(new, Some(found));
+        Ok(sha256)
+    }
+
+    /// What the targets of the links mean.
+    async fn meant(&self, head: &Arc<Snapshot>, links: &[Standing]) -> Result<HashMap<String, Meant>, Error> {
+        let graph = Graph::fetch(self.context, self.context.view(head.clone())).await?;
+        let mut meant = HashMap::new();
+        for link in links {
+            if meant.contains_key(&link.target) {
+                continue;
+            }
+            let of = match graph.meant(&link.target, &self.path)? {
+                None => Meant::default(),
+                Some(file) => {
+                    let path = graph.path(file)?;
+                    let backlinks = match VaultPath::parse(&path) {
+                        Ok(path) => graph.incoming(&path, file)?.len(),
+                        Err(_) => 0,
+                    };
+                    Meant { path: Some(path), backlinks, outgoing: graph.count_outgoing(file) }
+                }
+            };
+            meant.insert(link.target.clone(), of);
+        }
+        Ok(meant)
+    }
+}
+
+impl ChangeSet for Pruning<'_> {
+    type Error = Error;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+        let (pruned, batch) = self.plan(writable::published(head)?).await?;
+        if batch.is_empty() {
+            return self.last.unchanged(pruned);
+        }
+        self.last.changes(pruned, batch.derived().await?)
+    }
+}

@@ -1,0 +1,214 @@
+//! Which links of a note go.
+
+use std::collections::{BTreeSet, HashMap};
+
+use atlas_ops::arguments::{self, Bounded, invalid_input};
+use atlas_ops::error::{Code, Error};
+use atlas_ops::operation::Deadline;
+use atlas_vault::unlink::Standing;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::jsonlogic::{Datum, Logic, MAX_OPERATIONS, Record};
+
+/// Which links of a note go.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Policy {
+    /// How it is decided.
+    pub(super) kind: Kind,
+    /// For `drop_below_score` and `keep_top_n`: what counts.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Score")]
+    score_field: Option<Score>,
+    /// For `drop_below_score`: the least score that stays.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "f64")]
+    threshold: Option<f64>,
+    /// For `keep_top_n`: how many stay.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<0, 100_000>")]
+    n: Option<Bounded<0, 100_000>>,
+    /// For `drop_unannotated_list_items`: how many characters must stand beside the links of a list item; 1 if not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<0, 100_000>")]
+    min_annotation_chars: Option<Bounded<0, 100_000>>,
+    /// For `drop_no_prose_context`: how many characters must stand beside the links of a paragraph; 1 if not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<0, 100_000>")]
+    min_prose_chars: Option<Bounded<0, 100_000>>,
+    /// For `jsonlogic`: a condition, as JSONLogic; links of which it does not hold go. Its data is the link: `target` as it is written,
+    /// `line` and `col` (counted from 1), `in_codeblock` (always false: what stands in code is no link), `in_list_item`, `list_item_text`
+    /// and `prose_context` (the list item, and the paragraph or list item, without links), and of the file that it means `target_path`,
+    /// `target_backlink_count` and `target_outgoing_count`. What it has not is null.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Map<String, Value>")]
+    logic: Option<Map<String, Value>>,
+}
+
+/// How it is decided which links go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// Those to files with a low score.
+    DropBelowScore,
+    /// All but those to the files with the highest scores.
+    KeepTopN,
+    /// Those in list items that say little else.
+    DropUnannotatedListItems,
+    /// Those in paragraphs, or list items, that say little else.
+    DropNoProseContext,
+    /// Those of which an expression does not hold.
+    Jsonlogic,
+}
+
+/// What counts of the file that a link means; 0 for one that means none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Score {
+    /// How many other notes link to it.
+    TargetBacklinkCount,
+    /// How many links it has, those to one target once.
+    TargetOutgoingCount,
+}
+
+impl Score {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::TargetBacklinkCount => "target_backlink_count",
+            Self::TargetOutgoingCount => "target_outgoing_count",
+        }
+    }
+
+    fn of(self, meant: Option<&Meant>) -> usize {
+        meant.map_or(0, |meant| match self {
+            Self::TargetBacklinkCount => meant.backlinks,
+            Self::TargetOutgoingCount => meant.outgoing,
+        })
+    }
+}
+
+/// The file that a link means.
+#[derive(Default)]
+pub(super) struct Meant {
+    /// Its path, if there is one.
+    pub(super) path: Option<String>,
+    /// How many other notes link to it.
+    pub(super) backlinks: usize,
+    /// How many targets its links have.
+    pub(super) outgoing: usize,
+}
+
+/// A policy that has all that it needs.
+pub(super) enum Rule {
+    Below(Score, f64),
+    Top(Score, usize),
+    Annotation(usize),
+    Prose(usize),
+    Holds(Logic),
+}
+
+impl Rule {
+    pub(super) fn of(policy: Policy) -> Result<Self, Error> {
+        let missing = |name: &str| invalid_input(&format!("policy.{name}"), "this kind needs it");
+        let score = || policy.score_field.ok_or_else(|| missing("score_field"));
+        Ok(match policy.kind {
+            Kind::DropBelowScore => Self::Below(score()?, policy.threshold.ok_or_else(|| missing("threshold"))?),
+            Kind::KeepTopN => Self::Top(score()?, policy.n.ok_or_else(|| missing("n"))?.get()),
+            Kind::DropUnannotatedListItems => Self::Annotation(policy.min_annotation_chars.map_or(1, Bounded::get)),
+            Kind::DropNoProseContext => Self::Prose(policy.min_prose_chars.map_or(1, Bounded::get)),
+            Kind::Jsonlogic => {
+                let logic = policy.logic.ok_or_else(|| missing("logic"))?;
+                let malformed = |message: String| invalid_input("policy.logic", &message);
+                Self::Holds(Logic::new(Value::Object(logic)).map_err(malformed)?)
+            }
+        })
+    }
+
+    /// Whether it asks for what links mean.
+    pub(super) const fn is_of_targets(&self) -> bool {
+        matches!(self, Self::Below(..) | Self::Top(..) | Self::Holds(_))
+    }
+
+    /// Why each of the links goes, if it does. `meant` is what their targets mean, if the rule asks for that.
+    pub(super) fn reasons(
+        &self,
+        links: &[Standing],
+        meant: &HashMap<String, Meant>,
+        deadline: &Deadline,
+    ) -> Result<Vec<Option<String>>, Error> {
+        let score = |field: Score, link: &Standing| field.of(meant.get(&link.target));
+        let best: BTreeSet<usize> = match self {
+            Self::Top(field, n) => {
+                let mut order: Vec<(usize, &Standing)> = links.iter().enumerate().collect();
+                order.sort_by_cached_key(|(_, link)| std::cmp::Reverse(score(*field, link)));
+                order.into_iter().take(*n).map(|(at, _)| at).collect()
+            }
+            _ => BTreeSet::new(),
+        };
+        let reason = |(at, link): (usize, &Standing)| {
+            Ok(match self {
+                Self::Below(field, least) => {
+                    let score = score(*field, link);
+                    ((score as f64) < *least).then(|| format!("{} is {score}, below {least}", field.as_str()))
+                }
+                Self::Top(field, n) => (!best.contains(&at))
+                    .then(|| format!("{} is {}, not among the {n} highest", field.as_str(), score(*field, link))),
+                Self::Annotation(least) => few(&link.annotation, *least)
+                    .filter(|_| link.is_in_list_item)
+                    .map(|count| format!("its list item has {count} characters besides, fewer than {least}")),
+                Self::Prose(least) => few(&link.prose, *least)
+                    .map(|count| format!("its paragraph has {count} characters besides, fewer than {least}")),
+                Self::Holds(logic) => {
+                    let data = LinkData { link, meant: meant.get(&link.target) };
+                    (!holds(logic, &data, deadline)?).then(|| "policy.logic does not hold".to_owned())
+                }
+            })
+        };
+        links.iter().enumerate().map(reason).collect()
+    }
+}
+
+/// How many characters a text has besides line breaks, if that is fewer than `least`.
+fn few(text: &str, least: usize) -> Option<usize> {
+    Some(text.chars().filter(|character| *character != '\n').take(least).count()).filter(|count| *count < least)
+}
+
+fn holds(logic: &Logic, data: &LinkData<'_>, deadline: &Deadline) -> Result<bool, Error> {
+    if deadline.has_passed() {
+        let message = "the time of one call is up: write simpler logic";
+        return Err(Error::new(Code::Unavailable, "operation_timeout", message));
+    }
+    let held = logic.evaluate(&Datum::Record(data)).map_err(|_| {
+        let message =
+            format!("policy.logic: it took more than {MAX_OPERATIONS} operations for one link: write simpler logic");
+        Error::bad_request("compute_budget_exceeded", message).with("field", "policy.logic")
+    });
+    Ok(held?.is_truthy())
+}
+
+/// A link as logic sees it.
+struct LinkData<'a> {
+    link: &'a Standing,
+    meant: Option<&'a Meant>,
+}
+
+impl Record for LinkData<'_> {
+    fn get<'r>(&'r self, name: &str) -> Option<Datum<'r>> {
+        let number = |count: usize| Datum::Number(count as f64);
+        match name {
+            "target" => Some(Datum::Text(&self.link.target)),
+            "line" => Some(Datum::Number(f64::from(self.link.line) + 1.0)),
+            "col" => Some(number(self.link.column + 1)),
+            "in_codeblock" => Some(Datum::Bool(false)),
+            "in_list_item" => Some(Datum::Bool(self.link.is_in_list_item)),
+            "list_item_text" if self.link.is_in_list_item => Some(Datum::Text(&self.link.annotation)),
+            "prose_context" => Some(Datum::Text(&self.link.prose)),
+            "target_path" => self.meant?.path.as_deref().map(Datum::Text),
+            "target_backlink_count" => Some(number(self.meant?.backlinks)),
+            "target_outgoing_count" => Some(number(self.meant?.outgoing)),
+            _ => None,
+        }
+    }
+}

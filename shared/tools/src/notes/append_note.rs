@@ -1,0 +1,134 @@
+//! `append_note`: adds to the end or the start of a note.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::write::editing;
+use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
+use atlas_ops::write::writable;
+use atlas_ops::write::writable::text_of;
+use atlas_vault::edit::{Edit, Target};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct AppendNote;
+
+/// What to add, and where.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// What to add.
+    content: String,
+    /// Where: `end` if not given.
+    #[serde(default)]
+    position: Position,
+    /// At the start: below the properties, if there are some.
+    #[serde(default = "arguments::yes")]
+    after_frontmatter: bool,
+    /// Whether it stands on lines of its own; else it is added as it is.
+    #[serde(default = "arguments::yes")]
+    ensure_newline: bool,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// Where in a note.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Position {
+    /// After all that is there.
+    #[default]
+    End,
+    /// Before it.
+    Start,
+}
+
+/// What was added.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// Where it was added.
+    position_used: Position,
+    /// When.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    updated_at: Timestamp,
+    /// SHA-256 of the note's bytes, in hex.
+    content_hash: String,
+    /// How many bytes the note has more than before.
+    inserted_bytes: u64,
+    /// The generation that wrote this version.
+    generation: u64,
+}
+
+impl Operation for AppendNote {
+    const INFO: Info = Info {
+        name: "append_note",
+        title: "Add to a note",
+        description: "Adds text to the end of a note, or to its start below the properties, on lines of its own unless ensure_newline is false. Made again with the same idempotency_key, it is added once.",
+        scopes: &[Scope::WriteVault],
+        destructive: false,
+        tags: &["notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        context.require_key()?;
+        let path = writable::path("path", &arguments.path)?;
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let decide = |found: Option<&Found>| {
+            let note = found.ok_or_else(|| notes::missing(path.as_str()))?;
+            Ok(NoteUpdate::Text(arguments.added(text_of(note)?)?.into_bytes()))
+        };
+        let Answer { value, generation } =
+            update::write(context, &Self::INFO, &path, message, KnownInput::Nothing, decide).await?;
+        let output = Output {
+            path: path.as_str().to_owned(),
+            position_used: arguments.position,
+            updated_at: value.at,
+            content_hash: value.sha256.to_string(),
+            inserted_bytes: value.bytes.saturating_sub(value.before.map_or(0, |before| before.bytes)),
+            generation: value.generation,
+        };
+        Ok(Answer { value: output, generation })
+    }
+}
+
+impl Arguments {
+    /// `note` with what is added.
+    fn added(&self, note: &str) -> Result<String, Error> {
+        let text = self.content.clone();
+        let is_end = self.position == Position::End;
+        if !self.ensure_newline {
+            let at = if is_end { note.len() } else { self.start_of(note) };
+            let (before, after) = note.split_at_checked(at).unwrap_or((note, ""));
+            return Ok([before, &text, after].concat());
+        }
+        let edit = match (is_end || note.is_empty(), self.after_frontmatter) {
+            (true, _) => Edit::Append { text },
+            (false, true) => Edit::Prepend { text },
+            (false, false) => Edit::InsertBefore { target: Target::Lines([1, 1]), text },
+        };
+        editing::apply(note, &[edit], "content")
+    }
+
+    /// Where the start of `note` is.
+    fn start_of(&self, note: &str) -> usize {
+        let frontmatter = atlas_vault::parse(note).frontmatter.filter(|_| self.after_frontmatter);
+        let mark = if note.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        frontmatter.map_or(mark, |frontmatter| frontmatter.body_start)
+    }
+}

@@ -1,0 +1,160 @@
+//! `copy_note`: another note with the same text, whose links mean what they mean in the first.
+
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::{Code, Error};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::index::{Index, Want};
+use atlas_ops::read::links;
+use atlas_ops::read::notes;
+use atlas_ops::write::batch::{Batch, New};
+use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::precondition::{Condition, Mode};
+use atlas_ops::write::relocate::unlinkable;
+use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
+use atlas_vault::relink::{names_meant, relink_copy};
+use bytes::Bytes;
+use futures::future::try_join;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct CopyNote;
+
+/// Which note, and where to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault; it ends in `.md`.
+    from: String,
+    /// The path of the copy, where there must be no note; it ends in `.md`.
+    to: String,
+    /// Rewrite the copy's links that would mean something else there.
+    #[serde(default = "arguments::yes")]
+    rewrite_internal_links: bool,
+    /// Why, for the log; if not given, what it is a copy of.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// The copy.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The path of the note.
+    from: String,
+    /// The path of the copy.
+    to: String,
+    /// When it was made.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    created_at: Timestamp,
+    /// SHA-256 of its bytes, in hex.
+    content_hash: String,
+    /// How many of its links were rewritten.
+    links_rewritten: usize,
+    /// The generation that made it.
+    generation: u64,
+}
+
+impl Operation for CopyNote {
+    const INFO: Info = Info {
+        name: "copy_note",
+        title: "Copy a note",
+        description: "Makes another note with the same text. Its links are rewritten where they would mean something else at the new path. A person has to confirm a copy into another folder.",
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: false,
+        tags: &["notes", "links"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![
+            (Access::Read, writable::path("from", &arguments.from)?),
+            (Access::Write, writable::path("to", &arguments.to)?),
+        ])
+    }
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+        folder(&arguments.from) != folder(&arguments.to)
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let (from, to) = (writable::path("from", &arguments.from)?, writable::path("to", &arguments.to)?);
+        let message =
+            arguments.message.as_ref().map_or_else(|| format!("a copy of {from}"), |why| why.as_str().to_owned());
+        let change = Copying { context, from, to, rewrite: arguments.rewrite_internal_links, last: Last::default() };
+        let done = commit::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
+        let Done::Committed { value: Copied { sha256, links, at }, generation, .. } = done else {
+            return Err(Error::new(Code::Internal, "internal", "nothing was copied"));
+        };
+        let output = Output {
+            from: change.from.as_str().to_owned(),
+            to: change.to.as_str().to_owned(),
+            created_at: at,
+            content_hash: sha256.to_string(),
+            links_rewritten: links,
+            generation,
+        };
+        Ok(Answer { value: output, generation: Some(generation) })
+    }
+}
+
+struct Copying<'a> {
+    context: &'a Context<'a>,
+    from: VaultPath,
+    to: VaultPath,
+    rewrite: bool,
+    last: Last<Copied>,
+}
+
+/// What came of it. A keyed commit keeps it.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Copied {
+    sha256: Hash,
+    links: usize,
+    at: Timestamp,
+}
+
+impl Copying<'_> {
+    /// The copy's text, and how many of its links are not as in the note's.
+    async fn text(&self, head: &Arc<Snapshot>, note: &Bytes) -> Result<(Bytes, usize), Error> {
+        let Some(text) = std::str::from_utf8(note).ok().filter(|_| self.rewrite) else { return Ok((note.clone(), 0)) };
+        links::check_length(&self.from, note)?;
+        let names = names_meant(text).collect();
+        let view = self.context.view(head.clone());
+        let index = Index::fetch(view, Want { names: true, ..Want::default() }).await?;
+        let files = links::files_named(&index, &names)?;
+        let relinked = relink_copy(text, &self.from, &self.to, files).map_err(unlinkable)?;
+        Ok(relinked.map_or_else(|| (note.clone(), 0), |relinked| (relinked.text.into(), relinked.meant.len())))
+    }
+}
+
+impl ChangeSet for Copying<'_> {
+    type Error = Error;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+        let head = writable::published(head)?;
+        let note = notes::find(head, self.from.as_str(), |_| true);
+        let (note, there) = try_join(note, notes::find(head, self.to.as_str(), |_| false)).await?;
+        let note = note.ok_or_else(|| notes::missing(self.from.as_str()))?;
+        Condition::Mode(Mode::Create, None).check(self.to.as_str(), there.as_ref())?;
+        if note.record.blob.is_some() {
+            let message = format!("{} is too large to be copied", self.from);
+            return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", self.from.as_str()));
+        }
+        let (text, links) = self.text(head, &note.text).await?;
+        let at = self.context.now;
+        let mut batch = Batch::on(head, self.context);
+        let new = New::note(self.to.clone(), text, None, at)?;
+        let copied = Copied { sha256: new.sha256(), links, at };
+        batch.put(new, None);
+        self.last.changes(copied, batch.derived().await?)
+    }
+}

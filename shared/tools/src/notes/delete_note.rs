@@ -1,0 +1,102 @@
+//! `delete_note`: takes a note out of the vault, into the trash.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::write::precondition::Condition;
+use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
+use atlas_ops::write::writable::{self, TRASH};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct DeleteNote;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// Delete the note only if its SHA-256 is this one, or one of these, parted by commas.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    if_match: Option<Text<4096>>,
+    /// Keep nothing in the trash. Older generations still have the note for as long as they are kept.
+    #[serde(default)]
+    hard: bool,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// What was deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// SHA-256 of what it was, in hex.
+    sha256: String,
+    /// Where it is kept; absent if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trash: Option<String>,
+    /// The same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trash_path: Option<String>,
+    /// Whether `restore_note` takes it out of the trash.
+    recoverable: bool,
+    /// When it was deleted.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    deleted_at: Timestamp,
+    /// The last generation that has the note.
+    last_generation: u64,
+}
+
+impl Operation for DeleteNote {
+    const INFO: Info = Info {
+        name: "delete_note",
+        title: "Delete a note",
+        description: "Takes the note at a path out of the vault. It is kept in the trash unless hard is true, and older generations have it. A person has to confirm it. Pass the sha256 that you read as if_match, so that nobody's later change is deleted unseen.",
+        scopes: &[Scope::DeleteVault],
+        destructive: true,
+        tags: &["notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Delete, writable::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writable::path("path", &arguments.path)?;
+        // Without a version whatever is there goes: the trash, and history, keep it.
+        let condition = Condition::of_existing(arguments.if_match.as_ref())?;
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let decide = |found: Option<&Found>| {
+            if found.is_none() {
+                return Err(notes::missing(path.as_str()));
+            }
+            condition.check(path.as_str(), found)?;
+            Ok(if arguments.hard { NoteUpdate::Gone } else { NoteUpdate::Trash })
+        };
+        let beforehand = if arguments.hard { KnownInput::NoText } else { KnownInput::Nothing };
+        let answer = update::write(context, &Self::INFO, &path, message, beforehand, decide).await?;
+        let written = answer.value;
+        let trash = (!arguments.hard).then(|| format!("{TRASH}{path}"));
+        let output = Output {
+            path: path.as_str().to_owned(),
+            sha256: written.sha256.to_string(),
+            trash_path: trash.clone(),
+            trash,
+            recoverable: !arguments.hard,
+            deleted_at: written.at,
+            last_generation: written.generation.saturating_sub(1),
+        };
+        Ok(Answer { value: output, generation: answer.generation })
+    }
+}

@@ -1,0 +1,101 @@
+//! `edit_note`: changes parts of a note, all or nothing, and leaves every other byte as it is.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::{Code, Error};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::write::precondition::Condition;
+use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
+use atlas_ops::write::writable::{self, MAX_NOTE_BYTES, text_of};
+use atlas_vault::edit::{Candidate, Edit, EditError, Problem, apply};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::notes::write_note::Output;
+
+/// The operation.
+pub struct EditNote;
+
+/// What to change.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// The edits, in order, each on what the one before left; all are made or none.
+    edits: Vec<Edit>,
+    /// Edit the note only if its SHA-256 is this one, or one of these, parted by commas.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    if_match: Option<Text<4096>>,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+impl Operation for EditNote {
+    const INFO: Info = Info {
+        name: "edit_note",
+        title: "Edit a note",
+        description: "Changes parts of a note and leaves every other byte as it is: append, prepend, replace_text, replace_section, append_to_section, insert_before, insert_after, set_property, remove_property, merge_properties. All edits are made or none. A target that is missing or ambiguous changes nothing; the error lists what it could be. A person has to confirm edits that take away most of a note, or its frontmatter.",
+        // What cannot be done is told with what there is.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: true,
+        tags: &["notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+    }
+
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // That depends on how much the edits take away.
+        false
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writable::path("path", &arguments.path)?;
+        let condition = Condition::of_existing(arguments.if_match.as_ref())?;
+        if arguments.edits.is_empty() {
+            return Err(Error::bad_request("validation_error", "edits: name one at least").with("field", "edits"));
+        }
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let decide = |found: Option<&Found>| {
+            let Some(note) = found else {
+                return Err(notes::missing(path.as_str()));
+            };
+            condition.check(path.as_str(), found)?;
+            let edited = apply(text_of(note)?, &arguments.edits, MAX_NOTE_BYTES).map_err(|error| refused(&error))?;
+            Ok(NoteUpdate::Text(edited.into_bytes()))
+        };
+        let answer = update::write(context, &Self::INFO, &path, message, KnownInput::Nothing, decide).await?;
+        Ok(Output::of(&path, answer))
+    }
+}
+
+/// Why nothing was changed, with what could have been meant.
+pub(crate) fn refused(error: &EditError) -> Error {
+    let message = error.to_string();
+    let EditError::Refused { edit, problem } = error else {
+        return Error::bad_request("validation_error", message);
+    };
+    let (reason, candidates): (_, &[Candidate]) = match &**problem {
+        Problem::TooLong { .. } => return Error::new(Code::TooLarge, "note_too_large", message),
+        Problem::HeadingMissing { candidates, .. }
+        | Problem::BlockMissing { candidates, .. }
+        | Problem::TextMissing { candidates }
+        | Problem::PropertyMissing { candidates, .. } => ("target_not_found", candidates),
+        Problem::HeadingAmbiguous { candidates, .. }
+        | Problem::BlockAmbiguous { candidates, .. }
+        | Problem::TextCount { candidates, .. } => ("target_ambiguous", candidates),
+        Problem::NoSuchLines { .. } | Problem::OtherLineBreaks { .. } => ("target_not_found", &[]),
+        _ => ("edit_refused", &[]),
+    };
+    let candidates: Vec<_> = candidates.iter().map(|one| json!({ "line": one.line, "text": one.text })).collect();
+    Error::bad_request(reason, message).with("edit", *edit).with("candidates", candidates)
+}

@@ -1,0 +1,393 @@
+//! `list_notes`: the files below a folder, in path order, and the folders that they are in.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Bound;
+
+use atlas_access::acl::is_closed_path;
+use atlas_ops::arguments::{self, Root, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::response_limit::fitting;
+use atlas_ops::read::cursor;
+use atlas_ops::read::index::{DocumentRef, Index, Want, Wave};
+use atlas_ops::read::paging::{Limit, MAX_ITEMS, Page};
+use atlas_ops::read::view::View;
+use atlas_segment::{Kind, Record};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct ListNotes;
+
+/// Which notes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The folder to list; all of the vault if not given.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    root: String,
+    /// Only paths that begin so, for example `projects/2026-`.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    prefix: String,
+    /// Whether to list what is in folders of the folder too.
+    #[serde(default = "arguments::yes")]
+    recursive: bool,
+    /// Whether to list folders too. There are those that have files, of whatever extension.
+    #[serde(default)]
+    include_folders: bool,
+    /// Only files with these extensions, `.md` if not given; all files if it is empty.
+    #[serde(default = "notes")]
+    #[schemars(length(max = 50))]
+    extensions: Vec<Text<32>>,
+    /// Most items to return, 1,000 at most; 100 if not given.
+    #[serde(default)]
+    limit: Limit,
+    /// The `cursor` of the page before. The pages of one listing show the vault as it was at the first.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+}
+
+fn notes() -> Vec<Text<32>> {
+    Text::new(".md").into_iter().collect()
+}
+
+/// A file or a folder.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Listed {
+    /// Its path.
+    path: String,
+    /// What it is.
+    r#type: What,
+    /// A file's size in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    /// When a file was last changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    mtime: Option<Timestamp>,
+    /// SHA-256 of a file's bytes, in hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+}
+
+/// What is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A note, or another file.
+    File,
+    /// A folder.
+    Folder,
+}
+
+/// Where the next page begins.
+#[derive(Serialize, Deserialize)]
+struct Cursor {
+    generation: u64,
+    /// The listing.
+    of: u32,
+    /// The last item's path; a folder's ends in a slash, so that it comes before what is in it.
+    after: String,
+    /// How many items all pages have.
+    #[serde(default)]
+    total: Option<usize>,
+}
+
+/// Most extensions of one call.
+const MAX_EXTENSIONS: usize = 50;
+
+impl Operation for ListNotes {
+    const INFO: Info = Info {
+        name: "list_notes",
+        title: "List notes",
+        description: "Lists the notes below a folder, or whose paths begin with a prefix, in path order, with sizes, times and hashes; on request other files and the folders too, or a folder's own items alone. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Page<Listed>;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Page<Listed>>, Error> {
+        let asked = arguments.limit.get();
+        let listing = Listing::of(&arguments)?;
+        let of = crc32fast::hash(format!("{listing:?}").as_bytes());
+        let cursor: Option<Cursor> =
+            arguments.cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
+        if cursor.as_ref().is_some_and(|cursor| cursor.of != of) {
+            return Err(cursor::invalid());
+        }
+        let (generation, after) = match &cursor {
+            Some(cursor) => (Some(cursor.generation), cursor.after.as_str()),
+            None => (None, ""),
+        };
+        let limit = asked.min(MAX_ITEMS);
+        let (is_first, known) = (cursor.is_none(), cursor.as_ref().and_then(|cursor| cursor.total));
+        let page = |view: View| {
+            let listing = &listing;
+            async move {
+                let generation = view.generation();
+                let whole = view.clone();
+                // One more tells whether there is another page.
+                let mut items = match listing.recursive {
+                    true => listing.all(view, after, limit + 1).await?,
+                    false => listing.children(view, after, limit + 1).await?,
+                };
+                let is_more = items.len() > limit;
+                items.truncate(limit);
+                let fitting = fitting(&items, context.limits.max_response_bytes);
+                let is_more = is_more || fitting < items.len();
+                items.truncate(fitting);
+                let total = match known {
+                    Some(total) => Some(total),
+                    None if is_more => Some(listing.count(whole).await?),
+                    None => is_first.then_some(items.len()),
+                };
+                let last = items.last().filter(|_| is_more).map(Listed::key);
+                let cursor = last.and_then(|after| cursor::encode(&Cursor { generation, of, after, total }));
+                Ok(Page { items, cursor, overflow: asked > MAX_ITEMS, total_count: total })
+            }
+        };
+        cursor::read(context, generation, page).await
+    }
+}
+
+impl Listed {
+    fn file(record: Record) -> Self {
+        Self {
+            path: record.path,
+            r#type: What::File,
+            size: Some(record.bytes),
+            mtime: Some(Timestamp::from_millisecond(record.modified_ms).unwrap_or_default()),
+            sha256: Some(record.sha256.iter().map(|byte| format!("{byte:02x}")).collect()),
+        }
+    }
+
+    /// The folder whose path with its closing slash is `key`.
+    fn folder(key: &str) -> Self {
+        let path = key.trim_end_matches('/').to_owned();
+        Self { path, r#type: What::Folder, size: None, mtime: None, sha256: None }
+    }
+
+    /// What it is sorted by.
+    fn key(&self) -> String {
+        if self.r#type == What::Folder { format!("{}/", self.path) } else { self.path.clone() }
+    }
+}
+
+/// What is to be listed.
+#[derive(Debug)]
+struct Listing {
+    root: Root,
+    /// What the paths begin with; none if there are no such paths.
+    prefix: Option<String>,
+    recursive: bool,
+    folders: bool,
+    /// In lower case, each with its dot; all if there are none.
+    extensions: Vec<String>,
+}
+
+impl Listing {
+    fn of(arguments: &Arguments) -> Result<Self, Error> {
+        let Arguments { prefix, recursive, include_folders, extensions, .. } = arguments;
+        let refused =
+            |field, message: String| Err(Error::bad_request("validation_error", message).with("field", field));
+        if prefix.len() > 1024 {
+            return refused("prefix", "prefix: must be at most 1024 bytes".to_owned());
+        }
+        if extensions.len() > MAX_EXTENSIONS {
+            return refused("extensions", format!("extensions: name at most {MAX_EXTENSIONS}"));
+        }
+        let root = Root::of("root", &arguments.root)?;
+        let prefix = match prefix.starts_with(root.prefix()) {
+            true => Some(prefix.clone()),
+            false => Some(root.prefix().to_owned()).filter(|root| root.starts_with(prefix)),
+        };
+        let extensions = extensions.iter().map(|extension| {
+            let extension = extension.as_str().to_lowercase();
+            if extension.starts_with('.') { extension } else { format!(".{extension}") }
+        });
+        Ok(Self { root, prefix, recursive: *recursive, folders: *include_folders, extensions: extensions.collect() })
+    }
+
+    /// Whether a file at `path` is listed.
+    fn has(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+        self.extensions.is_empty() || self.extensions.iter().any(|extension| name.ends_with(extension))
+    }
+
+    /// The folders that the file at `path` is in, each with its closing slash, outermost first.
+    fn folders_of<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
+        let (root, prefix) = (self.root.prefix().len(), self.prefix.as_deref().unwrap_or_default());
+        let ends = path.match_indices('/').map(|(at, _)| at + 1).filter(move |end| self.folders && *end > root);
+        ends.filter_map(|end| path.get(..end)).filter(move |folder| folder.starts_with(prefix))
+    }
+
+    /// The first `count` items after `after`, at whatever depth. Neither paths nor texts of the whole vault are looked at, but the records from
+    /// there on.
+    async fn all(&self, view: View, after: &str, count: usize) -> Result<Vec<Listed>, Error> {
+        let Some(prefix) = &self.prefix else { return Ok(Vec::new()) };
+        let mut items = Vec::new();
+        let mut last = after.to_owned();
+        let mut after = after.to_owned();
+        // A page of records may hold few that are listed: go on until there are enough, each time with more.
+        let mut wanted = count;
+        loop {
+            let (records, end) = next_records(&view, prefix, &after, wanted).await?;
+            wanted *= 2;
+            for record in records {
+                if record.kind == Kind::Config || is_closed_path(&record.path) {
+                    continue;
+                }
+                let folders = self.folders_of(&record.path).filter(|folder| !last.starts_with(folder));
+                items.extend(folders.map(Listed::folder));
+                last.clone_from(&record.path);
+                if self.has(&record.path) {
+                    items.push(Listed::file(record));
+                }
+            }
+            match end {
+                Some(end) if items.len() < count => after = end,
+                _ => break,
+            }
+        }
+        items.truncate(count);
+        Ok(items)
+    }
+
+    /// How many items there are.
+    async fn count(&self, view: View) -> Result<usize, Error> {
+        let Some(prefix) = &self.prefix else { return Ok(0) };
+        let index = Index::fetch(view, Want::default()).await?;
+        let root = self.root.prefix().len();
+        let (mut files, mut folders) = (0, HashSet::new());
+        for segment in index.segments() {
+            for document in index.paths(segment)?.with_prefix(prefix) {
+                let document = DocumentRef { segment, document };
+                if !index.shows(document) {
+                    continue;
+                }
+                let path = index.path(document)?;
+                let is_own = path.get(root..).is_some_and(|rest| !rest.contains('/'));
+                files += usize::from((self.recursive || is_own) && self.has(&path));
+                let is_own =
+                    |folder: &str| folder.get(root..).is_some_and(|rest| rest.find('/') == Some(rest.len() - 1));
+                for folder in self.folders_of(&path) {
+                    if (self.recursive || is_own(folder)) && !folders.contains(folder) {
+                        folders.insert(folder.to_owned());
+                    }
+                }
+            }
+        }
+        Ok(files + folders.len())
+    }
+
+    /// The first `count` items after `after` that are in the folder itself.
+    async fn children(&self, view: View, after: &str, count: usize) -> Result<Vec<Listed>, Error> {
+        let Some(prefix) = &self.prefix else { return Ok(Vec::new()) };
+        let root = self.root.prefix();
+        let index = Index::fetch(view, Want::default()).await?;
+        let mut children: BTreeMap<String, Option<DocumentRef>> = BTreeMap::new();
+        for segment in index.segments() {
+            let paths = index.paths(segment)?;
+            let mut range = paths.with_prefix(prefix);
+            while let Some(document) = range.next() {
+                let document = DocumentRef { segment, document };
+                let path = index.path(document)?;
+                let folder =
+                    path.get(root.len()..).and_then(|rest| rest.find('/')).and_then(|at| path.get(..=root.len() + at));
+                let Some(folder) = folder else {
+                    if self.has(&path) && index.shows(document) {
+                        children.insert(path, Some(document));
+                    }
+                    continue;
+                };
+                if self.folders_of(folder).next().is_some() && !children.contains_key(folder) {
+                    if !index.shows(document) {
+                        continue;
+                    }
+                    children.insert(folder.to_owned(), None);
+                }
+                // The rest of what is in it begins with this folder too; what follows is greater than that.
+                let beyond = folder.trim_end_matches('/').to_owned() + "0";
+                range.start = paths.first_from(beyond.as_bytes()).max(range.start);
+            }
+        }
+        let page: Vec<_> = children.range::<str, _>((Bound::Excluded(after), Bound::Unbounded)).take(count).collect();
+        let documents: Vec<DocumentRef> = page.iter().filter_map(|(_, document)| **document).collect();
+        let mut records = index.records(&documents).await?.into_iter();
+        let item = |(key, document): (&String, &Option<DocumentRef>)| match document {
+            Some(_) => records.next().map(Listed::file),
+            None => Some(Listed::folder(key)),
+        };
+        Ok(page.into_iter().filter_map(item).collect())
+    }
+}
+
+/// The live records under `prefix` and after `after`, in path order, from one wave of pages that hold at least `count` records, and the
+/// path up to which they are complete; none if there are no more.
+async fn next_records(
+    view: &View,
+    prefix: &str,
+    after: &str,
+    count: usize,
+) -> Result<(Vec<Record>, Option<String>), Error> {
+    let snapshot = view.snapshot();
+    let start = if after < prefix { prefix } else { after };
+    let mut wave = Wave::default();
+    let mut pages = Vec::new();
+    for (segment, entry) in snapshot.segments().iter().enumerate() {
+        let first = entry.layout.record_page(start)?.map_or(0, |(_, first)| first);
+        let from = entry.layout.record_pages()?.into_iter().filter(|(_, documents)| documents.start >= first);
+        let mut held = 0;
+        let mut complete = true;
+        let mut slots = Vec::new();
+        for (page, documents) in from {
+            // The first page may hold only documents before the start.
+            if held > count as u32 && slots.len() > 1 {
+                complete = false;
+                break;
+            }
+            held += documents.end - documents.start;
+            slots.push((wave.add(segment, page), documents.start));
+        }
+        pages.push((segment, slots, complete));
+    }
+    let fetched = wave.fetch(snapshot).await?;
+    let mut records = Vec::new();
+    let mut end: Option<String> = None;
+    for (segment, slots, complete) in pages {
+        let mut last = None;
+        for (slot, first) in slots {
+            let page = fetched.get(slot)?;
+            let page = page.record_page()?;
+            for index in 0..page.len() {
+                let record = page.get(index)?;
+                last = Some(record.path.clone());
+                let under = record.path.starts_with(prefix) && record.path.as_str() > after;
+                if under && view.shows(segment, first.saturating_add(index as u32), || Some(&record.path)) {
+                    records.push(record);
+                }
+            }
+        }
+        if !complete && last.as_deref().is_some_and(|last| last.starts_with(prefix) || last < prefix) {
+            end = match (end, last) {
+                (Some(end), Some(last)) => Some(end.min(last)),
+                (end, last) => end.or(last),
+            };
+        }
+    }
+    if let Some(end) = &end {
+        records.retain(|record| record.path <= *end);
+    }
+    records.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok((records, end))
+}

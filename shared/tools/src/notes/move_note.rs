@@ -1,0 +1,171 @@
+//! `move_note`: gives a note another path, and rewrites the links to it, in one commit.
+
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::{Code, Error};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::precondition::Condition;
+use atlas_ops::write::relocate::{Moving, Plan};
+use atlas_ops::write::writable;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct MoveNote;
+
+/// Which note, and where to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault; it ends in `.md`.
+    #[serde(alias = "path")]
+    from: String,
+    /// Its new path; it ends in `.md`.
+    to: String,
+    /// Move the note only if its SHA-256 is this one, or one of these, parted by commas.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    if_match: Option<Text<4096>>,
+    /// Rewrite the links of all notes, so that they mean what they meant.
+    #[serde(default = "arguments::yes", alias = "update_links")]
+    update_backlinks: bool,
+    /// Whether a note at the new path goes into the trash; if not, nothing is moved where there is one.
+    #[serde(default)]
+    overwrite_target: bool,
+    /// Why, for the log; if not given, where the note was.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// What was moved.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The path that it had.
+    from: String,
+    /// The path that it has.
+    to: String,
+    /// When it was moved.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    moved_at: Timestamp,
+    /// How many links to it were rewritten, in other notes.
+    backlinks_updated: usize,
+    /// SHA-256 of its bytes, in hex: what the next `if_match` names. Another than before if links in it were rewritten.
+    new_hash: String,
+    /// The same.
+    sha256: String,
+    /// The generation that moved it.
+    generation: u64,
+    /// How many links were rewritten, in all notes: also its own, and links to other notes of its new name.
+    links: usize,
+    /// How many notes had such links.
+    notes: usize,
+}
+
+impl Operation for MoveNote {
+    const INFO: Info = Info {
+        name: "move_note",
+        title: "Move a note",
+        description: "Gives a note another path, in another folder or with another name, and rewrites the links that would mean something else after that, in all notes: wikilinks, embeds and markdown links, with what they show and the part they point to as it was. All of it is one commit. Nothing is moved if there is a note at the new path, unless overwrite_target puts that into the trash.",
+        // What links to it, and where, is told.
+        scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
+        destructive: true,
+        tags: &["notes", "links"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        let (from, to) = (writable::path("from", &arguments.from)?, writable::path("to", &arguments.to)?);
+        let replaced = arguments.overwrite_target.then(|| (Access::Delete, to.clone()));
+        Ok([(Access::Delete, from), (Access::Write, to)].into_iter().chain(replaced).collect())
+    }
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+        arguments.update_backlinks || folder(&arguments.from) != folder(&arguments.to)
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let (from, to) = (writable::path("from", &arguments.from)?, writable::path("to", &arguments.to)?);
+        if from == to {
+            let message = format!("to: the note is at {from} already");
+            return Err(Error::bad_request("validation_error", message).with("field", "to"));
+        }
+        let message =
+            arguments.message.as_ref().map_or_else(|| format!("moved from {from}"), |why| why.as_str().to_owned());
+        let (from_path, to_path) = (from.as_str().to_owned(), to.as_str().to_owned());
+        let change = MoveChange {
+            moving: Moving {
+                context,
+                ways: vec![(from, to)],
+                update_links: arguments.update_backlinks,
+                overwrite: arguments.overwrite_target,
+            },
+            condition: Condition::of_existing(arguments.if_match.as_ref())?,
+            last: Last::default(),
+        };
+        let done = commit::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
+        let Done::Committed { value, generation, .. } = done else { return Err(nothing_moved()) };
+        let Kept { sha256, backlinks, links, notes, at } = value;
+        let output = Output {
+            from: from_path,
+            to: to_path,
+            moved_at: at,
+            backlinks_updated: backlinks,
+            new_hash: sha256.to_string(),
+            sha256: sha256.to_string(),
+            generation,
+            links,
+            notes,
+        };
+        Ok(Answer { value: output, generation: Some(generation) })
+    }
+}
+
+fn nothing_moved() -> Error {
+    Error::new(Code::Internal, "internal", "nothing was moved")
+}
+
+struct MoveChange<'a> {
+    moving: Moving<'a>,
+    condition: Condition<'a>,
+    last: Last<Kept>,
+}
+
+/// What a move came to. A keyed commit keeps it.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Kept {
+    sha256: Hash,
+    links: usize,
+    notes: usize,
+    #[serde(default)]
+    backlinks: usize,
+    #[serde(default)]
+    at: Timestamp,
+}
+
+impl ChangeSet for MoveChange<'_> {
+    type Error = Error;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+        let head = writable::published(head)?;
+        let context = self.moving.context;
+        let ends: Vec<_> = self.moving.ends(head).await?.into_iter().collect::<Result<_, _>>()?;
+        for (ends, (from, _)) in ends.iter().zip(&self.moving.ways) {
+            self.condition.check(from.as_str(), Some(&ends.from))?;
+            if ends.to.is_some() {
+                context.confirm().await?;
+            }
+        }
+        let Plan { batch, moved, links, notes } = self.moving.plan(head, ends).await?;
+        let moved = moved.first().ok_or_else(nothing_moved)?;
+        let kept = Kept { sha256: moved.sha256, links, notes, backlinks: moved.backlinks, at: context.now };
+        self.last.changes(kept, batch.derived().await?)
+    }
+}

@@ -1,0 +1,64 @@
+//! `note_exists`: whether there is something at a path, without reading it.
+
+use atlas_ops::arguments;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::index::{Index, Want};
+use atlas_ops::read::view::View;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::notes::list_notes::What;
+
+/// The operation.
+pub struct NoteExists;
+
+/// Where.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The path of a file, with its extension, or of a folder.
+    path: String,
+}
+
+/// What there is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Whether there is something that the caller may read.
+    exists: bool,
+    /// What it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<What>,
+}
+
+impl Operation for NoteExists {
+    const INFO: Info = Info {
+        name: "note_exists",
+        title: "Is there a note",
+        description: "Tells whether there is a file or a folder at a path, without reading it. A folder is there if it has a file.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        // What may not be read is not there.
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = arguments::path("path", arguments.path.trim_end_matches('/'))?;
+        let path = path.as_str();
+        let look = |view: View| async move {
+            let index = Index::fetch(view, Want::default()).await?;
+            let what = match index.find(path)? {
+                Some(_) => Some(What::File),
+                None => index.has_prefix(&format!("{path}/"))?.then_some(What::Folder),
+            };
+            Ok(Output { exists: what.is_some(), r#type: what })
+        };
+        context.read(look).await
+    }
+}

@@ -1,0 +1,283 @@
+//! `read_note`: one note's text and properties.
+
+use atlas_access::Access;
+use atlas_ops::arguments;
+use atlas_ops::atlas::Limits;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::response_limit::AROUND_TEXT;
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::read::view::View;
+use atlas_segment::{Kind, Record};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// The operation.
+pub struct ReadNote;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault, with its extension.
+    path: String,
+    /// The byte to begin at: 0, or the `next_offset` of the page before.
+    #[serde(default)]
+    offset: u64,
+    /// Read the note as it was at this generation.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "u64")]
+    generation: Option<u64>,
+    /// Whether to return its text.
+    #[serde(default = "arguments::yes")]
+    include_content: bool,
+    /// Whether to return its properties.
+    #[serde(default = "arguments::yes")]
+    include_frontmatter: bool,
+    /// Whether to return its size and time.
+    #[serde(default)]
+    include_stats: bool,
+}
+
+/// The note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Its path.
+    pub(crate) path: String,
+    /// Its text, or the page of it that was asked for; absent if it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) content: Option<String>,
+    /// Its properties; null if it has none or they cannot be read, absent if they were not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub(crate) frontmatter: Option<Option<Map<String, Value>>>,
+    /// Its size and time, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<Stats>,
+    /// Its size in bytes.
+    pub(crate) bytes: u64,
+    /// SHA-256 of its bytes, in hex.
+    pub(crate) sha256: String,
+    /// The same.
+    content_hash: String,
+    /// The generation that wrote this version.
+    generation: u64,
+    /// Where the next page begins; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_offset: Option<u64>,
+    /// True if the note is not UTF-8: what could not be decoded is shown as U+FFFD.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lossy: bool,
+}
+
+/// A note's size and time. When it was created is not known here.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Stats {
+    /// Its size in bytes.
+    size: u64,
+    /// When it was last changed.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    mtime: Timestamp,
+}
+
+impl Arguments {
+    /// The beginning of the newest version of the note at `path`.
+    pub(crate) const fn of(path: String) -> Self {
+        Self {
+            path,
+            offset: 0,
+            generation: None,
+            include_content: true,
+            include_frontmatter: true,
+            include_stats: false,
+        }
+    }
+
+    const fn parts(&self) -> Parts {
+        let Self { offset, include_content: content, include_frontmatter: frontmatter, include_stats: stats, .. } =
+            *self;
+        Parts { content, offset, frontmatter, stats }
+    }
+}
+
+/// Which parts of a note are wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts {
+    pub(crate) content: bool,
+    /// Where the text begins.
+    pub(crate) offset: u64,
+    pub(crate) frontmatter: bool,
+    pub(crate) stats: bool,
+}
+
+impl Parts {
+    /// Whether they are made of its text.
+    pub(crate) const fn are_text(self) -> bool {
+        self.content || self.frontmatter
+    }
+
+    /// Those of a note, with as much of its text as an answer has room for in which so many bytes are taken.
+    pub(crate) fn of(self, found: Found, limits: &Limits, taken: usize) -> Result<Output, Error> {
+        let frontmatter = self.frontmatter.then(|| {
+            let frontmatter = atlas_vault::parse(&String::from_utf8_lossy(&found.text)).frontmatter;
+            frontmatter.and_then(|frontmatter| frontmatter.properties.ok())
+        });
+        let json_bytes = room(limits, frontmatter.as_ref().and_then(Option::as_ref)).saturating_sub(taken);
+        let page = match self.content {
+            true => Some(page(&found.text, self.offset, limits.max_bytes, json_bytes)?),
+            false => None,
+        };
+        let sha256 = found.sha256();
+        let mtime = Timestamp::from_millisecond(found.record.modified_ms).unwrap_or_default();
+        Ok(Output {
+            content_hash: sha256.clone(),
+            sha256,
+            path: found.record.path,
+            frontmatter,
+            stats: self.stats.then_some(Stats { size: found.record.bytes, mtime }),
+            bytes: found.record.bytes,
+            generation: found.generation,
+            next_offset: page.as_ref().and_then(|page| page.next),
+            lossy: page.as_ref().is_some_and(|page| page.lossy),
+            content: page.map(|page| page.content),
+        })
+    }
+}
+
+impl Operation for ReadNote {
+    const INFO: Info = Info {
+        name: "read_note",
+        title: "Read a note",
+        description: "Returns the text and properties of the note at a path. A long note comes in pages: call again with next_offset.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = arguments::path("path", &arguments.path)?;
+        let path = path.as_str();
+        let parts = arguments.parts();
+        let find = |view: View| async move {
+            let found = notes::find(view.snapshot(), path, |record| parts.are_text() && has_text(record)).await?;
+            found.filter(|found| has_text(&found.record)).ok_or_else(|| notes::missing(path))
+        };
+        let answer = match arguments.generation {
+            None => context.read(find).await?,
+            Some(generation) => {
+                let view = View::whole(notes::at(context, generation).await?);
+                Answer { value: find(view).await?, generation: Some(generation) }
+            }
+        };
+        let output = parts.of(answer.value, context.limits, 0)?;
+        Ok(Answer { value: output, generation: answer.generation })
+    }
+}
+
+/// Whether it is a note or another file of text.
+pub(crate) const fn has_text(record: &Record) -> bool {
+    matches!(record.kind, Kind::Note | Kind::Text)
+}
+
+struct Page {
+    content: String,
+    next: Option<u64>,
+    lossy: bool,
+}
+
+/// The page of at most `limit` bytes, and about `json_bytes` as JSON, that begins at `offset`; it does not cut a character in two.
+fn page(text: &[u8], offset: u64, limit: usize, json_bytes: usize) -> Result<Page, Error> {
+    let beyond = || {
+        Error::bad_request("offset_invalid", format!("offset: the note has {} bytes", text.len()))
+            .with("bytes", text.len())
+    };
+    let rest = usize::try_from(offset).ok().and_then(|offset| text.get(offset..)).ok_or_else(beyond)?;
+    let limit = within(rest, limit, json_bytes);
+    let is_boundary = |at: usize| rest.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
+    let end = if rest.len() <= limit {
+        rest.len()
+    } else {
+        (limit.saturating_sub(3)..=limit).rev().find(|at| is_boundary(*at)).unwrap_or(limit)
+    };
+    let bytes = rest.get(..end.max(1).min(rest.len())).unwrap_or_default();
+    let content = String::from_utf8_lossy(bytes);
+    Ok(Page {
+        next: (bytes.len() < rest.len()).then_some(offset + bytes.len() as u64),
+        lossy: matches!(content, std::borrow::Cow::Owned(_)),
+        content: content.into_owned(),
+    })
+}
+
+/// Bytes of text, as JSON, that an answer has room for beside these properties.
+pub(crate) fn room(limits: &Limits, properties: Option<&Map<String, Value>>) -> usize {
+    let around = AROUND_TEXT + properties.map_or(0, |properties| json!(properties).to_string().len());
+    limits.max_response_bytes.saturating_sub(around)
+}
+
+/// The bytes of `text`, at most `limit`, that take at most `json_bytes` within JSON, and a few at least.
+pub(crate) fn within(text: &[u8], limit: usize, json_bytes: usize) -> usize {
+    let bytes = text.get(..limit).unwrap_or(text);
+    let mut json = 0;
+    for (index, byte) in bytes.iter().enumerate() {
+        json += match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+            0..0x20 => 6,
+            // Perhaps no UTF-8, and shown as U+FFFD.
+            0x80.. => 3,
+            _ => 1,
+        };
+        if json > json_bytes {
+            return index.max(4);
+        }
+    }
+    limit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atlas_ops::pipeline::response_limit;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_pages_of_a_note_are_the_note(text in "\\PC{0,60}", limit in 4usize..20) {
+            let (mut whole, mut offset) = (String::new(), Some(0));
+            while let Some(at) = offset {
+                let page = page(text.as_bytes(), at, limit, usize::MAX).unwrap();
+                prop_assert!(page.content.len() <= limit && !page.lossy);
+                whole.push_str(&page.content);
+                offset = page.next;
+            }
+            prop_assert_eq!(whole, text);
+        }
+
+        #[test]
+        fn the_pages_of_any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..60), limit in 1usize..20) {
+            let mut offset = Some(0);
+            while let Some(at) = offset {
+                let page = page(&bytes, at, limit, 60).unwrap();
+                prop_assert!(page.next.is_none_or(|next| next > at));
+                prop_assert!(response_limit::json_bytes(&page.content) <= 60);
+                offset = page.next;
+            }
+        }
+    }
+
+    #[test]
+    fn an_offset_past_the_end_is_refused() {
+        assert!(page(b"text", 4, 10, 100).is_ok());
+        assert_eq!(
+            page(b"text", 5, 10, 100).err().map(|error| error.reason().to_owned()).as_deref(),
+            Some("offset_invalid")
+        );
+    }
+}

@@ -1,0 +1,89 @@
+//! `upsert_note`: creates a note, or adds to the end of the one that is there, as obsidian-vault-mcp's `note_upsert` does.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes::Found;
+use atlas_ops::write::update::{self, KnownInput, NoteUpdate, Written};
+use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
+use atlas_vault::edit::between;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::notes::write_note::Output;
+
+/// The operation.
+pub struct UpsertNote;
+
+/// What to write.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// The text of the note, or what is added to it on a line of its own.
+    content: String,
+    /// Its properties, if it is created; nothing if it is there.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Map<String, Value>")]
+    frontmatter: Option<Map<String, Value>>,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+impl Operation for UpsertNote {
+    const INFO: Info = Info {
+        name: "upsert_note",
+        title: "Create a note or add to it",
+        description: "Creates the note at a path with this text and these properties; if there is one already, adds the text to its end, on a line of its own, and leaves everything else as it is.",
+        scopes: &[Scope::WriteVault],
+        destructive: false,
+        tags: &["notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writable::path("path", &arguments.path)?;
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let new = New { content: &arguments.content, properties: arguments.frontmatter.as_ref() };
+        let answer = upsert(context, &Self::INFO, &path, new, message).await?;
+        Ok(Output::of(&path, answer))
+    }
+}
+
+/// What is written.
+pub(crate) struct New<'a> {
+    pub(crate) content: &'a str,
+    /// The properties of a note that is created.
+    pub(crate) properties: Option<&'a Map<String, Value>>,
+}
+
+/// Creates the note at `path`, or adds to the end of the one that is there.
+pub(crate) async fn upsert(
+    context: &Context<'_>,
+    operation: &Info,
+    path: &VaultPath,
+    new: New<'_>,
+    message: Option<&str>,
+) -> Result<Answer<Written>, Error> {
+    let New { content, properties } = new;
+    let created = writable::with_properties(properties, content)?;
+    let decide = |found: Option<&Found>| {
+        Ok(NoteUpdate::Text(match found {
+            None => created.clone().into_bytes(),
+            // The bytes that are there stay, whatever they are.
+            Some(found) => [&found.text[..], between(&found.text, content).as_bytes(), content.as_bytes()].concat(),
+        }))
+    };
+    update::write(context, operation, path, message, KnownInput::Nothing, decide).await
+}

@@ -1,0 +1,162 @@
+//! `write_note`: creates a note, or replaces the version of it that the caller has seen.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes::Found;
+use atlas_ops::write::precondition::{Condition, Mode};
+use atlas_ops::write::update::{self, KnownInput, NoteUpdate, Written};
+use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The operation.
+pub struct WriteNote;
+
+/// What to write, and instead of what.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// Its whole text, properties included unless they are given apart.
+    content: String,
+    /// Its properties, written above the text.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Map<String, Value>")]
+    frontmatter: Option<Map<String, Value>>,
+    /// Replace the note only if its SHA-256 is this one, or one of these, parted by commas; `*` for whatever is there.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    if_match: Option<Text<4096>>,
+    /// `*`: write the note only if there is none at the path.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    if_none_match: Option<Text<4096>>,
+    /// Instead of `if_match` and `if_none_match`: `create` only where there is no note, which is also what holds without any of them;
+    /// `overwrite` the note that is there; `upsert` either way.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Mode")]
+    mode: Option<Mode>,
+    /// Where a mode replaces a note: only if its SHA-256 is this one.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<64>")]
+    expected_hash: Option<Text<64>>,
+    /// Means nothing: a folder is there as soon as a note is in it.
+    #[serde(default = "arguments::yes")]
+    #[expect(dead_code, reason = "it means nothing")]
+    create_dirs: bool,
+    /// Why, for the log.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    message: Option<Text<4096>>,
+}
+
+/// A note that was written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// SHA-256 of its bytes, in hex: what the next `if_match` names.
+    sha256: String,
+    /// The same.
+    content_hash: String,
+    /// Its size in bytes.
+    bytes: u64,
+    /// The generation that wrote this version.
+    generation: u64,
+    /// Whether it was not there before.
+    created: bool,
+    /// When it was created, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    created_at: Option<Timestamp>,
+    /// When it was changed, if it was there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    updated_at: Option<Timestamp>,
+}
+
+impl Output {
+    /// What was written at `path`.
+    pub(crate) fn of(path: &VaultPath, written: Answer<Written>) -> Answer<Self> {
+        let Answer { value, generation } = written;
+        let output = Self {
+            path: path.as_str().to_owned(),
+            sha256: value.sha256.to_string(),
+            content_hash: value.sha256.to_string(),
+            bytes: value.bytes,
+            generation: value.generation,
+            created: value.created,
+            created_at: value.created.then_some(value.at),
+            updated_at: (!value.created).then_some(value.at),
+        };
+        Answer { value: output, generation }
+    }
+}
+
+/// The note, and how it was written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Response {
+    #[serde(flatten)]
+    note: Output,
+    /// How: `if_match` overwrites.
+    mode_used: Mode,
+    /// Whether it was not there before.
+    was_created: bool,
+    /// SHA-256 of what it was before, for who may read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_hash: Option<String>,
+}
+
+impl Operation for WriteNote {
+    const INFO: Info = Info {
+        name: "write_note",
+        title: "Write a note",
+        description: "Creates the note at a path, or replaces it whole. To replace one, read it first and pass its sha256 as if_match, or as expected_hash with mode overwrite or upsert: if someone changed it meanwhile nothing is written, and the error has the sha256 that is there. Without any of these, and with mode create, nothing is replaced. A person has to confirm what is replaced so, unless with mode upsert most of the note stays.",
+        scopes: &[Scope::WriteVault],
+        destructive: true,
+        tags: &["notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Response;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+    }
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        // Without it nothing is replaced, or that depends on what is there.
+        arguments.if_match.is_some()
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Response>, Error> {
+        let path = writable::path("path", &arguments.path)?;
+        let condition = match (arguments.mode, arguments.if_match.as_ref(), arguments.if_none_match.as_ref()) {
+            (None, if_match, if_none_match) => Condition::of(if_match, if_none_match)?,
+            (Some(mode), None, None) => Condition::Mode(mode, arguments.expected_hash.as_ref().map(Text::as_str)),
+            (Some(_), ..) => {
+                return Err(Error::bad_request("invalid_input", "mode: give it without if_match and if_none_match")
+                    .with("field", "mode"));
+            }
+        };
+        let message = arguments.message.as_ref().map(Text::as_str);
+        let text = writable::with_properties(arguments.frontmatter.as_ref(), &arguments.content)?;
+        let decide = |found: Option<&Found>| {
+            condition.check(path.as_str(), found)?;
+            let text = text.clone().into_bytes();
+            Ok(if condition.needs_confirmation(found) { NoteUpdate::IfConfirmed(text) } else { NoteUpdate::Text(text) })
+        };
+        let answer =
+            update::write(context, &Self::INFO, &path, message, KnownInput::Written(text.as_bytes()), decide).await?;
+        let before = answer.value.before.filter(|_| context.caller.scopes().holds(Scope::ReadVault));
+        let Answer { value: note, generation } = Output::of(&path, answer);
+        let (mode_used, was_created) = (condition.mode(), note.created);
+        let prev_hash = before.map(|before| before.sha256.to_string());
+        Ok(Answer { value: Response { note, mode_used, was_created, prev_hash }, generation })
+    }
+}

@@ -1,0 +1,158 @@
+//! Periodic notes, as obsidian-tc has them: one for each day, week, month, quarter or year, where the vault's own settings say.
+//!
+//! # Layout
+//! - [`Period`], and what the tools' arguments and answers have in common; `settings`: where notes are, and what a new one has
+
+pub mod append_to_periodic_note;
+pub mod create_periodic_note;
+pub mod find_or_create_periodic_note;
+pub mod get_periodic_note;
+pub mod list_periodic_notes;
+mod settings;
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text, Zone, invalid_input};
+use atlas_ops::error::Error;
+use atlas_ops::operation::Context;
+use atlas_ops::read::notes;
+use atlas_ops::read::view::View;
+use atlas_vault::VaultPath;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZoneDatabase;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::notes::read_note;
+use crate::periodic::settings::Settings;
+
+/// What a periodic note is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Period {
+    /// A day.
+    Daily,
+    /// A week.
+    Weekly,
+    /// A month.
+    Monthly,
+    /// A quarter of a year.
+    Quarterly,
+    /// A year.
+    Yearly,
+}
+
+/// Which periodic note.
+#[derive(Debug)]
+struct Which {
+    period: Period,
+    /// A day of the period.
+    date: Date,
+    /// That day, at the time of day that it is.
+    at: DateTime,
+}
+
+impl Which {
+    /// That of `date`, or of today where it is `timezone`.
+    fn of(context: &Context<'_>, period: Period, date: Option<&Text<10>>, timezone: &Zone) -> Result<Self, Error> {
+        let zone = TimeZoneDatabase::bundled()
+            .get(timezone.as_str())
+            .map_err(|_| invalid_input("timezone", "write the name of a time zone, such as Europe/Berlin"))?;
+        // A call that is made again after midnight means the same day.
+        let now = zone.to_datetime(context.first_made);
+        let date = date.map_or(Ok(now.date()), |date| day("date", date))?;
+        Ok(Self { period, date, at: date.to_datetime(now.time()) })
+    }
+}
+
+/// The day that argument `field` spells.
+fn day(field: &str, text: &Text<10>) -> Result<Date, Error> {
+    text.as_str().parse().map_err(|_| invalid_input(field, "write a day as YYYY-MM-DD"))
+}
+
+/// A periodic note that may not be there yet.
+#[derive(Debug)]
+struct Place {
+    path: VaultPath,
+    /// What it has when it is made.
+    new: String,
+    /// The template that comes from; none if there is none.
+    template: Option<String>,
+}
+
+impl Place {
+    /// Where the note is, in a vault as its caller sees it; made of `template`, if that is given, and not of what the settings name.
+    async fn find(
+        context: &Context<'_>,
+        view: &View,
+        which: &Which,
+        template: Option<&VaultPath>,
+    ) -> Result<Self, Error> {
+        let settings = Settings::read(view, which.period).await?;
+        let path = settings.path(which.at)?;
+        let named = match template {
+            Some(path) => Some(path.clone()),
+            // One that is named and not there gives an empty note, as in Obsidian.
+            None => settings.template().filter(|path| context.check(Access::Read, path).is_ok()),
+        };
+        let text = match &named {
+            Some(path) => text(view, path).await?,
+            None => None,
+        };
+        if let (Some(path), None) = (template, &text) {
+            return Err(notes::missing(path.as_str()));
+        }
+        let used = named.filter(|_| text.is_some()).map(|path| path.as_str().to_owned());
+        let new = text.map(|text| settings.filled(&text, &path, which.at)).unwrap_or_default();
+        Ok(Self { path, new, template: used })
+    }
+}
+
+/// Fails if the caller may not do this with a note, whose path they did not name and are not told.
+fn check(context: &Context<'_>, access: Access, path: &VaultPath) -> Result<(), Error> {
+    context.check(access, path).map_err(|mut error| {
+        if error.details.remove("path").is_some() {
+            error.message = format!("you may not {} this note", access.as_str());
+        }
+        error
+    })
+}
+
+/// The text of the note at `path`.
+async fn text(view: &View, path: &VaultPath) -> Result<Option<String>, Error> {
+    let found = notes::find(view.snapshot(), path.as_str(), |_| true).await?;
+    if found.as_ref().is_some_and(|found| found.record.blob.is_some()) {
+        let message = format!("the template {path} is too large or no text: name another");
+        return Err(Error::bad_request("template_unusable", message).with("path", path.as_str()));
+    }
+    Ok(found.map(|found| String::from_utf8_lossy(&found.text).into_owned()))
+}
+
+/// A note, as answers show it.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct Shown {
+    /// Its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+    /// Whether the text is longer: `read_note` has all of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    /// Its properties; absent if it has none or they cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frontmatter: Option<Map<String, Value>>,
+}
+
+impl Shown {
+    fn of(context: &Context<'_>, text: &str) -> Self {
+        let frontmatter = atlas_vault::parse(text).properties().cloned();
+        // What was made is told, however long it is.
+        let room = read_note::room(context.limits, frontmatter.as_ref());
+        let end = text.floor_char_boundary(read_note::within(text.as_bytes(), context.limits.max_bytes, room));
+        Self { content: text.get(..end).map(str::to_owned), truncated: end < text.len(), frontmatter }
+    }
+}
+
+/// The template that an argument names.
+fn template(written: Option<&str>) -> Result<Option<VaultPath>, Error> {
+    written.map(|path| arguments::path("template_override", path)).transpose()
+}

@@ -1,0 +1,141 @@
+//! `append_to_periodic_note`: adds to the note of a period, which is made if it is not there.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Exact, Text, Zone, invalid_input};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::view::View;
+use atlas_ops::write::editing;
+use atlas_ops::write::writable::MAX_NOTE_BYTES;
+use atlas_vault::edit::{Edit, EditError, Problem, Target, apply};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Period, Place, Which};
+
+/// The operation.
+pub struct AppendToPeriodicNote;
+
+/// What to add, and to which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What the note is of.
+    period: Period,
+    /// A day of it, `YYYY-MM-DD`; today if not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<10>")]
+    date: Option<Text<10>>,
+    /// Where it is today: the name of a time zone; UTC if not given.
+    #[serde(default = "arguments::utc")]
+    timezone: Zone,
+    /// The text.
+    content: Exact<1_000_000>,
+    /// Begin on a line of its own, and end the line. So it is if not given; under a heading it is always so.
+    #[serde(default = "arguments::yes")]
+    ensure_newline: bool,
+    /// The heading under which to add it, at the end of its section; made at the end of the note if it is not there.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<500>")]
+    heading: Option<Text<500>>,
+}
+
+/// What was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// What the note is of.
+    period: Period,
+    /// The day that was asked for.
+    #[schemars(with = "String", extend("format" = "date"))]
+    date: Date,
+    /// Its path.
+    path: String,
+    /// When it was last changed: now.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    updated_at: Timestamp,
+    /// How many bytes were added, with line breaks, and the heading if it was made; without what a template gave.
+    appended_bytes: usize,
+    /// Whether the note was made.
+    created: bool,
+    /// SHA-256 of the note, in hex.
+    content_hash: String,
+}
+
+impl Operation for AppendToPeriodicNote {
+    const INFO: Info = Info {
+        name: "append_to_periodic_note",
+        title: "Append to a periodic note",
+        description: "Adds text at the end of the daily, weekly, monthly, quarterly or yearly note of a day, or of one of its sections, and makes the note first if it is not there. Pass an idempotency_key, so that a call that is made again adds it once.",
+        // Whether there is such a heading is told.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: false,
+        tags: &["periodic", "notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        context.require_key()?;
+        let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
+        let find = |view: View| {
+            let which = &which;
+            async move { Place::find(context, &view, which, None).await }
+        };
+        let place = context.read(find).await?.value;
+        super::check(context, Access::Write, &place.path)?;
+        let append = |there: Option<&str>| {
+            let before = there.unwrap_or(&place.new);
+            let after = appended(before, &arguments)?;
+            let bytes = after.len().saturating_sub(before.len());
+            Ok((after, bytes))
+        };
+        let made = editing::edit_or_create(context, &Self::INFO, &place.path, append).await?;
+        let value = Output {
+            period: which.period,
+            date: which.date,
+            path: place.path.as_str().to_owned(),
+            updated_at: made.value.updated_at,
+            appended_bytes: made.value.told,
+            created: made.value.created,
+            content_hash: made.value.content_hash.to_string(),
+        };
+        Ok(Answer { value, generation: made.generation })
+    }
+}
+
+fn appended(text: &str, arguments: &Arguments) -> Result<String, Error> {
+    let content = arguments.content.as_str();
+    let Some(heading) = &arguments.heading else {
+        if !arguments.ensure_newline {
+            return Ok(format!("{text}{content}"));
+        }
+        return editing::apply(text, &[Edit::Append { text: ended(content) }], "content");
+    };
+    let name = heading.as_str().trim_start_matches('#').trim();
+    let target = Target::Heading(vec![name.to_owned()]);
+    match apply(text, &[Edit::AppendToSection { target, text: ended(content) }], MAX_NOTE_BYTES) {
+        Ok(after) => Ok(after),
+        Err(EditError::Refused { problem, .. }) if matches!(*problem, Problem::HeadingMissing { .. }) => {
+            if name.is_empty() || name.contains(['\n', '\r']) {
+                return Err(invalid_input("heading", "write the text of a heading, in one line"));
+            }
+            let signs = heading.as_str().trim().chars().take_while(|sign| *sign == '#').count();
+            let signs = if signs == 0 { 2 } else { signs.min(6) };
+            let written = format!("{} {name}", "#".repeat(signs));
+            let space = if text.trim().is_empty() { "" } else { "\n" };
+            editing::apply(text, &[Edit::Append { text: format!("{space}{written}\n\n{}", ended(content)) }], "content")
+        }
+        Err(error) => Err(editing::unedited("heading", &error)),
+    }
+}
+
+/// The text, with its last line ended.
+fn ended(content: &str) -> String {
+    if content.ends_with('\n') { content.to_owned() } else { format!("{content}\n") }
+}

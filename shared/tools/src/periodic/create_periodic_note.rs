@@ -1,0 +1,102 @@
+//! `create_periodic_note`: makes the note of a period.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text, Zone};
+use atlas_ops::error::{Code, Error};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::view::View;
+use atlas_ops::write::editing;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Period, Place, Which};
+
+/// The operation.
+pub struct CreatePeriodicNote;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What the note is of.
+    period: Period,
+    /// A day of it, `YYYY-MM-DD`; today if not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<10>")]
+    date: Option<Text<10>>,
+    /// Where it is today: the name of a time zone; UTC if not given.
+    #[serde(default = "arguments::utc")]
+    timezone: Zone,
+    /// The path of a template to use instead of the one that the settings name.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "String")]
+    template_override: Option<String>,
+}
+
+/// The note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// What the note is of.
+    period: Period,
+    /// The day that was asked for.
+    #[schemars(with = "String", extend("format" = "date"))]
+    date: Date,
+    /// Its path.
+    path: String,
+    /// When it was made.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    created_at: Timestamp,
+    /// The template that it was made from; null if there is none.
+    template_used: Option<String>,
+    /// SHA-256 of the note, in hex.
+    content_hash: String,
+}
+
+impl Operation for CreatePeriodicNote {
+    const INFO: Info = Info {
+        name: "create_periodic_note",
+        title: "Create a periodic note",
+        description: "Makes the daily, weekly, monthly, quarterly or yearly note of a day, where the vault's own settings say and from the template that they name, with {{date}}, {{time}} and {{title}} filled in; what other plugins fill in stays as it is written. Fails if the note is there.",
+        // A template is read.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: false,
+        tags: &["periodic", "notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        let template = super::template(arguments.template_override.as_deref())?;
+        Ok(template.into_iter().map(|path| (Access::Read, path)).collect())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
+        let template = super::template(arguments.template_override.as_deref())?;
+        let find = |view: View| {
+            let (which, template) = (&which, template.as_ref());
+            async move { Place::find(context, &view, which, template).await }
+        };
+        let place = context.read(find).await?.value;
+        super::check(context, Access::Write, &place.path)?;
+        let create = |there: Option<&str>| match there {
+            Some(_) => {
+                let message = format!("there is a note at {} already", place.path);
+                Err(Error::new(Code::Conflict, "note_exists", message).with("path", place.path.as_str()))
+            }
+            None => Ok((place.new.clone(), ())),
+        };
+        let made = editing::edit_or_create(context, &Self::INFO, &place.path, create).await?;
+        let value = Output {
+            period: which.period,
+            date: which.date,
+            path: place.path.as_str().to_owned(),
+            created_at: made.value.updated_at,
+            template_used: place.template,
+            content_hash: made.value.content_hash.to_string(),
+        };
+        Ok(Answer { value, generation: made.generation })
+    }
+}

@@ -1,0 +1,91 @@
+//! `find_or_create_periodic_note`: the note of a period, which is made if it is not there.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text, Zone};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::view::View;
+use atlas_ops::write::editing;
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Period, Place, Shown, Which};
+
+/// The operation.
+pub struct FindOrCreatePeriodicNote;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What the note is of.
+    period: Period,
+    /// A day of it, `YYYY-MM-DD`; today if not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<10>")]
+    date: Option<Text<10>>,
+    /// Where it is today: the name of a time zone; UTC if not given.
+    #[serde(default = "arguments::utc")]
+    timezone: Zone,
+    /// Also its text and properties. So it is if not given.
+    #[serde(default = "arguments::yes")]
+    include_content: bool,
+}
+
+/// The note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// What the note is of.
+    period: Period,
+    /// The day that was asked for.
+    #[schemars(with = "String", extend("format" = "date"))]
+    date: Date,
+    /// Its path.
+    path: String,
+    /// Whether it was made now.
+    created: bool,
+    #[serde(flatten)]
+    shown: Shown,
+}
+
+impl Operation for FindOrCreatePeriodicNote {
+    const INFO: Info = Info {
+        name: "find_or_create_periodic_note",
+        title: "Find or create a periodic note",
+        description: "Gives the daily, weekly, monthly, quarterly or yearly note of a day, and makes it first if it is not there: where the vault's own settings say, and from the template that they name.",
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: false,
+        tags: &["periodic", "notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
+        let find = |view: View| {
+            let which = &which;
+            async move { Place::find(context, &view, which, None).await }
+        };
+        let place = context.read(find).await?.value;
+        super::check(context, Access::Write, &place.path)?;
+        let find = |there: Option<&str>| {
+            let text = there.unwrap_or(&place.new).to_owned();
+            Ok((text.clone(), text))
+        };
+        let made = editing::edit_or_create(context, &Self::INFO, &place.path, find).await?;
+        let shown = arguments.include_content.then(|| Shown::of(context, &made.value.told));
+        let value = Output {
+            period: which.period,
+            date: which.date,
+            path: place.path.as_str().to_owned(),
+            created: made.value.created,
+            shown: shown.unwrap_or_default(),
+        };
+        Ok(Answer { value, generation: made.generation })
+    }
+}

@@ -1,0 +1,93 @@
+//! `get_periodic_note`: the note of a period, if it is there.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text, Zone};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes;
+use atlas_ops::read::view::View;
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::periodic::settings::Settings;
+use crate::periodic::{Period, Shown, Which};
+
+/// The operation.
+pub struct GetPeriodicNote;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What the note is of.
+    period: Period,
+    /// A day of it, `YYYY-MM-DD`; today if not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<10>")]
+    date: Option<Text<10>>,
+    /// Where it is today: the name of a time zone; UTC if not given.
+    #[serde(default = "arguments::utc")]
+    timezone: Zone,
+    /// Also its text and properties. So it is if not given.
+    #[serde(default = "arguments::yes")]
+    include_content: bool,
+}
+
+/// The note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// What the note is of.
+    period: Period,
+    /// The day that was asked for.
+    #[schemars(with = "String", extend("format" = "date"))]
+    date: Date,
+    /// Its path, also if it is not there.
+    path: String,
+    /// Whether it is there.
+    exists: bool,
+    #[serde(flatten)]
+    shown: Shown,
+}
+
+impl Operation for GetPeriodicNote {
+    const INFO: Info = Info {
+        name: "get_periodic_note",
+        title: "Get a periodic note",
+        description: "Tells where the daily, weekly, monthly, quarterly or yearly note of a day is, whether it is there, and what it says. The vault's own settings say where: Obsidian's for daily notes, and those of the plugin Periodic Notes. Nothing is made.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["periodic", "notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let Arguments { period, date, timezone, include_content } = arguments;
+        let which = Which::of(context, period, date.as_ref(), &timezone)?;
+        let find = |view: View| {
+            let which = &which;
+            async move {
+                let path = Settings::read(&view, which.period).await?.path(which.at)?;
+                super::check(context, Access::Read, &path)?;
+                let found = notes::find(view.snapshot(), path.as_str(), |_| include_content).await?;
+                Ok((path, found))
+            }
+        };
+        let Answer { value: (path, found), generation } = context.read(find).await?;
+        let shown = found.as_ref().filter(|_| include_content);
+        let shown = shown.map(|found| Shown::of(context, &String::from_utf8_lossy(&found.text)));
+        let value = Output {
+            period,
+            date: which.date,
+            path: path.as_str().to_owned(),
+            exists: found.is_some(),
+            shown: shown.unwrap_or_default(),
+        };
+        Ok(Answer { value, generation })
+    }
+}

@@ -1,0 +1,119 @@
+//! `list_periodic_notes`: the notes of a period that are there.
+
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::index::{DocumentRef, Index, Want};
+use atlas_ops::read::paging::{Limit, Page, Paging};
+use atlas_ops::read::view::View;
+use atlas_ops::write::editing;
+use futures::future::try_join;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Period, day, settings::Settings};
+
+/// The operation.
+pub struct ListPeriodicNotes;
+
+/// Which notes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What the notes are of.
+    period: Period,
+    /// The first day, `YYYY-MM-DD`: periods that begin before are left out.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<10>")]
+    from: Option<Text<10>>,
+    /// The last day: periods that begin after it are left out.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<10>")]
+    to: Option<Text<10>>,
+    /// Most notes to return; 100 if not given, at most 1,000.
+    #[serde(default)]
+    limit: Limit,
+    /// The `cursor` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+}
+
+/// A periodic note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PeriodicNote {
+    /// What it is of.
+    period: Period,
+    /// The first day of that.
+    #[schemars(with = "String", extend("format" = "date"))]
+    date: Date,
+    /// Its path.
+    path: String,
+    /// When it was last changed.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    mtime: Timestamp,
+}
+
+impl Operation for ListPeriodicNotes {
+    const INFO: Info = Info {
+        name: "list_periodic_notes",
+        title: "List periodic notes",
+        description: "Lists the daily, weekly, monthly, quarterly or yearly notes that are there, by date; all of them, or those that begin within some days. Weeks begin on Sunday or, if the vault's settings name notes by ISO weeks, on Monday. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["periodic", "notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Page<PeriodicNote>;
+
+    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
+        let Arguments { period, from, to, limit, cursor } = arguments;
+        let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, period, &from, &to))?;
+        let from = from.as_ref().map(|from| day("from", from)).transpose()?.unwrap_or(Date::MIN);
+        let to = to.as_ref().map(|to| day("to", to)).transpose()?.unwrap_or(Date::MAX);
+        let page = |view: View| {
+            let paging = &paging;
+            async move {
+                let generation = view.generation();
+                let (settings, index) =
+                    try_join(Settings::read(&view, period), Index::fetch(view.clone(), Want::default())).await?;
+                let found = found(&index, &settings, from, to)?;
+                let shown = paging.of(&found);
+                let documents: Vec<DocumentRef> = shown.iter().map(|(_, _, document)| *document).collect();
+                let records = index.records(&documents).await?;
+                let items = shown.iter().zip(records).map(|((date, ..), record)| PeriodicNote {
+                    period,
+                    date: *date,
+                    path: record.path,
+                    mtime: editing::time(record.modified_ms),
+                });
+                paging.page(context, generation, found.len(), items.collect())
+            }
+        };
+        paging.read(context, page).await
+    }
+}
+
+/// The notes that the settings name, by date and path.
+fn found(index: &Index, settings: &Settings, from: Date, to: Date) -> Result<Vec<(Date, String, DocumentRef)>, Error> {
+    let mut found = Vec::new();
+    for segment in index.segments() {
+        for document in index.paths(segment)?.with_prefix(settings.folder()) {
+            let document = DocumentRef { segment, document };
+            let path = index.path(document)?;
+            if let Some(date) = settings.first_day(&path).filter(|date| (from..=to).contains(date))
+                && index.shows(document)
+            {
+                found.push((date, path, document));
+            }
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}

@@ -1,0 +1,244 @@
+//! `find_notes_by_property`: the notes whose properties have certain values.
+
+use std::cmp::Ordering;
+
+use atlas_ops::arguments::{self, Exact, Root, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::facts::Facts;
+use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::paging::{Limit, Page, Paging};
+use atlas_ops::read::view::View;
+use atlas_segment::SectionName;
+use atlas_segment::facts::Column;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The operation.
+pub struct FindNotesByProperty;
+
+/// With which properties.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What must hold of a note, all of it.
+    #[schemars(length(min = 1, max = 20))]
+    filter: Vec<Condition>,
+    /// Only notes in this folder.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    root: String,
+    /// Most notes to return; 100 if not given, at most 1,000.
+    #[serde(default)]
+    limit: Limit,
+    /// The `cursor` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+}
+
+/// What must hold of a property.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// The property's name, as notes write it.
+    key: Exact<1024>,
+    /// How it is compared.
+    op: Comparator,
+    /// With what; of `in` and `nin` a list of at most 1,000. `exists` and `absent` take none.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Value")]
+    value: Option<Value>,
+}
+
+/// How a property is compared with a value. Values of different types are neither equal nor greater or less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Comparator {
+    /// It is the value.
+    Eq,
+    /// It is another, or there is none.
+    Neq,
+    /// It is a greater number or a later text, so also a later date.
+    Gt,
+    /// The same, or equal.
+    Gte,
+    /// It is a smaller number or an earlier text.
+    Lt,
+    /// The same, or equal.
+    Lte,
+    /// It is one of the values.
+    In,
+    /// It is none of the values, or there is none.
+    Nin,
+    /// It is a list with the value, or a text with the text in it.
+    Contains,
+    /// There is one, be it null.
+    Exists,
+    /// There is none.
+    Absent,
+}
+
+impl Comparator {
+    /// Whether it holds of notes that do not have the property.
+    const fn holds_of_none(self) -> bool {
+        matches!(self, Self::Neq | Self::Nin | Self::Absent)
+    }
+}
+
+/// A note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MatchedNote {
+    /// Its path.
+    path: String,
+    /// Those of its properties that were asked for.
+    matched_values: Map<String, Value>,
+}
+
+/// Most conditions, and most values of one.
+const MAX_CONDITIONS: usize = 20;
+const MAX_VALUES: usize = 1000;
+
+impl Operation for FindNotesByProperty {
+    const INFO: Info = Info {
+        name: "find_notes_by_property",
+        title: "Find notes by property",
+        description: "Lists the notes whose properties meet all of some conditions, by path: eq, neq, gt, gte, lt, lte (numbers, and texts such as dates), in, nin, contains (a list's item or a text's part), exists, absent. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["properties"],
+    };
+    type Arguments = Arguments;
+    type Output = Page<MatchedNote>;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
+        let Arguments { filter, root, limit, cursor } = arguments;
+        check(&filter)?;
+        let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &filter, &root))?;
+        let root = Root::of("root", &root)?;
+        let page = |view: View| {
+            let (root, paging, filter) = (&root, &paging, &filter);
+            async move {
+                let generation = view.generation();
+                let facts = Facts::fetch(context, view, &[SectionName::Properties]).await?;
+                let found = matching(&facts, root, filter)?;
+                let mut items = Vec::new();
+                for document in paging.of(&found) {
+                    items.push(MatchedNote {
+                        path: facts.index().path(*document)?,
+                        matched_values: values(&facts, *document, filter)?,
+                    });
+                }
+                paging.page(context, generation, found.len(), items)
+            }
+        };
+        paging.read(context, page).await
+    }
+}
+
+/// Fails if the conditions make no sense.
+fn check(filter: &[Condition]) -> Result<(), Error> {
+    let refused = |message: String| Err(Error::bad_request("invalid_input", message).with("field", "filter"));
+    if filter.is_empty() || filter.len() > MAX_CONDITIONS {
+        return refused(format!("filter: give 1 to {MAX_CONDITIONS} conditions"));
+    }
+    for (index, Condition { op, value, .. }) in filter.iter().enumerate() {
+        let problem = match (op, value) {
+            (Comparator::Exists | Comparator::Absent, Some(_)) => "takes no value",
+            (Comparator::Exists | Comparator::Absent, None) => continue,
+            (_, None) => "needs a value",
+            (Comparator::In | Comparator::Nin, Some(Value::Array(values))) if values.len() <= MAX_VALUES => continue,
+            (Comparator::In | Comparator::Nin, Some(Value::Array(_))) => "takes at most 1000 values",
+            (Comparator::In | Comparator::Nin, Some(_)) => "needs a list of values",
+            _ => continue,
+        };
+        return refused(format!("filter[{index}]: this comparison {problem}"));
+    }
+    Ok(())
+}
+
+impl Condition {
+    /// Whether it holds of a property; none if there is none.
+    fn holds(&self, property: Option<&Value>) -> bool {
+        let Some(property) = property else { return self.op.holds_of_none() };
+        let value = self.value.as_ref().unwrap_or(&Value::Null);
+        let among = || value.as_array().is_some_and(|values| values.iter().any(|value| equal(property, value)));
+        let order = |wanted: &[Ordering]| compare(property, value).is_some_and(|order| wanted.contains(&order));
+        match self.op {
+            Comparator::Eq => equal(property, value),
+            Comparator::Neq => !equal(property, value),
+            Comparator::Gt => order(&[Ordering::Greater]),
+            Comparator::Gte => order(&[Ordering::Greater, Ordering::Equal]),
+            Comparator::Lt => order(&[Ordering::Less]),
+            Comparator::Lte => order(&[Ordering::Less, Ordering::Equal]),
+            Comparator::In => among(),
+            Comparator::Nin => !among(),
+            Comparator::Contains => match (property, value) {
+                (Value::Array(items), value) => items.iter().any(|item| equal(item, value)),
+                (Value::String(text), Value::String(part)) => text.contains(part.as_str()),
+                _ => false,
+            },
+            Comparator::Exists => true,
+            Comparator::Absent => false,
+        }
+    }
+}
+
+/// Whether values are the same; `1` and `1.0` are.
+fn equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(_), Value::Number(_)) => compare(one, other) == Some(Ordering::Equal),
+        _ => one == other,
+    }
+}
+
+/// Which of two values of one type comes first.
+fn compare(one: &Value, other: &Value) -> Option<Ordering> {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => match (one.as_i64(), other.as_i64()) {
+            (Some(one), Some(other)) => Some(one.cmp(&other)),
+            _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
+        },
+        (Value::String(one), Value::String(other)) => Some(one.cmp(other)),
+        _ => None,
+    }
+}
+
+/// The notes below `root` of which `filter` holds, by path.
+fn matching(facts: &Facts, root: &Root, filter: &[Condition]) -> Result<Vec<DocumentRef>, Error> {
+    let mut found = Vec::new();
+    for segment in facts.index().segments() {
+        let below = facts.below(segment, root)?;
+        let properties = facts.properties(segment)?;
+        let columns: Vec<(&Condition, Option<&Column<Value>>)> =
+            filter.iter().map(|condition| (condition, properties.get(condition.key.as_str()))).collect();
+        let holds = |document: u32| {
+            columns.iter().all(|(condition, column)| condition.holds(column.and_then(|column| column.of(document))))
+        };
+        let documents: Vec<u32> = match columns.iter().find(|(condition, _)| !condition.op.holds_of_none()) {
+            // Only notes that have this one can be among them.
+            Some((_, column)) => column.iter().flat_map(|column| column.iter()).map(|(document, _)| document).collect(),
+            None => facts.notes(segment, root)?,
+        };
+        let is_found = |document: &u32| below.contains(document) && holds(*document) && facts.shows(segment, *document);
+        found.extend(documents.into_iter().filter(is_found).map(|document| DocumentRef { segment, document }));
+    }
+    facts.index().sort_by_path(&mut found, |document| *document);
+    Ok(found)
+}
+
+/// The properties of a note that the conditions ask for.
+fn values(facts: &Facts, document: DocumentRef, filter: &[Condition]) -> Result<Map<String, Value>, Error> {
+    let DocumentRef { segment, document } = document;
+    let properties = facts.properties(segment)?;
+    let value = |condition: &Condition| {
+        let column = properties.get(condition.key.as_str())?;
+        Some((column.key().to_owned(), column.of(document)?.clone()))
+    };
+    Ok(filter.iter().filter_map(value).collect())
+}

@@ -1,0 +1,66 @@
+//! `read_frontmatter`: a note's properties without its text.
+
+use atlas_access::Access;
+use atlas_ops::arguments;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The operation.
+pub struct ReadFrontmatter;
+
+/// Of which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault; it ends in `.md`.
+    path: String,
+}
+
+/// Its properties.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Its path.
+    path: String,
+    /// Its properties, by name.
+    frontmatter: Map<String, Value>,
+    /// How they are written.
+    format: Format,
+}
+
+/// How properties are written.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// As YAML.
+    Yaml,
+    /// There are none, or they cannot be read.
+    Missing,
+}
+
+impl Operation for ReadFrontmatter {
+    const INFO: Info = Info {
+        name: "read_frontmatter",
+        title: "Read a note's properties",
+        description: "Returns the properties of the note at a path, without its text.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["properties"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = arguments::path("path", &arguments.path)?;
+        let Answer { value: frontmatter, generation } =
+            context.read(|view| super::of_note(context, view, path.as_str())).await?;
+        let format = if frontmatter.is_empty() { Format::Missing } else { Format::Yaml };
+        Ok(Answer { value: Output { path: path.as_str().to_owned(), frontmatter, format }, generation })
+    }
+}

@@ -1,0 +1,63 @@
+//! `read_property`: one property of a note.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Exact};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The operation.
+pub struct ReadProperty;
+
+/// Which one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// The property's name, as the note writes it.
+    key: Exact<1024>,
+}
+
+/// The property.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// The property's name.
+    key: String,
+    /// Its value; null if it has none, or is not there.
+    value: Value,
+    /// Whether it is there.
+    present: bool,
+}
+
+impl Operation for ReadProperty {
+    const INFO: Info = Info {
+        name: "read_property",
+        title: "Read a property",
+        description: "Returns one property of the note at a path, without its text.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["properties"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = arguments::path("path", &arguments.path)?;
+        let Answer { value: mut properties, generation } =
+            context.read(|view| super::of_note(context, view, path.as_str())).await?;
+        let key = arguments.key.as_str().to_owned();
+        let value = properties.remove(&key);
+        let present = value.is_some();
+        let output = Output { path: path.as_str().to_owned(), key, value: value.unwrap_or_default(), present };
+        Ok(Answer { value: output, generation })
+    }
+}

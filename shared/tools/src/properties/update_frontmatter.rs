@@ -1,0 +1,216 @@
+//! `update_frontmatter`: changes properties of a note, and leaves every other byte as it is.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text, invalid_input};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::write::editing;
+use atlas_ops::write::writable;
+use atlas_vault::edit::{self, Edit};
+use atlas_vault::parse;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The operation.
+pub struct UpdateFrontmatter;
+
+/// Which note, and what becomes of its properties.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// What to do.
+    mode: Mode,
+    /// The property, to set or remove.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<1000>")]
+    key: Option<Text<1000>>,
+    /// Its value, to set: a string, number, boolean, null, list or map.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Value")]
+    value: Option<Value>,
+    /// The properties to merge, by name; null removes one.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Map<String, Value>")]
+    patch: Option<Map<String, Value>>,
+    /// All properties, to replace those that are there.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Map<String, Value>")]
+    frontmatter: Option<Map<String, Value>>,
+}
+
+/// What becomes of a note's properties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    /// One gets a value.
+    Set,
+    /// One goes.
+    Remove,
+    /// Some get values and some go.
+    Merge,
+    /// All become others.
+    Replace,
+}
+
+/// What was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// What was to be done.
+    mode_used: Mode,
+    /// When the note was last changed: now, unless it is as it was.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    updated_at: Timestamp,
+    /// SHA-256 of the note, in hex.
+    content_hash: String,
+    #[serde(flatten)]
+    told: Told,
+}
+
+/// What was there, and what changed.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct Told {
+    /// What the property was, when one was set or removed; absent if it was not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_value: Option<Value>,
+    /// The properties that a merge set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    applied: Option<Map<String, Value>>,
+    /// The properties that a merge removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    removed: Option<Vec<String>>,
+    /// What the properties were before they were replaced; absent if the note had none that can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_frontmatter: Option<Map<String, Value>>,
+}
+
+/// What a mode needs.
+enum Task<'a> {
+    Set(&'a str, &'a Value),
+    Remove(&'a str),
+    Merge(&'a Map<String, Value>),
+    Replace(&'a Map<String, Value>),
+}
+
+impl Arguments {
+    /// The change that they ask for; an error names the argument that is missing or too many.
+    fn task(&self) -> Result<Task<'_>, Error> {
+        let missing = |field| invalid_input(field, &format!("the mode {} needs it", self.mode.as_str()));
+        let key = self.key.as_ref().map(Text::as_str);
+        let (task, own): (_, &[&str]) = match self.mode {
+            Mode::Set => {
+                let value = self.value.as_ref().ok_or_else(|| missing("value"))?;
+                (Task::Set(key.ok_or_else(|| missing("key"))?, value), &["key", "value"])
+            }
+            Mode::Remove => (Task::Remove(key.ok_or_else(|| missing("key"))?), &["key"]),
+            Mode::Merge => (Task::Merge(self.patch.as_ref().ok_or_else(|| missing("patch"))?), &["patch"]),
+            Mode::Replace => {
+                (Task::Replace(self.frontmatter.as_ref().ok_or_else(|| missing("frontmatter"))?), &["frontmatter"])
+            }
+        };
+        let given = [
+            ("key", self.key.is_some()),
+            ("value", self.value.is_some()),
+            ("patch", self.patch.is_some()),
+            ("frontmatter", self.frontmatter.is_some()),
+        ];
+        match given.iter().find(|(name, is_given)| *is_given && !own.contains(name)) {
+            Some((name, _)) => Err(invalid_input(name, &format!("the mode {} takes none", self.mode.as_str()))),
+            None => Ok(task),
+        }
+    }
+}
+
+impl Mode {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Set => "set",
+            Self::Remove => "remove",
+            Self::Merge => "merge",
+            Self::Replace => "replace",
+        }
+    }
+}
+
+impl Operation for UpdateFrontmatter {
+    const INFO: Info = Info {
+        name: "update_frontmatter",
+        title: "Change properties",
+        description: "Changes a note's properties and leaves every other byte as it is, comments and quoting too. Modes: set (key, value), remove (key; nothing happens if it is absent), merge (patch; null removes), replace (frontmatter; all others go, and a person has to confirm it). Answers with what was there before.",
+        // It tells what was there.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: true,
+        tags: &["properties", "notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+    }
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        arguments.mode == Mode::Replace
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writable::path("path", &arguments.path)?;
+        let task = arguments.task()?;
+        let Answer { value: edited, generation } =
+            editing::edit(context, &Self::INFO, &path, |text| changed(text, &task)).await?;
+        let value = Output {
+            path: path.as_str().to_owned(),
+            mode_used: arguments.mode,
+            updated_at: edited.updated_at,
+            content_hash: edited.content_hash.to_string(),
+            told: edited.told,
+        };
+        Ok(Answer { value, generation })
+    }
+}
+
+/// The note after the change, and what to tell of it.
+fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
+    let before = parse(text).properties().cloned();
+    let has = |name: &str| before.as_ref().is_some_and(|properties| properties.contains_key(name));
+    let prev_value = |name: &str| before.as_ref().and_then(|properties| properties.get(name)).cloned();
+    let remove = |name: &str| Edit::RemoveProperty { name: name.to_owned() };
+    Ok(match task {
+        Task::Set(name, value) => {
+            let set = Edit::SetProperty { name: (*name).to_owned(), value: (*value).clone() };
+            (editing::apply(text, &[set], "value")?, Told { prev_value: prev_value(name), ..Told::default() })
+        }
+        Task::Remove(name) => {
+            // Where the properties cannot be read the edit says why.
+            let unread = before.is_none() && parse(text).frontmatter.is_some();
+            let edits = if has(name) || unread { vec![remove(name)] } else { Vec::new() };
+            (editing::apply(text, &edits, "key")?, Told { prev_value: prev_value(name), ..Told::default() })
+        }
+        Task::Merge(patch) => {
+            let (gone, properties): (Vec<_>, Vec<_>) = patch.iter().partition(|(_, value)| value.is_null());
+            let removed: Vec<String> =
+                gone.into_iter().map(|(name, _)| name.clone()).filter(|name| has(name)).collect();
+            let applied: Map<String, Value> =
+                properties.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            let merged = editing::apply(text, &[Edit::MergeProperties { properties: applied.clone() }], "patch")?;
+            let edited =
+                edit::remove_properties(&merged, &removed).map_err(|problem| editing::refused("patch", &problem))?;
+            (edited, Told { applied: Some(applied), removed: Some(removed), ..Told::default() })
+        }
+        Task::Replace(properties) => {
+            if before.is_none() && parse(text).frontmatter.is_some() {
+                let message =
+                    "the note's frontmatter cannot be read, so it could not be given back: mend it by patch_note first";
+                return Err(invalid_input("frontmatter", message));
+            }
+            let edited = edit::replace_frontmatter(text, properties)
+                .map_err(|problem| editing::refused("frontmatter", &problem))?;
+            (edited, Told { prev_frontmatter: before, ..Told::default() })
+        }
+    })
+}

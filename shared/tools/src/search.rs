@@ -1,0 +1,339 @@
+//! `search`: the lines that match, as ripgrep finds them in the folder, or the notes that say most about some words, best first;
+//! both from the index alone.
+//!
+//! # Layout
+//! - `matching`: pages of lines, each a `page` under way; `plan`: what the index is asked for a pattern; `regions`: the
+//!   text to look at; `pattern`: what matches there
+//! - `ranking`: pages of notes; `scores`: how they rank; `expression`: what words are looked for; `snippet`: what is shown of a note
+//! - `filter`: which paths are looked at
+//! - [`search_text`], by `relevance`, [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them
+
+pub(crate) mod common_words;
+pub(crate) mod expression;
+pub(crate) mod filter;
+mod lines;
+mod matching;
+mod page;
+mod pattern;
+mod plan;
+pub(crate) mod ranking;
+mod regions;
+mod relevance;
+mod request;
+pub(crate) mod scores;
+pub mod search_jsonlogic;
+pub mod search_regex;
+pub mod search_text;
+pub mod search_vault;
+pub(crate) mod snippet;
+
+use std::ops::Range;
+
+use atlas_ops::arguments::{self, Bounded, Exact, Root, Text};
+use atlas_ops::atlas::Limits;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Deadline, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::cursor;
+use atlas_ops::read::excerpt::cut_at;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::search::expression::Expression;
+use crate::search::filter::Filter;
+use crate::search::pattern::Pattern;
+use crate::search::plan::Plan;
+
+/// The operation.
+pub struct Search;
+
+/// What to look for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What to look for. As text: words, `"phrases"`, `word*`, `-word`, `tag:name`, `path:text`. Else the regular expression (ripgrep's
+    /// syntax) or the literal text to look for in each line.
+    query: Exact<1000>,
+    /// How `query` is meant.
+    #[serde(default)]
+    mode: Mode,
+    /// Only files whose paths match, as `rg --glob`: `devlog/*.md`; without a slash at any depth; with `!` in front only others.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<500>")]
+    path_filter: Option<Text<500>>,
+    /// Whether case counts: not for `text`; for the others it does if this is not given.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Case")]
+    case: Option<Case>,
+    /// Lines to return before and after each match; not for `text`.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<0, 5>")]
+    context_lines: Option<Bounded<0, 5>>,
+    /// Most results to return; if not given 50 lines, or 10 notes.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Bounded<1, 1000>")]
+    limit: Option<Bounded<1, 1000>>,
+    /// The `cursor` of the page before, with the same arguments. All pages show the vault as it was at the first.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+    /// Also tell how the index was used.
+    #[serde(default)]
+    explain: bool,
+}
+
+/// How a query is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Words: the notes that say most about them, best first.
+    #[default]
+    Text,
+    /// A regular expression.
+    Regex,
+    /// Just this text.
+    Literal,
+}
+
+/// Whether case counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Case {
+    /// It does.
+    #[default]
+    Sensitive,
+    /// It does not.
+    Insensitive,
+    /// It does if the query has an upper-case letter.
+    Smart,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Notes, best first; or lines, by path and line.
+    pub(crate) results: Vec<Found>,
+    /// What to pass for the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cursor: Option<String>,
+    /// Why the page ends before it is full, where it does; its cursor goes on from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial: Option<&'static str>,
+    /// Words that no note has, and those one edit away that were looked for instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    corrections: Vec<Correction>,
+    /// How the index was used, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<Explained>,
+}
+
+/// One result.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Found {
+    /// In the mode `text`.
+    Note(Note),
+    /// In the modes `regex` and `literal`.
+    Line(Line),
+}
+
+/// A note with the words.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Note {
+    /// Its path.
+    pub(crate) path: String,
+    /// Its title: the property, else its first heading of level 1, else its name.
+    pub(crate) title: String,
+    /// How much it says about the words (BM25). Comparable within one query.
+    pub(crate) score: f64,
+    /// The heading nearest above the snippet, as `#anchor`; null if there is none.
+    pub(crate) anchor: Option<String>,
+    /// The number of the snippet's first line, counted from 1.
+    pub(crate) line: u64,
+    /// The line that says most; a long one cut around the words, the cuts marked with `…`.
+    snippet: String,
+}
+
+/// What was looked for instead of a word.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Correction {
+    /// The word, folded.
+    word: String,
+    /// What it may mean.
+    instead: Vec<String>,
+}
+
+/// A line that matches.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Line {
+    /// The file's path.
+    pub(crate) path: String,
+    /// The line's number, counted from 1.
+    pub(crate) line: u64,
+    /// The line; a long one cut around the match, the cuts marked with `…`.
+    pub(crate) text: String,
+    /// The lines before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    before: Vec<String>,
+    /// The lines after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    after: Vec<String>,
+    /// Where the first match is in it, if that was asked for.
+    #[serde(skip)]
+    pub(crate) place: Option<Place>,
+    /// Bytes of the file's text.
+    #[serde(skip)]
+    file_bytes: u32,
+}
+
+/// A match in its line.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// Its first character, counted from 1.
+    pub(crate) column: usize,
+    /// The match; of a long one the beginning, with `…` behind it.
+    pub(crate) text: String,
+}
+
+/// Most bytes of a match.
+const PLACE_BYTES: usize = 400;
+
+impl Place {
+    fn of(line: &[u8], range: Range<usize>) -> Self {
+        let before = line.get(..range.start).unwrap_or_default();
+        let text = line.get(range).unwrap_or_default();
+        Self { column: String::from_utf8_lossy(before).chars().count() + 1, text: cut_at(text, 0, PLACE_BYTES) }
+    }
+}
+
+/// How the index was used.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Explained {
+    /// `ranking`; or `index` if it says where matches can be, `scan` if every text had to be looked at.
+    kind: &'static str,
+    /// Files that were ranked or looked at.
+    files: usize,
+    /// Bytes of text that were looked at.
+    bytes: u64,
+}
+
+/// What a listing has, whatever is listed.
+pub(crate) struct Listing<'a> {
+    filter: Option<Filter>,
+    limit: usize,
+    explain: bool,
+    /// Of the arguments that make the listing.
+    of: u32,
+    limits: &'a Limits,
+    deadline: Deadline,
+}
+
+impl<'a> Listing<'a> {
+    /// `limit` of what there is in a folder, of the arguments that `of` is a number for.
+    fn in_root(context: &Context<'_>, root: Root, limit: usize, of: u32, limits: &'a Limits) -> Self {
+        let deadline = context.deadline(limits.max_scan_time);
+        Self { filter: Some(Filter::Root(root)), limit, explain: false, of, limits, deadline }
+    }
+
+    /// The limit that is reached by who has looked at so many bytes, if one is.
+    fn reached(&self, bytes: u64) -> Option<&'static str> {
+        if bytes >= self.limits.max_scanned_bytes {
+            Some(TOO_MUCH)
+        } else {
+            self.deadline.has_passed().then_some(TOO_LONG)
+        }
+    }
+}
+
+const DEFAULT_LINES: usize = 50;
+
+const TOO_MUCH: &str =
+    "there is more text than one call looks through: go on with the cursor, or narrow the paths or the query";
+const TOO_LARGE: &str = "one answer has no room for more: go on with the cursor";
+const TOO_LONG: &str = "the time of one call is up: go on with the cursor, or narrow the paths or the query";
+
+impl Operation for Search {
+    const INFO: Info = Info {
+        name: "search",
+        title: "Search",
+        description: "Finds notes by words, best first, with title, nearest heading and a snippet (mode text: words, \"phrases\", word*, -word, tag:name, path:text); or the lines that match a regular expression or a literal text, with ripgrep's syntax and answers, in notes and other text files, by path and line. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["search"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let of = arguments.listing();
+        let is_text = arguments.mode == Mode::Text;
+        let limits = context.limits;
+        let default = if is_text { limits.max_results } else { DEFAULT_LINES };
+        let listing = Listing {
+            filter: arguments.path_filter.as_ref().map(|filter| Filter::new(filter.as_str())).transpose()?,
+            limit: arguments.limit.map_or(default, Bounded::get),
+            explain: arguments.explain,
+            of,
+            limits,
+            deadline: context.deadline(limits.max_scan_time),
+        };
+        let query = arguments.query.as_str();
+        if is_text {
+            arguments.refuse_for_text()?;
+            let request = ranking::Request { expression: Expression::parse(query)?, listing };
+            let cursor = arguments.cursor_of(|cursor: &ranking::Cursor| cursor.of == of)?;
+            let generation = cursor.as_ref().map(|cursor| cursor.generation);
+            return cursor::read(context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await;
+        }
+        let is_literal = arguments.mode == Mode::Literal;
+        let pattern = Pattern::new(query, is_literal, arguments.case.unwrap_or_default())?;
+        let request = request::Request {
+            plan: pattern.hir.as_ref().map_or_else(|| Plan::of_literal(query), Plan::of_regex),
+            pattern,
+            context_lines: arguments.context_lines.map_or(0, Bounded::get),
+            has_places: false,
+            most_of_file: None,
+            listing,
+        };
+        let cursor = arguments.cursor_of(|cursor: &request::Cursor| cursor.of == of)?;
+        let generation = cursor.as_ref().map(|cursor| cursor.generation);
+        cursor::read(context, generation, |view| matching::page(view, &request, cursor.as_ref())).await
+    }
+}
+
+impl Arguments {
+    /// The first `limit` results.
+    pub(crate) const fn of(
+        query: Exact<1000>,
+        mode: Mode,
+        path_filter: Option<Text<500>>,
+        limit: Option<Bounded<1, 1000>>,
+    ) -> Self {
+        Self { query, mode, path_filter, case: None, context_lines: None, limit, cursor: None, explain: false }
+    }
+
+    /// A number for the arguments that make the listing, of which a cursor is of one place.
+    fn listing(&self) -> u32 {
+        let listing = (self.query.as_str(), self.mode, self.case, &self.path_filter);
+        crc32fast::hash(format!("{listing:?}").as_bytes())
+    }
+
+    fn cursor_of<C: serde::de::DeserializeOwned>(&self, is_of_this: impl Fn(&C) -> bool) -> Result<Option<C>, Error> {
+        let Some(cursor) = &self.cursor else { return Ok(None) };
+        Some(cursor::decode(cursor.as_str())).transpose()?.filter(is_of_this).map(Some).ok_or_else(cursor::invalid)
+    }
+
+    fn refuse_for_text(&self) -> Result<(), Error> {
+        let needless = [("case", self.case.is_some()), ("context_lines", self.context_lines.is_some())];
+        match needless.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((field, _)) => {
+                let message = format!("{field}: leave it out for the mode text, or say mode regex or literal");
+                Err(Error::bad_request("validation_error", message).with("field", field))
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Expressions: what people write to look for words. `harbour "high tide" -storm tag:log path:2026 boat*`
+
+use atlas_ops::error::Error;
+use atlas_vault::fold;
+use atlas_vault::words::{code_words, is_unspaced, words};
+
+use crate::search::common_words::is_common;
+
+/// Most parts of an expression.
+const MAX_PARTS: usize = 32;
+
+/// What to look for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Expression {
+    /// Words of which a note must hold one at least, if there are any; the more the better.
+    pub(crate) words: Vec<Token>,
+    /// Words that must follow each other.
+    pub(crate) phrases: Vec<Vec<Token>>,
+    /// Words that must not follow each other; often one alone.
+    pub(crate) excluded: Vec<Vec<Token>>,
+    /// Folded tags that a note must have, itself or one below.
+    pub(crate) tags: Vec<String>,
+    /// The same that it must not have.
+    pub(crate) excluded_tags: Vec<String>,
+    /// Folded texts that its path must hold.
+    pub(crate) paths: Vec<String>,
+    /// The same that it must not hold.
+    pub(crate) excluded_paths: Vec<String>,
+}
+
+/// A word to look for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    /// The word, folded.
+    pub(crate) word: String,
+    /// Whether longer words that begin with it count too.
+    pub(crate) is_prefix: bool,
+}
+
+impl Token {
+    /// Whether `word` of a text is it.
+    pub(crate) fn is(&self, word: &str) -> bool {
+        if self.is_prefix { word.starts_with(&self.word) } else { word == self.word }
+    }
+
+    /// Whether a word that is written alike may stand for it: not for parts of words, which change their meaning with each character.
+    pub(crate) fn may_be_misspelt(&self) -> bool {
+        !self.is_prefix && self.word.chars().count() > 2 && !self.word.contains(is_unspaced)
+    }
+}
+
+/// The words of `text` as tokens; with `is_prefix` the last may go on.
+fn tokens(text: &str, is_prefix: bool) -> Vec<Token> {
+    let mut tokens: Vec<Token> = words(text)
+        .filter(|word| !word.is_tail)
+        .map(|word| {
+            // A character of a script without spaces is only found at the beginning of the pairs that it is in.
+            let mut characters = word.folded.chars();
+            let is_alone = characters.next().is_some_and(is_unspaced) && characters.next().is_none();
+            Token { word: word.folded.into_owned(), is_prefix: is_alone }
+        })
+        .collect();
+    if let Some(last) = tokens.last_mut() {
+        last.is_prefix |= is_prefix;
+    }
+    tokens
+}
+
+/// A part of an expression as it is written.
+struct Part<'a> {
+    is_excluded: bool,
+    /// What stands before a colon.
+    key: Option<&'a str>,
+    is_quoted: bool,
+    value: &'a str,
+}
+
+/// The first part of `text`, and what follows it.
+fn part(text: &str) -> Option<(Part<'_>, &str)> {
+    let text = text.trim_start();
+    let (is_excluded, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None if text.is_empty() => return None,
+        None => (false, text),
+    };
+    let key = ["tag", "path"].into_iter().find_map(|key| {
+        let value = rest.get(key.len()..)?.strip_prefix(':')?;
+        rest.get(..key.len()).filter(|found| found.eq_ignore_ascii_case(key)).map(|_| (key, value))
+    });
+    let rest = key.map_or(rest, |(_, value)| value);
+    let key = key.map(|(key, _)| key);
+    if let Some(quoted) = rest.strip_prefix('"') {
+        let (value, after) = quoted.split_once('"').unwrap_or((quoted, ""));
+        return Some((Part { is_excluded, key, is_quoted: true, value }, after));
+    }
+    let end = rest.find(|c: char| c.is_whitespace() || c == '"').unwrap_or(rest.len());
+    let (value, after) = rest.split_at_checked(end)?;
+    Some((Part { is_excluded, key, is_quoted: false, value }, after))
+}
+
+impl Expression {
+    /// What `text` says.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        let mut expression = Self::default();
+        let mut rest = text;
+        let mut count = 0;
+        while let Some((part, after)) = part(rest) {
+            rest = after;
+            count += 1;
+            if count > MAX_PARTS {
+                let message =
+                    format!("query: it has too many parts; at most {MAX_PARTS} words, phrases and filters are taken");
+                return Err(Error::bad_request("query_invalid", message));
+            }
+            expression.add(&part)?;
+        }
+        let is_empty = expression.words.is_empty()
+            && expression.phrases.is_empty()
+            && expression.tags.is_empty()
+            && expression.paths.is_empty();
+        if is_empty {
+            return Err(Error::bad_request(
+                "query_invalid",
+                "query: name a word, a \"phrase\", a tag:name or a path:text to look for; for signs alone use the mode literal",
+            ));
+        }
+        Ok(expression)
+    }
+
+    /// The words of a text in plain language, each once, as many as an expression has. Identifiers of code count by their parts too, and words that every text has do not, unless
+    /// there are no others.
+    pub(crate) fn of_task(text: &str) -> Self {
+        let mut tokens = tokens(text, false);
+        for word in code_words(text) {
+            tokens.extend((!word.is_tail).then(|| Token { word: word.folded.into_owned(), is_prefix: false }));
+        }
+        // A part of a script without spaces is among them already, as what longer words begin with.
+        tokens
+            .retain(|token| token.is_prefix || !(token.word.chars().count() == 1 && token.word.contains(is_unspaced)));
+        let rare: Vec<Token> = tokens.iter().filter(|token| !is_common(&token.word)).cloned().collect();
+        Self::of_tokens(if rare.is_empty() { tokens } else { rare })
+    }
+
+    fn of_tokens(tokens: Vec<Token>) -> Self {
+        let mut words: Vec<Token> = Vec::new();
+        for token in tokens {
+            if words.len() < MAX_PARTS && !words.contains(&token) {
+                words.push(token);
+            }
+        }
+        Self { words, ..Self::default() }
+    }
+
+    fn add(&mut self, part: &Part<'_>) -> Result<(), Error> {
+        let value = part.value;
+        match part.key {
+            Some(key) => {
+                let value = if key == "tag" { value.trim_start_matches('#') } else { value };
+                let folded = fold::fold(value.trim().trim_matches(if key == "tag" { '/' } else { '\0' }));
+                if folded.is_empty() {
+                    let message = format!("query: write what {key}: is to match right after the colon");
+                    return Err(Error::bad_request("query_invalid", message));
+                }
+                match (key, part.is_excluded) {
+                    ("tag", false) => self.tags.push(folded),
+                    ("tag", true) => self.excluded_tags.push(folded),
+                    (_, false) => self.paths.push(folded),
+                    (_, true) => self.excluded_paths.push(folded),
+                }
+            }
+            None => {
+                let tokens = tokens(value, !part.is_quoted && value.ends_with('*'));
+                if tokens.is_empty() {
+                    return Ok(());
+                }
+                match (part.is_excluded, part.is_quoted) {
+                    (true, _) => self.excluded.push(tokens),
+                    (false, true) => self.phrases.push(tokens),
+                    (false, false) => self.words.extend(tokens),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn token(word: &str) -> Token {
+        Token { word: word.trim_end_matches('*').to_owned(), is_prefix: word.ends_with('*') }
+    }
+
+    fn tokens(words: &str) -> Vec<Token> {
+        words.split(' ').map(token).collect()
+    }
+
+    fn parsed(text: &str) -> Expression {
+        Expression::parse(text).unwrap()
+    }
+
+    #[test]
+    fn an_expression_says_what_to_look_for() {
+        assert_eq!(
+            parsed("Harbour \"High  Tide\" -storm tag:#Log/Sea path:\"My Notes\" -path:old -tag:x boat*"),
+            Expression {
+                words: tokens("harbour boat*"),
+                phrases: vec![tokens("high tide")],
+                excluded: vec![tokens("storm")],
+                tags: vec!["log/sea".to_owned()],
+                excluded_tags: vec!["x".to_owned()],
+                paths: vec!["my notes".to_owned()],
+                excluded_paths: vec!["old".to_owned()],
+            }
+        );
+        assert_eq!(parsed("日本の潮 潮").words, tokens("日本 本の の潮 潮*"));
+        assert_eq!(parsed("e-mail -example.com \"open end").excluded, [tokens("example com")]);
+        assert_eq!(parsed("e-mail -example.com \"open end").words, tokens("e mail"));
+        assert_eq!(parsed("a\"b c\"").phrases, [tokens("b c")]);
+        assert_eq!(parsed("note:this").words, tokens("note this"));
+    }
+
+    #[test]
+    fn what_says_nothing_is_refused() {
+        for text in ["-only", "🎉 --- *", "\"\"", "tag:", "path:\"\"", "-tag:x", &"word ".repeat(33)] {
+            assert_eq!(Expression::parse(text).unwrap_err().reason(), "query_invalid", "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "([a-c\"*: -]|tag:|path:|[日本é#/]|\\PC){0,30}") {
+            if let Ok(expression) = Expression::parse(&text) {
+                let phrases = expression.phrases.iter().chain(&expression.excluded);
+                prop_assert!(phrases.clone().all(|phrase| !phrase.is_empty()));
+                prop_assert!(expression.words.iter().chain(phrases.flatten()).all(|token| !token.word.is_empty()));
+            }
+        }
+    }
+}

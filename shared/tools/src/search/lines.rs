@@ -1,0 +1,72 @@
+//! Lines that match, as `search_text` and `search_regex` ask for them.
+
+use atlas_ops::arguments::{Root, Text};
+use atlas_ops::atlas::Limits;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context};
+use atlas_ops::read::cursor;
+use atlas_ops::read::paging::{Limit, Page, PartialPage, clamped};
+
+use crate::search::matching;
+use crate::search::pattern::Pattern;
+use crate::search::plan::Plan;
+use crate::search::request::{Cursor, Request};
+use crate::search::{Found, Line, Listing, Output};
+
+/// Which lines, and which page of them.
+pub(super) struct Lines<'a> {
+    pub(super) pattern: Pattern,
+    pub(super) plan: Plan,
+    pub(super) root: Root,
+    pub(super) most_of_file: Option<usize>,
+    /// A number for the arguments that make the listing.
+    pub(super) of: u32,
+    pub(super) limit: Limit,
+    pub(super) cursor: Option<&'a Text<4096>>,
+}
+
+impl Lines<'_> {
+    /// The page of the lines that match, made into items.
+    pub(super) async fn page<T>(
+        self,
+        context: &Context<'_>,
+        item: fn(Line) -> T,
+    ) -> Result<Answer<PartialPage<T>>, Error> {
+        let (limit, overflow) = clamped(self.limit);
+        let cursor: Option<Cursor> = self.cursor.map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
+        if cursor.as_ref().is_some_and(|cursor| cursor.of != self.of) {
+            return Err(cursor::invalid());
+        }
+        let is_first = cursor.is_none();
+        let request = self.request(context, limit, context.limits);
+        let generation = cursor.as_ref().map(|cursor| cursor.generation);
+        let answer = cursor::read(context, generation, |view| matching::page(view, &request, cursor.as_ref())).await?;
+        Ok(answer.map(|Output { results, cursor, partial, .. }| {
+            let lines = results.into_iter().filter_map(|found| match found {
+                Found::Line(line) => Some(item(line)),
+                Found::Note(_) => None,
+            });
+            let items: Vec<T> = lines.collect();
+            // Where all were looked at.
+            let total_count = (is_first && cursor.is_none() && partial.is_none()).then_some(items.len());
+            PartialPage { page: Page { items, cursor, overflow, total_count }, partial }
+        }))
+    }
+
+    /// What asks for `most` of them, within these limits.
+    pub(super) fn request<'l>(self, context: &Context<'_>, most: usize, limits: &'l Limits) -> Request<'l> {
+        Request {
+            pattern: self.pattern,
+            plan: self.plan,
+            context_lines: 0,
+            has_places: true,
+            most_of_file: self.most_of_file,
+            listing: Listing::in_root(context, self.root, most, self.of, limits),
+        }
+    }
+}
+
+/// A number for arguments.
+pub(super) fn number_of(arguments: &impl std::fmt::Debug) -> u32 {
+    crc32fast::hash(format!("{arguments:?}").as_bytes())
+}

@@ -1,0 +1,213 @@
+//! Pages of notes, best first.
+
+use std::collections::{BinaryHeap, VecDeque};
+
+use atlas_ops::error::Error;
+use atlas_ops::pipeline::response_limit::fitting;
+use atlas_ops::read::cursor;
+use atlas_ops::read::index::{DocumentRef, Index, Want};
+use atlas_ops::read::view::View;
+use atlas_segment::text::decoded;
+use atlas_vault::{fold, frontmatter};
+use serde::{Deserialize, Serialize};
+
+use crate::search::expression::{Expression, Token};
+use crate::search::filter::Filter;
+use crate::search::scores::Lists;
+use crate::search::snippet::{Wanted, holds};
+use crate::search::{Explained, Found, Listing, Note, Output, TOO_LARGE};
+
+/// Most texts fetched at a time.
+const MAX_BATCH: usize = 128;
+
+/// What to look for.
+pub(crate) struct Request<'a> {
+    pub(crate) expression: Expression,
+    pub(crate) listing: Listing<'a>,
+}
+
+/// Where a page begins: after so many of the notes that have the words, best first.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Cursor {
+    pub(crate) generation: u64,
+    pub(crate) of: u32,
+    after: usize,
+}
+
+/// The page after `cursor`, or the first.
+pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Cursor>) -> Result<Output, Error> {
+    let generation = view.generation();
+    let index = Index::fetch(view, Want { headings: true, terms: true, ..Want::default() }).await?;
+    let (lists, corrections) = Lists::fetch(&index, &request.expression).await?;
+    let scores = lists.scores(&index, &request.expression)?;
+    let files = scores.len();
+    let mut ranked = Ranked::new(&index, scores);
+
+    let expression = &request.expression;
+    let mut wanted = Wanted::new(lists.wanted(expression, &corrections));
+    let mut page = Vec::new();
+    let mut places = Vec::new();
+    let mut at = 0;
+    let mut bytes = 0;
+    let mut partial = None;
+    let mut waiting = VecDeque::new();
+    loop {
+        // One more than the page holds, which tells that there is a next page.
+        let missing = request.listing.limit + 1 - page.len();
+        while waiting.len() < missing
+            && let Some((score, document, path)) = ranked.next()?
+        {
+            at += 1;
+            if cursor.is_none_or(|cursor| at > cursor.after) && takes(request, &path) {
+                waiting.push_back(Candidate { place: at, score, document, path });
+            }
+        }
+        if page.len() == request.listing.limit || waiting.is_empty() || partial.is_some() {
+            break;
+        }
+        let batch: Vec<Candidate> = waiting.drain(..waiting.len().min(missing - 1).min(MAX_BATCH)).collect();
+        let documents: Vec<DocumentRef> = batch.iter().map(|candidate| candidate.document).collect();
+        let texts = index.texts(&documents).await?;
+        for (candidate, text) in batch.into_iter().zip(texts) {
+            if bytes > 0 && partial.is_none() {
+                partial = request.listing.reached(bytes);
+            }
+            if partial.is_some() {
+                waiting.push_back(candidate);
+                continue;
+            }
+            bytes += text.len() as u64;
+            let text = decoded(&text);
+            if holds_what_it_must(expression, &candidate.path, &text) {
+                places.push(candidate.place);
+                page.push(Found::Note(note(&index, candidate, &text, &mut wanted)?));
+            }
+        }
+    }
+    let fitting = fitting(&page, request.listing.limits.max_response_bytes);
+    if fitting < page.len() {
+        page.truncate(fitting);
+        partial = Some(TOO_LARGE);
+    }
+    let waiting = waiting.iter().map(|candidate| candidate.place);
+    let first_left = waiting.chain(places.get(fitting..).unwrap_or_default().iter().copied()).min();
+    let cursor = first_left.map(|place| Cursor { generation, of: request.listing.of, after: place - 1 });
+    Ok(Output {
+        results: page,
+        cursor: cursor.as_ref().and_then(cursor::encode),
+        partial,
+        corrections,
+        plan: (request.listing.explain && index.is_whole()).then_some(Explained { kind: "ranking", files, bytes }),
+    })
+}
+
+/// A note that the index allows, and its place among all of them.
+struct Candidate {
+    place: usize,
+    score: f32,
+    document: DocumentRef,
+    path: String,
+}
+
+/// Whether a note holds the phrases that it must and none that it must not, in its name or text.
+fn holds_what_it_must(expression: &Expression, path: &str, text: &str) -> bool {
+    let found = |phrase: &[Token]| holds(text, phrase) || holds(stem(path), phrase);
+    expression.phrases.iter().all(|phrase| found(phrase))
+        // The index alone tells of single words.
+        && !expression.excluded.iter().any(|phrase| phrase.len() > 1 && found(phrase))
+}
+
+/// The name of a file without its folder and extension.
+fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+fn takes(request: &Request<'_>, path: &str) -> bool {
+    let Expression { paths, excluded_paths, .. } = &request.expression;
+    let folded = fold::fold(path);
+    Filter::takes(request.listing.filter.as_ref(), path)
+        && paths.iter().all(|part| folded.contains(part))
+        && !excluded_paths.iter().any(|part| folded.contains(part))
+}
+
+/// The title of a note with these headings: the property, else the first heading of level 1, else its name.
+pub(crate) fn title<'h>(path: &str, text: &str, mut headings: impl Iterator<Item = (u8, &'h str)>) -> String {
+    frontmatter::title(text).unwrap_or_else(|| {
+        let first = headings.find(|(level, heading)| *level == 1 && !heading.trim().is_empty());
+        first.map_or_else(|| stem(path), |(_, heading)| heading.trim()).to_owned()
+    })
+}
+
+fn note(index: &Index, candidate: Candidate, text: &str, wanted: &mut Wanted) -> Result<Note, Error> {
+    let Candidate { score, document, path, .. } = candidate;
+    let snippet = wanted.snippet(text);
+    let headings = || Ok::<_, Error>(index.headings(document.segment)?.of(document.document));
+    let title = title(&path, text, headings()?.map(|heading| (heading.level, heading.text)));
+    let nearest = headings()?.take_while(|heading| heading.line as usize <= snippet.line).last();
+    Ok(Note {
+        path,
+        title,
+        // As many digits as tell notes apart.
+        score: (f64::from(score) * 1e4).round() / 1e4,
+        anchor: nearest.map(|heading| atlas_vault::anchor(heading.text)),
+        line: snippet.line as u64 + 1,
+        snippet: snippet.text,
+    })
+}
+
+/// Documents by score, the highest first; by path where scores are equal.
+pub(crate) struct Ranked<'a> {
+    index: &'a Index,
+    heap: BinaryHeap<Scored>,
+    /// Documents of the same score, the last first.
+    equal: Vec<(String, f32, DocumentRef)>,
+}
+
+struct Scored(f32, DocumentRef);
+
+impl Ord for Scored {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0).then_with(|| other.1.cmp(&self.1))
+    }
+}
+
+impl PartialOrd for Scored {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Scored {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Scored {}
+
+impl<'a> Ranked<'a> {
+    pub(crate) fn new(index: &'a Index, scores: Vec<(f32, DocumentRef)>) -> Self {
+        let heap = scores.into_iter().map(|(score, document)| Scored(score, document)).collect();
+        Self { index, heap, equal: Vec::new() }
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<(f32, DocumentRef, String)>, Error> {
+        if self.equal.is_empty() {
+            let Some(Scored(score, document)) = self.heap.pop() else { return Ok(None) };
+            // Within one segment documents are in path order already.
+            if self.index.segments().len() == 1 {
+                return Ok(Some((score, document, self.index.path(document)?)));
+            }
+            self.equal.push((self.index.path(document)?, score, document));
+            while let Some(Scored(next, _)) = self.heap.peek()
+                && *next == score
+                && let Some(Scored(_, document)) = self.heap.pop()
+            {
+                self.equal.push((self.index.path(document)?, score, document));
+            }
+            self.equal.sort_unstable_by(|one, other| other.0.cmp(&one.0));
+        }
+        Ok(self.equal.pop().map(|(path, score, document)| (score, document, path)))
+    }
+}

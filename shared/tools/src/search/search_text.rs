@@ -1,0 +1,95 @@
+//! `search_text`: the lines that hold a text.
+
+use atlas_ops::arguments::{self, Exact, Root, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::paging::{Limit, PartialPage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::lines::{Lines, number_of};
+use super::pattern::Pattern;
+use super::plan::Plan;
+use super::{Case, Line, relevance};
+
+/// The operation.
+pub struct SearchText;
+
+/// Which text.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The text, within one line.
+    pub(super) query: Exact<1000>,
+    /// Whether case counts.
+    #[serde(default)]
+    pub(super) case_sensitive: bool,
+    /// Only where no letter, digit or `_` stands beside it.
+    #[serde(default)]
+    pub(super) whole_word: bool,
+    /// Only in this folder.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    pub(super) root: String,
+    /// Most lines to return; 100 if not given, at most 1,000.
+    #[serde(default)]
+    pub(super) limit: Limit,
+    /// The `cursor` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    pub(super) cursor: Option<Text<4096>>,
+}
+
+/// A line with the text.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TextMatch {
+    /// The file's path.
+    pub(super) path: String,
+    /// The line's number, counted from 1.
+    pub(super) line: u64,
+    /// The first character of the first match in it, counted from 1.
+    col: usize,
+    /// The line; a long one cut around the match, the cuts marked with `…`.
+    pub(super) snippet: String,
+    /// How much it says about the text: how often its note has it for its length, and whether the note's name, a heading, or a word is the
+    /// text. Comparable within one query.
+    pub(super) score: f64,
+}
+
+impl Operation for SearchText {
+    const INFO: Info = Info {
+        name: "search_text",
+        title: "Search for a text",
+        description: "Finds the lines that hold a literal text, in notes and other text files, those first that say most about it, with the column of the first match; in any case unless case_sensitive. For words ranked by how much notes say about them use search. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["search"],
+    };
+    type Arguments = Arguments;
+    type Output = PartialPage<TextMatch>;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
+        let Arguments { query, case_sensitive, whole_word, root, limit, cursor } = arguments;
+        let of = number_of(&(Self::INFO.name, &query, case_sensitive, whole_word, &root));
+        let case = if case_sensitive { Case::Sensitive } else { Case::Insensitive };
+        let pattern = Pattern::with(query.as_str(), true, case, whole_word);
+        let pattern =
+            pattern.map_err(|error| Error::bad_request("invalid_input", error.message).with("field", "query"))?;
+        let plan = Plan::of_literal(query.as_str());
+        let root = Root::of("root", &root)?;
+        let needle = query.as_str();
+        let lines = Lines { pattern, plan, root, most_of_file: None, of, limit, cursor: cursor.as_ref() };
+        let item = |Line { path, line, text, place, .. }, score| TextMatch {
+            path,
+            line,
+            col: place.map_or(1, |place| place.column),
+            snippet: text,
+            score,
+        };
+        relevance::page(lines, needle, context, item).await
+    }
+}

@@ -1,0 +1,188 @@
+//! Snippets: the line of a note that says most about the words looked for.
+
+use std::collections::HashMap;
+
+use atlas_ops::read::excerpt::cut_at;
+use atlas_vault::words::words;
+
+use crate::search::expression::Token;
+
+/// Most bytes of a snippet.
+const SNIPPET_BYTES: usize = 320;
+/// A line shorter than this is quoted with the one after it.
+const SHORT_BYTES: usize = 80;
+/// What a line of the frontmatter says beside one of the text.
+const FRONTMATTER: f32 = 0.25;
+/// Most different words looked for in one note.
+const MAX_WORDS: usize = 64;
+
+/// What is looked for in texts, and how much each says.
+pub(crate) struct Wanted {
+    words: Vec<(Token, f32)>,
+    /// The index of the word that another stands for, as it is written or begins.
+    known: HashMap<String, Option<u8>>,
+}
+
+/// A passage.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Snippet {
+    /// Counted from 0.
+    pub(crate) line: usize,
+    pub(crate) text: String,
+}
+
+impl Wanted {
+    pub(crate) fn new(mut words: Vec<(Token, f32)>) -> Self {
+        words.truncate(MAX_WORDS);
+        Self { words, known: HashMap::new() }
+    }
+
+    /// The index of the word looked for that another one of a text is.
+    pub(crate) fn index(&mut self, word: &str) -> Option<u8> {
+        if let Some(index) = self.known.get(word) {
+            return *index;
+        }
+        let index = self.words.iter().position(|(token, _)| token.is(word)).map(|index| index as u8);
+        // What is not looked for is most of a text, and told apart as fast by a look at the few that are.
+        if index.is_some() {
+            self.known.insert(word.to_owned(), index);
+        }
+        index
+    }
+
+    /// A word looked for, and how much it says.
+    pub(crate) fn word(&self, index: u8) -> Option<(&str, f32)> {
+        self.words.get(usize::from(index)).map(|(token, worth)| (token.word.as_str(), *worth))
+    }
+
+    /// The best line of `text`: that with the most of what is looked for, the first of equals; its beginning if there is none.
+    pub(crate) fn snippet(&mut self, text: &str) -> Snippet {
+        let body = body(text);
+        let mut best: Option<(f32, usize, usize)> = None;
+        let mut line_end = 0;
+        let (mut start, mut found, mut score) = (0, 0u64, 0.0);
+        let mut first = 0;
+        for word in words(text) {
+            let Some(index) = self.index(&word.folded) else { continue };
+            if word.range.start >= line_end || found == 0 {
+                let before = text.get(..word.range.start).unwrap_or_default();
+                start = memchr::memrchr(b'\n', before.as_bytes()).map_or(0, |end| end + 1);
+                let after = text.as_bytes().get(word.range.start..).unwrap_or_default();
+                line_end = memchr::memchr(b'\n', after).map_or(text.len(), |end| word.range.start + end);
+                (found, score, first) = (0, 0.0, word.range.start);
+            }
+            let bit = 1 << index;
+            score += match self.words.get(usize::from(index)) {
+                Some((_, value)) if found & bit == 0 => *value,
+                // Again, which says a little.
+                Some((_, value)) => value / 16.0,
+                None => 0.0,
+            };
+            found |= bit;
+            let score = if start < body { score * FRONTMATTER } else { score };
+            if best.is_none_or(|(most, at, _)| score > most || at == start && score >= most) {
+                best = Some((score, start, first));
+            }
+        }
+        let (start, at) = best.map_or_else(|| (beginning(text), 0), |(_, start, at)| (start, at.saturating_sub(start)));
+        let line = memchr::memchr_iter(b'\n', text.as_bytes().get(..start).unwrap_or_default()).count();
+        Snippet { line, text: quote(text.get(start..).unwrap_or_default(), at) }
+    }
+}
+
+/// Where the frontmatter ends, if there is one.
+fn body(text: &str) -> usize {
+    let is_fenced = text.starts_with("---\n") || text.starts_with("---\r\n");
+    memchr::memmem::find(text.as_bytes(), b"\n---").filter(|_| is_fenced).map_or(0, |end| end + 1)
+}
+
+/// Where the first line begins that is not empty.
+fn beginning(text: &str) -> usize {
+    let skipped = text.len() - text.trim_start().len();
+    text.get(..skipped).and_then(|skipped| skipped.rfind('\n')).map_or(0, |end| end + 1)
+}
+
+/// The first line of `rest`, cut around byte `at`; with the next that is not empty if it is short.
+fn quote(rest: &str, at: usize) -> String {
+    let mut lines = rest.split('\n').map(|line| line.trim_end_matches('\r'));
+    let line = lines.next().unwrap_or_default();
+    let mut quote = cut_at(line.as_bytes(), at, SNIPPET_BYTES);
+    if line.len() < SHORT_BYTES
+        && let Some(next) = lines.find(|line| !line.trim().is_empty())
+    {
+        quote.push('\n');
+        quote.push_str(&cut_at(next.as_bytes(), 0, SNIPPET_BYTES - SHORT_BYTES));
+    }
+    quote
+}
+
+/// Whether the words of `phrase` follow each other somewhere in `text`.
+pub(crate) fn holds(text: &str, phrase: &[Token]) -> bool {
+    // How many words of the phrase each match begun so far has.
+    let mut begun: Vec<usize> = Vec::new();
+    for word in words(text) {
+        // What the word before holds too stands between no others.
+        if word.is_tail {
+            if let [token] = phrase
+                && token.is(&word.folded)
+            {
+                return true;
+            }
+            continue;
+        }
+        begun.push(0);
+        begun.retain_mut(|matched| {
+            let goes_on = phrase.get(*matched).is_some_and(|token| token.is(&word.folded));
+            *matched += 1;
+            goes_on
+        });
+        if begun.contains(&phrase.len()) {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(word: &str) -> Token {
+        Token { word: word.trim_end_matches('*').to_owned(), is_prefix: word.ends_with('*') }
+    }
+
+    fn snippet(text: &str, words: &[(&str, f32)]) -> Snippet {
+        Wanted::new(words.iter().map(|(word, value)| (token(word), *value)).collect()).snippet(text)
+    }
+
+    #[test]
+    fn a_snippet_is_the_line_that_says_most() {
+        let text = "# Harbour\n\nThe tide.\nNothing.\nThe harbour at high tide, where ships lie and wait for water and for wind.\r\nMore\n";
+        let best = snippet(text, &[("harbour", 1.0), ("tide", 1.5)]);
+        assert_eq!(best.line, 4);
+        assert_eq!(best.text, "The harbour at high tide, where ships lie and wait for water and for wind.\nMore");
+        assert_eq!(snippet(text, &[("harbour", 1.0)]), Snippet { line: 0, text: "# Harbour\nThe tide.".to_owned() });
+        assert_eq!(snippet("\n\n  one\ntwo", &[("never", 1.0)]), Snippet { line: 2, text: "  one\ntwo".to_owned() });
+        assert_eq!(snippet("", &[("never", 1.0)]), Snippet { line: 0, text: String::new() });
+        assert_eq!(snippet("---\ntitle: tide\n---\nlow\ntide", &[("tide", 1.0)]).line, 4);
+        assert_eq!(snippet("---\ntitle: tide\n---\nlow", &[("tide", 1.0)]).line, 1);
+        assert_eq!(snippet("a\nthe 日本の潮 b\n", &[("本の", 1.0)]).line, 1);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_word() {
+        let text = format!("{} harbour {}", "x ".repeat(5_000), "y ".repeat(5_000));
+        let best = snippet(&text, &[("harbour", 1.0)]).text;
+        assert!(best.contains("harbour") && best.starts_with('…') && best.ends_with('…') && best.len() < 400);
+    }
+
+    #[test]
+    fn a_phrase_is_words_that_follow_each_other() {
+        let phrase: Vec<Token> = ["high", "high", "tide*"].map(token).to_vec();
+        assert!(holds("a high, High-high tides", &phrase));
+        assert!(!holds("high tide high", &phrase));
+        assert!(holds("x日本の潮だy", &["本の", "の潮"].map(token)));
+        assert!(holds("x日本の潮y", &["の潮", "y"].map(token)) && holds("日本の潮", &["潮*"].map(token)));
+        assert!(!holds("", &phrase));
+    }
+}

@@ -1,0 +1,150 @@
+//! `find_notes_by_tag`: the notes that have a tag, or one below it.
+
+use std::collections::BTreeMap;
+
+use atlas_ops::arguments::{self, Root, Text, invalid_input};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::facts::Facts;
+use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::paging::{Limit, Page, Paging};
+use atlas_ops::read::view::View;
+use atlas_segment::SectionName;
+use atlas_segment::facts::TagPlaces;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Asked, Source, add};
+
+/// The operation.
+pub struct FindNotesByTag;
+
+/// With which tags.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The tag, with or without `#`; upper and lower case are the same.
+    tag: Text<256>,
+    /// Other tags; a note that has one of them is found too, or with `require_all` only one that has all.
+    #[serde(default)]
+    #[schemars(length(max = 20))]
+    tags: Vec<Text<256>>,
+    /// Only notes that have all of the tags.
+    #[serde(default)]
+    require_all: bool,
+    /// Also notes with a tag below it: `#parent/child` for `#parent`. So it is if not given.
+    #[serde(default = "arguments::yes")]
+    hierarchical: bool,
+    /// Only notes in this folder.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    root: String,
+    /// Most notes to return; 100 if not given, at most 1,000.
+    #[serde(default)]
+    limit: Limit,
+    /// The `cursor` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+}
+
+/// A note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TaggedNote {
+    /// Its path.
+    path: String,
+    /// Those of its tags that were asked for, without `#`, as it writes them.
+    matched_tags: Vec<String>,
+    /// Where it has them.
+    source: Source,
+}
+
+/// Most tags that are asked for besides the first.
+const MAX_TAGS: usize = 20;
+
+impl Operation for FindNotesByTag {
+    const INFO: Info = Info {
+        name: "find_notes_by_tag",
+        title: "Find notes by tag",
+        description: "Lists the notes that have a tag, or one below it, by path. Several tags: notes that have one of them, or all with require_all. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["tags"],
+    };
+    type Arguments = Arguments;
+    type Output = Page<TaggedNote>;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
+        let Arguments { tag, tags, require_all, hierarchical, root, limit, cursor } = arguments;
+        if tags.len() > MAX_TAGS {
+            return Err(invalid_input("tags", &format!("name at most {MAX_TAGS}")));
+        }
+        let others = tags.iter().map(|tag| Asked::of("tags", tag.as_str()));
+        let mut asked: Vec<Asked> = others.chain([Asked::of("tag", tag.as_str())]).collect::<Result<_, Error>>()?;
+        asked.sort_unstable();
+        asked.dedup();
+        let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &asked, require_all, hierarchical, &root))?;
+        let root = Root::of("root", &root)?;
+        let is_asked = |written: &str| {
+            let held = asked.iter().enumerate().filter(|(_, asked)| asked.holds(written, hierarchical));
+            held.fold(0_u32, |bits, (index, _)| bits | 1 << index)
+        };
+        let all_of_them = if require_all { asked.len() as u32 } else { 1 };
+        let page = |view: View| {
+            let (root, paging, is_asked) = (&root, &paging, &is_asked);
+            async move {
+                let generation = view.generation();
+                let facts = Facts::fetch(context, view, &[SectionName::Tags]).await?;
+                let mut found = tagged(&facts, root, is_asked)?;
+                found.retain(|(_, tagged)| tagged.asked.count_ones() >= all_of_them);
+                let total = found.len();
+                let mut items = Vec::new();
+                for (document, tagged) in paging.of(&found) {
+                    let path = facts.index().path(*document)?;
+                    let source = Source::of(tagged.places);
+                    items.extend(source.map(|source| TaggedNote { path, matched_tags: tagged.tags.clone(), source }));
+                }
+                paging.page(context, generation, total, items)
+            }
+        };
+        paging.read(context, page).await
+    }
+}
+
+/// What a note has of the tags that are asked for.
+#[derive(Default)]
+struct Tagged {
+    /// A bit for each tag that is asked for.
+    asked: u32,
+    tags: Vec<String>,
+    places: TagPlaces,
+}
+
+/// The notes below `root` with tags that are asked for, by path.
+fn tagged(facts: &Facts, root: &Root, asked: impl Fn(&str) -> u32) -> Result<Vec<(DocumentRef, Tagged)>, Error> {
+    let mut notes: BTreeMap<DocumentRef, Tagged> = BTreeMap::new();
+    for segment in facts.index().segments() {
+        let below = facts.below(segment, root)?;
+        for column in facts.tags(segment)?.iter() {
+            let asked = asked(column.key());
+            if asked == 0 {
+                continue;
+            }
+            for (document, places) in column.iter() {
+                if below.contains(&document) && facts.shows(segment, document) {
+                    let note = notes.entry(DocumentRef { segment, document }).or_default();
+                    note.asked |= asked;
+                    note.tags.push(column.key().to_owned());
+                    add(&mut note.places, *places);
+                }
+            }
+        }
+    }
+    let mut notes: Vec<(DocumentRef, Tagged)> = notes.into_iter().collect();
+    facts.index().sort_by_path(&mut notes, |(document, _)| *document);
+    Ok(notes)
+}

@@ -1,0 +1,99 @@
+//! `get_note_tags`: the tags of one note, and where they stand.
+
+use atlas_access::Access;
+use atlas_ops::arguments;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes;
+use atlas_ops::read::view::View;
+use atlas_vault::{fold, parse};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::notes::read_note::has_text;
+
+/// The operation.
+pub struct GetNoteTags;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault.
+    path: String,
+}
+
+/// Its tags.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// The tags of the frontmatter, then those of the text, each once.
+    tags: Vec<NoteTag>,
+}
+
+/// A tag of a note.
+#[derive(Debug, Serialize, JsonSchema)]
+struct NoteTag {
+    /// Its name as it is written first, without `#`.
+    tag: String,
+    /// Where it stands.
+    source: Source,
+    /// Where in the text each `#` of it is, in bytes from the beginning of the note; absent for the frontmatter's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    positions: Option<Vec<usize>>,
+}
+
+/// Where a tag stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Source {
+    Frontmatter,
+    Inline,
+}
+
+impl Operation for GetNoteTags {
+    const INFO: Info = Info {
+        name: "get_note_tags",
+        title: "Tags of a note",
+        description: "Tells the tags of one note, each once for the frontmatter and once for the text, there with the places where it stands.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["tags", "notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = arguments::path("path", &arguments.path)?;
+        let path = path.as_str();
+        let find = |view: View| async move {
+            let found = notes::find(view.snapshot(), path, has_text).await?;
+            found.filter(|found| has_text(&found.record)).ok_or_else(|| notes::missing(path))
+        };
+        let Answer { value: found, generation } = context.read(find).await?;
+        let tags = tags(&String::from_utf8_lossy(&found.text));
+        Ok(Answer { value: Output { path: found.record.path, tags }, generation })
+    }
+}
+
+fn tags(text: &str) -> Vec<NoteTag> {
+    let mut tags: Vec<(String, NoteTag)> = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    for tag in parse(text).tags {
+        let source = if tag.range.is_some() { Source::Inline } else { Source::Frontmatter };
+        let folded = fold(&tag.name).to_string();
+        let index = *known.entry((folded.clone(), source == Source::Inline)).or_insert_with(|| {
+            tags.push((folded, NoteTag { tag: tag.name, source, positions: tag.range.as_ref().map(|_| Vec::new()) }));
+            tags.len() - 1
+        });
+        if let Some((_, NoteTag { positions: Some(positions), .. })) = tags.get_mut(index) {
+            positions.extend(tag.range.map(|range| range.start));
+        }
+    }
+    tags.into_iter().map(|(_, tag)| tag).collect()
+}

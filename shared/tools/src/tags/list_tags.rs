@@ -1,0 +1,140 @@
+//! `list_tags`: all tags, and how many notes have each.
+
+use std::collections::BTreeMap;
+
+use atlas_ops::arguments::{self, Root, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::facts::Facts;
+use atlas_ops::read::paging::{Limit, Page, Paging};
+use atlas_segment::SectionName;
+use atlas_segment::facts::TagPlaces;
+use atlas_vault::fold;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Source, add};
+
+/// The operation.
+pub struct ListTags;
+
+/// Which tags.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Only of notes in this folder.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    root: String,
+    /// Those in texts too; they are if not given.
+    #[serde(default = "arguments::yes")]
+    include_inline: bool,
+    /// Those in properties too; they are if not given.
+    #[serde(default = "arguments::yes")]
+    include_frontmatter: bool,
+    /// Most tags to return; 100 if not given, at most 1,000.
+    #[serde(default)]
+    limit: Limit,
+    /// The `cursor` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+}
+
+/// A tag.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TagCount {
+    /// The tag, without `#`, as most notes write it.
+    tag: String,
+    /// How many notes have it. Those with a tag below it (`#a/b` for `#a`) do not count.
+    count: usize,
+    /// Where they have it.
+    source: Source,
+}
+
+/// A tag while notes are counted.
+#[derive(Default)]
+struct Counted {
+    /// How many notes write it so.
+    spellings: BTreeMap<String, usize>,
+    places: TagPlaces,
+}
+
+impl Operation for ListTags {
+    const INFO: Info = Info {
+        name: "list_tags",
+        title: "List tags",
+        description: "Lists the tags of the vault or a folder, the most used first, with how many notes have each and whether they stand in properties or in the text. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["tags"],
+    };
+    type Arguments = Arguments;
+    type Output = Page<TagCount>;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
+        let Arguments { root, include_inline, include_frontmatter, limit, cursor } = arguments;
+        let listing = (Self::INFO.name, &root, include_inline, include_frontmatter);
+        let paging = Paging::new(limit, cursor.as_ref(), &listing)?;
+        let root = Root::of("root", &root)?;
+        let wanted = |places: TagPlaces| TagPlaces {
+            inline: places.inline && include_inline,
+            in_properties: places.in_properties && include_frontmatter,
+        };
+        let page = |view: atlas_ops::read::view::View| {
+            let (root, paging) = (&root, &paging);
+            async move {
+                let generation = view.generation();
+                let facts = Facts::fetch(context, view, &[SectionName::Tags]).await?;
+                let all = counted(&facts, root, wanted)?;
+                let total = all.len();
+                let items = paging.of(&all).iter().map(|(tag, count, source)| TagCount {
+                    tag: tag.clone(),
+                    count: *count,
+                    source: *source,
+                });
+                paging.page(context, generation, total, items.collect())
+            }
+        };
+        paging.read(context, page).await
+    }
+}
+
+/// The tags below `root` at places that are wanted, the most used first.
+fn counted(
+    facts: &Facts,
+    root: &Root,
+    wanted: impl Fn(TagPlaces) -> TagPlaces,
+) -> Result<Vec<(String, usize, Source)>, Error> {
+    let mut tags: BTreeMap<String, Counted> = BTreeMap::new();
+    for segment in facts.index().segments() {
+        let below = facts.below(segment, root)?;
+        for column in facts.tags(segment)?.iter() {
+            let (mut count, mut all) = (0, TagPlaces::default());
+            for (document, places) in column.iter() {
+                let places = wanted(*places);
+                if places != TagPlaces::default() && below.contains(&document) && facts.shows(segment, document) {
+                    count += 1;
+                    add(&mut all, places);
+                }
+            }
+            if count > 0 {
+                let tag = tags.entry(fold(column.key())).or_default();
+                *tag.spellings.entry(column.key().to_owned()).or_default() += count;
+                add(&mut tag.places, all);
+            }
+        }
+    }
+    let tag = |counted: Counted| {
+        // Of spellings that are used as often, the first.
+        let most = counted.spellings.iter().rev().max_by_key(|(_, count)| **count)?.0.clone();
+        Some((most, counted.spellings.values().sum::<usize>(), Source::of(counted.places)?))
+    };
+    let mut all: Vec<(String, usize, Source)> = tags.into_values().filter_map(tag).collect();
+    all.sort_by(|(one, one_count, _), (other, other_count, _)| other_count.cmp(one_count).then_with(|| one.cmp(other)));
+    Ok(all)
+}

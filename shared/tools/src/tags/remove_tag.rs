@@ -1,0 +1,118 @@
+//! `remove_tag`: takes a tag out of a note.
+
+use atlas_access::Access;
+use atlas_ops::arguments::Text;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::write::editing;
+use atlas_ops::write::writable;
+use atlas_vault::edit;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct RemoveTag;
+
+/// Which note, and which tag.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// The tag, with or without `#`, in any case. Tags below it stay: `#a/b` is another than `#a`.
+    tag: Text<500>,
+    /// Where to take it out.
+    #[serde(default)]
+    from: From,
+}
+
+/// Where to take a tag out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum From {
+    /// Of the frontmatter's list.
+    Frontmatter,
+    /// Of the text.
+    Inline,
+    /// Of both.
+    #[default]
+    All,
+}
+
+/// Where a tag was.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Place {
+    Frontmatter,
+    Inline,
+}
+
+/// What was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// When the note was last changed: now, unless it had no such tag.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    updated_at: Timestamp,
+    /// Where the tag was; empty if it was nowhere.
+    removed_from: Vec<Place>,
+    /// SHA-256 of the note, in hex.
+    content_hash: String,
+}
+
+impl Operation for RemoveTag {
+    const INFO: Info = Info {
+        name: "remove_tag",
+        title: "Remove a tag",
+        description: "Takes a tag out of a note, in any case: out of the list in its frontmatter, out of its text (with one space before it, or with its line where that has nothing else), or both. Nothing is written if it is not there.",
+        // It tells whether the note has it.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: true,
+        tags: &["tags", "notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+    }
+
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // What else stands there stays as it is.
+        false
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writable::path("path", &arguments.path)?;
+        let name = super::name(arguments.tag.as_str())?;
+        let remove = |text: &str| {
+            let mut edited = text.to_owned();
+            let mut places = Vec::new();
+            if arguments.from != From::Inline
+                && let Some(rest) =
+                    edit::remove_tag(&edited, name).map_err(|problem| editing::refused("from", &problem))?
+            {
+                edited = rest;
+                places.push(Place::Frontmatter);
+            }
+            if arguments.from != From::Frontmatter
+                && let Some(rest) =
+                    edit::remove_inline_tag(&edited, name).map_err(|problem| editing::refused("from", &problem))?
+            {
+                edited = rest;
+                places.push(Place::Inline);
+            }
+            Ok((edited, places))
+        };
+        let Answer { value: edited, generation } = editing::edit(context, &Self::INFO, &path, remove).await?;
+        let value = Output {
+            path: path.as_str().to_owned(),
+            updated_at: edited.updated_at,
+            removed_from: edited.told,
+            content_hash: edited.content_hash.to_string(),
+        };
+        Ok(Answer { value, generation })
+    }
+}

@@ -1,0 +1,189 @@
+//! `list_tasks`: the tasks of notes, by what their fields say.
+
+use std::collections::HashSet;
+
+use atlas_ops::arguments::{self, Root, Text, invalid_input};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::facts::Facts;
+use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::paging::{Limit, Page, Paging};
+use atlas_ops::read::view::View;
+use atlas_segment::SectionName;
+use atlas_segment::facts::Task;
+use atlas_vault::task::{Priority, Status, fields};
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ListedTask;
+use crate::tags::Asked;
+
+/// The operation.
+pub struct ListTasks;
+
+/// Which tasks.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Only of notes in this folder.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    root: String,
+    /// Only those that are one of these.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Vec<Status>")]
+    status: Option<Vec<Status>>,
+    /// Only those that are due then.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Days")]
+    due: Option<Days>,
+    /// Only those with one of these priorities.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Vec<Priority>")]
+    priority: Option<Vec<Priority>>,
+    /// Only those with all of these tags in their text, or one below each, with or without `#`.
+    #[serde(default)]
+    #[schemars(length(max = 20))]
+    tags: Vec<Text<256>>,
+    /// Only of these notes.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Vec<String>", length(max = 1000))]
+    paths: Option<Vec<String>>,
+    /// Most tasks to return; 100 if not given, at most 1,000.
+    #[serde(default)]
+    limit: Limit,
+    /// The `cursor` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+}
+
+/// Days, `YYYY-MM-DD`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Days {
+    /// Before this one.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "String", extend("format" = "date"))]
+    before: Option<Date>,
+    /// After this one.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "String", extend("format" = "date"))]
+    after: Option<Date>,
+    /// This one.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "String", extend("format" = "date"))]
+    on: Option<Date>,
+}
+
+impl Days {
+    fn hold(&self, day: Option<&str>) -> bool {
+        // A day that no calendar has is none.
+        let Some(day) = day.and_then(|day| day.parse::<Date>().ok()) else { return false };
+        self.before.is_none_or(|before| day < before)
+            && self.after.is_none_or(|after| day > after)
+            && self.on.is_none_or(|on| day == on)
+    }
+}
+
+/// Most tags and paths that are asked for.
+const MAX_TAGS: usize = 20;
+const MAX_PATHS: usize = 1000;
+
+impl Operation for ListTasks {
+    const INFO: Info = Info {
+        name: "list_tasks",
+        title: "List tasks",
+        description: "Lists the tasks of notes, by path and line, with status, dates, priority, tags and recurrence as the Tasks plugin or Dataview writes them; all of them, or those of a status, due date, priority, tag, folder or note. Pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["tasks"],
+    };
+    type Arguments = Arguments;
+    type Output = Page<ListedTask>;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
+        let Arguments { root, status, due, priority, tags, paths, limit, cursor } = arguments;
+        let too_many = |field: &str, most| Err(invalid_input(field, &format!("name at most {most}")));
+        if tags.len() > MAX_TAGS {
+            return too_many("tags", MAX_TAGS);
+        }
+        if paths.as_ref().is_some_and(|paths| paths.len() > MAX_PATHS) {
+            return too_many("paths", MAX_PATHS);
+        }
+        let listing = (Self::INFO.name, &root, &status, &due, &priority, &tags, &paths);
+        let paging = Paging::new(limit, cursor.as_ref(), &listing)?;
+        let root = Root::of("root", &root)?;
+        let paths: Option<HashSet<String>> = match paths {
+            Some(paths) => {
+                let path = |path: String| Ok(arguments::path("paths", &path)?.as_str().to_owned());
+                Some(paths.into_iter().map(path).collect::<Result<_, Error>>()?)
+            }
+            None => None,
+        };
+        let tags = tags.iter().map(|tag| Asked::of("tags", tag.as_str())).collect::<Result<Vec<_>, Error>>()?;
+        let is_wanted = |task: &Task| {
+            if status.as_ref().is_some_and(|wanted| !wanted.contains(&Status::of(task.status))) {
+                return false;
+            }
+            if due.is_none() && priority.is_none() && tags.is_empty() {
+                return true;
+            }
+            let fields = fields(&task.text);
+            let has_tag = |wanted: &Asked| fields.tags.iter().any(|tag| wanted.holds(tag, true));
+            due.as_ref().is_none_or(|days| days.hold(fields.due))
+                && priority.as_ref().is_none_or(|wanted| fields.priority.is_some_and(|of| wanted.contains(&of)))
+                && tags.iter().all(has_tag)
+        };
+        let page = |view: View| {
+            let (root, paging, paths, is_wanted) = (&root, &paging, &paths, &is_wanted);
+            async move {
+                let generation = view.generation();
+                let facts = Facts::fetch(context, view, &[SectionName::Tasks]).await?;
+                let found = tasks(&facts, root, paths.as_ref(), is_wanted)?;
+                let mut items = Vec::new();
+                for (document, task) in paging.of(&found) {
+                    items.push(ListedTask::of(facts.index().path(*document)?, task));
+                }
+                paging.page(context, generation, found.len(), items)
+            }
+        };
+        paging.read(context, page).await
+    }
+}
+
+/// The tasks of notes below `root`, or of those at `paths` there, that are wanted, by path and line.
+pub(crate) fn tasks<'a>(
+    facts: &'a Facts,
+    root: &Root,
+    paths: Option<&HashSet<String>>,
+    is_wanted: impl Fn(&Task) -> bool,
+) -> Result<Vec<(DocumentRef, &'a Task)>, Error> {
+    let mut found = Vec::new();
+    for segment in facts.index().segments() {
+        let below = facts.below(segment, root)?;
+        let named: Option<HashSet<u32>> = match paths {
+            Some(paths) => {
+                let known = facts.index().paths(segment)?;
+                Some(paths.iter().filter_map(|path| known.get(path)).collect())
+            }
+            None => None,
+        };
+        for (document, task) in facts.tasks(segment)?.iter() {
+            if below.contains(&document)
+                && named.as_ref().is_none_or(|named| named.contains(&document))
+                && is_wanted(task)
+                && facts.shows(segment, document)
+            {
+                found.push((DocumentRef { segment, document }, task));
+            }
+        }
+    }
+    facts.index().sort_by_path(&mut found, |(document, _)| *document);
+    Ok(found)
+}

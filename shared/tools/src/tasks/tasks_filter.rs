@@ -1,0 +1,244 @@
+//! `tasks_filter`: the tasks that a query of the Tasks plugin asks for, without the plugin.
+
+use std::collections::HashMap;
+
+use atlas_ops::arguments::{self, Exact, Text, Zone};
+use atlas_ops::atlas::Limits;
+use atlas_ops::error::{Code, Error};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::response_limit::{bytes_of, fitting};
+use atlas_ops::read::facts::Facts;
+use atlas_ops::read::index::{DocumentRef, Want};
+use atlas_ops::read::paging::{Limit, Page, Paging};
+use atlas_ops::read::view::View;
+use atlas_segment::SectionName;
+use atlas_segment::facts::Task;
+use atlas_vault::task::query::{Folded, GroupKey, Item, Query};
+use atlas_vault::task::{TaskFields, fields};
+use jiff::civil::Date;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ListedTask;
+
+/// The operation.
+pub struct TasksFilter;
+
+/// Which tasks, and in which order.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// A query of the Tasks plugin, one instruction a line: `not done`, `due before tomorrow`,
+    /// `(path includes a) OR (tags include #b)`, `sort by due`, `group by folder`, `limit 20`.
+    filter: Exact<4000>,
+    /// What to group by before what the query says, as `group by` takes it: `due`, `folder reverse`.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<100>")]
+    group_by: Option<Text<100>>,
+    /// What to sort by before what the query says, as `sort by` takes it: `priority`, `due reverse`. Else by path and line.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<100>")]
+    sort_by: Option<Text<100>>,
+    /// The time zone that says which day is today, `Europe/Berlin`; UTC if not given.
+    #[serde(default = "arguments::utc")]
+    timezone: Zone,
+    /// Most tasks to return; 100 if not given, at most 1,000.
+    #[serde(default)]
+    limit: Limit,
+    /// The `cursor` of the page before.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    cursor: Option<Text<4096>>,
+}
+
+/// Tasks, and how many there are in each group.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    #[serde(flatten)]
+    page: Page<ListedTask>,
+    /// The groups of all pages, in their order, if the query or the call groups; the first ones if they are too many for an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<Vec<GroupCount>>,
+}
+
+/// A group.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GroupCount {
+    /// Its name; of one within another both, with ` > ` between them.
+    key: String,
+    /// How many tasks are in it.
+    count: usize,
+}
+
+/// A task that is asked for.
+struct Found<'a> {
+    /// The index of its path.
+    path: usize,
+    heading: Option<&'a str>,
+    task: &'a Task,
+    fields: TaskFields<'a>,
+    folded: Folded,
+}
+
+impl Operation for TasksFilter {
+    const INFO: Info = Info {
+        name: "tasks_filter",
+        title: "Query tasks",
+        description: "Lists the tasks that a query in the language of the Tasks plugin asks for: filters by status, dates (also relative ones), priority, tags, texts and paths, combined with AND, OR, NOT, XOR; sort by, group by, limit. Runs without the plugin; scripts (filter by function), presets and urgency are refused. By path and line unless it sorts; pages by cursor.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["tasks"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let Arguments { filter, group_by, sort_by, timezone, limit, cursor } = arguments;
+        let zone = zone(&timezone)?;
+        let today = context.now.to_zoned(zone).date();
+        let query = query(&filter, today, sort_by.as_ref(), group_by.as_ref())?;
+        // What is asked for is another thing each day.
+        let listing = (Self::INFO.name, &filter, &group_by, &sort_by, today);
+        let paging = Paging::new(limit, cursor.as_ref(), &listing)?;
+        let page = |view: View| {
+            let (paging, query) = (&paging, &query);
+            async move {
+                let generation = view.generation();
+                let want = Want { headings: query.needs_headings(), ..Want::default() };
+                let facts = Facts::fetch_with(context, view, &[SectionName::Tasks], want).await?;
+                page(context, &facts, query, paging, generation)
+            }
+        };
+        paging.read(context, page).await
+    }
+}
+
+fn zone(name: &Zone) -> Result<TimeZone, Error> {
+    TimeZoneDatabase::bundled().get(name.as_str()).map_err(|_| {
+        let message = format!("timezone: {:?} is no time zone; write Europe/Berlin", name.as_str());
+        Error::bad_request("invalid_input", message).with("field", "timezone")
+    })
+}
+
+fn query(
+    filter: &Exact<4000>,
+    today: Date,
+    sort_by: Option<&Text<100>>,
+    group_by: Option<&Text<100>>,
+) -> Result<Query, Error> {
+    let wrong = |field: &'static str, message: String| {
+        Error::bad_request("invalid_input", format!("{field}: {message}")).with("field", field)
+    };
+    let mut query = Query::parse(filter.as_str(), today)
+        .map_err(|error| wrong("filter", error.to_string()).with("line", error.line))?;
+    if let Some(words) = sort_by {
+        query.sort_by(words.as_str()).map_err(|message| wrong("sort_by", message))?;
+    }
+    if let Some(words) = group_by {
+        query.group_by(words.as_str()).map_err(|message| wrong("group_by", message))?;
+    }
+    Ok(query)
+}
+
+/// The page of what is asked for.
+fn page(
+    context: &Context<'_>,
+    facts: &Facts,
+    query: &Query,
+    paging: &Paging,
+    generation: u64,
+) -> Result<Output, Error> {
+    let mut paths = Vec::new();
+    let mut found = found(context, facts, query, &mut paths)?;
+    found.sort_by(|one, other| {
+        let (first, second) = (one.item(&paths), other.item(&paths));
+        let by_place = || first.path.cmp(second.path).then(one.task.line.cmp(&other.task.line));
+        query.compare(&first, &second).then_with(by_place)
+    });
+    found.truncate(query.limit().unwrap_or(usize::MAX));
+    let max_bytes = context.limits.max_response_bytes;
+    let groups = query.has_groups().then(|| {
+        let mut groups = counted(query, found.iter().map(|found| found.item(&paths)));
+        groups.truncate(fitting(&groups, max_bytes / 2));
+        groups
+    });
+    let max_response_bytes = max_bytes.saturating_sub(groups.as_ref().map_or(0, bytes_of));
+    let limits = Limits { max_response_bytes, ..*context.limits };
+    let listed = |found: &Found<'_>| ListedTask::of(found.item(&paths).path.to_owned(), found.task);
+    let tasks = paging.of(&found).iter().map(listed).collect();
+    let page = paging.page(&context.with_limits(&limits), generation, found.len(), tasks)?;
+    Ok(Output { page, groups })
+}
+
+impl Found<'_> {
+    /// The task as queries see it.
+    fn item<'a>(&'a self, paths: &'a [String]) -> Item<'a> {
+        let path = paths.get(self.path).map_or("", String::as_str);
+        let Self { heading, task, fields, folded, .. } = self;
+        Item { path, heading: *heading, indent: task.indent, mark: task.status, fields, folded }
+    }
+}
+
+/// The tasks that are asked for; puts the paths of their notes into `paths`.
+fn found<'a>(
+    context: &Context<'_>,
+    facts: &'a Facts,
+    query: &Query,
+    paths: &mut Vec<String>,
+) -> Result<Vec<Found<'a>>, Error> {
+    let index = facts.index();
+    let deadline = context.deadline(context.limits.max_scan_time);
+    let mut found = Vec::new();
+    for segment in index.segments() {
+        // The document before, and whether it is shown.
+        let mut of: Option<(u32, bool)> = None;
+        let mut headings = Vec::new();
+        for (document, task) in facts.tasks(segment)?.iter() {
+            if deadline.has_passed() {
+                let message = "the time of one call is up: write a simpler filter";
+                return Err(Error::new(Code::Unavailable, "operation_timeout", message));
+            }
+            if of.is_none_or(|(before, _)| before != document) {
+                let is_shown = facts.shows(segment, document);
+                of = Some((document, is_shown));
+                if is_shown {
+                    paths.push(index.path(DocumentRef { segment, document })?);
+                    headings.clear();
+                    if query.needs_headings() {
+                        headings.extend(index.headings(segment)?.of(document));
+                    }
+                }
+            }
+            if of.is_some_and(|(_, is_shown)| !is_shown) {
+                continue;
+            }
+            let above = headings.partition_point(|heading| heading.line <= task.line);
+            let heading = above.checked_sub(1).and_then(|last| headings.get(last)).map(|heading| heading.text);
+            let path = paths.len().saturating_sub(1);
+            let one = Found { path, heading, task, fields: fields(&task.text), folded: Folded::default() };
+            if query.matches(&one.item(paths)) {
+                found.push(one);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The groups of tasks, in order.
+fn counted<'a>(query: &Query, items: impl Iterator<Item = Item<'a>>) -> Vec<GroupCount> {
+    let mut counts: HashMap<Vec<GroupKey>, usize> = HashMap::new();
+    for item in items {
+        for group in query.groups(&item) {
+            *counts.entry(group).or_default() += 1;
+        }
+    }
+    let mut groups: Vec<(Vec<GroupKey>, usize)> = counts.into_iter().collect();
+    groups.sort_by(|(one, _), (other, _)| query.compare_groups(one, other));
+    let name = |keys: Vec<GroupKey>| keys.into_iter().map(|key| key.name).collect::<Vec<_>>().join(" > ");
+    groups.into_iter().map(|(keys, count)| GroupCount { key: name(keys), count }).collect()
+}

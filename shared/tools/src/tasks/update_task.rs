@@ -1,0 +1,198 @@
+//! `update_task`: changes one task of a note where it stands.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Bounded, Text, invalid_input};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes;
+use atlas_ops::write::editing;
+use atlas_ops::write::writable;
+use atlas_vault::edit::change_task;
+use atlas_vault::task::{Change, Field, Priority, Status};
+use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan as _};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::TaskState;
+
+/// How long ago a task was done that is opened again without a confirmation.
+const DAYS_TO_REOPEN: i32 = 7;
+/// Most tags to add or remove.
+const MAX_TAGS: usize = 50;
+
+/// The operation.
+pub struct UpdateTask;
+
+/// Which task, and what it is to say.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The note's path from the root of the vault; it ends in `.md`.
+    path: String,
+    /// The task's line, counted from 1.
+    #[schemars(with = "Bounded<1, { u32::MAX }>")]
+    line: Bounded<1, { u32::MAX }>,
+    /// What to change; what is not named stays.
+    #[serde(default)]
+    set: Set,
+}
+
+/// What a task is to say. Null takes a date, priority or rule out.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Set {
+    /// How far it is. The dates of that are fields of their own: set `done` too.
+    #[serde(deserialize_with = "arguments::present")]
+    #[schemars(with = "Status")]
+    status: Option<Status>,
+    /// What is to be done, with its tags.
+    #[serde(deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<4096>")]
+    description: Option<Text<4096>>,
+    /// The day until which it is to be done, `YYYY-MM-DD`.
+    #[serde(deserialize_with = "arguments::present")]
+    #[schemars(with = "Option<Text<10>>")]
+    due: Option<Option<Text<10>>>,
+    /// The day on which to do it.
+    #[serde(deserialize_with = "arguments::present")]
+    #[schemars(with = "Option<Text<10>>")]
+    scheduled: Option<Option<Text<10>>>,
+    /// The day from which on it can be done.
+    #[serde(deserialize_with = "arguments::present")]
+    #[schemars(with = "Option<Text<10>>")]
+    start: Option<Option<Text<10>>>,
+    /// The day on which it was done.
+    #[serde(deserialize_with = "arguments::present")]
+    #[schemars(with = "Option<Text<10>>")]
+    done: Option<Option<Text<10>>>,
+    /// How important it is.
+    #[serde(deserialize_with = "arguments::present")]
+    #[schemars(with = "Option<Priority>")]
+    priority: Option<Option<Priority>>,
+    /// When it is to be done again, such as `every week`.
+    #[serde(deserialize_with = "arguments::present")]
+    #[schemars(with = "Option<Text<200>>")]
+    recur: Option<Option<Text<200>>>,
+    /// Tags to add at the end of the description.
+    #[schemars(length(max = 50))]
+    add_tags: Vec<Text<500>>,
+    /// Tags to take out.
+    #[schemars(length(max = 50))]
+    remove_tags: Vec<Text<500>>,
+}
+
+/// What was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note's path.
+    path: String,
+    /// The task's line, counted from 1.
+    line: usize,
+    /// When the note was last changed: now, unless it is as it was.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    updated_at: Timestamp,
+    /// What the task said.
+    prev_state: TaskState,
+    /// What it says.
+    new_state: TaskState,
+    /// SHA-256 of the note, in hex.
+    content_hash: String,
+}
+
+impl Set {
+    /// What is to change of the task's text.
+    fn change(&self) -> Result<Change, Error> {
+        let mut fields = Vec::new();
+        for (field, name, date) in [
+            (Field::Start, "start", &self.start),
+            (Field::Scheduled, "scheduled", &self.scheduled),
+            (Field::Due, "due", &self.due),
+            (Field::Done, "done", &self.done),
+        ] {
+            let Some(date) = date else { continue };
+            let date = date.as_ref().map(|date| date.as_str().to_owned());
+            if date.as_ref().is_some_and(|date| !field.accepts(date) || date.parse::<Date>().is_err()) {
+                return Err(invalid_input(&format!("set.{name}"), "write a day as YYYY-MM-DD"));
+            }
+            fields.push((field, date));
+        }
+        if let Some(priority) = self.priority {
+            fields.push((Field::Priority, priority.map(|priority| priority.as_str().to_owned())));
+        }
+        if let Some(rule) = &self.recur {
+            fields.push((Field::Recurrence, rule.as_ref().map(|rule| rule.as_str().to_owned())));
+        }
+        let tags = |tags: &[Text<500>], name: &str| {
+            if tags.len() > MAX_TAGS {
+                return Err(invalid_input(name, &format!("write at most {MAX_TAGS}")));
+            }
+            Ok(tags.iter().map(|tag| tag.as_str().to_owned()).collect())
+        };
+        Ok(Change {
+            description: self.description.as_ref().map(|text| text.as_str().to_owned()),
+            fields,
+            add_tags: tags(&self.add_tags, "set.add_tags")?,
+            remove_tags: tags(&self.remove_tags, "set.remove_tags")?,
+        })
+    }
+}
+
+impl Operation for UpdateTask {
+    const INFO: Info = Info {
+        name: "update_task",
+        title: "Change a task",
+        description: "Changes one task where it stands: its status, description, dates, priority, rule of recurrence or tags, in the format that it has (the Tasks plugin's emoji, or Dataview's brackets). Nothing else changes: no date is set and no next task is made by itself. Lines count from 1. To open a task again that was done more than 7 days ago, a person has to confirm it.",
+        // It tells what the task said.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: false,
+        tags: &["tasks", "notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writable::path("path", &arguments.path)?;
+        let line = arguments.line.get();
+        let change = arguments.set.change()?;
+        let today = jiff::tz::TimeZone::UTC.to_datetime(context.now).date();
+        let changed = |text: Option<&str>| {
+            let text = text.ok_or_else(|| notes::missing(path.as_str()))?;
+            let number = u32::try_from(line).unwrap_or(u32::MAX);
+            let changed = change_task(text, number, arguments.set.status, &change)
+                .map_err(|problem| editing::refused(field_of(&problem), &problem))?;
+            let states = [&changed.before, &changed.after].map(|(mark, text)| TaskState::of(*mark, text));
+            Ok((changed.text, states))
+        };
+        let reopens = |states: &[TaskState; 2]| reopens(states, today);
+        let Answer { value: edited, generation } =
+            editing::edit_if_confirmed(context, &Self::INFO, &path, changed, reopens).await?;
+        let [prev_state, new_state] = edited.told;
+        let value = Output {
+            path: path.as_str().to_owned(),
+            line,
+            updated_at: edited.updated_at,
+            prev_state,
+            new_state,
+            content_hash: edited.content_hash.to_string(),
+        };
+        Ok(Answer { value, generation })
+    }
+}
+
+/// The argument that is at fault.
+fn field_of(problem: &atlas_vault::edit::Problem) -> &'static str {
+    if let atlas_vault::edit::Problem::NoTask { .. } = problem { "line" } else { "set" }
+}
+
+/// Whether a task that was done long ago is so no more, or says no more when it was done.
+fn reopens([before, after]: &[TaskState; 2], today: Date) -> bool {
+    let done = before.done.as_ref().and_then(|date| date.parse::<Date>().ok());
+    let long_ago = today.checked_sub(DAYS_TO_REOPEN.days()).unwrap_or(Date::MIN);
+    let is_other = after.status != Status::Done || before.done != after.done;
+    before.status == Status::Done && is_other && done.is_some_and(|done| done < long_ago)
+}

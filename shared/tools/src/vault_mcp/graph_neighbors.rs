@@ -1,0 +1,173 @@
+//! `graph_neighbors`: what is one or two links away from a file.
+
+use std::collections::HashMap;
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Bounded};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::graph::Graph;
+use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::view::View;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct GraphNeighbors;
+
+/// Of which file, and how far.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault, with its extension.
+    path: String,
+    /// How many links away: 1 or 2; 1 if not given.
+    #[serde(default)]
+    depth: Bounded<1, 2>,
+    /// Most neighbors to return; 100 if not given.
+    #[serde(default)]
+    limit: Bounded<1, 1000, 100>,
+}
+
+/// What is around it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The nearest first; of those as near what it links to, in order of the links, then what links to it, by path.
+    neighbors: Vec<Neighbor>,
+    /// Targets of its own links that mean no file.
+    unresolved: Vec<String>,
+    /// Whether there are more neighbors than these.
+    truncated: bool,
+}
+
+/// A file near another.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Neighbor {
+    /// Its path.
+    path: String,
+    /// How many links away it is.
+    depth: usize,
+    /// Whether links lead to it, from it, or both, at its last step.
+    direction: Direction,
+    /// The neighbor in between, if it is two links away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    via: Option<String>,
+}
+
+/// Where links lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// To the neighbor.
+    Out,
+    /// From the neighbor.
+    In,
+    /// To it and from it.
+    Both,
+}
+
+impl Operation for GraphNeighbors {
+    const INFO: Info = Info {
+        name: "graph_neighbors",
+        title: "Neighbors in the graph of links",
+        description: "Lists the notes and files that are one or two links away from one, in both directions, and which of its links lead nowhere.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["links"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = arguments::path("path", &arguments.path)?;
+        let depth = arguments.depth.get();
+        let limit = arguments.limit.get();
+        let around = |view: View| {
+            let path = &path;
+            async move {
+                let graph = Graph::fetch(context, view).await?;
+                let start = graph.file(path)?;
+                let places = HashMap::from([(start, usize::MAX)]);
+                let mut walk = Walk { graph: &graph, limit, places, found: Vec::new(), is_cut: false };
+                let unresolved = walk.step(path.as_str(), start, 1)?;
+                let nearest = if depth > 1 { walk.found.len() } else { 0 };
+                for at in 0..nearest {
+                    let near = walk.found.get(at).map(|(document, near)| (*document, near.path.clone()));
+                    let Some((document, path)) = near.filter(|_| !walk.is_cut) else { break };
+                    walk.step(&path, document, 2)?;
+                }
+                let is_cut = walk.is_cut;
+                let neighbors = walk.found.into_iter().map(|(_, neighbor)| neighbor).collect();
+                Ok(Output { neighbors, unresolved, truncated: is_cut })
+            }
+        };
+        context.read(around).await
+    }
+}
+
+/// Neighbors, as they are found.
+struct Walk<'a> {
+    graph: &'a Graph,
+    limit: usize,
+    /// Where each file stands in what was found.
+    places: HashMap<DocumentRef, usize>,
+    found: Vec<(DocumentRef, Neighbor)>,
+    is_cut: bool,
+}
+
+impl Walk<'_> {
+    /// Adds what is one link away from the file at `from`; gives its targets that mean no file, as many as there may be neighbors.
+    fn step(&mut self, from: &str, document: DocumentRef, depth: usize) -> Result<Vec<String>, Error> {
+        let path = arguments::path("path", from)?;
+        let graph = self.graph;
+        let first = self.found.len();
+        let mut unresolved = Vec::new();
+        for next in graph.outgoing(&path, document) {
+            match next? {
+                (_, Some(next)) => self.add(from, next, depth, Direction::Out, first)?,
+                (target, None) if unresolved.len() < self.limit => unresolved.push(target.to_owned()),
+                _ => {}
+            }
+            // Of the neighbors' own links no more is told.
+            if self.is_cut && depth > 1 {
+                return Ok(unresolved);
+            }
+        }
+        for next in graph.incoming(&path, document)? {
+            self.add(from, next, depth, Direction::In, first)?;
+        }
+        Ok(unresolved)
+    }
+
+    fn add(
+        &mut self,
+        from: &str,
+        next: DocumentRef,
+        depth: usize,
+        direction: Direction,
+        first: usize,
+    ) -> Result<(), Error> {
+        if let Some(place) = self.places.get(&next) {
+            // It links back.
+            if *place >= first
+                && let Some((_, known)) = self.found.get_mut(*place)
+                && known.direction != direction
+            {
+                known.direction = Direction::Both;
+            }
+            return Ok(());
+        }
+        if self.found.len() >= self.limit {
+            self.is_cut = true;
+            return Ok(());
+        }
+        self.places.insert(next, self.found.len());
+        let via = (depth > 1).then(|| from.to_owned());
+        self.found.push((next, Neighbor { path: self.graph.path(next)?, depth, direction, via }));
+        Ok(())
+    }
+}

@@ -1,0 +1,150 @@
+//! `link_add`: has a note link to another, once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::graph::Graph;
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::read::view::View;
+use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
+use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
+use atlas_vault::relink::shortest_target;
+use atlas_vault::resolve::{Files, resolve};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct LinkAdd;
+
+/// From where to where.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The path of the note that is to have the link.
+    from: String,
+    /// The path of the note, or other file, that it leads to.
+    to: String,
+    /// The heading that it leads to, or `^` and a block id.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<500>")]
+    heading: Option<Text<500>>,
+    /// The text to show instead of the file's name.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<500>")]
+    alias: Option<Text<500>>,
+}
+
+/// What was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Whether the link was added; false if the note had one that leads there.
+    added: bool,
+    /// The link, as it is written.
+    link: String,
+}
+
+impl Operation for LinkAdd {
+    const INFO: Info = Info {
+        name: "link_add",
+        title: "Add a link",
+        description: "Adds a wikilink to another note at the end of a note, as Obsidian writes it, on a line of its own. Does nothing if the note has a link that leads there.",
+        // It tells whether there is a link, and what there is to link to.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: false,
+        tags: &["links", "notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![
+            (Access::Write, writable::path("from", &arguments.from)?),
+            (Access::Read, arguments::path("to", &arguments.to)?),
+        ])
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let from = writable::path("from", &arguments.from)?;
+        let to = arguments::path("to", &arguments.to)?;
+        let rivals = |view: View| {
+            let to = &to;
+            async move {
+                let graph = Graph::fetch(context, view).await?;
+                graph.file(to)?;
+                graph.rivals(to)
+            }
+        };
+        let files = context.read(rivals).await?.value;
+        let heading = arguments.heading.as_ref().map(|heading| heading.as_str().trim_start_matches('#'));
+        let new = New { from: &from, to: &to, heading, files: &files };
+        let link = new.written(arguments.alias.as_ref().map(Text::as_str))?;
+        // Of a call that is made again the answer is what it was: it was added.
+        let added = AtomicBool::new(true);
+        let decide = |found: Option<&Found>| {
+            let found = found.ok_or_else(|| notes::missing(from.as_str()))?;
+            let text = std::str::from_utf8(&found.text).map_err(|_| impossible(&from, "it is not UTF-8"))?;
+            let is_there = new.is_in(text);
+            added.store(!is_there, Ordering::Relaxed);
+            if is_there {
+                return Ok(NoteUpdate::Text(found.text.to_vec()));
+            }
+            let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+            let between = if text.is_empty() || text.ends_with('\n') { "" } else { end };
+            let with_link = format!("{text}{between}{link}{end}");
+            // At the end of code or a comment it would be none.
+            if !new.is_in(&with_link) {
+                return Err(impossible(&from, "what stands at its end makes it none: use edit_note"));
+            }
+            Ok(NoteUpdate::Text(with_link.into_bytes()))
+        };
+        let answer = update::write(context, &Self::INFO, &from, None, KnownInput::Nothing, decide).await?;
+        Ok(Answer { value: Output { added: added.into_inner(), link }, generation: answer.generation })
+    }
+}
+
+fn impossible(note: &VaultPath, problem: &str) -> Error {
+    Error::bad_request("link_impossible", format!("no link can be added to {note}: {problem}"))
+}
+
+/// A link to add.
+struct New<'a> {
+    from: &'a VaultPath,
+    to: &'a VaultPath,
+    heading: Option<&'a str>,
+    files: &'a Files,
+}
+
+impl New<'_> {
+    /// The link.
+    fn written(&self, alias: Option<&str>) -> Result<String, Error> {
+        let target = shortest_target(self.to, self.from, self.files);
+        let target = target.ok_or_else(|| impossible(self.from, "its name has # | [ or ]"))?;
+        let is_plain = |text: &str| !text.contains(['|', '[', ']', '\n', '\r']);
+        let parts = [("heading", self.heading, "#"), ("alias", alias, "|")];
+        let mut link = target;
+        for (field, part, sign) in parts {
+            let Some(part) = part else { continue };
+            if !is_plain(part) || part.is_empty() {
+                let message = format!("{field}: write it in one line and without | [ or ]");
+                return Err(Error::bad_request("validation_error", message).with("field", field));
+            }
+            link = format!("{link}{sign}{part}");
+        }
+        Ok(format!("[[{link}]]"))
+    }
+
+    /// Whether a text has a link that leads there.
+    fn is_in(&self, text: &str) -> bool {
+        atlas_vault::parse(text).links.iter().any(|link| {
+            let is_there = self.heading.is_none() || link.subpath.as_deref() == self.heading;
+            is_there
+                && !link.target.is_empty()
+                && !link.is_external()
+                && resolve(&link.target, self.from, self.files) == Some(self.to)
+        })
+    }
+}

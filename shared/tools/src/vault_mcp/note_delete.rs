@@ -1,0 +1,65 @@
+//! `note_delete`, as obsidian-vault-mcp has it: takes a note out of the vault, if it is there.
+
+use atlas_access::Access;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
+use atlas_ops::write::writable;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The operation.
+pub struct NoteDelete;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault; it ends in `.md`.
+    path: String,
+}
+
+/// What was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Whether the note was there, and was deleted.
+    deleted: bool,
+}
+
+impl Operation for NoteDelete {
+    const INFO: Info = Info {
+        name: "note_delete",
+        title: "Delete a note if it is there",
+        description: "Takes the note at a path out of the vault, into the trash; deleted is false if there is none.",
+        scopes: &[Scope::DeleteVault],
+        destructive: true,
+        tags: &["notes"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Delete, writable::path("path", &arguments.path)?)])
+    }
+
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // The trash keeps it.
+        false
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = writable::path("path", &arguments.path)?;
+        let decide = |found: Option<&Found>| match found {
+            Some(_) => Ok(NoteUpdate::Trash),
+            None => Err(notes::missing(path.as_str())),
+        };
+        match update::write(context, &Self::INFO, &path, None, KnownInput::Nothing, decide).await {
+            Ok(answer) => Ok(Answer { value: Output { deleted: true }, generation: answer.generation }),
+            Err(error) if error.reason() == notes::MISSING => {
+                Ok(Answer { value: Output { deleted: false }, generation: None })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

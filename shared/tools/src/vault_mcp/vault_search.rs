@@ -1,0 +1,108 @@
+//! `vault_search`, as obsidian-vault-mcp has it: the lines that match a regular expression, as `rg --glob` finds them.
+
+use atlas_ops::arguments::{self, Bounded, Exact, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::search::{self, Found, Mode, Search};
+
+/// The operation.
+pub struct VaultSearch;
+
+/// Most lines in an answer.
+const MAX_LINES: u32 = 1000;
+const TOO_MANY: &str =
+    "there may be more matches than these: narrow path_filter or the query, or page with the tool search";
+
+/// What to look for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// A regular expression, in ripgrep's syntax.
+    query: Exact<1000>,
+    /// Only files whose paths match this glob, at any depth: `devlog/*.md` means `**/devlog/*.md`; with a `/` in front from the root,
+    /// with `!` in front all others.
+    #[serde(default, deserialize_with = "arguments::present")]
+    #[schemars(with = "Text<500>")]
+    path_filter: Option<Text<500>>,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The lines that match, by path and line; at most 1,000.
+    results: Vec<Line>,
+    /// Why there may be more, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial: Option<&'static str>,
+}
+
+/// A line that matches.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Line {
+    /// The file's path, from the root of the vault.
+    path: String,
+    /// The line's number, counted from 1.
+    line: u64,
+    /// The line; a long one cut around the match, the cuts marked with `…`.
+    text: String,
+}
+
+impl Operation for VaultSearch {
+    const INFO: Info = Info {
+        name: "vault_search",
+        title: "Search for lines",
+        description: "Full-text search with ripgrep's regular expressions: the lines that match, by path and line, in all notes and text files or those that a glob takes.",
+        scopes: &[Scope::ReadVault],
+        destructive: false,
+        tags: &["search"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let filter = arguments.path_filter.map(|filter| filter.map(at_any_depth));
+        let wanted = search::Arguments::of(arguments.query, Mode::Regex, filter, Some(Bounded::nearest(MAX_LINES)));
+        let Answer { value: found, generation } = Search::run(context, wanted).await?;
+        let line = |found| match found {
+            Found::Line(search::Line { path, line, text, .. }) => Some(Line { path, line, text }),
+            Found::Note(_) => None,
+        };
+        let partial = found.cursor.is_some().then_some(TOO_MANY);
+        Ok(Answer {
+            value: Output { results: found.results.into_iter().filter_map(line).collect(), partial },
+            generation,
+        })
+    }
+}
+
+/// A glob that begins at the root only if it says so.
+fn at_any_depth(glob: &str) -> String {
+    let (not, glob) = glob.strip_prefix('!').map_or(("", glob), |glob| ("!", glob));
+    let anywhere = if glob.starts_with('/') || glob.starts_with("**/") { "" } else { "**/" };
+    format!("{not}{anywhere}{glob}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_any_depth;
+
+    #[test]
+    fn a_glob_matches_at_any_depth_unless_it_begins_at_the_root() {
+        for (glob, meant) in [
+            ("devlog/*.md", "**/devlog/*.md"),
+            ("*.md", "**/*.md"),
+            ("**/a.md", "**/a.md"),
+            ("/a.md", "/a.md"),
+            ("!x/*.md", "!**/x/*.md"),
+        ] {
+            assert_eq!(at_any_depth(glob), meant);
+        }
+    }
+}
