@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-mcp check watch bench fuzz package pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
+.PHONY: help run quick test test-mcp generated check watch bench fuzz package pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
 
 # A copy beside its store, for what agents write is to come into it.
 VAULT ?= .atlas-store/demo
@@ -38,6 +38,9 @@ run: $(filter .atlas-store/demo,$(VAULT)) ## Publish a vault folder and serve it
 	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)" $(STATE)
 	$(ATLAS) serve --addr "127.0.0.1:$$PORT" --vault main --store "$(STORE_URL)"
 
+quick: ## Run the library tests of the crates that you changed: make quick [CRATES="vault tools"]
+	tests/quick.sh $(CRATES)
+
 test: setup-tools setup-fuse setup-browser setup-localstack setup-bench $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
 	cargo test --workspace --locked
 	cargo test --package atlas-web --features otlp --locked otlp
@@ -45,6 +48,11 @@ test: setup-tools setup-fuse setup-browser setup-localstack setup-bench $(if $(s
 test-mcp: setup-tools setup-mcp ## Run the conformance suite of MCP, and clients of other makers, against the mcp function
 	cargo build --locked --package atlas --bin atlas
 	PATH="$(CURDIR)/$(TOOLS)/mcp/node_modules/.bin:$(CURDIR)/$(TOOLS)/mcp/bin:$$PATH" python tests/mcp/run.py "$${CARGO_TARGET_DIR:-target}/debug/atlas"
+
+# The second is built with what the first writes.
+generated: ## Write what is derived from code: the schemas of all operations, and the tables in the pages
+	ATLAS_WRITE_SCHEMAS=1 cargo test --quiet --workspace --lib --locked schemas_are_those_of_the_types
+	ATLAS_WRITE_README=1 cargo test --quiet --workspace --test e2e --locked the_readme_says_what_works
 
 check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template and container
 	cargo fmt --all --check

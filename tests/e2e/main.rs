@@ -54,6 +54,7 @@ mod moves_back;
 mod names;
 mod note_tools;
 mod notes;
+mod pages;
 mod periodic;
 mod policies;
 mod process;

@@ -1,4 +1,4 @@
-//! The real programs: `atlas` as the README has it, and each function under `cargo lambda watch`.
+//! The real programs: `atlas`, and each function under `cargo lambda watch`.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::deployment::demo;
-use crate::programs::{Place, Running, atlas, building, curl, json_of, refusal_of, serve, target, until};
+use crate::programs::{Place, Running, atlas, building, curl, free_port, json_of, refusal_of, serve, target, until};
 use atlas_testkit::project::{project, skip};
 use atlas_testkit::real_store::localstack;
 
@@ -167,7 +167,7 @@ fn the_functions_answer_under_cargo_lambda_watch_as_the_server_does() {
     }
     let place = localstack().map_or_else(Place::new, Place::on);
     assert!(place.sync(&demo()).status().unwrap().success());
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let mut watch = place.reached_by(building(Command::new("cargo-lambda")));
     watch
         .args(["lambda", "watch", "--ignore-changes", "--invoke-address", "127.0.0.1"])

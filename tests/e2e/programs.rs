@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -142,6 +143,11 @@ pub fn refusal_of(command: &mut Command) -> String {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     said
+}
+
+/// A port of the loopback address that nobody has.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// A program that is ended when this is dropped.

@@ -1,4 +1,4 @@
-//! When the store is damaged: what the README says to do, after random damage of every kind of object. Whatever any folder has is in the mirror again, and what
+//! When the store is damaged: what shared/sync/README.md says to do, after random damage of every kind of object. Whatever any folder has is in the mirror again, and what
 //! nobody has is told.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! obsidian-tc's tool surface: what of it works here, as the README says.
+//! obsidian-tc's tool surface: what of it works here, as the page of the tools says.
 
 use std::fs;
 
@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use crate::agent::{Agent, ERAS, names};
 use crate::deployment::Deployment;
 
-const BEGIN: &str =
-    "<!-- obsidian-tc's tools: made by the test `the_readme_says_what_works`; run it with ATLAS_WRITE_README=1 -->\n";
+const BEGIN: &str = "<!-- obsidian-tc's tools: made by `make generated` -->\n";
 const END: &str = "<!-- end of obsidian-tc's tools -->\n";
 
 /// The table of all tools, by domain.
@@ -38,7 +37,7 @@ fn table() -> String {
 
 #[test]
 fn the_readme_says_what_works() {
-    let path = project().join("README.md");
+    let path = project().join("shared/tools/README.md");
     let readme = fs::read_to_string(&path).unwrap();
     let (before, rest) = readme.split_once(BEGIN).expect("the mark where the table begins");
     let (written, after) = rest.split_once(END).expect("the mark where it ends");
@@ -46,7 +45,7 @@ fn the_readme_says_what_works() {
         fs::write(path, format!("{before}{BEGIN}{}{END}{after}", table())).unwrap();
         return;
     }
-    assert_eq!(written, table(), "run this test with ATLAS_WRITE_README=1");
+    assert_eq!(written, table(), "run: make generated");
 }
 
 #[tokio::test]

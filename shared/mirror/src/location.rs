@@ -56,7 +56,7 @@ impl fmt::Debug for Variables {
 /// - `file:///a/folder`: a folder of this machine; `file://a/folder` is one below the working folder.
 /// - `memory://`: the memory of this process, empty at first.
 /// - `s3://bucket/prefix`: everything below `prefix`, which may be left out, in a bucket of S3 or of what speaks
-///   its protocol, reached as `variables` say (see the README).
+///   its protocol, reached as `variables` say (see `shared/web/README.md`).
 ///
 /// What cannot stand in a URL is percent-encoded.
 ///

@@ -195,8 +195,9 @@ fn a_place_is_a_file_an_object_or_the_document_itself() {
 
 #[test]
 fn the_example_of_the_readme_can_be_used() {
-    let readme = include_str!("../../../../README.md");
+    let readme = include_str!("../../README.md");
     let (_, section) = readme.split_once("## Configuration").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
     let (_, example) = section.split_once("```json\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
     let settings = environment(&[]).with(document(example)).unwrap();
