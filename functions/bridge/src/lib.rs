@@ -8,7 +8,7 @@ mod shape;
 mod tools;
 
 use atlas_ops::pipeline::gates;
-use atlas_ops::{Answer, Call, Code, Entry, Error, Sent};
+use atlas_ops::{Answer, Call, Code, Entry, Error, Reason, Sent};
 use atlas_web::response::{self, insert_etag, is_known, json_response, with_generation};
 use atlas_web::routes::run;
 use atlas_web::{Door, Routes, request};
@@ -73,10 +73,10 @@ async fn call_tool(door: Door, uri: Uri, body: Body) -> Response {
 
 /// The tool that is called, and its arguments.
 async fn arguments_of(door: &Door, uri: &Uri, body: Body) -> Result<(&'static Entry, Value), Error> {
-    let missing = || Error::not_found(shape::NO_TOOL, "there is no such tool; GET /bridge/v1/tools lists them");
+    let missing = || Error::not_found(Reason::ToolNotFound, "there is no such tool; GET /bridge/v1/tools lists them");
     let operation = tools::named(&door.app, uri.path()).ok_or_else(missing)?;
     let bytes = request::bytes(body).await?;
-    let invalid = |problem: &str| Error::bad_request("body_invalid", problem);
+    let invalid = |problem: &str| Error::bad_request(Reason::BodyInvalid, problem);
     let body: Value =
         serde_json::from_slice(&bytes).map_err(|error| invalid(&format!("the body is not JSON: {error}")))?;
     let Value::Object(mut body) = body else { return Err(invalid("the body must be a JSON object")) };

@@ -1,5 +1,6 @@
 //! Responses as the protocol has them: errors, and the headers for web pages.
 
+use atlas_ops::Reason;
 use atlas_web::App;
 use atlas_web::response::Failure;
 use axum::body::Body;
@@ -11,9 +12,6 @@ use axum::response::Response;
 use serde_json::json;
 
 use crate::tools;
-
-/// The reason of the error for a tool that there is not.
-pub(crate) const NO_TOOL: &str = "tool_not_found";
 
 /// What pages are told that may call.
 const LEAVE: [(HeaderName, &str); 3] = [
@@ -43,7 +41,7 @@ pub(crate) fn finish(app: &App, path: &str, mut response: Response) -> Response 
 fn error(status: StatusCode, reason: &str) -> &'static str {
     match status {
         StatusCode::BAD_REQUEST => "Invalid request body",
-        StatusCode::NOT_FOUND if reason == NO_TOOL => "Tool not found",
+        StatusCode::NOT_FOUND if reason == Reason::ToolNotFound.as_str() => "Tool not found",
         StatusCode::NOT_FOUND => "Not found",
         StatusCode::METHOD_NOT_ALLOWED => "Method not allowed",
         StatusCode::PAYLOAD_TOO_LARGE => "Request body too large",

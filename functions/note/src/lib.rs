@@ -3,7 +3,7 @@
 
 mod representation;
 
-use atlas_ops::{Entry, Error, Operation};
+use atlas_ops::{Entry, Error, Operation, Reason};
 use atlas_tools::access::approve::Approve;
 use atlas_tools::access::inspect_acl::InspectAcl;
 use atlas_tools::history::note_history::NoteHistory;
@@ -209,7 +209,7 @@ async fn write(
         let mut arguments = parameters?;
         // A page on another site can make a browser post to any address, though not with a body of JSON.
         if let Some(name) = arguments.keys().find(|name| !["path", "from"].contains(&name.as_str())) {
-            return Err(Error::bad_request("validation_error", format!("{name}: give it in the body")));
+            return Err(Error::bad_request(Reason::ValidationError, format!("{name}: give it in the body")));
         }
         add_preconditions(&mut arguments, &door.headers)?;
         if let Value::Object(body) = request::note(&door.headers, body).await? {
@@ -312,7 +312,7 @@ fn add_preconditions(arguments: &mut Map<String, Value>, headers: &HeaderMap) ->
 fn add(arguments: &mut Map<String, Value>, name: &str, value: Value) -> Result<(), Error> {
     match arguments.insert(name.to_owned(), value) {
         None => Ok(()),
-        Some(_) => Err(Error::bad_request("validation_error", format!("{name} is given twice"))),
+        Some(_) => Err(Error::bad_request(Reason::ValidationError, format!("{name} is given twice"))),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use atlas_ops::arguments::{self, Bounded, Written};
-use atlas_ops::{Entry, Error};
+use atlas_ops::{Entry, Error, Reason};
 use atlas_web::config::Facade;
 use atlas_web::state::Offer;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
@@ -168,7 +168,7 @@ impl Server {
         let found = tools::named(name).filter(|offered| self.has(offered.entry) && is_meant(offered.entry));
         let message =
             "there is no such capability here: the tools' descriptions and find_capability name those that there are";
-        found.ok_or_else(|| Error::not_found("operation_not_found", message))
+        found.ok_or_else(|| Error::not_found(Reason::OperationNotFound, message))
     }
 
     /// The operations that are listed.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atlas_ops::Error;
-use atlas_ops::error::Code;
+use atlas_ops::error::{Code, Reason};
 use rmcp::RoleServer;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
@@ -58,7 +58,7 @@ impl Indexing {
         };
         let failed = |reason: String| {
             let message = format!("the folder could not be indexed: {reason}; mend that, then call {INDEX}");
-            Error::new(Code::Unavailable, "index_failed", message)
+            Error::new(Code::Unavailable, Reason::IndexFailed, message)
         };
         tokio::select! {
             result = ready => result.map_err(failed),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use self::located::{Fault, Reader};
-use crate::error::Error;
+use crate::error::{Error, Reason};
 
 /// An integer from `MIN` to `MAX`; `DEFAULT` where it is left out. As in JSON Schema, `10.0` is an integer too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -151,12 +151,12 @@ pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) 
 /// When it is none; says why.
 pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
     VaultPath::parse(text)
-        .map_err(|error| Error::bad_request("path_invalid", format!("{field}: {error}")).with("field", field))
+        .map_err(|error| Error::bad_request(Reason::PathInvalid, format!("{field}: {error}")).with("field", field))
 }
 
 /// The error for what obsidian-tc's tools cannot do with an argument.
 pub fn invalid_input(field: &str, message: &str) -> Error {
-    Error::bad_request("invalid_input", format!("{field}: {message}")).with("field", field)
+    Error::bad_request(Reason::InvalidInput, format!("{field}: {message}")).with("field", field)
 }
 
 /// A folder of the vault, or all of it.
@@ -192,7 +192,7 @@ impl Root {
 /// When they are not an object, or not the arguments of the operation.
 pub fn decode<A: DeserializeOwned>(arguments: Value) -> Result<A, Error> {
     if !arguments.is_object() {
-        return Err(Error::bad_request("validation_error", "the arguments must be a JSON object"));
+        return Err(Error::bad_request(Reason::ValidationError, "the arguments must be a JSON object"));
     }
     A::deserialize(Reader(arguments)).map_err(refused)
 }
@@ -201,9 +201,9 @@ pub fn decode<A: DeserializeOwned>(arguments: Value) -> Result<A, Error> {
 fn refused(fault: Fault) -> Error {
     let (field, cause) = (fault.way(), fault.cause());
     if field.is_empty() {
-        Error::bad_request("validation_error", cause)
+        Error::bad_request(Reason::ValidationError, cause)
     } else {
-        Error::bad_request("validation_error", format!("{field}: {cause}")).with("field", field)
+        Error::bad_request(Reason::ValidationError, format!("{field}: {cause}")).with("field", field)
     }
 }
 

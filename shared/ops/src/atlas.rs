@@ -8,7 +8,7 @@ pub use atlas_mirror::counters::Counts;
 use atlas_mirror::{Mirror, Snapshot};
 
 use crate::about::About;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::pipeline::audit::Audit;
 use crate::pipeline::throttle::Throttle;
 use crate::read::link_tables::LinkTables;
@@ -163,6 +163,6 @@ impl Atlas {
             Some(id) => self.vaults.iter().find(|vault| vault.id == id),
             None => self.vaults.first(),
         };
-        found.ok_or_else(|| Error::not_found("vault_not_found", "there is no such vault"))
+        found.ok_or_else(|| Error::not_found(Reason::VaultNotFound, "there is no such vault"))
     }
 }

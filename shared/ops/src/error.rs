@@ -1,8 +1,12 @@
 //! The one error of all operations. It knows nothing of HTTP: each door renders it in its own shape.
 
+mod reason;
+
 use atlas_mirror::MirrorError;
 use atlas_segment::FormatError;
 use serde_json::{Map, Value};
+
+pub use self::reason::Reason;
 
 /// The class of an error: what kind of thing the caller should do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,23 +70,23 @@ pub struct Error {
 
 impl Error {
     /// An error of class `code` and finer `reason`.
-    pub fn new(code: Code, reason: &str, message: impl Into<String>) -> Self {
-        let details = Map::from_iter([("reason".to_owned(), Value::from(reason))]);
+    pub fn new(code: Code, reason: Reason, message: impl Into<String>) -> Self {
+        let details = Map::from_iter([("reason".to_owned(), Value::from(reason.as_str()))]);
         Self { code, message: message.into(), details, internal: None }
     }
 
     /// A call that is wrong as it stands.
-    pub fn bad_request(reason: &str, message: impl Into<String>) -> Self {
+    pub fn bad_request(reason: Reason, message: impl Into<String>) -> Self {
         Self::new(Code::BadRequest, reason, message)
     }
 
     /// A call by nobody knows whom.
-    pub fn unauthorized(reason: &str, message: impl Into<String>) -> Self {
+    pub fn unauthorized(reason: Reason, message: impl Into<String>) -> Self {
         Self::new(Code::Unauthorized, reason, message)
     }
 
     /// Something that is not there.
-    pub fn not_found(reason: &str, message: impl Into<String>) -> Self {
+    pub fn not_found(reason: Reason, message: impl Into<String>) -> Self {
         Self::new(Code::NotFound, reason, message)
     }
 
@@ -98,8 +102,13 @@ impl Error {
         self.details.get("reason").and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Whether it is of this reason.
+    pub fn is(&self, reason: Reason) -> bool {
+        self.reason() == reason.as_str()
+    }
+
     fn internal(message: &str, cause: &impl ToString) -> Self {
-        Self { internal: Some(cause.to_string()), ..Self::new(Code::Internal, "internal", message) }
+        Self { internal: Some(cause.to_string()), ..Self::new(Code::Internal, Reason::Internal, message) }
     }
 }
 
@@ -108,13 +117,13 @@ impl From<MirrorError> for Error {
         match &error {
             MirrorError::NotPublished { .. } => Self {
                 internal: Some(error.to_string()),
-                ..Self::not_found("vault_not_published", "the vault is not published yet: run `atlas sync`")
+                ..Self::not_found(Reason::VaultNotPublished, "the vault is not published yet: run `atlas sync`")
             },
             MirrorError::Unavailable { .. } | MirrorError::Contended | MirrorError::Gone { .. } => Self {
                 internal: Some(error.to_string()),
                 ..Self::new(
                     Code::Unavailable,
-                    "store_unavailable",
+                    Reason::StoreUnavailable,
                     "the store does not answer; try again in a few seconds",
                 )
                 .with("retry_after_seconds", 2)
@@ -123,7 +132,7 @@ impl From<MirrorError> for Error {
                 internal: Some(error.to_string()),
                 ..Self::new(
                     Code::Unavailable,
-                    "commit_unknown",
+                    Reason::CommitUnknown,
                     "the store did not say whether the change was made: make the same call again if it had an idempotency key, else read the note to see",
                 )
                 .with("generation", *generation)
@@ -132,7 +141,7 @@ impl From<MirrorError> for Error {
                 internal: Some(error.to_string()),
                 ..Self::new(
                     Code::Unavailable,
-                    "store_unsafe",
+                    Reason::StoreUnsafe,
                     "the store lets two writers make the same change, so nothing is written to it; its operator must look at `atlas doctor`",
                 )
             },

@@ -24,7 +24,7 @@ pub mod write;
 pub use atlas::{Atlas, Limits, Vault};
 pub use atlas_access::Caller;
 pub use call::{Call, Entry, Schemas};
-pub use error::{Code, Error};
+pub use error::{Code, Error, Reason};
 pub use operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 pub use pipeline::gates::dispatch;
 pub use pipeline::response_limit::Sent;

@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::atlas::{Atlas, Limits, Vault};
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::pipeline::confirmation::Confirmation;
 use crate::pipeline::work::Work;
 use crate::read::view::View;
@@ -172,7 +172,7 @@ impl<'a> Context<'a> {
         let access = access.as_str();
         tracing::debug!(%denied, access, "denied");
         let message = format!("you may not {access} {path}");
-        Err(Error::new(Code::Forbidden, "acl_denied", message).with("path", path.as_str()).with("op", access))
+        Err(Error::new(Code::Forbidden, Reason::AclDenied, message).with("path", path.as_str()).with("op", access))
     }
 
     /// Fails unless a person has confirmed the call. A confirmation is used up once, however often this is asked in a call.
@@ -198,7 +198,7 @@ impl<'a> Context<'a> {
         match self.key {
             Some(_) => Ok(()),
             None => Err(Error::bad_request(
-                "invalid_input",
+                Reason::InvalidInput,
                 "idempotency_key: give a fresh one with each call, and the same one when you make the call again",
             )
             .with("field", "idempotency_key")),
@@ -232,7 +232,7 @@ impl<'a> Context<'a> {
         };
         let snapshot = self.run(&run).await?;
         let value = held.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let unread = || Error::new(Code::Internal, "internal", "nothing was read");
+        let unread = || Error::new(Code::Internal, Reason::Internal, "nothing was read");
         Ok(Answer { value: value.ok_or_else(unread)?, generation: Some(snapshot.generation()) })
     }
 
@@ -246,5 +246,5 @@ type Query<'q> = dyn Fn(Arc<Snapshot>) -> BoxFuture<'q, Result<(), Error>> + Sen
 
 /// The error for a change of a vault that may not be changed.
 pub(crate) fn read_only() -> Error {
-    Error::new(Code::Forbidden, "read_only_mode", "the vault is read-only here")
+    Error::new(Code::Forbidden, Reason::ReadOnlyMode, "the vault is read-only here")
 }

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use atlas_ops::arguments;
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::DocumentRef;
 use atlas_vault::VaultPath;
@@ -79,7 +79,7 @@ pub(crate) fn path(field: &str, text: &str, way: &str, tool_of_notes: &str) -> R
     } else {
         return Ok(path);
     };
-    Err(Error::bad_request("path_invalid", problem).with("field", field))
+    Err(Error::bad_request(Reason::PathInvalid, problem).with("field", field))
 }
 
 /// The same of a path that a file is to have. A sync carries none into the folder that a system would have put there.
@@ -87,7 +87,7 @@ pub(crate) fn new_path(field: &str, text: &str, way: &str, tool_of_notes: &str) 
     let path = path(field, text, way, tool_of_notes)?;
     if is_junk(path.file_name()) {
         let message = format!("{field}: files of this name belong to an operating system, and to no vault");
-        return Err(Error::bad_request("path_invalid", message).with("field", field));
+        return Err(Error::bad_request(Reason::PathInvalid, message).with("field", field));
     }
     Ok(path)
 }

@@ -8,7 +8,7 @@ pub mod bulk_set_property;
 use std::sync::Arc;
 
 use atlas_mirror::{ChangeSet, Derived, Snapshot};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::item_error::ItemError;
 use atlas_ops::operation::{Answer, Context, Info};
 use atlas_ops::pipeline::response_limit::cut;
@@ -171,7 +171,7 @@ impl<B: Bulk> Commit<'_, B> {
         let (processed, succeeded) = count(&outcomes);
         let rolled_back = || {
             let message = "this was not done, since others of the call cannot be: leave them out, or mend them";
-            Outcome::of(Err(Error::new(Code::Conflict, "not_done", message)), self.way)
+            Outcome::of(Err(Error::new(Code::Conflict, Reason::NotDone, message)), self.way)
         };
         let outcomes = outcomes.into_iter().map(|outcome| if outcome.is_done() { rolled_back() } else { outcome });
         let results = report(self.bulk, outcomes.collect());
@@ -179,7 +179,7 @@ impl<B: Bulk> Commit<'_, B> {
         let failed = processed - succeeded;
         let message =
             format!("nothing was done: {failed} of {processed} cannot be, and details.results says of each why not");
-        Error::new(Code::Conflict, "bulk_partial", message).with("results", results)
+        Error::new(Code::Conflict, Reason::BulkPartial, message).with("results", results)
     }
 }
 
@@ -209,12 +209,12 @@ fn check_count(field: &str, count: usize, most: usize) -> Result<(), Error> {
     if (1..=most).contains(&count) {
         return Ok(());
     }
-    Err(Error::bad_request("invalid_input", format!("{field}: name 1 to {most}")).with("field", field))
+    Err(Error::bad_request(Reason::InvalidInput, format!("{field}: name 1 to {most}")).with("field", field))
 }
 
 /// The error for a path that another thing has already.
 fn twice(field: &str, path: &str) -> Error {
-    Error::bad_request("invalid_input", format!("{path} is named twice: name it once"))
+    Error::bad_request(Reason::InvalidInput, format!("{path} is named twice: name it once"))
         .with("field", field)
         .with("path", path)
 }

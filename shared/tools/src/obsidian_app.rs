@@ -3,7 +3,7 @@
 //! what asks it comes in place of [`missing`].
 
 use atlas_ops::arguments::{self, Bounded, Text};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ fn missing(plugin: &str) -> Error {
     let message = format!(
         "this needs the Obsidian app with {plugin}, which is not reachable from here: use a tool that works on the vault's files"
     );
-    Error::new(Code::NotFound, "plugin_missing", message).with("plugin", plugin)
+    Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", plugin)
 }
 
 macro_rules! tools {

@@ -12,7 +12,7 @@ mod settings;
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Text, Zone, invalid_input};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::Context;
 use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
@@ -123,7 +123,7 @@ async fn text(view: &View, path: &VaultPath) -> Result<Option<String>, Error> {
     let found = notes::find(view.snapshot(), path.as_str(), |_| true).await?;
     if found.as_ref().is_some_and(|found| found.record.blob.is_some()) {
         let message = format!("the template {path} is too large or no text: name another");
-        return Err(Error::bad_request("template_unusable", message).with("path", path.as_str()));
+        return Err(Error::bad_request(Reason::TemplateUnusable, message).with("path", path.as_str()));
     }
     Ok(found.map(|found| String::from_utf8_lossy(&found.text).into_owned()))
 }

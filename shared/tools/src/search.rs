@@ -31,7 +31,7 @@ use std::ops::Range;
 
 use atlas_ops::arguments::{self, Bounded, Exact, Root, Text};
 use atlas_ops::atlas::Limits;
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Deadline, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::cursor;
 use atlas_ops::read::excerpt::cut_at;
@@ -332,7 +332,7 @@ impl Arguments {
             None => Ok(()),
             Some((field, _)) => {
                 let message = format!("{field}: leave it out for the mode text, or say mode regex or literal");
-                Err(Error::bad_request("validation_error", message).with("field", field))
+                Err(Error::bad_request(Reason::ValidationError, message).with("field", field))
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use atlas_access::{Caller, Expected, KeyError, Keys, Refused, Secret, Verifier, scope};
-use atlas_ops::Error;
+use atlas_ops::{Error, Reason};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -194,19 +194,21 @@ enum Challenge {
 
 impl Challenge {
     /// RFC 6750's error (none for a request that shows nothing), the reason for programs, and the sentence for people.
-    fn told(self) -> (Option<&'static str>, &'static str, String) {
+    fn told(self) -> (Option<&'static str>, Reason, String) {
         match self {
             Self::Missing => {
-                (None, "token_missing", "this needs a token: send `Authorization: Bearer TOKEN`".to_owned())
+                (None, Reason::TokenMissing, "this needs a token: send `Authorization: Bearer TOKEN`".to_owned())
             }
-            Self::Twice => (Some("invalid_request"), "token_twice", "send one Authorization header".to_owned()),
-            Self::NoBearer => {
-                (Some("invalid_request"), "token_invalid", "send the token as `Authorization: Bearer TOKEN`".to_owned())
-            }
+            Self::Twice => (Some("invalid_request"), Reason::TokenTwice, "send one Authorization header".to_owned()),
+            Self::NoBearer => (
+                Some("invalid_request"),
+                Reason::TokenInvalid,
+                "send the token as `Authorization: Bearer TOKEN`".to_owned(),
+            ),
             Self::Refused(refused) => {
                 let reason = match refused {
-                    Refused::Expired => "token_expired",
-                    Refused::Invalid | Refused::Early | Refused::NotForUs => "token_invalid",
+                    Refused::Expired => Reason::TokenExpired,
+                    Refused::Invalid | Refused::Early | Refused::NotForUs => Reason::TokenInvalid,
                 };
                 (Some("invalid_token"), reason, refused.to_string())
             }

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use atlas_ops::{Code, Error};
+use atlas_ops::{Code, Error, Reason};
 use axum::extract::{Request, State};
 use axum::http::header::{
     AUTHORIZATION, CONTENT_TYPE, ETAG, HOST, IF_MATCH, IF_NONE_MATCH, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
@@ -70,7 +70,7 @@ impl Origins {
             return Ok(());
         }
         let message = "requests of web pages of this origin are not answered; its operator can allow it with ATLAS_ALLOWED_ORIGINS";
-        Err(Error::new(Code::Forbidden, "origin_not_allowed", message))
+        Err(Error::new(Code::Forbidden, Reason::OriginNotAllowed, message))
     }
 
     /// What answers browsers' questions and adds their headers to every answer; none if no page may call.

@@ -12,6 +12,7 @@ use axum::response::Response;
 use serde_json::json;
 
 use crate::response;
+use atlas_ops::error::Reason;
 
 /// Names that a server answers for, besides those of this machine's loopback.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub(crate) async fn check(State(hosts): State<Hosts>, request: Request, next: Ne
         StatusCode::FORBIDDEN,
         "FORBIDDEN",
         "this server answers requests for localhost only; set ATLAS_HOSTS to the names that it is to answer for, and ATLAS_AUTH=jwt",
-        &json!({ "reason": "host_not_allowed" }),
+        &json!({ "reason": Reason::HostNotAllowed.as_str() }),
     )
 }
 

@@ -1,6 +1,6 @@
 //! Bodies and paths of requests, within limits.
 
-use atlas_ops::{Code, Error};
+use atlas_ops::{Code, Error, Reason};
 use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Uri};
@@ -22,7 +22,7 @@ pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
     }
     said_to_be_json(headers)?;
     serde_json::from_slice(&bytes)
-        .map_err(|error| Error::bad_request("json_invalid", format!("the body is not JSON: {error}")))
+        .map_err(|error| Error::bad_request(Reason::JsonInvalid, format!("the body is not JSON: {error}")))
 }
 
 /// Checks that the body is said to be JSON: a page on another site can make a browser send anything but that without asking first.
@@ -34,7 +34,7 @@ pub fn said_to_be_json(headers: &HeaderMap) -> Result<(), Error> {
         return Ok(());
     }
     let message = "send the body as JSON, with the header `Content-Type: application/json`";
-    Err(Error::bad_request("content_type_invalid", message))
+    Err(Error::bad_request(Reason::ContentTypeInvalid, message))
 }
 
 /// A note: the JSON object in `body`, or one whose `content` is the markdown that the body is.
@@ -46,7 +46,7 @@ pub async fn note(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
         return json(headers, body).await;
     }
     let content = String::from_utf8(bytes(body).await?.into());
-    let content = content.map_err(|_| Error::bad_request("body_invalid", "send the markdown in UTF-8"))?;
+    let content = content.map_err(|_| Error::bad_request(Reason::BodyInvalid, "send the markdown in UTF-8"))?;
     Ok(Value::Object(serde_json::Map::from_iter([("content".to_owned(), Value::from(content))])))
 }
 
@@ -57,14 +57,16 @@ pub async fn note(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
 pub async fn bytes(body: Body) -> Result<Bytes, Error> {
     match Limited::new(body, MAX_BODY_BYTES).collect().await {
         Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(Error::new(Code::TooLarge, "body_too_large", format!("the body has more than {MAX_BODY_BYTES} bytes")))
-        }
+        Err(error) if error.is::<LengthLimitError>() => Err(Error::new(
+            Code::TooLarge,
+            Reason::BodyTooLarge,
+            format!("the body has more than {MAX_BODY_BYTES} bytes"),
+        )),
         Err(error) if is_slow(&*error) => {
             let message = "the body did not come in time: send less at once, or over a faster connection";
-            Err(Error::bad_request("body_too_slow", message))
+            Err(Error::bad_request(Reason::BodyTooSlow, message))
         }
-        Err(_) => Err(Error::bad_request("body_unreadable", "the body was cut short")),
+        Err(_) => Err(Error::bad_request(Reason::BodyUnreadable, "the body was cut short")),
     }
 }
 
@@ -101,7 +103,7 @@ pub fn parameters(uri: &Uri) -> Result<serde_json::Map<String, Value>, Error> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decode(&name.replace('+', " "))?, decode(&value.replace('+', " "))?);
         if parameters.insert(name.clone(), Value::from(value)).is_some() {
-            return Err(Error::bad_request("validation_error", format!("{name} is given twice")));
+            return Err(Error::bad_request(Reason::ValidationError, format!("{name} is given twice")));
         }
     }
     Ok(parameters)
@@ -133,5 +135,5 @@ pub fn decode(text: &str) -> Result<String, Error> {
     let decoded = percent_decode_str(text).decode_utf8();
     decoded
         .map(std::borrow::Cow::into_owned)
-        .map_err(|_| Error::bad_request("path_invalid", "a percent-encoded part of the URL is not UTF-8"))
+        .map_err(|_| Error::bad_request(Reason::PathInvalid, "a percent-encoded part of the URL is not UTF-8"))
 }

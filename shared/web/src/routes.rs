@@ -6,7 +6,7 @@ use std::time::Duration;
 use atlas_access::Caller;
 use atlas_access::visibility::Offer;
 use atlas_ops::pipeline::gates::may_run;
-use atlas_ops::{Answer, Call, Code, Entry, Error, dispatch};
+use atlas_ops::{Answer, Call, Code, Entry, Error, Reason, dispatch};
 use atlas_tools::admin::get_metrics::GetMetrics;
 use atlas_tools::bridge::health::Health;
 use axum::Router;
@@ -213,7 +213,7 @@ fn healthy(health: &Answer<Value>) -> Response {
 /// The error for a call that took too long.
 fn too_slow() -> Error {
     let message = "this took too long: ask for less at a time, or try again";
-    Error::new(Code::Unavailable, "time_budget_exceeded", message).with("retry_after_seconds", 2)
+    Error::new(Code::Unavailable, Reason::TimeBudgetExceeded, message).with("retry_after_seconds", 2)
 }
 
 /// What came of a call.
@@ -320,7 +320,12 @@ impl Called {
 
 pub(crate) async fn no_route(request: Request) -> Response {
     let message = format!("there is nothing at {}; /openapi.json lists what there is", cut(request.uri().path()));
-    response::failure(StatusCode::NOT_FOUND, "NOT_FOUND", &message, &json!({ "reason": "route_not_found" }))
+    response::failure(
+        StatusCode::NOT_FOUND,
+        "NOT_FOUND",
+        &message,
+        &json!({ "reason": Reason::RouteNotFound.as_str() }),
+    )
 }
 
 async fn no_method(request: Request) -> Response {
@@ -330,7 +335,7 @@ async fn no_method(request: Request) -> Response {
         StatusCode::METHOD_NOT_ALLOWED,
         "BAD_REQUEST",
         &message,
-        &json!({ "reason": "method_not_allowed" }),
+        &json!({ "reason": Reason::MethodNotAllowed.as_str() }),
     )
 }
 

@@ -13,6 +13,7 @@ use tower::ServiceExt as _;
 use crate::routes::Routes;
 use crate::state::App;
 use crate::{auth, response, telemetry};
+use atlas_ops::error::Reason;
 
 /// `routes` as `app` is configured, now and later.
 pub(crate) fn router(routes: Routes, app: App) -> Router {
@@ -75,5 +76,10 @@ fn unusable(path: &str) -> Response {
         return response::json_response(StatusCode::SERVICE_UNAVAILABLE, &json!({ "ok": false }));
     }
     let message = "the configuration of this deployment cannot be used; its operator must look at the log";
-    response::failure(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message, &json!({ "reason": "config_unusable" }))
+    response::failure(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "UNAVAILABLE",
+        message,
+        &json!({ "reason": Reason::ConfigUnusable.as_str() }),
+    )
 }

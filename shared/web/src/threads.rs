@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use atlas_ops::{Code, Error};
+use atlas_ops::{Code, Error, Reason};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::spawn_blocking;
@@ -61,7 +61,10 @@ impl Threads {
         });
         let result = running.await;
         drop(waits);
-        result.ok().flatten().ok_or_else(|| Error::new(Code::Internal, "internal", "the call ended without an answer"))
+        result
+            .ok()
+            .flatten()
+            .ok_or_else(|| Error::new(Code::Internal, Reason::Internal, "the call ended without an answer"))
     }
 
     /// A place among those of the caller, and among all.
@@ -80,7 +83,7 @@ impl Threads {
 
 fn busy() -> Error {
     let message = "too many calls are under way; try again in a few seconds";
-    Error::new(Code::Unavailable, "server_busy", message).with("retry_after_seconds", 2)
+    Error::new(Code::Unavailable, Reason::ServerBusy, message).with("retry_after_seconds", 2)
 }
 
 /// The processor time that this thread has taken so far.

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 
 /// The longest that a token is good.
 pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
@@ -155,7 +155,7 @@ impl Confirmation<'_> {
              then make it again with the token that they get, as {TOKEN} or, over HTTP, in the header X-Atlas-Confirmation{shown}",
             vault
         );
-        let error = Error::new(Code::Forbidden, "elicit_required", message)
+        let error = Error::new(Code::Forbidden, Reason::ElicitRequired, message)
             .with("args_hash", *args_hash)
             .with("operation", *operation)
             .with("vault", *vault);

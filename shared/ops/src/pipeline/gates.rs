@@ -24,7 +24,7 @@ use tokio::sync::OnceCell;
 
 use crate::atlas::{Atlas, Limits, Vault};
 use crate::call::Call;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::{self, Answer, Context, Info, Scope};
 use crate::pipeline::audit::Event;
 use crate::pipeline::confirmation::Confirmation;
@@ -58,7 +58,7 @@ pub fn dispatch(atlas: &Atlas, call: Call) -> BoxFuture<'_, Result<Answer<Value>
     // Boxed here, the gates are compiled here, and not again in every crate with a door.
     let answer = async move {
         if atlas.visibility.of(call.operation.info.name) == Offer::Disabled {
-            return Err(Error::not_found("operation_not_found", "there is no such operation"));
+            return Err(Error::not_found(Reason::OperationNotFound, "there is no such operation"));
         }
         run(atlas, call).await
     };
@@ -204,8 +204,9 @@ fn take_own(call: &mut Call, operation: &Info) -> Result<(), Error> {
 }
 
 fn take(arguments: &mut Map<String, Value>, name: &str, place: &mut Option<String>) -> Result<(), Error> {
-    let refused =
-        |problem: &str| Err(Error::bad_request("validation_error", format!("{name}: {problem}")).with("field", name));
+    let refused = |problem: &str| {
+        Err(Error::bad_request(Reason::ValidationError, format!("{name}: {problem}")).with("field", name))
+    };
     match (arguments.remove(name), &place) {
         (None, _) => {}
         (Some(Value::String(text)), None) => *place = Some(text),
@@ -226,18 +227,18 @@ pub fn may_run(caller: &Caller, operation: &Info) -> Result<(), Error> {
         return Ok(());
     }
     if !caller.is_authenticated() {
-        return Err(Error::unauthorized("token_missing", "this call needs a token"));
+        return Err(Error::unauthorized(Reason::TokenMissing, "this call needs a token"));
     }
     let names: Vec<&str> = missing.iter().map(|scope| scope.as_str()).collect();
     let message = format!("the token does not grant {}", names.join(" and "));
-    Err(Error::new(Code::Forbidden, "scope_missing", message).with("required", names))
+    Err(Error::new(Code::Forbidden, Reason::ScopeMissing, message).with("required", names))
 }
 
 /// The vault that a call is for. What a caller may not name is refused whether or not there is such a vault.
 fn the_vault<'a>(atlas: &'a Atlas, caller: &Caller, named: Option<&str>) -> Result<&'a Vault, Error> {
     let default = atlas.vault(None)?;
     let meant = named.or_else(|| caller.vault());
-    let forbidden = || Error::new(Code::Forbidden, "vault_forbidden", "the token is not for this vault");
+    let forbidden = || Error::new(Code::Forbidden, Reason::VaultForbidden, "the token is not for this vault");
     if meant.is_some_and(|id| !caller.may_name(id, &default.id)) {
         return Err(forbidden());
     }

@@ -10,7 +10,7 @@ use atlas_mirror::{Claimed, Hash, Mirror};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 
 /// Longest key, in bytes.
 const MAX_KEY: usize = 256;
@@ -33,7 +33,7 @@ impl Keyed {
     pub(crate) fn of(vault: &str, caller: &str, operation: &str, key: &str, arguments: Hash) -> Result<Self, Error> {
         if !(1..=MAX_KEY).contains(&key.len()) || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message = format!("the idempotency key must be 1 to {MAX_KEY} visible ASCII characters");
-            return Err(Error::bad_request("validation_error", message).with("field", "idempotency_key"));
+            return Err(Error::bad_request(Reason::ValidationError, message).with("field", "idempotency_key"));
         }
         let hash = Hash::of(json!([vault, caller, operation, key]).to_string().as_bytes());
         Ok(Self { hash, arguments })
@@ -47,7 +47,7 @@ impl Keyed {
             return Ok(claimed);
         }
         let message = "the idempotency key was used for another call: take a new key for each call";
-        Err(Error::new(Code::Conflict, "idempotency_key_mismatch", message))
+        Err(Error::new(Code::Conflict, Reason::IdempotencyKeyMismatch, message))
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::arguments;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::{Answer, Context, Operation, PathAccess};
 
 /// A call whose arguments are known to be its operation's. The methods are those of [`Operation`].
@@ -57,5 +57,5 @@ fn sent<T: Serialize>(result: Result<Answer<T>, Error>) -> Result<Answer<Value>,
 #[cold]
 fn unwritten(error: &serde_json::Error) -> Error {
     let internal = Some(error.to_string());
-    Error { internal, ..Error::new(Code::Internal, "internal", "the result could not be written") }
+    Error { internal, ..Error::new(Code::Internal, Reason::Internal, "the result could not be written") }
 }

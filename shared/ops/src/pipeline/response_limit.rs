@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::Context;
 
 /// Bytes of an answer that are not the text in it.
@@ -54,7 +54,7 @@ pub fn check(value: &Value, sent: Sent, max_bytes: usize) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!("the answer would have {bytes} bytes; at most {max_bytes} are sent: ask for less at a time");
-    Err(Error::new(Code::TooLarge, "overflow", message)
+    Err(Error::new(Code::TooLarge, Reason::Overflow, message)
         .with("overflow", true)
         .with("bytes", bytes)
         .with("max_bytes", max_bytes))

@@ -13,7 +13,7 @@ use atlas_mirror::{Hash, Id, Mirror};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 
 /// Most buckets that an instance remembers.
 const MAX_BUCKETS: usize = 4096;
@@ -141,7 +141,7 @@ impl Throttle {
 }
 
 fn throttled(seconds: u64, message: String) -> Error {
-    Error::new(Code::TooManyRequests, "throttled", message).with("retry_after_seconds", seconds)
+    Error::new(Code::TooManyRequests, Reason::Throttled, message).with("retry_after_seconds", seconds)
 }
 
 impl Ticket {

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 
 /// Says how much processor time the thread that asks has taken so far.
 pub type CpuClock = fn() -> Duration;
@@ -64,7 +64,7 @@ impl Work {
             "this takes more than {} s of work: ask for less at once, or make the note smaller",
             self.limit.as_secs_f64()
         );
-        Error::new(Code::TooLarge, "too_much_work", message)
+        Error::new(Code::TooLarge, Reason::TooMuchWork, message)
     }
 }
 

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::operation::{Answer, Context};
 use crate::read::view::View;
 
@@ -21,7 +21,7 @@ pub fn decode<C: DeserializeOwned>(cursor: &str) -> Result<C, Error> {
 
 /// The error for a cursor that is none, or one of another listing.
 pub fn invalid() -> Error {
-    Error::bad_request("cursor_invalid", "cursor: pass the cursor of the page before as it was given")
+    Error::bad_request(Reason::CursorInvalid, "cursor: pass the cursor of the page before as it was given")
 }
 
 /// Runs a query on the newest generation or, for a page after the first, on the one that the pages before showed.
@@ -34,7 +34,7 @@ where
     let Some(generation) = pinned else { return context.read(query).await };
     let expired = || {
         Error::bad_request(
-            "cursor_expired",
+            Reason::CursorExpired,
             "cursor: the vault as it was at the first page is no longer kept; begin again without a cursor",
         )
     };

@@ -10,7 +10,7 @@ use atlas_vault::VaultPath;
 use futures::future::try_join;
 
 use crate::arguments::Root;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::Context;
 use crate::read::index::{DocumentRef, Index, Want, Wave};
 use crate::read::view::View;
@@ -96,7 +96,7 @@ impl Facts {
         let found = parts.iter().find(|(name, _)| *name == section);
         found
             .map(|(_, part)| &**part)
-            .ok_or_else(|| Error::new(Code::Internal, "internal", "a section was not fetched"))
+            .ok_or_else(|| Error::new(Code::Internal, Reason::Internal, "a section was not fetched"))
     }
 
     /// Properties, if they were fetched.

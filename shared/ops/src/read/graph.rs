@@ -13,7 +13,7 @@ use atlas_vault::{VaultPath, fold};
 use futures::future::try_join;
 
 use crate::arguments::Root;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::{Context, Deadline};
 use crate::read::facts::Facts;
 use crate::read::index::{DocumentRef, Index};
@@ -162,7 +162,7 @@ impl Graph {
 
     fn in_time(&self) -> Result<(), Error> {
         if self.deadline.has_passed() {
-            return Err(Error::new(Code::Unavailable, "operation_timeout", TIME_IS_UP));
+            return Err(Error::new(Code::Unavailable, Reason::OperationTimeout, TIME_IS_UP));
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ use futures::future::{TryFutureExt as _, try_join};
 pub use crate::read::index::blocks::{Blocks, FetchedBlocks};
 pub use crate::read::index::wave::{Fetched, Slot, Wave};
 
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::read::prefetched::Prefetched;
 use crate::read::view::View;
 
@@ -172,7 +172,9 @@ impl Index {
     }
 
     fn segment(&self, index: usize) -> Result<&Segment, Error> {
-        self.segments.get(index).ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a segment is missing"))
+        self.segments
+            .get(index)
+            .ok_or_else(|| Error::new(crate::Code::Internal, Reason::Internal, "a segment is missing"))
     }
 
     /// The layout of a segment.
@@ -180,7 +182,7 @@ impl Index {
         let entry = self.view.snapshot().segments().get(segment);
         entry
             .map(|entry| &entry.layout)
-            .ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a segment is missing"))
+            .ok_or_else(|| Error::new(crate::Code::Internal, Reason::Internal, "a segment is missing"))
     }
 
     /// The paths of a segment.
@@ -284,7 +286,7 @@ impl Index {
 
     /// The records of `documents`, in one wave.
     pub async fn records(&self, documents: &[DocumentRef]) -> Result<Vec<Record>, Error> {
-        let missing = || Error::new(crate::Code::Internal, "internal", "a record is missing");
+        let missing = || Error::new(crate::Code::Internal, Reason::Internal, "a record is missing");
         let mut wave = Wave::default();
         let mut slots = HashMap::new();
         let mut places = Vec::with_capacity(documents.len());
@@ -340,5 +342,5 @@ impl Index {
 
 /// A part that this query wants.
 fn wanted(part: &Option<Arc<Part>>) -> Result<&Part, Error> {
-    part.as_deref().ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a part was not fetched"))
+    part.as_deref().ok_or_else(|| Error::new(crate::Code::Internal, Reason::Internal, "a part was not fetched"))
 }

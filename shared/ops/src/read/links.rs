@@ -10,7 +10,7 @@ use atlas_vault::{VaultPath, fold, fold_bytes_into, relink};
 use bytes::Bytes;
 use memchr::memmem::Finder;
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::read::index::{DocumentRef, Index};
 use crate::read::notes::Found;
 use crate::read::passages::Passages;
@@ -141,13 +141,13 @@ pub fn check_length(path: &VaultPath, text: &[u8]) -> Result<(), Error> {
     let message = format!(
         "{path} may have such links beyond its first {MAX_BODY_BYTES} bytes, where none are rewritten: shorten it, or let links stay as they are"
     );
-    Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()))
+    Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path.as_str()))
 }
 
 /// The notes that the `index` of `head` has at these places, with their texts.
 pub async fn found(head: &Snapshot, index: &Index, notes: Vec<(DocumentRef, Bytes)>) -> Result<Vec<Found>, Error> {
     let documents: Vec<DocumentRef> = notes.iter().map(|(document, _)| *document).collect();
-    let missing = || Error::new(Code::Internal, "internal", "a segment is missing");
+    let missing = || Error::new(Code::Internal, Reason::Internal, "a segment is missing");
     let mut found = Vec::with_capacity(notes.len());
     for ((at, text), record) in notes.into_iter().zip(index.records(&documents).await?) {
         let entry = head.segments().get(at.segment).ok_or_else(missing)?;
@@ -162,7 +162,7 @@ pub fn too_many(what: &str) -> Error {
     let message = format!(
         "{what} are rewritten at once: move it without its links (update_backlinks: false), or rewrite links folder by folder"
     );
-    Error::new(Code::TooLarge, "too_many_links", message)
+    Error::new(Code::TooLarge, Reason::TooManyLinks, message)
 }
 
 /// The live files that have one of these folded names.

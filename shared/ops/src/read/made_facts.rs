@@ -9,7 +9,7 @@ use atlas_segment::facts::FactWriter;
 use atlas_segment::text::decoded;
 use atlas_vault::VaultPath;
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::read::index::{DocumentRef, Index};
 
 /// Segments of which made facts are kept besides those of the newest snapshot.
@@ -26,7 +26,7 @@ impl MadeFacts {
     pub(crate) async fn of(&self, index: &Index, segment: usize) -> Result<Arc<[Arc<Part>]>, Error> {
         let segments = index.snapshot().segments();
         let id = segments.get(segment).map(|entry| entry.id);
-        let id = id.ok_or_else(|| Error::new(Code::Internal, "internal", "a segment is missing"))?;
+        let id = id.ok_or_else(|| Error::new(Code::Internal, Reason::Internal, "a segment is missing"))?;
         if let Some(made) = self.kept().get(&id) {
             return Ok(made.clone());
         }

@@ -10,7 +10,7 @@ use atlas_segment::{Part, PartRef, Record, TextSpan};
 use bytes::Bytes;
 use futures::future::{TryFutureExt as _, try_join};
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::Context;
 use crate::read::index::{Slot, Wave};
 use crate::read::prefetched::Prefetched;
@@ -35,18 +35,15 @@ pub struct Found {
 /// Most bytes of the texts of several documents.
 const MAX_TEXTS: u64 = 64 << 20;
 
-/// The reason of the error for a note that is not there.
-pub const MISSING: &str = "note_not_found";
-
 /// The error for a note that is not there.
 pub fn missing(path: &str) -> Error {
-    Error::not_found(MISSING, format!("there is no note at {path}")).with("path", path)
+    Error::not_found(Reason::NoteNotFound, format!("there is no note at {path}")).with("path", path)
 }
 
 /// The vault as it was at `generation`.
 pub async fn at(context: &Context<'_>, generation: u64) -> Result<Arc<Snapshot>, Error> {
     let message = format!("generation: there is no generation {generation}, or none any more");
-    let missing = || Error::not_found("generation_not_found", message).with("generation", generation);
+    let missing = || Error::not_found(Reason::GenerationNotFound, message).with("generation", generation);
     context.vault.mirror.at(generation).await?.ok_or_else(missing)
 }
 
@@ -157,7 +154,7 @@ pub async fn find_all(
     }
     if bytes > MAX_TEXTS {
         let message = format!("these notes have {bytes} bytes; at most {MAX_TEXTS} are read at once: name fewer");
-        return Err(Error::new(Code::TooLarge, "notes_too_large", message));
+        return Err(Error::new(Code::TooLarge, Reason::NotesTooLarge, message));
     }
     let fetched = texts.fetch(snapshot).await?;
     for (at, blocks, span, parts) in spans {

@@ -9,7 +9,7 @@ use atlas_vault::VaultPath;
 use bytes::Bytes;
 use jiff::Timestamp;
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::Context;
 use crate::read::notes::{self, Found};
 use crate::write::destruction::{self, Change};
@@ -39,7 +39,7 @@ impl New {
     pub fn note(path: VaultPath, text: Bytes, was: Option<&Found>, now: Timestamp) -> Result<Self, Error> {
         if text.len() > MAX_NOTE_BYTES {
             let message = format!("{path} would have more than {MAX_NOTE_BYTES} bytes");
-            return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()));
+            return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path.as_str()));
         }
         let sha256 = Hash::of(&text);
         Ok(Self { kind: Kind::Note, ..Self::written(path, Content::Text(text), sha256, was, now) })
@@ -223,7 +223,7 @@ impl<'a> Batch<'a> {
         }
         let message =
             format!("the trash has another {trash} and no name left for it: restore that first, or delete hard");
-        Err(Error::new(Code::Conflict, "trash_full", message).with("path", trash.as_str()))
+        Err(Error::new(Code::Conflict, Reason::TrashFull, message).with("path", trash.as_str()))
     }
 
     /// Like configuration it is kept, and never shown.

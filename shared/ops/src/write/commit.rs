@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::{Context, Info};
 
 /// How long a write tries to win against others.
@@ -77,7 +77,7 @@ pub async fn commit<T: Serialize + DeserializeOwned + Clone>(
     change: &impl ChangeSet<Error = Error>,
     last: &Last<T>,
 ) -> Result<Done<T>, Error> {
-    let value = || last.get().ok_or_else(|| Error::new(Code::Internal, "internal", "nothing was written"));
+    let value = || last.get().ok_or_else(|| Error::new(Code::Internal, Reason::Internal, "nothing was written"));
     Ok(match commit_any(context, operation, message, AnyChange(change, context)).await? {
         Committed::New(after) => {
             Done::Committed { value: value()?, generation: after.generation(), is_replayed: false }
@@ -156,6 +156,6 @@ fn unreadable(error: &serde_json::Error) -> Error {
     let internal = Some(error.to_string());
     Error {
         internal,
-        ..Error::new(Code::Internal, "internal", "the answer that was kept with the change is not readable")
+        ..Error::new(Code::Internal, Reason::Internal, "the answer that was kept with the change is not readable")
     }
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::arguments::invalid_input;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::{Answer, Context, Info};
 use crate::read::notes::{self, Found};
 use crate::write::update::{self, KnownInput, NoteUpdate, Written};
@@ -109,7 +109,7 @@ pub fn unedited(field: &str, error: &EditError) -> Error {
 /// The error for an edit that such a tool cannot make, for what its argument `field` says.
 pub fn refused(field: &str, problem: &Problem) -> Error {
     if let Problem::TooLong { .. } = problem {
-        return Error::new(Code::TooLarge, "note_too_large", problem.to_string());
+        return Error::new(Code::TooLarge, Reason::NoteTooLarge, problem.to_string());
     }
     let candidates: Vec<_> =
         problem.candidates().iter().map(|one| json!({ "line": one.line, "text": one.text })).collect();

@@ -8,13 +8,12 @@ use atlas_mirror::Snapshot;
 use atlas_segment::{Part, PartRef, Record};
 use atlas_vault::VaultPath;
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::{Context, Scope};
 use crate::read::index::{Fetched, Slot, Wave};
 use crate::read::notes;
 
 /// The reason of the error.
-const REASON: &str = "name_taken";
 /// Most documents that are looked at for one that the caller knows of, for each path.
 const MAX_LOOKED: usize = 1000;
 
@@ -125,5 +124,5 @@ fn folders(path: &VaultPath) -> impl Iterator<Item = &str> {
 
 fn taken(path: &VaultPath, why: &str) -> Error {
     let message = format!("{path} cannot be written, since {why}: choose another name");
-    Error::new(Code::Conflict, REASON, message).with("path", path.as_str())
+    Error::new(Code::Conflict, Reason::NameTaken, message).with("path", path.as_str())
 }

@@ -4,11 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::Text;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::read::notes::{self, Found};
-
-/// The reason of the error for a file that must not be there.
-pub const EXISTS: &str = "note_exists";
 
 /// What must be there for a note to be written.
 #[derive(Clone)]
@@ -43,11 +40,11 @@ impl<'a> Condition<'a> {
     pub fn of(if_match: Option<&'a Text<4096>>, if_none_match: Option<&'a Text<4096>>) -> Result<Self, Error> {
         match (if_match.map(Text::as_str), if_none_match.map(Text::as_str)) {
             (Some(_), Some(_)) => {
-                Err(Error::bad_request("validation_error", "if_match, if_none_match: give one of them"))
+                Err(Error::bad_request(Reason::ValidationError, "if_match, if_none_match: give one of them"))
             }
             (None, Some("*")) => Ok(Self::Absent),
             (None, Some(_)) => Err(Error::bad_request(
-                "validation_error",
+                Reason::ValidationError,
                 "if_none_match: only * is taken, for a note that is not there",
             )),
             (None, None) => Ok(Self::None),
@@ -85,7 +82,7 @@ impl<'a> Condition<'a> {
                 None => error,
             })
         };
-        let exists = |code| refused(code, EXISTS, format!("there is a file at {path} already"));
+        let exists = |code| refused(code, Reason::NoteExists, format!("there is a file at {path} already"));
         match (self, &sha256) {
             (Self::None | Self::Absent | Self::Mode(Mode::Create, _) | Self::Mode(Mode::Upsert, None), None)
             | (Self::Any | Self::Mode(Mode::Overwrite | Mode::Upsert, None), Some(_)) => Ok(()),
@@ -93,17 +90,19 @@ impl<'a> Condition<'a> {
             (Self::Mode(Mode::Overwrite | Mode::Upsert, Some(version)), Some(sha256)) if version == sha256 => Ok(()),
             (Self::None, Some(_)) => refused(
                 Code::PreconditionRequired,
-                EXISTS,
+                Reason::NoteExists,
                 format!("there is a note at {path}: read it, and say which version to replace (If-Match, if_match)"),
             ),
             (Self::Absent, Some(_)) => exists(Code::PreconditionFailed),
             (Self::Mode(Mode::Create, _), Some(_)) => exists(Code::Conflict),
             (Self::Mode(Mode::Overwrite, _), None) => Err(notes::missing(path)),
-            (Self::Any | Self::Versions(_), None) => {
-                refused(Code::PreconditionFailed, notes::MISSING, format!("there is no note at {path} to replace"))
-            }
-            (Self::Versions(_), Some(_)) => refused(Code::PreconditionFailed, "note_changed", changed(path)),
-            (Self::Mode(..), _) => refused(Code::PreconditionFailed, "concurrent_modification", changed(path)),
+            (Self::Any | Self::Versions(_), None) => refused(
+                Code::PreconditionFailed,
+                Reason::NoteNotFound,
+                format!("there is no note at {path} to replace"),
+            ),
+            (Self::Versions(_), Some(_)) => refused(Code::PreconditionFailed, Reason::NoteChanged, changed(path)),
+            (Self::Mode(..), _) => refused(Code::PreconditionFailed, Reason::ConcurrentModification, changed(path)),
         }
     }
 }

@@ -12,13 +12,12 @@ use bytes::Bytes;
 use futures::future::try_join;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::Context;
 use crate::read::index::{DocumentRef, Index, Want};
 use crate::read::links::{self, Naming};
 use crate::read::notes::{self, Found};
 use crate::write::batch::{Batch, New};
-use crate::write::precondition::EXISTS;
 
 /// Most notes whose links are rewritten at once.
 pub const MAX_NOTES: usize = 4000;
@@ -99,7 +98,7 @@ impl Moving<'_> {
         match ends.1 {
             Some(there) if !self.overwrite && !moved.contains(to.as_str()) => {
                 let message = format!("there is something at {to} already: choose another path, or move that first");
-                let error = Error::new(Code::Conflict, EXISTS, message).with("path", to.as_str());
+                let error = Error::new(Code::Conflict, Reason::NoteExists, message).with("path", to.as_str());
                 Err(error.with("sha256", there.sha256()))
             }
             there => Ok(Ends { from: found, to: there }),
@@ -133,7 +132,7 @@ impl Moving<'_> {
             if let Some(there) = there.as_ref().filter(|_| !left.contains(to.as_str())) {
                 if there.record.blob.is_some() {
                     let message = format!("{to} is too large to be put into the trash: choose another path");
-                    return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", to.as_str()));
+                    return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", to.as_str()));
                 }
                 batch.keep_in_trash(to, there).await?;
             }
@@ -284,6 +283,6 @@ fn as_it_was(text: &str, earlier: &[u8], path: &VaultPath, moves: &Moves) -> Opt
 /// The error for a link that cannot be rewritten.
 pub fn unlinkable(error: Unlinkable) -> Error {
     let message = format!("{error}: choose another name, change that link first, or let links stay as they are");
-    let refused = Error::bad_request("link_impossible", message);
+    let refused = Error::bad_request(Reason::LinkImpossible, message);
     refused.with("path", error.note.as_str()).with("line", error.line.saturating_add(1))
 }

@@ -9,7 +9,7 @@ use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Reason};
 use crate::operation::{Answer, Context, Info};
 use crate::read::notes::{self, Found};
 use crate::write::batch::{Batch, New};
@@ -128,7 +128,7 @@ struct NoteChange<'a> {
 fn segment(path: &VaultPath, text: &[u8], now: Timestamp) -> Result<NewSegment, Error> {
     if text.len() > MAX_NOTE_BYTES {
         let message = format!("a note has at most {MAX_NOTE_BYTES} bytes");
-        return Err(Error::new(Code::TooLarge, "note_too_large", message));
+        return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message));
     }
     let document = Document {
         path,
@@ -142,7 +142,7 @@ fn segment(path: &VaultPath, text: &[u8], now: Timestamp) -> Result<NewSegment, 
     };
     let mut builder = Builder::new()?;
     builder.push(&document)?;
-    let empty = || Error::new(Code::Internal, "internal", "a segment of one document is empty");
+    let empty = || Error::new(Code::Internal, Reason::Internal, "a segment of one document is empty");
     builder.finish()?.map(NewSegment::from).ok_or_else(empty)
 }
 
@@ -165,7 +165,7 @@ impl ChangeSet for NoteChange<'_> {
             // It is kept as an attachment, and its text is not at hand: what would be written instead would lose it.
             let message =
                 format!("{} is too large to be changed in parts or put into the trash: replace it whole", self.path);
-            return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", self.path.as_str()));
+            return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", self.path.as_str()));
         }
         let now = self.context.now;
         let mut batch = Batch::on(head, self.context);

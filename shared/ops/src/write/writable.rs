@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::arguments;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::read::notes::Found;
 
 /// Most bytes of a note that an operation writes.
@@ -36,8 +36,9 @@ impl Version {
 /// The path of a note that an operation may write.
 pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
     let path = arguments::path(field, text)?;
-    let invalid =
-        |message: &str| Err(Error::bad_request("path_invalid", format!("{field}: {message}")).with("field", field));
+    let invalid = |message: &str| {
+        Err(Error::bad_request(Reason::PathInvalid, format!("{field}: {message}")).with("field", field))
+    };
     if !path.is_note() {
         return invalid("notes are written at paths that end in .md");
     }
@@ -51,13 +52,13 @@ pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
 pub fn with_properties(properties: Option<&Map<String, Value>>, content: &str) -> Result<String, Error> {
     let Some(properties) = properties else { return Ok(content.to_owned()) };
     with_frontmatter(properties, content).map_err(|problem| {
-        Error::bad_request("validation_error", format!("frontmatter: {problem}")).with("field", "frontmatter")
+        Error::bad_request(Reason::ValidationError, format!("frontmatter: {problem}")).with("field", "frontmatter")
     })
 }
 
 /// The state that a write extends.
 pub fn published(head: Option<&Arc<Snapshot>>) -> Result<&Arc<Snapshot>, Error> {
-    head.ok_or_else(|| Error::not_found("vault_not_published", "the vault is not published yet: run `atlas sync`"))
+    head.ok_or_else(|| Error::not_found(Reason::VaultNotPublished, "the vault is not published yet: run `atlas sync`"))
 }
 
 /// Where the trash keeps the note at `path`.
@@ -70,6 +71,6 @@ pub fn text_of(note: &Found) -> Result<&str, Error> {
     std::str::from_utf8(&note.text).map_err(|_| {
         let path = &note.record.path;
         let message = format!("{path} is not UTF-8, so parts of it cannot be named; replace it whole");
-        Error::bad_request("note_not_utf8", message).with("path", path.as_str())
+        Error::bad_request(Reason::NoteNotUtf8, message).with("path", path.as_str())
     })
 }

@@ -2,7 +2,7 @@
 
 use atlas_access::{Access, Scopes};
 use atlas_ops::arguments::{self, Exact};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,7 +103,7 @@ impl Operation for InspectAcl {
             Some(names) if names.len() <= MAX_SCOPES => Scopes::named(names.iter().map(Exact::as_str)),
             Some(_) => {
                 let message = format!("scopes: write at most {MAX_SCOPES}");
-                return Err(Error::bad_request("validation_error", message).with("field", "scopes"));
+                return Err(Error::bad_request(Reason::ValidationError, message).with("field", "scopes"));
             }
         };
         let (asked, access) = arguments.op.asks();

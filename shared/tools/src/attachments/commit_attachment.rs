@@ -5,7 +5,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::{BlobKey, ChangeSet, Derived, MirrorError, Snapshot, Uploaded};
 use atlas_ops::arguments::{self, Bounded, Text, invalid_input};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::batch::{Batch, Content, New};
@@ -167,11 +167,11 @@ impl Upload<'_> {
             Uploaded::Fresh(bytes) => return Err(self.is_another(&format!("has {bytes} bytes"))),
             Uploaded::Stale => {
                 let message = "what was uploaded is over an hour old, and may be gone soon: upload it again";
-                return Err(Error::new(Code::Conflict, "upload_expired", message));
+                return Err(Error::new(Code::Conflict, Reason::UploadExpired, message));
             }
             Uploaded::Missing => {
                 let message = "nothing has been uploaded for this path by this id: PUT the bytes to the URL that upload_attachment gave you, then make this call again";
-                return Err(Error::not_found("upload_missing", message));
+                return Err(Error::not_found(Reason::UploadMissing, message));
             }
         }
         let keeps_text = may_be_text(self.path.file_name()) && self.bytes <= MAX_TEXT_BYTES;
@@ -204,7 +204,7 @@ impl Upload<'_> {
         let message = format!(
             "what was uploaded {what}: upload the bytes that are meant, with an upload_attachment of their own"
         );
-        Error::new(Code::Conflict, "upload_mismatch", message).with("path", self.path.as_str())
+        Error::new(Code::Conflict, Reason::UploadMismatch, message).with("path", self.path.as_str())
     }
 }
 

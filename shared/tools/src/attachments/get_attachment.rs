@@ -3,7 +3,7 @@
 use atlas_access::Access;
 use atlas_mirror::BlobKey;
 use atlas_ops::arguments::{self, Bounded, invalid_input};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::AROUND_TEXT;
 use atlas_ops::read::notes::{self, Found};
@@ -117,7 +117,7 @@ impl Operation for GetAttachment {
 
 /// The error for a file that is not there.
 pub(super) fn missing(path: &str) -> Error {
-    Error::not_found(notes::MISSING, format!("there is no file at {path}")).with("path", path)
+    Error::not_found(Reason::NoteNotFound, format!("there is no file at {path}")).with("path", path)
 }
 
 /// The bytes of a file, if they are no more than `most`.
@@ -150,7 +150,7 @@ async fn url(context: &Context<'_>, found: &Found) -> Result<String, Error> {
             Some(_) => "the store is no bucket, and makes no URLs: read the file with include_data",
             None => "the file has no object of its own, since it is text: read it with include_data",
         };
-        Error::bad_request("presign_unsupported", message).with("field", "presign")
+        Error::bad_request(Reason::PresignUnsupported, message).with("field", "presign")
     })
 }
 
@@ -160,5 +160,5 @@ fn key(name: &str) -> Result<BlobKey, Error> {
 }
 
 fn damaged() -> Error {
-    Error::new(Code::Internal, "internal", "the file's object is not what its record says")
+    Error::new(Code::Internal, Reason::Internal, "the file's object is not what its record says")
 }

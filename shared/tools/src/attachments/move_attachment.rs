@@ -5,7 +5,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
 use atlas_ops::arguments::{self, Text};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::commit::{self, Done, Last};
 use atlas_ops::write::relocate::Moving;
@@ -106,7 +106,7 @@ impl Operation for MoveAttachment {
 }
 
 fn nothing_moved() -> Error {
-    Error::new(Code::Internal, "internal", "nothing was moved")
+    Error::new(Code::Internal, Reason::Internal, "nothing was moved")
 }
 
 /// Where the file is and where it will be.
@@ -119,7 +119,7 @@ fn ends(arguments: &Arguments) -> Result<(VaultPath, VaultPath), Error> {
         (_, false) => "a file keeps its extension",
         _ => return Ok((from, to)),
     };
-    Err(Error::bad_request("path_invalid", format!("to: {problem}")).with("field", "to"))
+    Err(Error::bad_request(Reason::PathInvalid, format!("to: {problem}")).with("field", "to"))
 }
 
 struct AttachmentMove<'a> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use atlas_access::Access;
 use atlas_mirror::{BlobKey, Hash, Id};
 use atlas_ops::arguments::{self, Bounded, Text, invalid_input};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
@@ -89,7 +89,7 @@ impl Operation for UploadAttachment {
         let key = key(context, &path, sha256, upload);
         let unsupported = || {
             let message = "the store is no bucket, and takes no uploads: put the file into the folder that `atlas sync` publishes";
-            Error::bad_request("presign_unsupported", message)
+            Error::bad_request(Reason::PresignUnsupported, message)
         };
         let request = mirror.url_to_upload(&key, URL_TIME).await?.ok_or_else(unsupported)?;
         mirror.check_writes_once().await?;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use atlas_ops::arguments::{self, Bounded};
 use atlas_ops::atlas::Limits;
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::{AROUND_TEXT, json_bytes};
 use atlas_ops::read::index::{DocumentRef, Index, Want};
@@ -96,7 +96,7 @@ impl Operation for ContextCurrent {
         }
         if arguments.include.len() > MAX_SOURCES {
             return Err(Error::bad_request(
-                "validation_error",
+                Reason::ValidationError,
                 format!("include: must have at most {MAX_SOURCES} paths"),
             ));
         }
@@ -114,7 +114,7 @@ async fn bundle(view: View, arguments: &Arguments, limits: &Limits) -> Result<Ve
     let now_path = paths.resolve(NOW);
     let now = index.find(now_path)?.ok_or_else(|| {
         Error::not_found(
-            "note_not_found",
+            Reason::NoteNotFound,
             format!("{now_path} is not in the vault: the current context starts from it"),
         )
         .with("path", now_path)
@@ -267,7 +267,7 @@ async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Resu
             let path = index.path(*document)?;
             return Err(Error::new(
                 Code::TooLarge,
-                "note_too_large",
+                Reason::NoteTooLarge,
                 format!("{path} has {bytes} bytes; at most {} are read", limits.max_bytes),
             )
             .with("path", path));

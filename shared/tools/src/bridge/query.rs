@@ -2,7 +2,7 @@
 //! them: what are the components and responsibilities, and where is something defined. No guessing beyond them.
 
 use atlas_ops::arguments::Text;
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::excerpt::{Lines, first_line_holding};
 use atlas_ops::read::index::{Index, Want};
@@ -104,7 +104,7 @@ impl Sources {
             let (architecture, decisions) = (paths.resolve(ARCHITECTURE), paths.resolve(DECISIONS));
             let message =
                 format!("neither {architecture} nor {decisions} is in the vault: questions are answered from them");
-            return Err(Error::not_found("note_not_found", message).with("path", architecture));
+            return Err(Error::not_found(Reason::NoteNotFound, message).with("path", architecture));
         }
         let texts = index.texts(&found).await?;
         let notes = found_paths

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::Snapshot;
 use atlas_ops::arguments::{self, Text};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::item_error::ItemError;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::batch::Batch;
@@ -135,7 +135,7 @@ impl MovingAll<'_> {
             problems.push(match (from == to, left.insert(from), reached.insert(to)) {
                 (true, ..) => {
                     let message = format!("the note is at {to} already");
-                    Some(Error::bad_request("invalid_input", message).with("field", "to"))
+                    Some(Error::bad_request(Reason::InvalidInput, message).with("field", "to"))
                 }
                 (_, false, _) => Some(twice("from", from.as_str())),
                 (.., false) => Some(twice("to", to.as_str())),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::Snapshot;
 use atlas_ops::arguments::{self, Bounded, Text};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::item_error::ItemError;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::bytes_of;
@@ -133,7 +133,7 @@ impl Setting<'_> {
         let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
         if found.record.blob.is_some() {
             let message = format!("{path} is too large to be changed in parts: replace it whole");
-            return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()));
+            return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path.as_str()));
         }
         self.context.work.check()?;
         let note = text_of(found)?;

@@ -6,7 +6,7 @@ mod similarity;
 use std::collections::HashSet;
 
 use atlas_ops::arguments::Exact;
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
@@ -93,7 +93,7 @@ impl Operation for AtlasFindDuplicates {
         let intent = Intent::of(arguments.intent.as_str());
         if intent.is_empty() {
             let message = "intent: name what is to be written, by a word or more";
-            return Err(Error::bad_request("query_invalid", message).with("field", "intent"));
+            return Err(Error::bad_request(Reason::QueryInvalid, message).with("field", "intent"));
         }
         let named = |view: View| {
             let intent = &intent;

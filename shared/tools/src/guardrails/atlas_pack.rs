@@ -9,7 +9,7 @@ mod sections;
 use std::collections::{BTreeMap, BTreeSet};
 
 use atlas_ops::arguments::{Bounded, Exact};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::AROUND_TEXT;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
@@ -100,7 +100,7 @@ impl Operation for AtlasPack {
         let expression = Expression::of_task(task);
         if expression.words.is_empty() {
             return Err(
-                Error::bad_request("query_invalid", "task: say in words what is to be done").with("field", "task")
+                Error::bad_request(Reason::QueryInvalid, "task: say in words what is to be done").with("field", "task")
             );
         }
         let budget = arguments.budget.get();

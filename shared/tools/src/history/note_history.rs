@@ -2,7 +2,7 @@
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Bounded};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes;
 use atlas_segment::Kind;
@@ -124,7 +124,7 @@ impl Operation for NoteHistory {
         }
         if versions.is_empty() {
             let message = format!("there is no note at {path}, or none that old is kept");
-            return Err(Error::not_found("note_not_found", message).with("path", path));
+            return Err(Error::not_found(Reason::NoteNotFound, message).with("path", path));
         }
         Ok(Answer { value: Output { path: path.to_owned(), versions, before }, generation: newest.generation })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Snapshot};
 use atlas_ops::arguments::{self, Text};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::batch::Batch;
@@ -96,14 +96,14 @@ async fn version(context: &Context<'_>, path: &VaultPath, generation: u64) -> Re
     let Some(found) = notes::find(&snapshot, path.as_str(), has_text).await? else {
         let message =
             format!("there was no note at {path} at generation {generation}: note_history lists when there was");
-        return Err(Error::not_found("note_not_found", message).with("path", path.as_str()));
+        return Err(Error::not_found(Reason::NoteNotFound, message).with("path", path.as_str()));
     };
     if found.record.blob.is_some() {
         // Nothing may keep its bytes but that generation, so a new one must not refer to them.
         let message = format!(
             "{path} was too large at generation {generation} to be restored here: run `atlas export --at {generation}`"
         );
-        return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path.as_str()));
+        return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path.as_str()));
     }
     Ok(found)
 }
@@ -133,7 +133,7 @@ impl ChangeSet for OutOfTrash<'_> {
         let (found, kept) = try_join(found, kept).await?;
         let Some(kept) = kept else {
             let message = format!("there is no {} in the trash: name a generation to restore it from", self.path);
-            return Err(Error::not_found("note_not_found", message).with("path", self.path.as_str()));
+            return Err(Error::not_found(Reason::NoteNotFound, message).with("path", self.path.as_str()));
         };
         let found = found.as_ref();
         check(&self.condition, self.path, found, &kept)?;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use atlas_ops::arguments::{self, Root, Text};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::DocumentRef;
@@ -70,7 +70,7 @@ impl Operation for FindOrphans {
         let Arguments { root, exclude_paths, limit, cursor } = arguments;
         if exclude_paths.len() > MAX_EXCLUDED {
             let message = format!("exclude_paths: name at most {MAX_EXCLUDED}");
-            return Err(Error::bad_request("invalid_input", message).with("field", "exclude_paths"));
+            return Err(Error::bad_request(Reason::InvalidInput, message).with("field", "exclude_paths"));
         }
         let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &root, &exclude_paths))?;
         let root = Root::of("root", &root)?;

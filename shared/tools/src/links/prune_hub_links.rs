@@ -8,7 +8,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
 use atlas_ops::arguments::{self, Bounded, Text};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::cut;
 use atlas_ops::read::graph::Graph;
@@ -177,7 +177,7 @@ impl Pruning<'_> {
         let pruned = without(note, &dropped).ok_or_else(|| {
             let message =
                 format!("links of {} cannot be told apart from what is around them: use edit_note", self.path);
-            Error::bad_request("link_impossible", message).with("path", self.path.as_str())
+            Error::bad_request(Reason::LinkImpossible, message).with("path", self.path.as_str())
         })?;
         let removed = going.into_iter().map(|(link, reason)| Removed {
             target: link.target.clone(),

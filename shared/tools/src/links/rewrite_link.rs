@@ -5,7 +5,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Snapshot};
 use atlas_ops::arguments::{self, Root, Text};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::cut;
 use atlas_ops::read::index::{Index, Want};
@@ -125,7 +125,7 @@ impl Operation for RewriteLink {
                 let message =
                     if folder.is_some() { "write scope: folder with it" } else { "write it for scope: folder" };
                 let message = format!("folder_path: {message}");
-                return Err(Error::bad_request("invalid_input", message).with("field", "folder_path"));
+                return Err(Error::bad_request(Reason::InvalidInput, message).with("field", "folder_path"));
             }
         };
         let (from, to) = (arguments.from_target.as_str(), arguments.to_target.as_str());
@@ -182,7 +182,7 @@ impl Rewriting<'_> {
             let parsed =
                 [format!("{target}.md"), target.to_owned()].into_iter().find_map(|path| VaultPath::parse(&path).ok());
             let message = "from_target: no file can have this path: write a name or a path without its heading";
-            parsed.ok_or_else(|| Error::bad_request("invalid_input", message).with("field", "from_target"))
+            parsed.ok_or_else(|| Error::bad_request(Reason::InvalidInput, message).with("field", "from_target"))
         };
         let named = meant.cloned().map_or_else(written, Ok)?;
         let naming = Naming::of([&named], head.segments().len());

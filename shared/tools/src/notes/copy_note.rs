@@ -5,7 +5,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
 use atlas_ops::arguments::{self, Text};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::links;
@@ -92,7 +92,7 @@ impl Operation for CopyNote {
         let change = Copying { context, from, to, rewrite: arguments.rewrite_internal_links, last: Last::default() };
         let done = commit::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
         let Done::Committed { value: Copied { sha256, links, at }, generation, .. } = done else {
-            return Err(Error::new(Code::Internal, "internal", "nothing was copied"));
+            return Err(Error::new(Code::Internal, Reason::Internal, "nothing was copied"));
         };
         let output = Output {
             from: change.from.as_str().to_owned(),
@@ -147,7 +147,7 @@ impl ChangeSet for Copying<'_> {
         Condition::Mode(Mode::Create, None).check(self.to.as_str(), there.as_ref())?;
         if note.record.blob.is_some() {
             let message = format!("{} is too large to be copied", self.from);
-            return Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", self.from.as_str()));
+            return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", self.from.as_str()));
         }
         let (text, links) = self.text(head, &note.text).await?;
         let at = self.context.now;

@@ -2,7 +2,7 @@
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Text};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::precondition::Condition;
@@ -62,7 +62,7 @@ impl Operation for EditNote {
         let path = writable::path("path", &arguments.path)?;
         let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         if arguments.edits.is_empty() {
-            return Err(Error::bad_request("validation_error", "edits: name one at least").with("field", "edits"));
+            return Err(Error::bad_request(Reason::ValidationError, "edits: name one at least").with("field", "edits"));
         }
         let message = arguments.message.as_ref().map(Text::as_str);
         let decide = |found: Option<&Found>| {
@@ -82,19 +82,19 @@ impl Operation for EditNote {
 pub(crate) fn refused(error: &EditError) -> Error {
     let message = error.to_string();
     let EditError::Refused { edit, problem } = error else {
-        return Error::bad_request("validation_error", message);
+        return Error::bad_request(Reason::ValidationError, message);
     };
     let (reason, candidates): (_, &[Candidate]) = match &**problem {
-        Problem::TooLong { .. } => return Error::new(Code::TooLarge, "note_too_large", message),
+        Problem::TooLong { .. } => return Error::new(Code::TooLarge, Reason::NoteTooLarge, message),
         Problem::HeadingMissing { candidates, .. }
         | Problem::BlockMissing { candidates, .. }
         | Problem::TextMissing { candidates }
-        | Problem::PropertyMissing { candidates, .. } => ("target_not_found", candidates),
+        | Problem::PropertyMissing { candidates, .. } => (Reason::TargetNotFound, candidates),
         Problem::HeadingAmbiguous { candidates, .. }
         | Problem::BlockAmbiguous { candidates, .. }
-        | Problem::TextCount { candidates, .. } => ("target_ambiguous", candidates),
-        Problem::NoSuchLines { .. } | Problem::OtherLineBreaks { .. } => ("target_not_found", &[]),
-        _ => ("edit_refused", &[]),
+        | Problem::TextCount { candidates, .. } => (Reason::TargetAmbiguous, candidates),
+        Problem::NoSuchLines { .. } | Problem::OtherLineBreaks { .. } => (Reason::TargetNotFound, &[]),
+        _ => (Reason::EditRefused, &[]),
     };
     let candidates: Vec<_> = candidates.iter().map(|one| json!({ "line": one.line, "text": one.text })).collect();
     Error::bad_request(reason, message).with("edit", *edit).with("candidates", candidates)

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use atlas_access::acl::is_closed_path;
 use atlas_ops::arguments::{self, Root, Text};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
@@ -199,7 +199,7 @@ impl Listing {
     fn of(arguments: &Arguments) -> Result<Self, Error> {
         let Arguments { prefix, recursive, include_folders, extensions, .. } = arguments;
         let refused =
-            |field, message: String| Err(Error::bad_request("validation_error", message).with("field", field));
+            |field, message: String| Err(Error::bad_request(Reason::ValidationError, message).with("field", field));
         if prefix.len() > 1024 {
             return refused("prefix", "prefix: must be at most 1024 bytes".to_owned());
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
 use atlas_ops::arguments::{self, Text};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::commit::{self, Done, Last};
 use atlas_ops::write::precondition::Condition;
@@ -95,7 +95,7 @@ impl Operation for MoveNote {
         let (from, to) = (writable::path("from", &arguments.from)?, writable::path("to", &arguments.to)?);
         if from == to {
             let message = format!("to: the note is at {from} already");
-            return Err(Error::bad_request("validation_error", message).with("field", "to"));
+            return Err(Error::bad_request(Reason::ValidationError, message).with("field", "to"));
         }
         let message =
             arguments.message.as_ref().map_or_else(|| format!("moved from {from}"), |why| why.as_str().to_owned());
@@ -129,7 +129,7 @@ impl Operation for MoveNote {
 }
 
 fn nothing_moved() -> Error {
-    Error::new(Code::Internal, "internal", "nothing was moved")
+    Error::new(Code::Internal, Reason::Internal, "nothing was moved")
 }
 
 struct MoveChange<'a> {

@@ -3,7 +3,7 @@
 use atlas_access::Access;
 use atlas_ops::arguments;
 use atlas_ops::atlas::Limits;
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::AROUND_TEXT;
 use atlas_ops::read::notes::{self, Found};
@@ -196,7 +196,7 @@ struct Page {
 /// The page of at most `limit` bytes, and about `json_bytes` as JSON, that begins at `offset`; it does not cut a character in two.
 fn page(text: &[u8], offset: u64, limit: usize, json_bytes: usize) -> Result<Page, Error> {
     let beyond = || {
-        Error::bad_request("offset_invalid", format!("offset: the note has {} bytes", text.len()))
+        Error::bad_request(Reason::OffsetInvalid, format!("offset: the note has {} bytes", text.len()))
             .with("bytes", text.len())
     };
     let rest = usize::try_from(offset).ok().and_then(|offset| text.get(offset..)).ok_or_else(beyond)?;

@@ -2,7 +2,7 @@
 
 use atlas_access::Access;
 use atlas_ops::arguments;
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::item_error::ItemError;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::{AROUND_TEXT, bytes_of};
@@ -80,7 +80,7 @@ impl Operation for ReadNotes {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         if !(1..=MAX_PATHS).contains(&arguments.paths.len()) {
             let message = format!("paths: name 1 to {MAX_PATHS}");
-            return Err(Error::bad_request("invalid_input", message).with("field", "paths"));
+            return Err(Error::bad_request(Reason::InvalidInput, message).with("field", "paths"));
         }
         let allowed: Vec<Result<VaultPath, Error>> =
             arguments.paths.iter().map(|path| allowed(context, path)).collect();
@@ -142,7 +142,7 @@ fn note(
     let found = found.filter(|found| has_text(&found.record)).ok_or_else(|| notes::missing(path))?;
     let too_large = |what: String| {
         let message = format!("{what}: read {path} by itself, with read_note");
-        Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path))
+        Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path))
     };
     if parts.are_text() && !is_read_whole(&found.record, context.limits.max_bytes as u64) {
         return too_large(format!("the note has {} bytes", found.record.bytes));

@@ -2,7 +2,7 @@
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Text};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::Found;
 use atlas_ops::write::precondition::{Condition, Mode};
@@ -140,8 +140,11 @@ impl Operation for WriteNote {
             (None, if_match, if_none_match) => Condition::of(if_match, if_none_match)?,
             (Some(mode), None, None) => Condition::Mode(mode, arguments.expected_hash.as_ref().map(Text::as_str)),
             (Some(_), ..) => {
-                return Err(Error::bad_request("invalid_input", "mode: give it without if_match and if_none_match")
-                    .with("field", "mode"));
+                return Err(Error::bad_request(
+                    Reason::InvalidInput,
+                    "mode: give it without if_match and if_none_match",
+                )
+                .with("field", "mode"));
             }
         };
         let message = arguments.message.as_ref().map(Text::as_str);

@@ -2,7 +2,7 @@
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Text, Zone};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::view::View;
 use atlas_ops::write::editing;
@@ -84,7 +84,7 @@ impl Operation for CreatePeriodicNote {
         let create = |there: Option<&str>| match there {
             Some(_) => {
                 let message = format!("there is a note at {} already", place.path);
-                Err(Error::new(Code::Conflict, "note_exists", message).with("path", place.path.as_str()))
+                Err(Error::new(Code::Conflict, Reason::NoteExists, message).with("path", place.path.as_str()))
             }
             None => Ok((place.new.clone(), ())),
         };

@@ -1,6 +1,6 @@
 //! The settings of periodic notes: Obsidian's own for daily notes, and those of the plugin Periodic Notes.
 
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use atlas_ops::write::writable;
@@ -69,7 +69,7 @@ impl Settings {
         }
         let message =
             "the plugin Periodic Notes is not set up for such notes in this vault: turn them on in its settings";
-        Err(Error::new(Code::NotFound, "plugin_missing", message).with("plugin", PLUGIN_NAME))
+        Err(Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", PLUGIN_NAME))
     }
 
     fn of(settings: &Value, period: Period, date_format: Option<&'static str>) -> Result<Self, Error> {
@@ -177,7 +177,7 @@ async fn document(view: &View, path: &str) -> Result<Option<Value>, Error> {
 
 fn unusable(problem: &str) -> Error {
     let message = format!("the vault's settings of periodic notes cannot be used: {problem}; change them in Obsidian");
-    Error::bad_request("settings_invalid", message)
+    Error::bad_request(Reason::SettingsInvalid, message)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use atlas_ops::arguments::{self, Exact, Root, Text};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
@@ -143,7 +143,7 @@ impl Operation for FindNotesByProperty {
 
 /// Fails if the conditions make no sense.
 fn check(filter: &[Condition]) -> Result<(), Error> {
-    let refused = |message: String| Err(Error::bad_request("invalid_input", message).with("field", "filter"));
+    let refused = |message: String| Err(Error::bad_request(Reason::InvalidInput, message).with("field", "filter"));
     if filter.is_empty() || filter.len() > MAX_CONDITIONS {
         return refused(format!("filter: give 1 to {MAX_CONDITIONS} conditions"));
     }

@@ -1,6 +1,6 @@
 //! Expressions: what people write to look for words. `harbour "high tide" -storm tag:log path:2026 boat*`
 
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_vault::fold;
 use atlas_vault::words::{code_words, is_unspaced, words};
 
@@ -110,7 +110,7 @@ impl Expression {
             if count > MAX_PARTS {
                 let message =
                     format!("query: it has too many parts; at most {MAX_PARTS} words, phrases and filters are taken");
-                return Err(Error::bad_request("query_invalid", message));
+                return Err(Error::bad_request(Reason::QueryInvalid, message));
             }
             expression.add(&part)?;
         }
@@ -120,7 +120,7 @@ impl Expression {
             && expression.paths.is_empty();
         if is_empty {
             return Err(Error::bad_request(
-                "query_invalid",
+                Reason::QueryInvalid,
                 "query: name a word, a \"phrase\", a tag:name or a path:text to look for; for signs alone use the mode literal",
             ));
         }
@@ -159,7 +159,7 @@ impl Expression {
                 let folded = fold::fold(value.trim().trim_matches(if key == "tag" { '/' } else { '\0' }));
                 if folded.is_empty() {
                     let message = format!("query: write what {key}: is to match right after the colon");
-                    return Err(Error::bad_request("query_invalid", message));
+                    return Err(Error::bad_request(Reason::QueryInvalid, message));
                 }
                 match (key, part.is_excluded) {
                     ("tag", false) => self.tags.push(folded),

@@ -1,7 +1,7 @@
 //! Filters: which paths are looked at, as ripgrep's `--glob` says or in a folder; and which are left out.
 
 use atlas_ops::arguments::Root;
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 
 /// Which paths are looked at.
@@ -41,7 +41,7 @@ fn glob_of(field: &str, text: &str) -> Result<Glob, Error> {
 }
 
 fn invalid(field: &str, error: &globset::Error) -> Error {
-    Error::bad_request("glob_invalid", format!("{field}: {error}")).with("field", field)
+    Error::bad_request(Reason::GlobInvalid, format!("{field}: {error}")).with("field", field)
 }
 
 /// Paths that are left out: files, folders with all that is in them, and whatever globs match of either.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
@@ -34,7 +34,7 @@ impl Pattern {
 
     /// The same, which matches only between the ends of words if `is_word`.
     pub(crate) fn with(text: &str, is_literal: bool, case: Case, is_word: bool) -> Result<Self, Error> {
-        let invalid = |error: String| Error::bad_request("pattern_invalid", format!("query: {error}"));
+        let invalid = |error: String| Error::bad_request(Reason::PatternInvalid, format!("query: {error}"));
         if text.contains('\n') {
             return Err(invalid("a match is within one line: it must not have a line feed".to_owned()));
         }
@@ -98,7 +98,7 @@ impl Pattern {
 fn failed(error: std::io::Error) -> Error {
     Error {
         internal: Some(error.to_string()),
-        ..Error::new(atlas_ops::Code::Internal, "internal", "the search failed")
+        ..Error::new(atlas_ops::Code::Internal, Reason::Internal, "the search failed")
     }
 }
 

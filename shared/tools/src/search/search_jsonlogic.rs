@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use atlas_ops::arguments::{self, Root, Text};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Deadline, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
@@ -75,7 +75,7 @@ impl Operation for SearchJsonlogic {
         let Arguments { logic, root, limit, cursor } = arguments;
         let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &logic, &root))?;
         let malformed =
-            |message| Error::bad_request("jsonlogic_error", format!("logic: {message}")).with("field", "logic");
+            |message| Error::bad_request(Reason::JsonlogicError, format!("logic: {message}")).with("field", "logic");
         let logic = Logic::new(Value::Object(logic)).map_err(malformed)?;
         let root = Root::of("root", &root)?;
         let page = |view: View| {
@@ -162,7 +162,7 @@ impl Search<'_> {
         for (place, note) in notes.iter().enumerate() {
             if self.deadline.has_passed() {
                 let message = "the time of one call is up: say root, or write simpler logic";
-                return Err(Error::new(Code::Unavailable, "operation_timeout", message));
+                return Err(Error::new(Code::Unavailable, Reason::OperationTimeout, message));
             }
             let path = self.facts.index().path(*note)?;
             let frontmatter = Frontmatter { properties: self.facts.properties(note.segment)?, document: note.document };
@@ -171,7 +171,7 @@ impl Search<'_> {
             let holds = self.logic.evaluate(&Datum::Record(&data)).map_err(|_| {
                 let message =
                     format!("logic: it took more than {MAX_OPERATIONS} operations for {path}: write simpler logic");
-                Error::bad_request("compute_budget_exceeded", message).with("field", "logic")
+                Error::bad_request(Reason::ComputeBudgetExceeded, message).with("field", "logic")
             });
             if holds?.is_truthy() {
                 found.push(path);

@@ -1,7 +1,7 @@
 //! `search_regex`: the lines that match a regular expression.
 
 use atlas_ops::arguments::{self, Bounded, Exact, Root, Text};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::paging::{Limit, PartialPage};
 use schemars::JsonSchema;
@@ -79,7 +79,7 @@ impl Operation for SearchRegex {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { pattern, flags, root, max_matches_per_file, limit, cursor } = arguments;
-        let refused = |field, message| Error::bad_request("invalid_input", message).with("field", field);
+        let refused = |field, message| Error::bad_request(Reason::InvalidInput, message).with("field", field);
         if let Some(flag) = flags.chars().find(|flag| !"imsu".contains(*flag)) {
             return Err(refused("flags", format!("flags: {flag:?} is none of i, m, s, u")));
         }

@@ -1,7 +1,7 @@
 //! `search_text`: the lines that hold a text.
 
 use atlas_ops::arguments::{self, Exact, Root, Text};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::paging::{Limit, PartialPage};
 use schemars::JsonSchema;
@@ -78,7 +78,7 @@ impl Operation for SearchText {
         let case = if case_sensitive { Case::Sensitive } else { Case::Insensitive };
         let pattern = Pattern::with(query.as_str(), true, case, whole_word);
         let pattern =
-            pattern.map_err(|error| Error::bad_request("invalid_input", error.message).with("field", "query"))?;
+            pattern.map_err(|error| Error::bad_request(Reason::InvalidInput, error.message).with("field", "query"))?;
         let plan = Plan::of_literal(query.as_str());
         let root = Root::of("root", &root)?;
         let needle = query.as_str();

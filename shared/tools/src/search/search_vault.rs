@@ -1,7 +1,7 @@
 //! `search_vault`: one search for all ways to search, which it chooses by what is asked.
 
 use atlas_ops::arguments::{self, Bounded, Exact, Root, Text};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::cursor;
 use atlas_ops::read::paging::{Limit, Page, PartialPage, clamped};
@@ -201,14 +201,14 @@ fn choose(query: &Query, mode: Mode) -> Result<(Way, &'static str), Error> {
         (Mode::Regex, Query::Text(_)) => Ok((Way::Regex, "it was asked for")),
         (Mode::Jsonlogic, _) => Ok((Way::Jsonlogic, "it was asked for")),
         (Mode::Text | Mode::Regex, Query::Logic(_)) => {
-            Err(refused("invalid_input", "mode: an object is JSONLogic: say jsonlogic or auto"))
+            Err(refused(Reason::InvalidInput, "mode: an object is JSONLogic: say jsonlogic or auto"))
         }
         (Mode::Dql, _) => {
             let message = "mode: the plugin Dataview is not here: say jsonlogic, or use find_notes_by_property";
-            Err(Error::not_found("plugin_missing", message).with("plugin", "dataview"))
+            Err(Error::not_found(Reason::PluginMissing, message).with("plugin", "dataview"))
         }
         (Mode::Semantic, _) => {
-            Err(refused("embedding_provider_error", "mode: there is no model for meanings here: say text"))
+            Err(refused(Reason::EmbeddingProviderError, "mode: there is no model for meanings here: say text"))
         }
     }
 }
@@ -262,7 +262,7 @@ impl Search<'_> {
                     Query::Logic(logic) => logic.clone(),
                     Query::Text(text) => serde_json::from_str(text).map_err(|error| {
                         let message = format!("query: JSONLogic is a JSON object with one operator: {error}");
-                        Error::bad_request("jsonlogic_error", message).with("field", "query")
+                        Error::bad_request(Reason::JsonlogicError, message).with("field", "query")
                     })?,
                 };
                 let (root, limit, cursor) = (self.root.to_owned(), self.limit, self.cursor.clone());
@@ -283,7 +283,7 @@ impl Search<'_> {
 
     fn text(&self, text: &str) -> Result<Exact<1000>, Error> {
         Exact::new(text)
-            .map_err(|cause| Error::bad_request("invalid_input", format!("query: {cause}")).with("field", "query"))
+            .map_err(|cause| Error::bad_request(Reason::InvalidInput, format!("query: {cause}")).with("field", "query"))
     }
 
     /// The notes that say most about the words.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use atlas_ops::arguments::{self, Exact, Text, Zone};
 use atlas_ops::atlas::Limits;
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::{bytes_of, fitting};
 use atlas_ops::read::facts::Facts;
@@ -121,7 +121,7 @@ impl Operation for TasksFilter {
 fn zone(name: &Zone) -> Result<TimeZone, Error> {
     TimeZoneDatabase::bundled().get(name.as_str()).map_err(|_| {
         let message = format!("timezone: {:?} is no time zone; write Europe/Berlin", name.as_str());
-        Error::bad_request("invalid_input", message).with("field", "timezone")
+        Error::bad_request(Reason::InvalidInput, message).with("field", "timezone")
     })
 }
 
@@ -132,7 +132,7 @@ fn query(
     group_by: Option<&Text<100>>,
 ) -> Result<Query, Error> {
     let wrong = |field: &'static str, message: String| {
-        Error::bad_request("invalid_input", format!("{field}: {message}")).with("field", field)
+        Error::bad_request(Reason::InvalidInput, format!("{field}: {message}")).with("field", field)
     };
     let mut query = Query::parse(filter.as_str(), today)
         .map_err(|error| wrong("filter", error.to_string()).with("line", error.line))?;
@@ -201,7 +201,7 @@ fn found<'a>(
         for (document, task) in facts.tasks(segment)?.iter() {
             if deadline.has_passed() {
                 let message = "the time of one call is up: write a simpler filter";
-                return Err(Error::new(Code::Unavailable, "operation_timeout", message));
+                return Err(Error::new(Code::Unavailable, Reason::OperationTimeout, message));
             }
             if of.is_none_or(|(before, _)| before != document) {
                 let is_shown = facts.shows(segment, document);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Text};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::notes::{self, Found};
@@ -107,7 +107,7 @@ impl Operation for LinkAdd {
 }
 
 fn impossible(note: &VaultPath, problem: &str) -> Error {
-    Error::bad_request("link_impossible", format!("no link can be added to {note}: {problem}"))
+    Error::bad_request(Reason::LinkImpossible, format!("no link can be added to {note}: {problem}"))
 }
 
 /// A link to add.
@@ -130,7 +130,7 @@ impl New<'_> {
             let Some(part) = part else { continue };
             if !is_plain(part) || part.is_empty() {
                 let message = format!("{field}: write it in one line and without | [ or ]");
-                return Err(Error::bad_request("validation_error", message).with("field", field));
+                return Err(Error::bad_request(Reason::ValidationError, message).with("field", field));
             }
             link = format!("{link}{sign}{part}");
         }

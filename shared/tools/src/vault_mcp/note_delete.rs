@@ -1,7 +1,7 @@
 //! `note_delete`, as obsidian-vault-mcp has it: takes a note out of the vault, if it is there.
 
 use atlas_access::Access;
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
@@ -56,7 +56,7 @@ impl Operation for NoteDelete {
         };
         match update::write(context, &Self::INFO, &path, None, KnownInput::Nothing, decide).await {
             Ok(answer) => Ok(Answer { value: Output { deleted: true }, generation: answer.generation }),
-            Err(error) if error.reason() == notes::MISSING => {
+            Err(error) if error.is(Reason::NoteNotFound) => {
                 Ok(Answer { value: Output { deleted: false }, generation: None })
             }
             Err(error) => Err(error),

@@ -2,7 +2,7 @@
 
 use atlas_access::Access;
 use atlas_ops::arguments;
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
@@ -63,7 +63,7 @@ impl Operation for NoteRead {
                 }
                 Some(_) => {
                     let message = format!("{path} has more than {most} bytes: read_note reads it in pages");
-                    Err(Error::new(Code::TooLarge, "note_too_large", message).with("path", path))
+                    Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path))
                 }
             }
         };

@@ -6,7 +6,7 @@ use atlas_segment::TextSpan;
 use bytes::Bytes;
 
 use super::{Fetched, Index, Slot, Wave};
-use crate::error::Error;
+use crate::error::{Error, Reason};
 
 /// Blocks of text to fetch together. Neighbouring texts share them.
 pub struct Blocks<'a> {
@@ -63,7 +63,7 @@ pub struct FetchedBlocks<'a> {
 impl FetchedBlocks<'_> {
     /// `span` of the text of `segment`, whose blocks were wanted.
     pub fn text(&self, segment: usize, span: TextSpan) -> Result<Bytes, Error> {
-        let missing = || Error::new(crate::Code::Internal, "internal", "a text was not fetched");
+        let missing = || Error::new(crate::Code::Internal, Reason::Internal, "a text was not fetched");
         let blocks = self.index.text_blocks(segment)?;
         let mut parts = Vec::new();
         for part in blocks.parts(self.index.layout(segment)?, span)? {

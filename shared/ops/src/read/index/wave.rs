@@ -5,7 +5,7 @@ use std::sync::Arc;
 use atlas_mirror::Snapshot;
 use atlas_segment::{Part, PartRef};
 
-use crate::error::Error;
+use crate::error::{Error, Reason};
 
 /// Parts to fetch together.
 #[derive(Default)]
@@ -37,6 +37,6 @@ impl Fetched {
         self.0
             .get(slot.0)
             .cloned()
-            .ok_or_else(|| Error::new(crate::Code::Internal, "internal", "a fetched part is missing"))
+            .ok_or_else(|| Error::new(crate::Code::Internal, Reason::Internal, "a fetched part is missing"))
     }
 }

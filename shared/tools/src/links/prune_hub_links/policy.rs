@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use atlas_ops::arguments::{self, Bounded, invalid_input};
-use atlas_ops::error::{Code, Error};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Deadline;
 use atlas_vault::unlink::Standing;
 use schemars::JsonSchema;
@@ -178,12 +178,12 @@ fn few(text: &str, least: usize) -> Option<usize> {
 fn holds(logic: &Logic, data: &LinkData<'_>, deadline: &Deadline) -> Result<bool, Error> {
     if deadline.has_passed() {
         let message = "the time of one call is up: write simpler logic";
-        return Err(Error::new(Code::Unavailable, "operation_timeout", message));
+        return Err(Error::new(Code::Unavailable, Reason::OperationTimeout, message));
     }
     let held = logic.evaluate(&Datum::Record(data)).map_err(|_| {
         let message =
             format!("policy.logic: it took more than {MAX_OPERATIONS} operations for one link: write simpler logic");
-        Error::bad_request("compute_budget_exceeded", message).with("field", "policy.logic")
+        Error::bad_request(Reason::ComputeBudgetExceeded, message).with("field", "policy.logic")
     });
     Ok(held?.is_truthy())
 }
