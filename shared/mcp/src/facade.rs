@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use atlas_ops::arguments::{self, Bounded, Written};
+use atlas_ops::arguments::{self, Bounded, Given, Written};
 use atlas_ops::{Entry, Error, Reason};
 use atlas_web::config::Facade;
 use atlas_web::state::Offer;
@@ -33,10 +33,10 @@ const CONNECTOR: [(&str, &str); 2] = [("search", "connector_search"), ("fetch", 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FindArguments {
-    #[serde(default, deserialize_with = "arguments::present")]
-    query: Option<Written<MAX_QUERY, false>>,
-    #[serde(default, deserialize_with = "arguments::present")]
-    limit: Option<Bounded<1, MAX_LIMIT>>,
+    #[serde(default)]
+    query: Given<Written<MAX_QUERY, false>>,
+    #[serde(default)]
+    limit: Given<Bounded<1, MAX_LIMIT>>,
 }
 
 /// Which capability.
@@ -115,7 +115,7 @@ impl Server {
     fn find_capability(&self, arguments: JsonObject) -> Result<Value, Error> {
         let FindArguments { query, limit } = decoded(arguments)?;
         let all: Vec<&Offered> = self.capabilities().collect();
-        let found: Vec<(usize, f64)> = match &query {
+        let found: Vec<(usize, f64)> = match &*query {
             None => (0..all.len()).map(|index| (index, 0.0)).collect(),
             Some(query) => {
                 // Names and titles say more than descriptions do.

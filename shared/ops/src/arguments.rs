@@ -3,6 +3,8 @@
 mod located;
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
 
 use atlas_vault::VaultPath;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -124,6 +126,30 @@ fn schema_of_written(max: usize) -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": max })
 }
 
+/// Why, for the log.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Message(Text<4096>);
+
+impl Message {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+/// Change the note only if its SHA-256 is this one, or one of these, comma-separated.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Versions(Text<4096>);
+
+impl Versions {
+    /// The list.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
 /// The name of a time zone.
 pub type Zone = Text<100>;
 
@@ -137,12 +163,60 @@ pub const fn yes() -> bool {
     true
 }
 
-/// For an argument that may be left out but not be null.
-///
-/// # Errors
-/// When it is not a `T`.
-pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
+/// An argument that may be left out but not be null. Its field has `#[serde(default)]`.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Given<T>(pub Option<T>);
+
+impl<T> Given<T> {
+    /// Whether it was left out.
+    pub const fn is_left_out(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Given<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T> Default for Given<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> Deref for Given<T> {
+    type Target = Option<T>;
+
+    fn deref(&self) -> &Option<T> {
+        &self.0
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Given<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(|value| Self(Some(value)))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Given<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
 }
 
 /// The vault path that argument `field` spells.
@@ -215,8 +289,8 @@ mod tests {
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Arguments {
-        #[serde(default, deserialize_with = "present")]
-        count: Option<Bounded<1, 50>>,
+        #[serde(default)]
+        count: Given<Bounded<1, 50>>,
         term: Text<10>,
     }
 

@@ -40,6 +40,10 @@ pub struct Info {
 }
 
 impl Info {
+    /// What operations have in common that destroy nothing.
+    pub const HARMLESS: Self =
+        Self { name: "", title: "", description: "", scopes: &[], destructive: false, tags: &[] };
+
     /// Whether it can change the vault.
     pub fn writes(&self) -> bool {
         self.scopes.iter().any(|scope| matches!(scope, Scope::WriteVault | Scope::DeleteVault | Scope::BulkVault))
@@ -70,7 +74,9 @@ pub trait Operation {
     ///
     /// # Errors
     /// When one is no path.
-    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error>;
+    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(Vec::new())
+    }
 
     /// Whether a person has to confirm a call with these arguments. Of one that can destroy what a person wrote this is so unless the operation says
     /// which of its calls do not. Where that depends on what is there, the operation asks for it by [`Context::confirm`] when it has looked.

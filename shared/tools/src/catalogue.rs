@@ -157,10 +157,15 @@ pub const fn operations() -> &'static [&'static Entry] {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::Info;
+
     #[test]
     fn each_has_a_name_of_its_own_and_says_what_it_is_about() {
         let names: BTreeSet<&str> = super::ALL.iter().map(|info| info.name).collect();
         assert_eq!(names.len(), super::ALL.len());
-        assert!(super::ALL.iter().all(|info| !info.tags.is_empty()));
+        for Info { name, title, description, tags, .. } in super::ALL {
+            let is_told = [name, title, description].iter().all(|text| !text.is_empty());
+            assert!(is_told && !tags.is_empty(), "{name}");
+        }
     }
 }

@@ -2,9 +2,9 @@
 //! `plugin_missing` and name the plugin; they are not listed unless a configuration allows them by name. Where an app can be reached,
 //! what asks it comes in place of [`missing`].
 
-use atlas_ops::arguments::{self, Bounded, Text};
+use atlas_ops::arguments::{Bounded, Given, Text};
 use atlas_ops::error::{Code, Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -42,7 +42,7 @@ macro_rules! tools {
         #[allow(dead_code, reason = "it is checked, and there is nobody to give it to")]
         pub struct $arguments {
             $($(#[$field_doc])* $field: $type,)*
-            $($($(#[$option_doc])* #[serde(default, deserialize_with = "arguments::present")] #[schemars(with = $schema)] $(#[schemars(extend("default" = $default))])? $option: Option<$option_type>,)*)?
+            $($($(#[$option_doc])* #[serde(default)] #[schemars(with = $schema)] $(#[schemars(extend("default" = $default))])? $option: Given<$option_type>,)*)?
         }
 
         impl Operation for $operation {
@@ -51,15 +51,11 @@ macro_rules! tools {
                 title: $title,
                 description: concat!($description, " Needs the Obsidian app with ", $plugin, ", which is not reachable from here: it answers plugin_missing."),
                 scopes: &[Scope::$scope],
-                destructive: false,
                 tags: &[NEEDS_APP],
+                ..Info::HARMLESS
             };
             type Arguments = $arguments;
             type Output = Output;
-
-            fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-                Ok(Vec::new())
-            }
 
             async fn run(_: &Context<'_>, _: Self::Arguments) -> Result<Answer<Output>, Error> {
                 Err(missing($plugin))

@@ -29,10 +29,10 @@ pub(crate) mod snippet;
 
 use std::ops::Range;
 
-use atlas_ops::arguments::{self, Bounded, Exact, Root, Text};
+use atlas_ops::arguments::{Bounded, Exact, Given, Root, Text};
 use atlas_ops::atlas::Limits;
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Deadline, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Deadline, Info, Operation, Scope};
 use atlas_ops::read::cursor;
 use atlas_ops::read::excerpt::cut_at;
 use schemars::JsonSchema;
@@ -57,25 +57,20 @@ pub struct Arguments {
     #[serde(default)]
     mode: Mode,
     /// Only files whose paths match, as `rg --glob`: `devlog/*.md`; without a slash at any depth; with `!` in front only others.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<500>")]
-    path_filter: Option<Text<500>>,
+    #[serde(default)]
+    path_filter: Given<Text<500>>,
     /// Whether case counts: not for `text`; for the others it does if this is not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Case")]
-    case: Option<Case>,
+    #[serde(default)]
+    case: Given<Case>,
     /// Lines to return before and after each match; not for `text`.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<0, 5>")]
-    context_lines: Option<Bounded<0, 5>>,
+    #[serde(default)]
+    context_lines: Given<Bounded<0, 5>>,
     /// Most results to return; if not given 50 lines, or 10 notes.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 1000>")]
-    limit: Option<Bounded<1, 1000>>,
+    #[serde(default)]
+    limit: Given<Bounded<1, 1000>>,
     /// The `cursor` of the page before, with the same arguments. All pages show the vault as it was at the first.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
     /// Also tell how the index was used.
     #[serde(default)]
     explain: bool,
@@ -257,15 +252,11 @@ impl Operation for Search {
         title: "Search",
         description: "Finds notes by words, best first, with title, nearest heading and a snippet (mode text: words, \"phrases\", word*, -word, tag:name, path:text); or the lines that match a regular expression or a literal text, with ripgrep's syntax and answers, in notes and other text files, by path and line. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["search"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let of = arguments.listing();
@@ -306,13 +297,15 @@ impl Operation for Search {
 
 impl Arguments {
     /// The first `limit` results.
-    pub(crate) const fn of(
+    pub(crate) fn of(
         query: Exact<1000>,
         mode: Mode,
         path_filter: Option<Text<500>>,
         limit: Option<Bounded<1, 1000>>,
     ) -> Self {
-        Self { query, mode, path_filter, case: None, context_lines: None, limit, cursor: None, explain: false }
+        let (path_filter, limit) = (Given(path_filter), Given(limit));
+        let (case, context_lines, cursor) = (Given(None), Given(None), Given(None));
+        Self { query, mode, path_filter, case, context_lines, limit, cursor, explain: false }
     }
 
     /// A number for the arguments that make the listing, of which a cursor is of one place.
@@ -322,7 +315,7 @@ impl Arguments {
     }
 
     fn cursor_of<C: serde::de::DeserializeOwned>(&self, is_of_this: impl Fn(&C) -> bool) -> Result<Option<C>, Error> {
-        let Some(cursor) = &self.cursor else { return Ok(None) };
+        let Some(cursor) = &*self.cursor else { return Ok(None) };
         Some(cursor::decode(cursor.as_str())).transpose()?.filter(is_of_this).map(Some).ok_or_else(cursor::invalid)
     }
 

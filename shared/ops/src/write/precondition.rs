@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::Text;
+use crate::arguments::{Text, Versions};
 use crate::error::{Code, Error, Reason};
 use crate::read::notes::{self, Found};
 
@@ -37,8 +37,8 @@ pub enum Mode {
 
 impl<'a> Condition<'a> {
     /// What `if_match` and `if_none_match` say.
-    pub fn of(if_match: Option<&'a Text<4096>>, if_none_match: Option<&'a Text<4096>>) -> Result<Self, Error> {
-        match (if_match.map(Text::as_str), if_none_match.map(Text::as_str)) {
+    pub fn of(if_match: Option<&'a Versions>, if_none_match: Option<&'a Text<4096>>) -> Result<Self, Error> {
+        match (if_match.map(Versions::as_str), if_none_match.map(Text::as_str)) {
             (Some(_), Some(_)) => {
                 Err(Error::bad_request(Reason::ValidationError, "if_match, if_none_match: give one of them"))
             }
@@ -54,7 +54,7 @@ impl<'a> Condition<'a> {
     }
 
     /// What `if_match` says of a note that must be there; any version will do if it says nothing.
-    pub fn of_existing(if_match: Option<&'a Text<4096>>) -> Result<Self, Error> {
+    pub fn of_existing(if_match: Option<&'a Versions>) -> Result<Self, Error> {
         if if_match.is_some() { Self::of(if_match, None) } else { Ok(Self::Any) }
     }
 

@@ -2,7 +2,7 @@
 
 use atlas_ops::arguments::Exact;
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::confirmation::{self, Approval};
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -38,14 +38,10 @@ impl Operation for Approve {
         description: "Gives the confirmation that a call needs which can destroy what a person wrote: a token for this very call, with the same arguments in the same vault, good once and for a few minutes. Not for the calls of whoever approves: those need another's.",
         scopes: &[Scope::Admin],
         tags: &["admin"],
-        destructive: false,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let approval = Approval {

@@ -1,9 +1,9 @@
 //! `inspect_acl`: whether a caller's scopes and the access list let a call through to a path, and what decides.
 
 use atlas_access::{Access, Scopes};
-use atlas_ops::arguments::{self, Exact};
+use atlas_ops::arguments::{self, Exact, Given};
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,9 +26,9 @@ pub struct Arguments {
     /// What a call would do there: `read_note`, `write_note`, `delete_note`, or a tool that needs the Obsidian app (`execute`).
     op: Op,
     /// The scopes of whoever would make the call; those of the caller if left out.
-    #[serde(default, deserialize_with = "arguments::present")]
+    #[serde(default)]
     #[schemars(with = "Vec<Exact<100>>", length(max = 64))]
-    scopes: Option<Vec<Exact<100>>>,
+    scopes: Given<Vec<Exact<100>>>,
 }
 
 /// What a call does at a path.
@@ -86,19 +86,15 @@ impl Operation for InspectAcl {
         title: "Inspect the access list",
         description: "Tells whether a call with some scopes may read, write or delete at a path of the vault, and what decides: the scopes that the operation asks for, or a part of the access list. The answer does not depend on what there is at the path.",
         scopes: &[Scope::Admin],
-        destructive: false,
         tags: &["admin"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
 
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
-
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = arguments::path("path", &arguments.path)?;
-        let scopes = match &arguments.scopes {
+        let scopes = match &arguments.scopes.0 {
             None => context.caller.scopes().clone(),
             Some(names) if names.len() <= MAX_SCOPES => Scopes::named(names.iter().map(Exact::as_str)),
             Some(_) => {

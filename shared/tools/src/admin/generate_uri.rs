@@ -1,8 +1,8 @@
 //! `generate_uri`: a link that has the Obsidian app do something.
 
-use atlas_ops::arguments::{self, Text, invalid_input};
+use atlas_ops::arguments::{Given, Text, invalid_input};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess};
+use atlas_ops::operation::{Answer, Context, Info, Operation};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,9 +23,8 @@ pub struct GenerateUri;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The vault's name as the app shows it; the app's own choice if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<200>")]
-    vault_name: Option<Text<200>>,
+    #[serde(default)]
+    vault_name: Given<Text<200>>,
     /// What to do.
     action: Action,
     /// How: strings, numbers and booleans by name; true stands for a name without a value, false for none. `open`: file or path, heading, block,
@@ -118,15 +117,11 @@ impl Operation for GenerateUri {
         title: "Make a link for the app",
         description: "Makes an obsidian:// link that has the Obsidian app of whoever follows it open, search, make or do something. Nothing of a vault is looked at.",
         scopes: &[],
-        destructive: false,
         tags: &["admin"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(_: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         Ok(Answer { value: Output { uri: uri(&arguments)? }, generation: None })
@@ -149,7 +144,7 @@ fn uri(arguments: &Arguments) -> Result<String, Error> {
         return Err(invalid_input("params", &message));
     }
     let mut parts = Vec::new();
-    if let Some(vault) = vault_name {
+    if let Some(vault) = &**vault_name {
         parts.push(format!("vault={}", encoded(vault.as_str())));
     }
     let is_open = *action == Action::Open;

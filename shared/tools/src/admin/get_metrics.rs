@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,15 +56,11 @@ impl Operation for GetMetrics {
         title: "Get metrics",
         description: "Tells what the instance that answers has counted since it began (requests, their times, what they asked of the store), and how much of the vault is published. Other instances count for themselves.",
         scopes: &[Scope::Admin],
-        destructive: false,
         tags: &["admin"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let head = super::head(context.vault).await?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,15 +75,11 @@ impl Operation for GetServerConfig {
         title: "Get the server's configuration",
         description: "Tells how the deployment is configured: how callers are told apart, how often they may call, and which vaults there are. Secrets are not told.",
         scopes: &[Scope::Admin],
-        destructive: false,
         tags: &["admin"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let about = &context.atlas.about;

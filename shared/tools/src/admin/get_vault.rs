@@ -1,7 +1,7 @@
 //! `get_vault`: one vault, how it may be used, and what is published of it.
 
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,15 +75,11 @@ impl Operation for GetVault {
         title: "Get a vault",
         description: "Tells of one vault which paths of it may be touched, what is published of it and since when.",
         scopes: &[Scope::Admin],
-        destructive: false,
         tags: &["admin"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let head = super::head(context.vault).await?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
 use atlas_mirror::manifest::{Changes, Manifest};
-use atlas_ops::arguments::{self, Root, Text};
+use atlas_ops::arguments::{Given, Root, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::index::{DocumentRef, Index, Want};
@@ -20,9 +20,8 @@ pub struct IndexVault;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Count in this folder only. The whole vault is indexed whatever it is.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<1024>")]
-    folder: Option<Text<1024>>,
+    #[serde(default)]
+    folder: Given<Text<1024>>,
 }
 
 /// What the newest generation changed.
@@ -49,8 +48,8 @@ impl Operation for IndexVault {
         title: "Index the vault",
         description: "Asks the host of the vault to sync and index it now, and tells what the newest generation that is published changed. A host that runs `atlas sync --watch` begins within seconds; atlas_index tells when a newer generation is there.",
         scopes: &[Scope::Admin],
-        destructive: false,
         tags: &["admin", "sync"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
@@ -61,7 +60,7 @@ impl Operation for IndexVault {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let folder = arguments.folder.map(|folder| Root::of("folder", folder.as_str())).transpose()?;
+        let folder = arguments.folder.as_ref().map(|folder| Root::of("folder", folder.as_str())).transpose()?;
         let known = context.vault.mirror.ask_for_sync(context.caller.name(), context.now).await?;
         let head = super::head(context.vault).await?;
         let generation = head.as_ref().map(|head| head.generation());

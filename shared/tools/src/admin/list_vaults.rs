@@ -1,7 +1,7 @@
 //! `list_vaults`: the vaults of the deployment that the caller may name.
 
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use futures::future::try_join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,15 +29,11 @@ impl Operation for ListVaults {
         title: "List vaults",
         description: "Lists the vaults that the caller may name, with what is published of each and since when.",
         scopes: &[Scope::Admin],
-        destructive: false,
         tags: &["admin"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let vaults = try_join_all(

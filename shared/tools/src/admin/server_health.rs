@@ -1,7 +1,7 @@
 //! `server_health`: is it up, and since when.
 
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess};
+use atlas_ops::operation::{Answer, Context, Info, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,15 +34,11 @@ impl Operation for ServerHealth {
         title: "Health of the server",
         description: "Says that the service is up, its version, the vaults that the caller may name, and for how long the instance that answers has been up. The store is not asked.",
         scopes: &[],
-        destructive: false,
         tags: &["admin"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let about = &context.atlas.about;

@@ -1,7 +1,7 @@
 //! `vault_sync`: asks the host that has the vault's folder for a sync, and tells how things stand.
 
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,15 +37,11 @@ impl Operation for VaultSync {
         title: "Ask for a sync",
         description: "Asks the host that has the vault's folder to sync it with the mirror now. A host that runs `atlas sync --watch` does so within seconds; atlas_index tells when a newer generation is there.",
         scopes: &[Scope::WriteVault],
-        destructive: false,
         tags: &["sync"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let mirror = &context.vault.mirror;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{BlobKey, ChangeSet, Derived, MirrorError, Snapshot, Uploaded};
-use atlas_ops::arguments::{self, Bounded, Text, invalid_input};
+use atlas_ops::arguments::{Bounded, Given, Message, Text, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
@@ -45,13 +45,10 @@ pub struct Arguments {
     #[serde(default)]
     mode: Mode,
     /// Where a file is replaced: only if its SHA-256 is this one.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<64>")]
-    expected_hash: Option<Text<64>>,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    expected_hash: Given<Text<64>>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 /// The file.
@@ -117,7 +114,7 @@ impl Operation for CommitAttachment {
         // A large file takes longer than a commit may. Whether the call is one made again, to be answered as before, is not known yet,
         // so what is wrong is told by the commit.
         let _ = change.read_ahead().await;
-        let message = arguments.message.as_ref().map(Text::as_str);
+        let message = arguments.message.as_ref().map(Message::as_str);
         let answer = update::commit_note(context, &Self::INFO, message, &change, &change.last).await?;
         Ok(answer.map(|written| Output {
             mime: mime(path.as_str()),

@@ -74,8 +74,8 @@ impl Operation for GetAttachment {
         title: "Get an attachment",
         description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a file that is too large is refused. With presign a URL to read them from, which needs no token and ends after 15 minutes.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["attachments"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

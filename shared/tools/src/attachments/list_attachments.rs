@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use atlas_ops::arguments::{self, Root, Text, invalid_input};
+use atlas_ops::arguments::{Given, Root, Text, invalid_input};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::{DocumentRef, Index};
 use atlas_ops::read::paging::{Limit, Page, Paging};
@@ -30,9 +30,9 @@ pub struct Arguments {
     #[serde(default)]
     root: String,
     /// What the files' names end with, with or without the dot, in any case; if not given pictures, PDF, sound and video are listed.
-    #[serde(default, deserialize_with = "arguments::present")]
+    #[serde(default)]
     #[schemars(with = "Vec<Text<50>>", length(max = 50))]
-    extensions: Option<Vec<Text<50>>>,
+    extensions: Given<Vec<Text<50>>>,
     /// Only files that a note links to.
     #[serde(default)]
     referenced_only: bool,
@@ -43,9 +43,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 /// A file.
@@ -70,15 +69,11 @@ impl Operation for ListAttachments {
         title: "List attachments",
         description: "Lists pictures, PDF, sound and video, or other files by extension, by path, with how many notes link to each; all of them, or those that are linked to or not. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["attachments"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<Attachment>;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { root, extensions, referenced_only, orphans_only, limit, cursor } = arguments;
@@ -94,7 +89,7 @@ impl Operation for ListAttachments {
         let listing = (Self::INFO.name, &root, &extensions, referenced_only, orphans_only);
         let paging = Paging::new(limit, cursor.as_ref(), &listing)?;
         let root = Root::of("root", &root)?;
-        let extensions: Option<Vec<String>> = extensions.map(|named| {
+        let extensions: Option<Vec<String>> = extensions.0.map(|named| {
             named
                 .iter()
                 .map(|name| format!(".{}", name.as_str().trim_start_matches('.').to_ascii_lowercase()))

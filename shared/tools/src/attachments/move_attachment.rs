@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{self, Given, Text};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::commit::{self, Done, Last};
@@ -32,9 +32,8 @@ pub struct Arguments {
     #[serde(default = "arguments::yes")]
     update_references: bool,
     /// Why, for the log; if not given, where the file was.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Text<4096>>,
 }
 
 /// What was moved.

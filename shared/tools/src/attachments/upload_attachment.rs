@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use atlas_access::Access;
 use atlas_mirror::{BlobKey, Hash, Id};
-use atlas_ops::arguments::{self, Bounded, Text, invalid_input};
+use atlas_ops::arguments::{Bounded, Given, Text, invalid_input};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
@@ -43,9 +43,8 @@ pub struct Arguments {
     #[serde(default)]
     mode: Mode,
     /// Where a file is replaced: only if its SHA-256 is this one.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<64>")]
-    expected_hash: Option<Text<64>>,
+    #[serde(default)]
+    expected_hash: Given<Text<64>>,
 }
 
 /// How its bytes are uploaded.
@@ -70,8 +69,8 @@ impl Operation for UploadAttachment {
         title: "Begin to upload an attachment",
         description: "Gives a URL to which anyone who has it can PUT the bytes of one file that is no note within 15 minutes, without a token and without passing them through here. Then commit_attachment puts the file into the vault, within the hour; until then nothing changes. The URL takes nothing but the bytes with this SHA-256, and takes them once. Stores that are no buckets make none.",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
-        destructive: false,
         tags: &["attachments"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -3,10 +3,10 @@
 
 use std::collections::HashSet;
 
-use atlas_ops::arguments::{self, Bounded};
+use atlas_ops::arguments::{self, Bounded, Given};
 use atlas_ops::atlas::Limits;
 use atlas_ops::error::{Code, Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::response_limit::{AROUND_TEXT, json_bytes};
 use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::links;
@@ -34,9 +34,8 @@ pub struct Arguments {
     #[schemars(length(max = 50))]
     include: Vec<String>,
     /// Most sources to return; as many as there are, up to 50, if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 50>")]
-    max_sources: Option<Bounded<1, 50>>,
+    #[serde(default)]
+    max_sources: Given<Bounded<1, 50>>,
 }
 
 /// The notes.
@@ -80,15 +79,11 @@ impl Operation for ContextCurrent {
         title: "Current context",
         description: "Returns the notes that say what is being worked on now, whole and unsummarised: planning/now.md, the architecture and contract notes, and the notes that now.md links to.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["context"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         for path in &arguments.include {

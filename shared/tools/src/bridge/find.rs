@@ -2,9 +2,9 @@
 //! whose heading, then whose text holds the term, whatever its case. One result a note, best class first, then path.
 
 use atlas_mirror::Snapshot;
-use atlas_ops::arguments::{self, Bounded, Text};
+use atlas_ops::arguments::{Bounded, Given, Text};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::excerpt::{Lines, first_line_holding};
 use atlas_ops::read::index::{Blocks, DocumentRef, FetchedBlocks, Index, Want};
 use atlas_ops::read::merge::Merge;
@@ -30,9 +30,8 @@ pub struct Arguments {
     /// The text to find, in file names, headings and text, whatever its case.
     term: Text<512>,
     /// Most results to return.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<1, 50>")]
-    max_results: Option<Bounded<1, 50>>,
+    #[serde(default)]
+    max_results: Given<Bounded<1, 50>>,
 }
 
 /// Where it is.
@@ -50,15 +49,11 @@ impl Operation for Find {
         title: "Find",
         description: "Finds the notes whose file name, heading or text holds a term, whatever its case: file names first, then headings, then text. Returns paths with the nearest heading and an exact quote.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["search"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let most = arguments.max_results.map_or(context.limits.max_results, Bounded::get);

@@ -2,7 +2,7 @@
 
 use atlas_mirror::MirrorError;
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess};
+use atlas_ops::operation::{Answer, Context, Info, Operation};
 use futures::future::join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,15 +46,11 @@ impl Operation for Health {
         title: "Health",
         description: "Says that the service is up, its version, and the newest published generation of the vault, and when the vault was synced last.",
         scopes: &[],
-        destructive: false,
         tags: &["admin"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let mirror = &context.vault.mirror;

@@ -3,7 +3,7 @@
 
 use atlas_ops::arguments::Text;
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::excerpt::{Lines, first_line_holding};
 use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::view::View;
@@ -61,15 +61,11 @@ impl Operation for Query {
         title: "Query the architecture",
         description: "Answers two kinds of question from the architecture notes, with citations: what the components and responsibilities are, and where something is defined.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["search", "context"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let question = arguments.question.as_str();

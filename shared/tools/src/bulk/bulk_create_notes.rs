@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{Hash, Snapshot};
-use atlas_ops::arguments::{self, Bounded, Text};
+use atlas_ops::arguments::{Bounded, Given, Message, Text};
 use atlas_ops::error::Error;
 use atlas_ops::item_error::ItemError;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
@@ -41,10 +41,8 @@ pub struct Arguments {
     #[serde(default)]
     #[expect(dead_code, reason = "it means nothing")]
     max_concurrent: Bounded<1, 16, 4>,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 /// A note to write.
@@ -56,17 +54,15 @@ pub struct NewNote {
     /// Its whole text, properties included unless they are given apart.
     content: String,
     /// Its properties, written above the text.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Map<String, Value>")]
-    frontmatter: Option<Map<String, Value>>,
+    #[serde(default)]
+    frontmatter: Given<Map<String, Value>>,
     /// How it is written: `create` if not given.
     #[serde(default)]
     mode: Mode,
     /// Means nothing: the call has one for all.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<256>")]
+    #[serde(default)]
     #[expect(dead_code, reason = "it means nothing")]
-    idempotency_key: Option<Text<256>>,
+    idempotency_key: Given<Text<256>>,
 }
 
 /// What became of one.
@@ -118,7 +114,7 @@ impl Operation for BulkCreateNotes {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Report<Item>>, Error> {
         check_count("items", arguments.items.len(), MAX_ITEMS)?;
         let paths = Self::accesses(&arguments)?.into_iter().map(|(_, path)| path).collect();
-        let message = arguments.message.as_ref().map(Text::as_str);
+        let message = arguments.message.as_ref().map(Message::as_str);
         let way = Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
         let stop = arguments.stop_on_first_error;
         way.run(&Writing { context, items: &arguments.items, paths, stop }).await

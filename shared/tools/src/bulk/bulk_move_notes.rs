@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::Snapshot;
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{self, Given, Message};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::item_error::ItemError;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
@@ -33,10 +33,8 @@ pub struct Arguments {
     /// Move nothing, and tell what would be moved: so if it is not given.
     #[serde(default = "arguments::yes")]
     dry_run: bool,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 /// A note's way.
@@ -115,7 +113,7 @@ impl Operation for BulkMoveNotes {
             let from = writable::path(&format!("moves[{at}].from"), from)?;
             ways.push((from, writable::path(&format!("moves[{at}].to"), to)?));
         }
-        let message = arguments.message.as_ref().map(Text::as_str);
+        let message = arguments.message.as_ref().map(Message::as_str);
         let way = Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
         let moving = Moving { context, ways, update_links: arguments.update_backlinks, overwrite: false };
         let Answer { value: report, generation } = way.run(&MovingAll(moving)).await?;

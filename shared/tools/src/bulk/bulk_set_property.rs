@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::Snapshot;
-use atlas_ops::arguments::{self, Bounded, Text};
+use atlas_ops::arguments::{Bounded, Given, Message, Text};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::item_error::ItemError;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
@@ -47,10 +47,8 @@ pub struct Arguments {
     #[serde(default)]
     #[expect(dead_code, reason = "it means nothing")]
     max_concurrent: Bounded<1, 16, 4>,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 /// What became of one.
@@ -102,7 +100,7 @@ impl Operation for BulkSetProperty {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Report<Item>>, Error> {
         check_count("paths", arguments.paths.len(), MAX_PATHS)?;
         let paths = Self::accesses(&arguments)?.into_iter().map(|(_, path)| path).collect();
-        let message = arguments.message.as_ref().map(Text::as_str);
+        let message = arguments.message.as_ref().map(Message::as_str);
         let way = Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
         let stop = arguments.stop_on_first_error;
         let Arguments { key, value, .. } = &arguments;
@@ -123,8 +121,8 @@ struct Setting<'a> {
 /// What a note had. A keyed commit keeps it.
 #[derive(Clone, Serialize, Deserialize)]
 struct Had {
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "arguments::present")]
-    value: Option<Value>,
+    #[serde(default, skip_serializing_if = "Given::is_left_out")]
+    value: Given<Value>,
 }
 
 impl Setting<'_> {
@@ -140,7 +138,7 @@ impl Setting<'_> {
         let edited = editing::apply(note, std::slice::from_ref(&self.edit), "value")?;
         let value = atlas_vault::parse(note).properties().and_then(|properties| properties.get(self.key).cloned());
         let new = (edited != note).then(|| New::note(path.clone(), edited.into(), Some(found), self.context.now));
-        Ok((Had { value }, new.transpose()?))
+        Ok((Had { value: Given(value) }, new.transpose()?))
     }
 }
 
@@ -171,7 +169,7 @@ impl Bulk for Setting<'_> {
             }
         }
         if items.iter().flatten().map(bytes_of).sum::<usize>() > MAX_VALUES {
-            items.iter_mut().flatten().for_each(|had| had.value = None);
+            items.iter_mut().flatten().for_each(|had| had.value = Given(None));
         }
         Ok(Planned { items, batch, needs_confirmation: false })
     }
@@ -179,7 +177,7 @@ impl Bulk for Setting<'_> {
     fn item(&self, at: usize, done: Result<Had, ItemError>) -> Item {
         let path = self.paths.get(at).map_or_else(String::new, |path| path.as_str().to_owned());
         match done {
-            Ok(Had { value }) => Item { path, ok: true, prev_value: value, error: None },
+            Ok(Had { value }) => Item { path, ok: true, prev_value: value.0, error: None },
             Err(error) => Item { path, ok: false, prev_value: None, error: Some(error) },
         }
     }

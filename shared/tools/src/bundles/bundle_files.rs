@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use atlas_ops::arguments::{self, invalid_input};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::view::View;
 use schemars::JsonSchema;
@@ -58,15 +58,11 @@ impl Operation for BundleFiles {
         title: "Bundle files",
         description: "Gives the texts of up to 200 notes as one text, in the order in which they are named and up to a size.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["bundles", "notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         if !(1..=MAX_FILES).contains(&arguments.paths.len()) {

@@ -2,7 +2,7 @@
 
 use atlas_ops::arguments::{self, Bounded, Root, Text, invalid_input};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::view::View;
 use schemars::JsonSchema;
@@ -68,15 +68,11 @@ impl Operation for BundleFolder {
         title: "Bundle a folder",
         description: "Gives the texts of all notes of a folder, and of the folders in it, as one text, in path order and up to a size.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["bundles", "notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let root = Root::of("root", &arguments.root)?;

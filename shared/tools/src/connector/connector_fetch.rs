@@ -57,8 +57,8 @@ impl Operation for ConnectorFetch {
         title: "Fetch, for connectors",
         description: "Returns the text of a note that connector_search found, with its title and address.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -2,7 +2,7 @@
 
 use atlas_ops::arguments::Exact;
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,15 +44,11 @@ impl Operation for ConnectorSearch {
         title: "Search, for connectors",
         description: "Finds notes by words, best first, and returns an id, a title and an address of each; connector_fetch returns the text of one by its id.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["search"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let wanted = search::Arguments::of(arguments.query, Mode::Text, None, None);

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use atlas_ops::arguments::Exact;
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::view::View;
@@ -79,15 +79,11 @@ impl Operation for AtlasFindDuplicates {
         title: "Find duplicates",
         description: "Finds what the vault has already that matches an intent, so that it is not written twice: notes and headings with similar names, functions, classes and constants that code in notes defines, and notes that say much about it.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["search"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let intent = Intent::of(arguments.intent.as_str());

@@ -1,7 +1,7 @@
 //! `atlas_index`, as Atlas Guardrails has it. The index is made where the vault is, by `atlas sync`; so this tells what there is, and since when.
 
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::view::View;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -53,15 +53,11 @@ impl Operation for AtlasIndex {
         title: "State of the index",
         description: "Tells which generation of the vault is indexed, since when, and how much it has. The index is made by the host of the vault: vault_sync asks for a newer one.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["sync"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let now = context.now;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use atlas_ops::arguments::{Bounded, Exact};
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::response_limit::AROUND_TEXT;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::view::View;
@@ -85,15 +85,11 @@ impl Operation for AtlasPack {
         title: "Pack context for a task",
         description: "Returns the notes and sections of the vault that say most about a task, each with the reason, within a budget of characters: context for working on it.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["search"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let task = arguments.task.as_str();

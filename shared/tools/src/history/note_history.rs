@@ -1,7 +1,7 @@
 //! `note_history`: the versions of a note, newest first: who wrote each, by what, when, and why.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Bounded};
+use atlas_ops::arguments::{self, Bounded, Given};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes;
@@ -23,9 +23,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Bounded<1, 50, 10>,
     /// Only versions that are older than this generation: the `before` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "u64")]
-    before: Option<u64>,
+    #[serde(default)]
+    before: Given<u64>,
 }
 
 /// The versions.
@@ -69,8 +68,8 @@ impl Operation for NoteHistory {
         title: "History of a note",
         description: "Lists the versions of a note, newest first: generation, hash, size, and who wrote it when, by which operation, and why. Read an old version with read_note and its generation.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["history"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
@@ -86,7 +85,7 @@ impl Operation for NoteHistory {
         let newest = context.read(|view| async move { Ok(view) }).await?;
         // What is said of several notes may name one that the caller does not see.
         let is_whole = newest.value.is_whole();
-        let mut snapshot = match arguments.before {
+        let mut snapshot = match *arguments.before {
             None => newest.value.snapshot().clone(),
             Some(before) => notes::at(context, before.saturating_sub(1)).await?,
         };

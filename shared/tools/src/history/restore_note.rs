@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Snapshot};
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{Given, Message, Versions};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
@@ -31,17 +31,13 @@ pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: String,
     /// The generation to restore it from, one that `note_history` lists; if none is given, it is taken out of the trash.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "u64")]
-    generation: Option<u64>,
+    #[serde(default)]
+    generation: Given<u64>,
     /// If there is a note at the path, replace it only if its SHA-256 is this one, or one of these, parted by commas; `*` for whatever is there.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    if_match: Option<Text<4096>>,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    if_match: Given<Versions>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 impl Operation for RestoreNote {
@@ -68,8 +64,8 @@ impl Operation for RestoreNote {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writable::path("path", &arguments.path)?;
         let condition = Condition::of(arguments.if_match.as_ref(), None)?;
-        let message = arguments.message.as_ref().map(Text::as_str);
-        let written = match arguments.generation {
+        let message = arguments.message.as_ref().map(Message::as_str);
+        let written = match *arguments.generation {
             Some(generation) => {
                 let old = version(context, &path, generation).await?;
                 let decide = |found: Option<&Found>| {

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use atlas_ops::arguments::{self, Root, Text};
+use atlas_ops::arguments::{Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Page, Paging};
@@ -33,9 +33,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 /// A note.
@@ -56,15 +55,11 @@ impl Operation for FindOrphans {
         title: "Find orphans",
         description: "Lists the notes that no other note links to or embeds, by path. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["links"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<Orphan>;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { root, exclude_paths, limit, cursor } = arguments;

@@ -1,7 +1,7 @@
 //! `get_backlinks`: the notes that link to a file, and how often.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{self, Given, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::bytes_of;
@@ -35,9 +35,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 /// A note that links to the file.
@@ -71,8 +70,8 @@ impl Operation for GetBacklinks {
         title: "Get backlinks",
         description: "Lists the other notes that link to a note or another file, by path, and how often each does; with include_context also the lines. Links mean what they mean in Obsidian. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["links"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<Source>;

@@ -1,7 +1,7 @@
 //! `get_outgoing_links`: the links of a note, and what they mean.
 
 use atlas_access::Access;
-use atlas_ops::arguments;
+use atlas_ops::arguments::{self, Given};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::cut;
@@ -23,9 +23,8 @@ pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
     path: String,
     /// Only links of these kinds.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Vec<Kind>")]
-    kinds: Option<Vec<Kind>>,
+    #[serde(default)]
+    kinds: Given<Vec<Kind>>,
     /// Also links that lead nowhere. So it is if not given.
     #[serde(default = "arguments::yes")]
     include_unresolved: bool,
@@ -86,8 +85,8 @@ impl Operation for GetOutgoingLinks {
         title: "Get outgoing links",
         description: "Lists the wikilinks, markdown links and embeds of a note that lead into the vault, with the files they mean, as in Obsidian, and where they stand.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["links"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
-use atlas_ops::arguments::{self, Bounded, Text};
+use atlas_ops::arguments::{self, Bounded, Given, Message};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::cut;
@@ -42,10 +42,8 @@ pub struct Arguments {
     /// Change nothing, and tell what would go: so if it is not given.
     #[serde(default = "arguments::yes")]
     dry_run: bool,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 /// What was taken out.
@@ -114,7 +112,7 @@ impl Operation for PruneHubLinks {
             context.require_key()?;
         }
         let change = Pruning { context, path, rule, most: arguments.max_removals.get(), last: Last::default() };
-        let message = arguments.message.as_ref().map(Text::as_str);
+        let message = arguments.message.as_ref().map(Message::as_str);
         let (pruned, generation) = if arguments.dry_run {
             let look = |view: View| {
                 let change = &change;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Snapshot};
-use atlas_ops::arguments::{self, Root, Text};
+use atlas_ops::arguments::{self, Given, Message, Root, Text};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::cut;
@@ -40,16 +40,14 @@ pub struct Arguments {
     #[serde(default)]
     scope: Where,
     /// For `folder`: which.
-    #[serde(default, deserialize_with = "arguments::present")]
+    #[serde(default)]
     #[schemars(with = "String", length(max = 1024))]
-    folder_path: Option<String>,
+    folder_path: Given<String>,
     /// Change nothing, and tell what would be changed: so if it is not given.
     #[serde(default = "arguments::yes")]
     dry_run: bool,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 /// Where links are rewritten.
@@ -118,7 +116,7 @@ impl Operation for RewriteLink {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let root = match (arguments.scope, &arguments.folder_path) {
+        let root = match (arguments.scope, &*arguments.folder_path) {
             (Where::Vault, None) => Root::default(),
             (Where::Folder, Some(folder)) => Root::of("folder_path", folder)?,
             (_, folder) => {

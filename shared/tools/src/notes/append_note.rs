@@ -1,7 +1,7 @@
 //! `append_note`: adds to the end or the start of a note.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{self, Given, Message};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
@@ -34,10 +34,8 @@ pub struct Arguments {
     /// Whether it stands on lines of its own; else it is added as it is.
     #[serde(default = "arguments::yes")]
     ensure_newline: bool,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 /// Where in a note.
@@ -75,8 +73,8 @@ impl Operation for AppendNote {
         title: "Add to a note",
         description: "Adds text to the end of a note, or to its start below the properties, on lines of its own unless ensure_newline is false. Made again with the same idempotency_key, it is added once.",
         scopes: &[Scope::WriteVault],
-        destructive: false,
         tags: &["notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
@@ -88,7 +86,7 @@ impl Operation for AppendNote {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         context.require_key()?;
         let path = writable::path("path", &arguments.path)?;
-        let message = arguments.message.as_ref().map(Text::as_str);
+        let message = arguments.message.as_ref().map(Message::as_str);
         let decide = |found: Option<&Found>| {
             let note = found.ok_or_else(|| notes::missing(path.as_str()))?;
             Ok(NoteUpdate::Text(arguments.added(text_of(note)?)?.into_bytes()))

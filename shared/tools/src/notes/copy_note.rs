@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{self, Given, Text};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::index::{Index, Want};
@@ -38,9 +38,8 @@ pub struct Arguments {
     #[serde(default = "arguments::yes")]
     rewrite_internal_links: bool,
     /// Why, for the log; if not given, what it is a copy of.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Text<4096>>,
 }
 
 /// The copy.
@@ -67,8 +66,8 @@ impl Operation for CopyNote {
         title: "Copy a note",
         description: "Makes another note with the same text. Its links are rewritten where they would mean something else at the new path. A person has to confirm a copy into another folder.",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
-        destructive: false,
         tags: &["notes", "links"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

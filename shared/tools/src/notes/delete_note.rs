@@ -1,7 +1,7 @@
 //! `delete_note`: takes a note out of the vault, into the trash.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{Given, Message, Versions};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
@@ -21,17 +21,13 @@ pub struct DeleteNote;
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
     path: String,
-    /// Delete the note only if its SHA-256 is this one, or one of these, parted by commas.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    if_match: Option<Text<4096>>,
+    #[serde(default)]
+    if_match: Given<Versions>,
     /// Keep nothing in the trash. Older generations still have the note for as long as they are kept.
     #[serde(default)]
     hard: bool,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 /// What was deleted.
@@ -76,7 +72,7 @@ impl Operation for DeleteNote {
         let path = writable::path("path", &arguments.path)?;
         // Without a version whatever is there goes: the trash, and history, keep it.
         let condition = Condition::of_existing(arguments.if_match.as_ref())?;
-        let message = arguments.message.as_ref().map(Text::as_str);
+        let message = arguments.message.as_ref().map(Message::as_str);
         let decide = |found: Option<&Found>| {
             if found.is_none() {
                 return Err(notes::missing(path.as_str()));

@@ -1,7 +1,7 @@
 //! `edit_note`: changes parts of a note, all or nothing, and leaves every other byte as it is.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{Given, Message, Versions};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
@@ -26,14 +26,10 @@ pub struct Arguments {
     path: String,
     /// The edits, in order, each on what the one before left; all are made or none.
     edits: Vec<Edit>,
-    /// Edit the note only if its SHA-256 is this one, or one of these, parted by commas.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    if_match: Option<Text<4096>>,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    if_match: Given<Versions>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 impl Operation for EditNote {
@@ -64,7 +60,7 @@ impl Operation for EditNote {
         if arguments.edits.is_empty() {
             return Err(Error::bad_request(Reason::ValidationError, "edits: name one at least").with("field", "edits"));
         }
-        let message = arguments.message.as_ref().map(Text::as_str);
+        let message = arguments.message.as_ref().map(Message::as_str);
         let decide = |found: Option<&Found>| {
             let Some(note) = found else {
                 return Err(notes::missing(path.as_str()));

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 
 use atlas_access::acl::is_closed_path;
-use atlas_ops::arguments::{self, Root, Text};
+use atlas_ops::arguments::{self, Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
 use atlas_ops::read::index::{DocumentRef, Index, Want, Wave};
@@ -46,9 +46,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before. The pages of one listing show the vault as it was at the first.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 fn notes() -> Vec<Text<32>> {
@@ -106,15 +105,11 @@ impl Operation for ListNotes {
         title: "List notes",
         description: "Lists the notes below a folder, or whose paths begin with a prefix, in path order, with sizes, times and hashes; on request other files and the folders too, or a folder's own items alone. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<Listed>;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Page<Listed>>, Error> {
         let asked = arguments.limit.get();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{self, Given, Text, Versions};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::commit::{self, Done, Last};
@@ -27,10 +27,8 @@ pub struct Arguments {
     from: String,
     /// Its new path; it ends in `.md`.
     to: String,
-    /// Move the note only if its SHA-256 is this one, or one of these, parted by commas.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    if_match: Option<Text<4096>>,
+    #[serde(default)]
+    if_match: Given<Versions>,
     /// Rewrite the links of all notes, so that they mean what they meant.
     #[serde(default = "arguments::yes", alias = "update_links")]
     update_backlinks: bool,
@@ -38,9 +36,8 @@ pub struct Arguments {
     #[serde(default)]
     overwrite_target: bool,
     /// Why, for the log; if not given, where the note was.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Text<4096>>,
 }
 
 /// What was moved.

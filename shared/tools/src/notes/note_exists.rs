@@ -37,8 +37,8 @@ impl Operation for NoteExists {
         title: "Is there a note",
         description: "Tells whether there is a file or a folder at a path, without reading it. A folder is there if it has a file.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

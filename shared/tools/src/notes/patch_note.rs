@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Bounded, Exact, Text};
+use atlas_ops::arguments::{Bounded, Exact, Given, Message};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
@@ -33,10 +33,8 @@ pub struct Arguments {
     /// How often the text must be there; 1 if not given. All are replaced.
     #[serde(default)]
     expected_occurrences: Bounded<1, 100_000>,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 /// What was replaced.
@@ -79,7 +77,7 @@ impl Operation for PatchNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writable::path("path", &arguments.path)?;
-        let message = arguments.message.as_ref().map(Text::as_str);
+        let message = arguments.message.as_ref().map(Message::as_str);
         let count = arguments.expected_occurrences.get();
         let old = arguments.old_string.as_str();
         let edit = Edit::ReplaceText {

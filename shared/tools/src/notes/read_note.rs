@@ -1,7 +1,7 @@
 //! `read_note`: one note's text and properties.
 
 use atlas_access::Access;
-use atlas_ops::arguments;
+use atlas_ops::arguments::{self, Given};
 use atlas_ops::atlas::Limits;
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
@@ -27,9 +27,8 @@ pub struct Arguments {
     #[serde(default)]
     offset: u64,
     /// Read the note as it was at this generation.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "u64")]
-    generation: Option<u64>,
+    #[serde(default)]
+    generation: Given<u64>,
     /// Whether to return its text.
     #[serde(default = "arguments::yes")]
     include_content: bool,
@@ -88,7 +87,7 @@ impl Arguments {
         Self {
             path,
             offset: 0,
-            generation: None,
+            generation: Given(None),
             include_content: true,
             include_frontmatter: true,
             include_stats: false,
@@ -152,8 +151,8 @@ impl Operation for ReadNote {
         title: "Read a note",
         description: "Returns the text and properties of the note at a path. A long note comes in pages: call again with next_offset.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
@@ -170,7 +169,7 @@ impl Operation for ReadNote {
             let found = notes::find(view.snapshot(), path, |record| parts.are_text() && has_text(record)).await?;
             found.filter(|found| has_text(&found.record)).ok_or_else(|| notes::missing(path))
         };
-        let answer = match arguments.generation {
+        let answer = match *arguments.generation {
             None => context.read(find).await?,
             Some(generation) => {
                 let view = View::whole(notes::at(context, generation).await?);

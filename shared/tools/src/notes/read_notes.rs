@@ -66,8 +66,8 @@ impl Operation for ReadNotes {
         title: "Read several notes",
         description: "Returns the texts and properties of up to 50 notes, of one state of the vault. What cannot be read is told for each path; long notes are read with read_note, in pages.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

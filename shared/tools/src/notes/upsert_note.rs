@@ -1,7 +1,7 @@
 //! `upsert_note`: creates a note, or adds to the end of the one that is there, as obsidian-vault-mcp's `note_upsert` does.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{Given, Message};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::Found;
@@ -27,13 +27,10 @@ pub struct Arguments {
     /// The text of the note, or what is added to it on a line of its own.
     content: String,
     /// Its properties, if it is created; nothing if it is there.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Map<String, Value>")]
-    frontmatter: Option<Map<String, Value>>,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    frontmatter: Given<Map<String, Value>>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 impl Operation for UpsertNote {
@@ -42,8 +39,8 @@ impl Operation for UpsertNote {
         title: "Create a note or add to it",
         description: "Creates the note at a path with this text and these properties; if there is one already, adds the text to its end, on a line of its own, and leaves everything else as it is.",
         scopes: &[Scope::WriteVault],
-        destructive: false,
         tags: &["notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
@@ -54,7 +51,7 @@ impl Operation for UpsertNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = writable::path("path", &arguments.path)?;
-        let message = arguments.message.as_ref().map(Text::as_str);
+        let message = arguments.message.as_ref().map(Message::as_str);
         let new = New { content: &arguments.content, properties: arguments.frontmatter.as_ref() };
         let answer = upsert(context, &Self::INFO, &path, new, message).await?;
         Ok(Output::of(&path, answer))

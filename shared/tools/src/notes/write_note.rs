@@ -1,7 +1,7 @@
 //! `write_note`: creates a note, or replaces the version of it that the caller has seen.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{self, Given, Message, Text, Versions};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::Found;
@@ -26,34 +26,27 @@ pub struct Arguments {
     /// Its whole text, properties included unless they are given apart.
     content: String,
     /// Its properties, written above the text.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Map<String, Value>")]
-    frontmatter: Option<Map<String, Value>>,
+    #[serde(default)]
+    frontmatter: Given<Map<String, Value>>,
     /// Replace the note only if its SHA-256 is this one, or one of these, parted by commas; `*` for whatever is there.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    if_match: Option<Text<4096>>,
+    #[serde(default)]
+    if_match: Given<Versions>,
     /// `*`: write the note only if there is none at the path.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    if_none_match: Option<Text<4096>>,
+    #[serde(default)]
+    if_none_match: Given<Text<4096>>,
     /// Instead of `if_match` and `if_none_match`: `create` only where there is no note, which is also what holds without any of them;
     /// `overwrite` the note that is there; `upsert` either way.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Mode")]
-    mode: Option<Mode>,
+    #[serde(default)]
+    mode: Given<Mode>,
     /// Where a mode replaces a note: only if its SHA-256 is this one.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<64>")]
-    expected_hash: Option<Text<64>>,
+    #[serde(default)]
+    expected_hash: Given<Text<64>>,
     /// Means nothing: a folder is there as soon as a note is in it.
     #[serde(default = "arguments::yes")]
     #[expect(dead_code, reason = "it means nothing")]
     create_dirs: bool,
-    /// Why, for the log.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    message: Option<Text<4096>>,
+    #[serde(default)]
+    message: Given<Message>,
 }
 
 /// A note that was written.
@@ -136,7 +129,7 @@ impl Operation for WriteNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Response>, Error> {
         let path = writable::path("path", &arguments.path)?;
-        let condition = match (arguments.mode, arguments.if_match.as_ref(), arguments.if_none_match.as_ref()) {
+        let condition = match (*arguments.mode, arguments.if_match.as_ref(), arguments.if_none_match.as_ref()) {
             (None, if_match, if_none_match) => Condition::of(if_match, if_none_match)?,
             (Some(mode), None, None) => Condition::Mode(mode, arguments.expected_hash.as_ref().map(Text::as_str)),
             (Some(_), ..) => {
@@ -147,7 +140,7 @@ impl Operation for WriteNote {
                 .with("field", "mode"));
             }
         };
-        let message = arguments.message.as_ref().map(Text::as_str);
+        let message = arguments.message.as_ref().map(Message::as_str);
         let text = writable::with_properties(arguments.frontmatter.as_ref(), &arguments.content)?;
         let decide = |found: Option<&Found>| {
             condition.check(path.as_str(), found)?;

@@ -1,9 +1,9 @@
 //! `append_to_periodic_note`: adds to the note of a period, which is made if it is not there.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Exact, Text, Zone, invalid_input};
+use atlas_ops::arguments::{self, Exact, Given, Text, Zone, invalid_input};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::view::View;
 use atlas_ops::write::editing;
 use atlas_ops::write::writable::MAX_NOTE_BYTES;
@@ -25,9 +25,8 @@ pub struct Arguments {
     /// What the note is of.
     period: Period,
     /// A day of it, `YYYY-MM-DD`; today if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<10>")]
-    date: Option<Text<10>>,
+    #[serde(default)]
+    date: Given<Text<10>>,
     /// Where it is today: the name of a time zone; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
@@ -37,9 +36,8 @@ pub struct Arguments {
     #[serde(default = "arguments::yes")]
     ensure_newline: bool,
     /// The heading under which to add it, at the end of its section; made at the end of the note if it is not there.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<500>")]
-    heading: Option<Text<500>>,
+    #[serde(default)]
+    heading: Given<Text<500>>,
 }
 
 /// What was done.
@@ -70,15 +68,11 @@ impl Operation for AppendToPeriodicNote {
         description: "Adds text at the end of the daily, weekly, monthly, quarterly or yearly note of a day, or of one of its sections, and makes the note first if it is not there. Pass an idempotency_key, so that a call that is made again adds it once.",
         // Whether there is such a heading is told.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
-        destructive: false,
         tags: &["periodic", "notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         context.require_key()?;
@@ -111,7 +105,7 @@ impl Operation for AppendToPeriodicNote {
 
 fn appended(text: &str, arguments: &Arguments) -> Result<String, Error> {
     let content = arguments.content.as_str();
-    let Some(heading) = &arguments.heading else {
+    let Some(heading) = &*arguments.heading else {
         if !arguments.ensure_newline {
             return Ok(format!("{text}{content}"));
         }

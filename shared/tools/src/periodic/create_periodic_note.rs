@@ -1,7 +1,7 @@
 //! `create_periodic_note`: makes the note of a period.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text, Zone};
+use atlas_ops::arguments::{self, Given, Text, Zone};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::view::View;
@@ -23,16 +23,14 @@ pub struct Arguments {
     /// What the note is of.
     period: Period,
     /// A day of it, `YYYY-MM-DD`; today if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<10>")]
-    date: Option<Text<10>>,
+    #[serde(default)]
+    date: Given<Text<10>>,
     /// Where it is today: the name of a time zone; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
     /// The path of a template to use instead of the one that the settings name.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "String")]
-    template_override: Option<String>,
+    #[serde(default)]
+    template_override: Given<String>,
 }
 
 /// The note.
@@ -61,8 +59,8 @@ impl Operation for CreatePeriodicNote {
         description: "Makes the daily, weekly, monthly, quarterly or yearly note of a day, where the vault's own settings say and from the template that they name, with {{date}}, {{time}} and {{title}} filled in; what other plugins fill in stays as it is written. Fails if the note is there.",
         // A template is read.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
-        destructive: false,
         tags: &["periodic", "notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

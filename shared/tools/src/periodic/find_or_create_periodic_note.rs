@@ -1,9 +1,9 @@
 //! `find_or_create_periodic_note`: the note of a period, which is made if it is not there.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text, Zone};
+use atlas_ops::arguments::{self, Given, Text, Zone};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::view::View;
 use atlas_ops::write::editing;
 use jiff::civil::Date;
@@ -22,9 +22,8 @@ pub struct Arguments {
     /// What the note is of.
     period: Period,
     /// A day of it, `YYYY-MM-DD`; today if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<10>")]
-    date: Option<Text<10>>,
+    #[serde(default)]
+    date: Given<Text<10>>,
     /// Where it is today: the name of a time zone; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
@@ -55,15 +54,11 @@ impl Operation for FindOrCreatePeriodicNote {
         title: "Find or create a periodic note",
         description: "Gives the daily, weekly, monthly, quarterly or yearly note of a day, and makes it first if it is not there: where the vault's own settings say, and from the template that they name.",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
-        destructive: false,
         tags: &["periodic", "notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;

@@ -1,9 +1,9 @@
 //! `get_periodic_note`: the note of a period, if it is there.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text, Zone};
+use atlas_ops::arguments::{self, Given, Text, Zone};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use jiff::civil::Date;
@@ -23,9 +23,8 @@ pub struct Arguments {
     /// What the note is of.
     period: Period,
     /// A day of it, `YYYY-MM-DD`; today if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<10>")]
-    date: Option<Text<10>>,
+    #[serde(default)]
+    date: Given<Text<10>>,
     /// Where it is today: the name of a time zone; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
@@ -56,15 +55,11 @@ impl Operation for GetPeriodicNote {
         title: "Get a periodic note",
         description: "Tells where the daily, weekly, monthly, quarterly or yearly note of a day is, whether it is there, and what it says. The vault's own settings say where: Obsidian's for daily notes, and those of the plugin Periodic Notes. Nothing is made.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["periodic", "notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Arguments { period, date, timezone, include_content } = arguments;

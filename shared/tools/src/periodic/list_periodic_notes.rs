@@ -1,8 +1,8 @@
 //! `list_periodic_notes`: the notes of a period that are there.
 
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{Given, Text};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
@@ -25,20 +25,17 @@ pub struct Arguments {
     /// What the notes are of.
     period: Period,
     /// The first day, `YYYY-MM-DD`: periods that begin before are left out.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<10>")]
-    from: Option<Text<10>>,
+    #[serde(default)]
+    from: Given<Text<10>>,
     /// The last day: periods that begin after it are left out.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<10>")]
-    to: Option<Text<10>>,
+    #[serde(default)]
+    to: Given<Text<10>>,
     /// Most notes to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 /// A periodic note.
@@ -62,15 +59,11 @@ impl Operation for ListPeriodicNotes {
         title: "List periodic notes",
         description: "Lists the daily, weekly, monthly, quarterly or yearly notes that are there, by date; all of them, or those that begin within some days. Weeks begin on Sunday or, if the vault's settings name notes by ISO weeks, on Monday. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["periodic", "notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<PeriodicNote>;
-
-    fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { period, from, to, limit, cursor } = arguments;

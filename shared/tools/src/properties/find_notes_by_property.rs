@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use atlas_ops::arguments::{self, Exact, Root, Text};
+use atlas_ops::arguments::{Exact, Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Page, Paging};
@@ -33,9 +33,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 /// What must hold of a property.
@@ -47,9 +46,8 @@ pub struct Condition {
     /// How it is compared.
     op: Comparator,
     /// With what; of `in` and `nin` a list of at most 1,000. `exists` and `absent` take none.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Value")]
-    value: Option<Value>,
+    #[serde(default)]
+    value: Given<Value>,
 }
 
 /// How a property is compared with a value. Values of different types are neither equal nor greater or less.
@@ -106,15 +104,11 @@ impl Operation for FindNotesByProperty {
         title: "Find notes by property",
         description: "Lists the notes whose properties meet all of some conditions, by path: eq, neq, gt, gte, lt, lte (numbers, and texts such as dates), in, nin, contains (a list's item or a text's part), exists, absent. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["properties"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<MatchedNote>;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { filter, root, limit, cursor } = arguments;
@@ -148,7 +142,7 @@ fn check(filter: &[Condition]) -> Result<(), Error> {
         return refused(format!("filter: give 1 to {MAX_CONDITIONS} conditions"));
     }
     for (index, Condition { op, value, .. }) in filter.iter().enumerate() {
-        let problem = match (op, value) {
+        let problem = match (op, value.as_ref()) {
             (Comparator::Exists | Comparator::Absent, Some(_)) => "takes no value",
             (Comparator::Exists | Comparator::Absent, None) => continue,
             (_, None) => "needs a value",

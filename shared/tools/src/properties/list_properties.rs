@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use atlas_ops::arguments::{self, Bounded, Root, Text};
+use atlas_ops::arguments::{Bounded, Given, Root, Text};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
@@ -33,9 +33,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 /// A property.
@@ -71,15 +70,11 @@ impl Operation for ListProperties {
         title: "List properties",
         description: "Lists the properties that notes of the vault or a folder have, the most used first: names, types of values, how many notes have each, and some values. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["properties"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<PropertyUse>;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { root, sample_size, limit, cursor } = arguments;

@@ -46,8 +46,8 @@ impl Operation for ReadFrontmatter {
         title: "Read a note's properties",
         description: "Returns the properties of the note at a path, without its text.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["properties"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

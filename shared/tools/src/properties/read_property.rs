@@ -40,8 +40,8 @@ impl Operation for ReadProperty {
         title: "Read a property",
         description: "Returns one property of the note at a path, without its text.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["properties"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -1,7 +1,7 @@
 //! `update_frontmatter`: changes properties of a note, and leaves every other byte as it is.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text, invalid_input};
+use atlas_ops::arguments::{Given, Text, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::editing;
@@ -25,21 +25,17 @@ pub struct Arguments {
     /// What to do.
     mode: Mode,
     /// The property, to set or remove.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<1000>")]
-    key: Option<Text<1000>>,
+    #[serde(default)]
+    key: Given<Text<1000>>,
     /// Its value, to set: a string, number, boolean, null, list or map.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Value")]
-    value: Option<Value>,
+    #[serde(default)]
+    value: Given<Value>,
     /// The properties to merge, by name; null removes one.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Map<String, Value>")]
-    patch: Option<Map<String, Value>>,
+    #[serde(default)]
+    patch: Given<Map<String, Value>>,
     /// All properties, to replace those that are there.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Map<String, Value>")]
-    frontmatter: Option<Map<String, Value>>,
+    #[serde(default)]
+    frontmatter: Given<Map<String, Value>>,
 }
 
 /// What becomes of a note's properties.

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use atlas_ops::arguments::{self, Root, Text};
+use atlas_ops::arguments::{Given, Root, Text};
 use atlas_ops::error::{Code, Error, Reason};
-use atlas_ops::operation::{Answer, Context, Deadline, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Deadline, Info, Operation, Scope};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Paging, PartialPage};
@@ -36,9 +36,8 @@ pub struct Arguments {
     #[serde(default)]
     pub(super) limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    pub(super) cursor: Option<Text<4096>>,
+    #[serde(default)]
+    pub(super) cursor: Given<Text<4096>>,
 }
 
 /// A note of which it holds.
@@ -61,15 +60,11 @@ impl Operation for SearchJsonlogic {
         title: "Search by JSONLogic",
         description: "Lists the notes of which a JSONLogic condition holds, by path: over their properties, path, name, folder, tags, and their texts if it names content. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["search"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = PartialPage<LogicMatch>;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { logic, root, limit, cursor } = arguments;

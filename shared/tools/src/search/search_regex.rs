@@ -1,8 +1,8 @@
 //! `search_regex`: the lines that match a regular expression.
 
-use atlas_ops::arguments::{self, Bounded, Exact, Root, Text};
+use atlas_ops::arguments::{Bounded, Exact, Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::paging::{Limit, PartialPage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,9 +36,8 @@ pub struct Arguments {
     #[serde(default)]
     pub(super) limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    pub(super) cursor: Option<Text<4096>>,
+    #[serde(default)]
+    pub(super) cursor: Given<Text<4096>>,
 }
 
 /// The flags if none are given.
@@ -67,15 +66,11 @@ impl Operation for SearchRegex {
         title: "Search by a regular expression",
         description: "Finds the lines that match a regular expression (ripgrep's syntax), in notes and other text files, by path and line, with the column and text of the first match; in any case unless flags has no i; 10 lines of a file unless max_matches_per_file says otherwise. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["search"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = PartialPage<RegexMatch>;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { pattern, flags, root, max_matches_per_file, limit, cursor } = arguments;

@@ -1,8 +1,8 @@
 //! `search_text`: the lines that hold a text.
 
-use atlas_ops::arguments::{self, Exact, Root, Text};
+use atlas_ops::arguments::{Exact, Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::paging::{Limit, PartialPage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,9 +35,8 @@ pub struct Arguments {
     #[serde(default)]
     pub(super) limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    pub(super) cursor: Option<Text<4096>>,
+    #[serde(default)]
+    pub(super) cursor: Given<Text<4096>>,
 }
 
 /// A line with the text.
@@ -62,15 +61,11 @@ impl Operation for SearchText {
         title: "Search for a text",
         description: "Finds the lines that hold a literal text, in notes and other text files, those first that say most about it, with the column of the first match; in any case unless case_sensitive. For words ranked by how much notes say about them use search. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["search"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = PartialPage<TextMatch>;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { query, case_sensitive, whole_word, root, limit, cursor } = arguments;

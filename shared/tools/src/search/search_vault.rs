@@ -1,8 +1,8 @@
 //! `search_vault`: one search for all ways to search, which it chooses by what is asked.
 
-use atlas_ops::arguments::{self, Bounded, Exact, Root, Text};
+use atlas_ops::arguments::{Bounded, Exact, Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::cursor;
 use atlas_ops::read::paging::{Limit, Page, PartialPage, clamped};
 use schemars::JsonSchema;
@@ -39,9 +39,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 /// What to look for.
@@ -151,19 +150,15 @@ impl Operation for SearchVault {
         title: "Search the vault",
         description: "One search for all: words (the notes that say most about them, best first; if none has them, the lines with that text), a regular expression written /…/, or a JSONLogic object over properties; or the mode that is named. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["search"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
 
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
-
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Arguments { query, mode, root, explain, limit, cursor } = arguments;
-        let begin: Option<Begin> = cursor.map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
+        let begin: Option<Begin> = cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
         let (chosen, reason) = choose(&query, mode)?;
         let way = begin.as_ref().map_or(chosen, |begin| begin.way);
         // Words may have gone over to the text as it stands.
@@ -237,7 +232,7 @@ impl Search<'_> {
             Way::Literal => {
                 let (query, root) = (self.text(self.words()?)?, self.root.to_owned());
                 let (case_sensitive, whole_word) = (false, false);
-                let (limit, cursor) = (self.limit, self.cursor.clone());
+                let (limit, cursor) = (self.limit, Given(self.cursor.clone()));
                 let arguments = search_text::Arguments { query, case_sensitive, whole_word, root, limit, cursor };
                 Ok(SearchText::run(self.context, arguments).await?.map(|page| page.map(Hit::of_text)))
             }
@@ -245,7 +240,7 @@ impl Search<'_> {
                 let written = self.words()?;
                 let (pattern, flags) = delimited(written).unwrap_or((written, "i"));
                 let (pattern, flags, root) = (self.text(pattern)?, flags.to_owned(), self.root.to_owned());
-                let (limit, cursor) = (self.limit, self.cursor.clone());
+                let (limit, cursor) = (self.limit, Given(self.cursor.clone()));
                 let arguments = search_regex::Arguments {
                     pattern,
                     flags,
@@ -265,7 +260,7 @@ impl Search<'_> {
                         Error::bad_request(Reason::JsonlogicError, message).with("field", "query")
                     })?,
                 };
-                let (root, limit, cursor) = (self.root.to_owned(), self.limit, self.cursor.clone());
+                let (root, limit, cursor) = (self.root.to_owned(), self.limit, Given(self.cursor.clone()));
                 let arguments = search_jsonlogic::Arguments { logic, root, limit, cursor };
                 let found = SearchJsonlogic::run(self.context, arguments).await.map_err(of_query)?;
                 Ok(found.map(|page| page.map(Hit::of_logic)))

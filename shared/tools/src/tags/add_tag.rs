@@ -1,7 +1,7 @@
 //! `add_tag`: gives a note a tag.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text, invalid_input};
+use atlas_ops::arguments::{Given, Text, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::editing;
@@ -26,9 +26,8 @@ pub struct Arguments {
     #[serde(default)]
     location: Location,
     /// With `inline-end`: the byte of the note at which to put it, instead of a line of its own at the end. `get_note_tags` counts so too.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "u32")]
-    inline_position: Option<u32>,
+    #[serde(default)]
+    inline_position: Given<u32>,
 }
 
 /// Where a tag is to stand.
@@ -63,8 +62,8 @@ impl Operation for AddTag {
         description: "Adds a tag to a note: to the list in its frontmatter, as that is written, or with location inline-end to its text. Nothing is written if the tag stands there already, in any case.",
         // It tells whether the note has it.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
-        destructive: false,
         tags: &["tags", "notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

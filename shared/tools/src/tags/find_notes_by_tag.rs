@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use atlas_ops::arguments::{self, Root, Text, invalid_input};
+use atlas_ops::arguments::{self, Given, Root, Text, invalid_input};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Page, Paging};
@@ -43,9 +43,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 /// A note.
@@ -68,15 +67,11 @@ impl Operation for FindNotesByTag {
         title: "Find notes by tag",
         description: "Lists the notes that have a tag, or one below it, by path. Several tags: notes that have one of them, or all with require_all. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["tags"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<TaggedNote>;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { tag, tags, require_all, hierarchical, root, limit, cursor } = arguments;

@@ -58,8 +58,8 @@ impl Operation for GetNoteTags {
         title: "Tags of a note",
         description: "Tells the tags of one note, each once for the frontmatter and once for the text, there with the places where it stands.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["tags", "notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

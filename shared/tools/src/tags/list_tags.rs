@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use atlas_ops::arguments::{self, Root, Text};
+use atlas_ops::arguments::{self, Given, Root, Text};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_segment::SectionName;
@@ -36,9 +36,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 /// A tag.
@@ -66,15 +65,11 @@ impl Operation for ListTags {
         title: "List tags",
         description: "Lists the tags of the vault or a folder, the most used first, with how many notes have each and whether they stand in properties or in the text. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["tags"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<TagCount>;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { root, include_inline, include_frontmatter, limit, cursor } = arguments;

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use atlas_ops::arguments::{self, Root, Text, invalid_input};
+use atlas_ops::arguments::{self, Given, Root, Text, invalid_input};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Page, Paging};
@@ -31,32 +31,28 @@ pub struct Arguments {
     #[schemars(length(max = 1024))]
     root: String,
     /// Only those that are one of these.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Vec<Status>")]
-    status: Option<Vec<Status>>,
+    #[serde(default)]
+    status: Given<Vec<Status>>,
     /// Only those that are due then.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Days")]
-    due: Option<Days>,
+    #[serde(default)]
+    due: Given<Days>,
     /// Only those with one of these priorities.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Vec<Priority>")]
-    priority: Option<Vec<Priority>>,
+    #[serde(default)]
+    priority: Given<Vec<Priority>>,
     /// Only those with all of these tags in their text, or one below each, with or without `#`.
     #[serde(default)]
     #[schemars(length(max = 20))]
     tags: Vec<Text<256>>,
     /// Only of these notes.
-    #[serde(default, deserialize_with = "arguments::present")]
+    #[serde(default)]
     #[schemars(with = "Vec<String>", length(max = 1000))]
-    paths: Option<Vec<String>>,
+    paths: Given<Vec<String>>,
     /// Most tasks to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 /// Days, `YYYY-MM-DD`.
@@ -64,17 +60,17 @@ pub struct Arguments {
 #[serde(deny_unknown_fields)]
 pub struct Days {
     /// Before this one.
-    #[serde(default, deserialize_with = "arguments::present")]
+    #[serde(default)]
     #[schemars(with = "String", extend("format" = "date"))]
-    before: Option<Date>,
+    before: Given<Date>,
     /// After this one.
-    #[serde(default, deserialize_with = "arguments::present")]
+    #[serde(default)]
     #[schemars(with = "String", extend("format" = "date"))]
-    after: Option<Date>,
+    after: Given<Date>,
     /// This one.
-    #[serde(default, deserialize_with = "arguments::present")]
+    #[serde(default)]
     #[schemars(with = "String", extend("format" = "date"))]
-    on: Option<Date>,
+    on: Given<Date>,
 }
 
 impl Days {
@@ -97,15 +93,11 @@ impl Operation for ListTasks {
         title: "List tasks",
         description: "Lists the tasks of notes, by path and line, with status, dates, priority, tags and recurrence as the Tasks plugin or Dataview writes them; all of them, or those of a status, due date, priority, tag, folder or note. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["tasks"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<ListedTask>;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { root, status, due, priority, tags, paths, limit, cursor } = arguments;
@@ -119,7 +111,7 @@ impl Operation for ListTasks {
         let listing = (Self::INFO.name, &root, &status, &due, &priority, &tags, &paths);
         let paging = Paging::new(limit, cursor.as_ref(), &listing)?;
         let root = Root::of("root", &root)?;
-        let paths: Option<HashSet<String>> = match paths {
+        let paths: Option<HashSet<String>> = match paths.0 {
             Some(paths) => {
                 let path = |path: String| Ok(arguments::path("paths", &path)?.as_str().to_owned());
                 Some(paths.into_iter().map(path).collect::<Result<_, Error>>()?)

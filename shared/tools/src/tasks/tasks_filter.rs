@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use atlas_ops::arguments::{self, Exact, Text, Zone};
+use atlas_ops::arguments::{self, Exact, Given, Text, Zone};
 use atlas_ops::atlas::Limits;
 use atlas_ops::error::{Code, Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::response_limit::{bytes_of, fitting};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::{DocumentRef, Want};
@@ -33,13 +33,11 @@ pub struct Arguments {
     /// `(path includes a) OR (tags include #b)`, `sort by due`, `group by folder`, `limit 20`.
     filter: Exact<4000>,
     /// What to group by before what the query says, as `group by` takes it: `due`, `folder reverse`.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<100>")]
-    group_by: Option<Text<100>>,
+    #[serde(default)]
+    group_by: Given<Text<100>>,
     /// What to sort by before what the query says, as `sort by` takes it: `priority`, `due reverse`. Else by path and line.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<100>")]
-    sort_by: Option<Text<100>>,
+    #[serde(default)]
+    sort_by: Given<Text<100>>,
     /// The time zone that says which day is today, `Europe/Berlin`; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
@@ -47,9 +45,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
 }
 
 /// Tasks, and how many there are in each group.
@@ -87,15 +84,11 @@ impl Operation for TasksFilter {
         title: "Query tasks",
         description: "Lists the tasks that a query in the language of the Tasks plugin asks for: filters by status, dates (also relative ones), priority, tags, texts and paths, combined with AND, OR, NOT, XOR; sort by, group by, limit. Runs without the plugin; scripts (filter by function), presets and urgency are refused. By path and line unless it sorts; pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["tasks"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
-
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Arguments { filter, group_by, sort_by, timezone, limit, cursor } = arguments;

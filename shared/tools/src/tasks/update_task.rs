@@ -1,7 +1,7 @@
 //! `update_task`: changes one task of a note where it stands.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Bounded, Text, invalid_input};
+use atlas_ops::arguments::{Bounded, Given, Text, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes;
@@ -43,37 +43,21 @@ pub struct Arguments {
 #[serde(deny_unknown_fields, default)]
 struct Set {
     /// How far it is. The dates of that are fields of their own: set `done` too.
-    #[serde(deserialize_with = "arguments::present")]
-    #[schemars(with = "Status")]
-    status: Option<Status>,
+    status: Given<Status>,
     /// What is to be done, with its tags.
-    #[serde(deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    description: Option<Text<4096>>,
+    description: Given<Text<4096>>,
     /// The day until which it is to be done, `YYYY-MM-DD`.
-    #[serde(deserialize_with = "arguments::present")]
-    #[schemars(with = "Option<Text<10>>")]
-    due: Option<Option<Text<10>>>,
+    due: Given<Option<Text<10>>>,
     /// The day on which to do it.
-    #[serde(deserialize_with = "arguments::present")]
-    #[schemars(with = "Option<Text<10>>")]
-    scheduled: Option<Option<Text<10>>>,
+    scheduled: Given<Option<Text<10>>>,
     /// The day from which on it can be done.
-    #[serde(deserialize_with = "arguments::present")]
-    #[schemars(with = "Option<Text<10>>")]
-    start: Option<Option<Text<10>>>,
+    start: Given<Option<Text<10>>>,
     /// The day on which it was done.
-    #[serde(deserialize_with = "arguments::present")]
-    #[schemars(with = "Option<Text<10>>")]
-    done: Option<Option<Text<10>>>,
+    done: Given<Option<Text<10>>>,
     /// How important it is.
-    #[serde(deserialize_with = "arguments::present")]
-    #[schemars(with = "Option<Priority>")]
-    priority: Option<Option<Priority>>,
+    priority: Given<Option<Priority>>,
     /// When it is to be done again, such as `every week`.
-    #[serde(deserialize_with = "arguments::present")]
-    #[schemars(with = "Option<Text<200>>")]
-    recur: Option<Option<Text<200>>>,
+    recur: Given<Option<Text<200>>>,
     /// Tags to add at the end of the description.
     #[schemars(length(max = 50))]
     add_tags: Vec<Text<500>>,
@@ -110,17 +94,17 @@ impl Set {
             (Field::Due, "due", &self.due),
             (Field::Done, "done", &self.done),
         ] {
-            let Some(date) = date else { continue };
+            let Some(date) = &**date else { continue };
             let date = date.as_ref().map(|date| date.as_str().to_owned());
             if date.as_ref().is_some_and(|date| !field.accepts(date) || date.parse::<Date>().is_err()) {
                 return Err(invalid_input(&format!("set.{name}"), "write a day as YYYY-MM-DD"));
             }
             fields.push((field, date));
         }
-        if let Some(priority) = self.priority {
+        if let Some(priority) = *self.priority {
             fields.push((Field::Priority, priority.map(|priority| priority.as_str().to_owned())));
         }
-        if let Some(rule) = &self.recur {
+        if let Some(rule) = &*self.recur {
             fields.push((Field::Recurrence, rule.as_ref().map(|rule| rule.as_str().to_owned())));
         }
         let tags = |tags: &[Text<500>], name: &str| {
@@ -145,8 +129,8 @@ impl Operation for UpdateTask {
         description: "Changes one task where it stands: its status, description, dates, priority, rule of recurrence or tags, in the format that it has (the Tasks plugin's emoji, or Dataview's brackets). Nothing else changes: no date is set and no next task is made by itself. Lines count from 1. To open a task again that was done more than 7 days ago, a person has to confirm it.",
         // It tells what the task said.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
-        destructive: false,
         tags: &["tasks", "notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
@@ -163,7 +147,7 @@ impl Operation for UpdateTask {
         let changed = |text: Option<&str>| {
             let text = text.ok_or_else(|| notes::missing(path.as_str()))?;
             let number = u32::try_from(line).unwrap_or(u32::MAX);
-            let changed = change_task(text, number, arguments.set.status, &change)
+            let changed = change_task(text, number, *arguments.set.status, &change)
                 .map_err(|problem| editing::refused(field_of(&problem), &problem))?;
             let states = [&changed.before, &changed.after].map(|(mark, text)| TaskState::of(*mark, text));
             Ok((changed.text, states))

@@ -1,7 +1,7 @@
 //! `backlinks_search`: the notes that link to a file.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Bounded, Text};
+use atlas_ops::arguments::{self, Bounded, Given, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::{bytes_of, fitting};
@@ -30,9 +30,8 @@ pub struct Arguments {
     #[serde(default)]
     limit: Bounded<1, 1000, 50>,
     /// The `cursor` of the page before. All pages show the vault as it was at the first.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<4096>")]
-    cursor: Option<Text<4096>>,
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
     /// Only the paths, without the lines that the links stand on: faster.
     #[serde(default)]
     paths_only: bool,
@@ -80,8 +79,8 @@ impl Operation for BacklinksSearch {
         title: "Backlinks",
         description: "Lists the notes that link to a note or another file, by wikilink, embed or markdown link, with the line of the first link. Links mean what they mean in Obsidian. Pages by cursor.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["links"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

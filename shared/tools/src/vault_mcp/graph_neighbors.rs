@@ -72,8 +72,8 @@ impl Operation for GraphNeighbors {
         title: "Neighbors in the graph of links",
         description: "Lists the notes and files that are one or two links away from one, in both directions, and which of its links lead nowhere.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["links"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

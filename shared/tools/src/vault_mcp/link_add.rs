@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Text};
+use atlas_ops::arguments::{self, Given, Text};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::graph::Graph;
@@ -29,13 +29,11 @@ pub struct Arguments {
     /// The path of the note, or other file, that it leads to.
     to: String,
     /// The heading that it leads to, or `^` and a block id.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<500>")]
-    heading: Option<Text<500>>,
+    #[serde(default)]
+    heading: Given<Text<500>>,
     /// The text to show instead of the file's name.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<500>")]
-    alias: Option<Text<500>>,
+    #[serde(default)]
+    alias: Given<Text<500>>,
 }
 
 /// What was done.
@@ -54,8 +52,8 @@ impl Operation for LinkAdd {
         description: "Adds a wikilink to another note at the end of a note, as Obsidian writes it, on a line of its own. Does nothing if the note has a link that leads there.",
         // It tells whether there is a link, and what there is to link to.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
-        destructive: false,
         tags: &["links", "notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

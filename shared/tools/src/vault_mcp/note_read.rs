@@ -38,8 +38,8 @@ impl Operation for NoteRead {
         title: "Read a note whole",
         description: "Returns the whole text of the note at a path; exists is false, and the text empty, if there is none.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

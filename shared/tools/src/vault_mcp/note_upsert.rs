@@ -1,7 +1,7 @@
 //! `note_upsert`, as obsidian-vault-mcp has it: creates a note, or adds to the end of the one that is there.
 
 use atlas_access::Access;
-use atlas_ops::arguments;
+use atlas_ops::arguments::Given;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::writable;
@@ -23,9 +23,8 @@ pub struct Arguments {
     /// The text of the note, or what is added to it on a line of its own.
     content: String,
     /// Its properties, if it is created; nothing if it is there.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Map<String, Value>")]
-    frontmatter: Option<Map<String, Value>>,
+    #[serde(default)]
+    frontmatter: Given<Map<String, Value>>,
 }
 
 /// What was done.
@@ -41,8 +40,8 @@ impl Operation for NoteUpsert {
         title: "Create a note or append",
         description: "Creates a note with these properties, or appends the text to the note that is there, whose properties stay.",
         scopes: &[Scope::WriteVault],
-        destructive: false,
         tags: &["notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

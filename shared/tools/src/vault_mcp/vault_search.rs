@@ -1,8 +1,8 @@
 //! `vault_search`, as obsidian-vault-mcp has it: the lines that match a regular expression, as `rg --glob` finds them.
 
-use atlas_ops::arguments::{self, Bounded, Exact, Text};
+use atlas_ops::arguments::{Bounded, Exact, Given, Text};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +24,8 @@ pub struct Arguments {
     query: Exact<1000>,
     /// Only files whose paths match this glob, at any depth: `devlog/*.md` means `**/devlog/*.md`; with a `/` in front from the root,
     /// with `!` in front all others.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Text<500>")]
-    path_filter: Option<Text<500>>,
+    #[serde(default)]
+    path_filter: Given<Text<500>>,
 }
 
 /// What was found.
@@ -56,18 +55,14 @@ impl Operation for VaultSearch {
         title: "Search for lines",
         description: "Full-text search with ripgrep's regular expressions: the lines that match, by path and line, in all notes and text files or those that a glob takes.",
         scopes: &[Scope::ReadVault],
-        destructive: false,
         tags: &["search"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
 
-    fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(Vec::new())
-    }
-
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let filter = arguments.path_filter.map(|filter| filter.map(at_any_depth));
+        let filter = arguments.path_filter.as_ref().map(|filter| filter.map(at_any_depth));
         let wanted = search::Arguments::of(arguments.query, Mode::Regex, filter, Some(Bounded::nearest(MAX_LINES)));
         let Answer { value: found, generation } = Search::run(context, wanted).await?;
         let line = |found| match found {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use atlas_ops::arguments::{self, Bounded, invalid_input};
+use atlas_ops::arguments::{Bounded, Given, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Deadline;
 use atlas_vault::unlink::Standing;
@@ -19,32 +19,26 @@ pub(crate) struct Policy {
     /// How it is decided.
     pub(super) kind: Kind,
     /// For `drop_below_score` and `keep_top_n`: what counts.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Score")]
-    score_field: Option<Score>,
+    #[serde(default)]
+    score_field: Given<Score>,
     /// For `drop_below_score`: the least score that stays.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "f64")]
-    threshold: Option<f64>,
+    #[serde(default)]
+    threshold: Given<f64>,
     /// For `keep_top_n`: how many stay.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<0, 100_000>")]
-    n: Option<Bounded<0, 100_000>>,
+    #[serde(default)]
+    n: Given<Bounded<0, 100_000>>,
     /// For `drop_unannotated_list_items`: how many characters must stand beside the links of a list item; 1 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<0, 100_000>")]
-    min_annotation_chars: Option<Bounded<0, 100_000>>,
+    #[serde(default)]
+    min_annotation_chars: Given<Bounded<0, 100_000>>,
     /// For `drop_no_prose_context`: how many characters must stand beside the links of a paragraph; 1 if not given.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Bounded<0, 100_000>")]
-    min_prose_chars: Option<Bounded<0, 100_000>>,
+    #[serde(default)]
+    min_prose_chars: Given<Bounded<0, 100_000>>,
     /// For `jsonlogic`: a condition, as JSONLogic; links of which it does not hold go. Its data is the link: `target` as it is written,
     /// `line` and `col` (counted from 1), `in_codeblock` (always false: what stands in code is no link), `in_list_item`, `list_item_text`
     /// and `prose_context` (the list item, and the paragraph or list item, without links), and of the file that it means `target_path`,
     /// `target_backlink_count` and `target_outgoing_count`. What it has not is null.
-    #[serde(default, deserialize_with = "arguments::present")]
-    #[schemars(with = "Map<String, Value>")]
-    logic: Option<Map<String, Value>>,
+    #[serde(default)]
+    logic: Given<Map<String, Value>>,
 }
 
 /// How it is decided which links go.
@@ -119,7 +113,7 @@ impl Rule {
             Kind::DropUnannotatedListItems => Self::Annotation(policy.min_annotation_chars.map_or(1, Bounded::get)),
             Kind::DropNoProseContext => Self::Prose(policy.min_prose_chars.map_or(1, Bounded::get)),
             Kind::Jsonlogic => {
-                let logic = policy.logic.ok_or_else(|| missing("logic"))?;
+                let logic = policy.logic.0.ok_or_else(|| missing("logic"))?;
                 let malformed = |message: String| invalid_input("policy.logic", &message);
                 Self::Holds(Logic::new(Value::Object(logic)).map_err(malformed)?)
             }
