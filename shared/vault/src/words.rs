@@ -150,7 +150,8 @@ fn spaced(text: &str) -> usize {
 }
 
 fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || is_combining_mark(c)
+    // Han radicals are symbols, and stand in runs like letters.
+    c.is_alphanumeric() || is_combining_mark(c) || is_unspaced(c)
 }
 
 /// Letters of scripts that put no spaces between words, and Hangul, which puts them around more than words.
@@ -234,6 +235,7 @@ mod tests {
     fn a_tail_is_in_the_word_before() {
         let tails: Vec<bool> = words("日本 潮 x").map(|word| word.is_tail).collect();
         assert_eq!(tails, [false, true, false, false]);
+        assert_eq!(folded_words("\u{1780}\u{2E9B} \u{2E9B}"), ["\u{1780}\u{2E9B}", "\u{2E9B}", "\u{2E9B}"]);
     }
 
     #[test]
