@@ -134,7 +134,7 @@ fn without_a_store_it_serves_the_folder_that_it_is_started_in() {
 
     let mut command = atlas();
     let said = refusal_of(command.args(["mcp", "--vault", "work"]).current_dir(folder.root()));
-    assert!(said.contains("name that with --store"), "{said}");
+    assert!(said.contains("name it with --store"), "{said}");
 }
 
 #[test]

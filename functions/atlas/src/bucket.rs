@@ -117,7 +117,7 @@ impl Admin {
         self.settle(right.map_err(Failed::from), change, async { set.await.map(drop).map_err(Failed::from) }).await
     }
 
-    /// What is overwritten or deleted can be had back for a while.
+    /// Objects that were overwritten or deleted can be restored for a while.
     pub(crate) async fn keep_versions(&self, change: bool) -> Result<State, String> {
         let get = self.client.get_bucket_versioning().bucket(&self.bucket.name).send().await;
         let right = get.map(|found| found.status() == Some(&BucketVersioningStatus::Enabled));
@@ -165,7 +165,7 @@ impl Admin {
         };
         if let Some(rule) = found.iter().flatten().find(|rule| rules.iter().any(|ours| endangers(rule, ours))) {
             let id = rule.id().unwrap_or_default();
-            return Err(format!("the bucket's lifecycle rule {id:?} deletes what the vaults need: take it out"));
+            return Err(format!("the bucket's lifecycle rule {id:?} deletes what the vaults need: remove it"));
         }
         let served = |found: &[LifecycleRule]| rules.iter().all(|wanted| found.iter().any(|rule| serves(rule, wanted)));
         let right = found.as_deref().map(served);

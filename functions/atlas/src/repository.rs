@@ -112,7 +112,7 @@ impl Repository {
                 is_news
             });
             for asker in askers.drain(..) {
-                // Who does not wait any more does not miss it.
+                // A caller that no longer waits needs no answer.
                 let _ = asker.send(result.clone());
             }
             tokio::select! {

@@ -19,7 +19,7 @@ pub(crate) struct VaultArguments {
     pub(crate) root: PathBuf,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
-    /// Where to keep what the last sync left [default: a folder below $XDG_STATE_HOME/atlas-mirror]
+    /// The folder for what a sync remembers [default: a folder below $XDG_STATE_HOME/atlas-mirror]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }

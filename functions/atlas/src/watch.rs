@@ -96,7 +96,7 @@ async fn asked_for(mirror: Option<&Mirror>, pause: Duration) {
             Ok(Some(request)) => return tracing::info!(by = request.by, "a sync was asked for"),
             Ok(None) => {}
             // The next run says what is wrong with the store.
-            Err(error) => tracing::debug!(%error, "whether a sync was asked for is not known"),
+            Err(error) => tracing::debug!(%error, "cannot tell whether a sync was requested"),
         }
     }
 }

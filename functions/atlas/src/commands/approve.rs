@@ -22,16 +22,16 @@ use crate::vault::author;
 pub(crate) struct Arguments {
     #[command(flatten)]
     store: StoreArguments,
-    /// The operation that is called, as the refused call says
+    /// The operation to confirm, as in the refusal
     #[arg(long, value_name = "NAME")]
     operation: String,
-    /// The hash of its arguments, as the refused call says
+    /// The hash of its arguments (args_hash), as in the refusal
     #[arg(long, value_name = "HASH", value_parser = hash)]
     args_hash: Option<String>,
     /// Its arguments instead, as a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
     arguments: Option<Value>,
-    /// For how long, in seconds
+    /// Seconds until the token expires
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=LONGEST_TIME.as_secs()))]
     ttl: u64,
     /// Print the token as JSON

@@ -27,9 +27,9 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// Tell whether the functions and `atlas serve` would start with these settings
+    /// Check whether the functions and `atlas serve` would start with these settings
     Validate {
-        /// A configuration document to look at instead of the one that ATLAS_CONFIG names
+        /// The configuration document to check [default: the one that ATLAS_CONFIG names]
         file: Option<PathBuf>,
     },
 }

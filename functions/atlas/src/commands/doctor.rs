@@ -98,8 +98,8 @@ async fn examine(arguments: &Arguments, tell: &mut impl FnMut(&'static str, Resu
     tell("store", Ok("it answers".to_owned()));
     if !arguments.read_only {
         let probed = probe_conditional_writes(store).await;
-        let refused = |error: MirrorError| format!("{error} (for a reader, who may not write: --read-only)");
-        let kept = || "of all who create one object, one succeeds".to_owned();
+        let refused = |error: MirrorError| format!("{error} (if you may only read: --read-only)");
+        let kept = || "of several writers that create one object, one succeeds".to_owned();
         if tell("conditional writes", probed.map(|()| kept()).map_err(refused)) {
             tell("clock", skew(clock(store).await));
         }
@@ -145,7 +145,7 @@ async fn times(mirror: &Mirror) -> Result<String, String> {
     match mirror.ran_back().await.map_err(|error| error.to_string())? {
         None => Ok("each generation is younger than those before it".to_owned()),
         Some(generation) => Err(format!(
-            "the store's clock ran backwards before generation {generation}: history is kept longer; set the store's clock, and wait until that is not kept any more"
+            "the store's clock ran backwards before generation {generation}: history is kept longer; set the store's clock; this passes when that generation is deleted"
         )),
     }
 }
@@ -155,7 +155,7 @@ async fn latest(mirror: &Mirror) -> Result<String, String> {
     match mirror.lost_generation().await.map_err(|error| error.to_string())? {
         None => Ok("it is ahead of no generation".to_owned()),
         Some(generation) => Err(format!(
-            "it is generation {generation}, whose manifest is missing: `atlas sync --repair` puts that back, and a write before that takes its place"
+            "it is generation {generation}, whose manifest is missing: run `atlas sync --repair` to put it back; a write before that replaces it"
         )),
     }
 }
@@ -175,7 +175,7 @@ async fn objects(
         }
     };
     for flaw in found.flaws.iter().take(MOST_FLAWS) {
-        tell("objects", Err(format!("{flaw}; `atlas sync --repair` publishes again what can be had")));
+        tell("objects", Err(format!("{flaw}; `atlas sync --repair` publishes again what can be recovered")));
     }
     match found.flaws.len() {
         0 => {

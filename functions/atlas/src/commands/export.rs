@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// The generation to write [default: the newest]
     #[arg(long, value_name = "GENERATION")]
     at: Option<u64>,
-    /// Write into a folder that is not empty, over what is there
+    /// Write into a folder that is not empty, and replace files there
     #[arg(long)]
     force: bool,
     /// Print the summary as JSON

@@ -17,10 +17,10 @@ const UPLOADS: &str = "unfinished uploads go away";
 pub(crate) struct Arguments {
     #[command(flatten)]
     store: StoreArguments,
-    /// Change what is not as it should be, also in a bucket that was there before
+    /// Change every setting that is not as it should be, also of an existing bucket
     #[arg(long)]
     apply: bool,
-    /// How long to keep what was overwritten or deleted in the bucket
+    /// Days to keep objects that were overwritten or deleted
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=3650))]
     keep_days: u16,
     /// Print what was found and done as JSON
@@ -64,7 +64,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         output::json(&findings)?;
     }
     if findings.iter().any(|finding| finding.state == State::Wrong && finding.what != UPLOADS) {
-        return Err("the bucket was there before and was left as it is: `atlas init --apply` changes it".into());
+        return Err("the bucket already exists and was left as it is: run `atlas init --apply` to change it".into());
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::store::{DeploymentArguments, variables};
 pub(crate) struct Arguments {
     #[command(flatten)]
     deployment: DeploymentArguments,
-    /// The folder to serve where no store is named; if not given that in which it is started
+    /// The folder to serve if no store is named [default: the current folder]
     #[arg(long, value_name = "DIR", env = "ATLAS_VAULT_ROOT")]
     root: Option<PathBuf>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     if arguments.deployment.names_no_store() {
         if !arguments.deployment.is_empty() {
-            return Err("a vault or a configuration is of a store: name that with --store".into());
+            return Err("--vault and --config need a store: name it with --store".into());
         }
         return serve_folder(arguments.root.map_or_else(env::current_dir, Ok)?).await;
     }

@@ -23,9 +23,9 @@ pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 /// A command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Bring a vault folder and its mirror to agree, both ways
+    /// Sync a vault folder with its mirror, both ways
     Sync(sync::Arguments),
-    /// Tell what waits to be synced, and how the last sync went
+    /// Show what waits to be synced, and how the last sync went
     Status(status::Arguments),
     /// Serve all functions over HTTP from this process
     Serve(serve::Arguments),
@@ -33,7 +33,7 @@ pub(crate) enum Command {
     Mcp(mcp::Arguments),
     /// Write a published vault into a folder, byte for byte
     Export(export::Arguments),
-    /// Make a note of the mirror again what it was
+    /// Give a note in the mirror an earlier text, or take it out of the trash
     Restore(restore::Arguments),
     /// List the generations of a vault, the newest first
     Log(log::Arguments),
@@ -43,9 +43,9 @@ pub(crate) enum Command {
     Approve(approve::Arguments),
     /// Show the settings, or check them
     Config(config::Arguments),
-    /// Make a bucket for mirrors, or check one that is there
+    /// Create a bucket for mirrors, or check an existing one
     Init(init::Arguments),
-    /// Look for what is wrong with the settings, the store and the mirror
+    /// Look for problems with the settings, the store and the mirror
     Doctor(doctor::Arguments),
 }
 

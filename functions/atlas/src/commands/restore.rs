@@ -19,10 +19,10 @@ pub(crate) struct Arguments {
     path: String,
     #[command(flatten)]
     store: StoreArguments,
-    /// The generation to restore it from [default: out of the trash]
+    /// The generation whose text to restore [default: take the note out of the trash]
     #[arg(long, value_name = "GENERATION")]
     generation: Option<u64>,
-    /// Why, for the log
+    /// The reason, for the log
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
     /// Print what was restored as JSON

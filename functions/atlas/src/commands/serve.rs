@@ -23,13 +23,13 @@ use crate::store::DeploymentArguments;
 /// Arguments of `atlas serve`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The address to listen on; if not given 127.0.0.1, with the port that ATLAS_PORT says or 3737
+    /// The address to listen on [default: 127.0.0.1, with the port ATLAS_PORT or 3737]
     #[arg(long, value_name = "ADDRESS:PORT")]
     addr: Option<SocketAddr>,
-    /// Speak HTTPS with the certificate in this PEM file; a new one there is taken without a restart
+    /// Serve HTTPS with the certificate in this PEM file; a new one there is used without a restart
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The key of the certificate, a PEM file
+    /// The certificate's key, a PEM file
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
     #[command(flatten)]
@@ -131,7 +131,7 @@ async fn call(app: &App, operation: &'static Entry, arguments: Value) -> Result<
     Ok(dispatch(&app.atlas, call).await?.value)
 }
 
-/// Why there is nothing to try, as a comment for a shell. Who starts the server is told all of it.
+/// Why there is nothing to try, as a comment for a shell. It has the whole reason, since the reader is who starts the server.
 fn unreadable(error: &Error) -> String {
     let reason = if error.reason() == "vault_not_published" {
         let root = std::env::var_os("ATLAS_VAULT_ROOT");

@@ -87,7 +87,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 /// Fails unless the vault was synced a short while ago, by whichever host.
 async fn check(mirror: &Mirror) -> Outcome {
     match mirror.synced().await? {
-        None => Err("no sync of this vault was ever told: run `atlas sync`".into()),
+        None => Err("no sync of this vault is recorded: run `atlas sync`".into()),
         Some(beat) if Timestamp::now().duration_since(beat.time).unsigned_abs() > STALE => {
             Err(format!("the vault was synced last at {:.0}: see whether `atlas sync` still runs", beat.time).into())
         }

@@ -27,31 +27,31 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 pub(crate) struct Arguments {
     #[command(flatten)]
     vault: VaultArguments,
-    /// Sync again and again: after so many seconds, and on a local disk soon after a file changed
+    /// Keep running: sync every SECONDS, and on a local disk soon after a file changes
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     watch: Option<u64>,
-    /// Have the rclone that mounts the folder read its folders again before each sync: the address of its remote control
+    /// Address of the remote control of the rclone that mounts the folder: rclone then reads its folders again before each sync
     #[arg(long, value_name = "URL", env = "ATLAS_RCLONE_RC", hide_env_values = true)]
     rclone_rc: Option<String>,
-    /// Show what would be done, and do nothing
+    /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Read all files, also those whose size and time are as they were
+    /// Read all files, even those whose size and time have not changed
     #[arg(long)]
     checksum: bool,
-    /// Go on when many files vanished or became empty
+    /// Continue even if many files vanished or became empty
     #[arg(long)]
     allow_mass_delete: bool,
-    /// Bring a folder that was never synced together with a vault that it has little in common with
+    /// Join a folder that was never synced with a vault that it has little in common with
     #[arg(long)]
     join: bool,
-    /// Publish again from the folder what is unreadable or missing in the store, and say what neither has any more
+    /// Publish again from the folder what is unreadable or missing in the store, and list what neither has any more
     #[arg(long, conflicts_with_all = ["dry_run", "watch"])]
     repair: bool,
-    /// Delete, once a day, what was replaced or deleted in the mirror longer ago than this; the newest ten generations stay
+    /// Days to keep versions that were replaced or deleted in the mirror; the newest ten generations are always kept
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     keep_days: u32,
-    /// Why, for the log
+    /// The reason, for the log
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
     /// Print the summary as JSON
@@ -129,11 +129,11 @@ async fn once(
         repair: arguments.repair,
         ..base
     };
-    // Who asks from now on asks for the next one. Where nothing may be deleted the sync is worth more than that.
+    // A request that comes from now on is for the next sync. If the request may not be deleted, sync all the same.
     if !options.dry_run
         && let Err(error) = take_request(mirror).await
     {
-        tracing::warn!(%error, "that a sync was asked for could not be taken note of");
+        tracing::warn!(%error, "the request for a sync could not be removed");
     }
     if let Some(rclone) = rclone {
         rclone.refresh().await;
@@ -146,7 +146,7 @@ async fn once(
             if beat.is_due(runs.last_success().map(|last| last.time))
                 && let Err(error) = mirror.tell_synced(&beat).await
             {
-                tracing::warn!(%error, "that the vault is synced could not be told to those who look at the store");
+                tracing::warn!(%error, "the time of this sync could not be recorded in the store");
             }
             runs.succeeded(&run);
             // Also if it failed, as where nothing may be deleted: to try costs too much to do it in every run.
@@ -216,7 +216,9 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
             ));
         }
         if unread > 0 {
-            output::note(format_args!("{unread} generations are to be read before more can be deleted from the store"));
+            output::note(format_args!(
+                "{unread} more generations have to be read before more can be deleted from the store"
+            ));
         }
         if let Some(generation) = ran_back {
             output::note(format_args!(
@@ -253,7 +255,7 @@ fn print_repaired(repaired: &Repaired) {
     }
     for generation in rewound {
         output::note(format_args!(
-            "what generation {generation} changed is lost, but for what the folders have: nobody has its manifest any more"
+            "the changes of generation {generation} are lost, except those that folders have: its manifest is gone"
         ));
     }
     flaws.iter().for_each(output::note);
@@ -270,7 +272,7 @@ fn print_repaired(repaired: &Repaired) {
     });
     if *unnamed > 0 {
         output::note(format_args!(
-            "{unnamed} files were lost of which not even the names are known; what of them this folder had is published again"
+            "{unnamed} files were lost, and their names with them; those that this folder has are published again"
         ));
     }
 }

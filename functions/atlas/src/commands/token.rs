@@ -19,19 +19,19 @@ const LONGEST: u64 = 366 * 24 * 3600;
 /// Arguments of `atlas token`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Who its bearer is: the name in the log of the vault
+    /// The caller's name in the vault's log
     #[arg(long, value_name = "NAME", default_value = "agent")]
     subject: String,
-    /// What they may: read:vault, write:vault, delete:vault, bulk:vault, admin, and those that access rules ask for, such as team:a
+    /// Comma-separated scopes: read:vault, write:vault, delete:vault, bulk:vault, admin, and those that access rules ask for, such as team:a
     #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read:vault", value_parser = scope)]
     scopes: Vec<String>,
-    /// For which vault [default: the deployment's default vault]
+    /// The vault that the token is for [default: the deployment's default vault]
     #[arg(long, value_name = "ID")]
     vault: Option<String>,
-    /// For how long, in seconds
+    /// Seconds until the token expires
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=LONGEST))]
     ttl: u64,
-    /// The secret that the functions have
+    /// The secret that signs the token, the same as the functions have
     #[arg(
         long,
         env = "ATLAS_JWT_SECRET",
@@ -40,16 +40,16 @@ pub(crate) struct Arguments {
         required_unless_present = "secret_file"
     )]
     secret: Option<String>,
-    /// A file that has it
+    /// A file with the secret
     #[arg(long, env = "ATLAS_JWT_SECRET_FILE", value_name = "FILE", conflicts_with = "secret")]
     secret_file: Option<PathBuf>,
-    /// Who says so, where the functions ask for it
+    /// The issuer (iss), where the functions check it
     #[arg(long, env = "ATLAS_JWT_ISSUER", value_name = "NAME")]
     issuer: Option<String>,
-    /// To whom, where the functions ask for it
+    /// The audience (aud), where the functions check it
     #[arg(long, env = "ATLAS_JWT_AUDIENCE", value_name = "NAME")]
     audience: Option<String>,
-    /// To whom, if nothing else is said: the address of the deployment
+    /// The audience if no other is given: the address of the deployment
     #[arg(long, env = "ATLAS_RESOURCE", value_name = "URL", hide = true)]
     resource: Option<String>,
     /// Print it as JSON
