@@ -1,16 +1,11 @@
 //! obsidian-tc's tool surface: what of it works here, as the page of the tools says.
 
-use std::fs;
-
-use atlas_testkit::project::project;
 use atlas_tools::surface::{DOMAINS, State};
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, ERAS, names};
 use crate::deployment::Deployment;
-
-const BEGIN: &str = "<!-- obsidian-tc's tools: made by `make generated` -->\n";
-const END: &str = "<!-- end of obsidian-tc's tools -->\n";
+use crate::pages::generated_part;
 
 /// The table of all tools, by domain.
 fn table() -> String {
@@ -37,15 +32,7 @@ fn table() -> String {
 
 #[test]
 fn the_readme_says_what_works() {
-    let path = project().join("shared/tools/README.md");
-    let readme = fs::read_to_string(&path).unwrap();
-    let (before, rest) = readme.split_once(BEGIN).expect("the mark where the table begins");
-    let (written, after) = rest.split_once(END).expect("the mark where it ends");
-    if written != table() && std::env::var_os("ATLAS_WRITE_README").is_some() {
-        fs::write(path, format!("{before}{BEGIN}{}{END}{after}", table())).unwrap();
-        return;
-    }
-    assert_eq!(written, table(), "run: make generated");
+    generated_part("shared/tools/README.md", "obsidian-tc's tools", &table());
 }
 
 #[tokio::test]
