@@ -51,9 +51,9 @@ impl Page {
     }
 }
 
-/// All pages, but those of the vaults that tests have.
-fn pages() -> Vec<Page> {
-    let mut pages = Vec::new();
+/// The project's files that end in `.extension`, but those of the vaults that tests have.
+fn files(extension: &str) -> Vec<Page> {
+    let mut found = Vec::new();
     let mut folders = vec![project().to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
@@ -63,13 +63,18 @@ fn pages() -> Vec<Page> {
                 || ["target", "vaults", "golden", "node_modules", "corpus", "artifacts"].contains(&name);
             if path.is_dir() && !is_left_out && !path.is_symlink() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
+            } else if path.extension().is_some_and(|of_file| of_file == extension) {
                 let text = fs::read_to_string(&path).unwrap();
-                pages.push(Page { path: path.strip_prefix(project()).unwrap().to_str().unwrap().to_owned(), text });
+                found.push(Page { path: path.strip_prefix(project()).unwrap().to_str().unwrap().to_owned(), text });
             }
         }
     }
-    pages.sort_by(|a, b| a.path.cmp(&b.path));
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+fn pages() -> Vec<Page> {
+    let pages = files("md");
     assert!(pages.len() > 5 && pages.iter().any(|page| page.path == "README.md"));
     pages
 }
@@ -115,7 +120,12 @@ fn every_reason_stands_in_the_page_of_errors() {
 fn every_link_of_the_pages_leads_somewhere() {
     let mut broken = Vec::new();
     let pages = pages();
+    let folders = ["shared/", "functions/", "tests/", "infra/", "localstack/"];
     for page in &pages {
+        let named = page.text.split('`').filter(|path| folders.iter().any(|folder| path.starts_with(folder)));
+        let named = named.filter(|path| !path.contains(['*', ' ', '\n']));
+        broken
+            .extend(named.filter(|path| !project().join(path).exists()).map(|path| format!("{}: `{path}`", page.path)));
         for link in parse(&page.text).links {
             if link.is_external() {
                 continue;
@@ -135,6 +145,22 @@ fn every_link_of_the_pages_leads_somewhere() {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn every_test_that_answers_a_threat_is_there() {
+    let pages = pages();
+    let (_, threats) = pages
+        .iter()
+        .find(|page| page.path == "shared/access/README.md")
+        .and_then(|page| page.text.split_once("## Threats"))
+        .unwrap();
+    let code: String = files("rs").into_iter().map(|file| file.text).collect();
+    let is_test =
+        |word: &&str| word.contains('_') && word.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase());
+    let tests: Vec<&str> = threats.split('`').skip(1).step_by(2).filter(is_test).collect();
+    let missing: Vec<_> = tests.iter().filter(|test| !code.contains(&format!("fn {test}("))).collect();
+    assert!(missing.is_empty() && tests.len() > 30, "{} tests, of which are not there: {missing:?}", tests.len());
 }
 
 /// The sentences of a page's prose: its paragraphs, items and headings, and the cells of its tables.
