@@ -58,6 +58,8 @@ pub enum Kind {
     NewestManifest,
     Latest,
     NewestAndLatest,
+    /// And their copy. None is missing, for then there would be no such vault.
+    AllManifests,
 }
 
 pub fn kind() -> impl Strategy<Value = Kind> {
@@ -67,6 +69,7 @@ pub fn kind() -> impl Strategy<Value = Kind> {
         2 => Just(Kind::NewestManifest),
         1 => Just(Kind::Latest),
         1 => Just(Kind::NewestAndLatest),
+        1 => Just(Kind::AllManifests),
     ]
 }
 
@@ -88,6 +91,7 @@ impl Kind {
             Self::Blob(number) => nth(with("/blobs/"), number),
             Self::NewestManifest => newest.into_iter().collect(),
             Self::Latest => with("/latest"),
+            Self::AllManifests => with("/manifests/").into_iter().chain(with("/latest")).collect(),
             Self::NewestAndLatest => newest.into_iter().chain(with("/latest")).collect(),
         }
     }
@@ -97,6 +101,7 @@ impl Kind {
         for key in self.keys(objects).await {
             let mut bytes = objects.get(&key).await.unwrap().bytes().await.unwrap().to_vec();
             match damage {
+                Damage::Missing if self == Self::AllManifests => bytes.clear(),
                 Damage::Missing => {
                     objects.delete(&key).await.unwrap();
                     continue;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use atlas_mirror::repair::Anew;
 use atlas_mirror::{Mirror, MirrorError};
 use atlas_sync::{Summary, SyncError, SyncOptions, sync};
 use atlas_testkit::VaultBuilder;
@@ -117,7 +118,8 @@ fn whatever_is_damaged_what_any_folder_has_is_in_the_mirror_again() {
             let [first, second] = &site.hosts;
             let repaired = first.sync(site.deployment.mirror(), true).await.unwrap().repaired.unwrap();
             let is_told = !(repaired.lost.is_empty() && repaired.recovered.is_empty() && repaired.rewound.is_empty())
-                || repaired.unnamed > 0;
+                || repaired.unnamed > 0
+                || repaired.anew.is_some();
             // The second host's people only sync; if the store has no such generation any more, they are told so, and repair as well.
             for _ in 0..2 {
                 if let Err(error) = second.sync(site.deployment.mirror(), false).await {
@@ -196,6 +198,49 @@ async fn the_lost_manifest_is_put_back_from_the_hint() {
     assert_eq!(site.head().await["late.md"], b"nobody has pulled it");
     let history = site.deployment.mirror().history(newest.generation(), 100).await.unwrap();
     assert_eq!(history.len() as u64, newest.generation());
+}
+
+#[tokio::test]
+async fn a_mirror_without_a_readable_manifest_is_begun_anew_with_what_folders_have() {
+    let site = Site::new().await;
+    let newest = site.deployment.mirror().head().await.unwrap();
+    let edited = site.hosts.each_ref().map(Host::files);
+    Kind::AllManifests.suffers(&site.deployment.objects, Damage::CutAt(100)).await;
+    let error = site.hosts[0].sync(site.deployment.mirror(), false).await.unwrap_err().to_string();
+    assert!(error.contains("sync --repair"), "{error}");
+    let repaired = site.hosts[0].sync(site.deployment.mirror(), true).await.unwrap().repaired.unwrap();
+    // What agents wrote after what the first host had seen is lost, but for what the second has of it.
+    assert_eq!(repaired.anew, Some(Anew { generation: newest.generation(), seen: 2 }));
+    site.synced(1).await;
+    site.synced(0).await;
+    let head = site.head().await;
+    assert_eq!(site.hosts.each_ref().map(Host::files), [head.clone(), head.clone()]);
+    for (path, text) in edited.iter().flatten() {
+        assert!(head.contains_key(path) && (text.starts_with(b"# Note") || head.values().any(|found| found == text)));
+    }
+    assert_eq!((head["agent.md"].as_slice(), head.get("late.md")), (b"by an agent".as_slice(), None));
+    let mirror = site.deployment.mirror();
+    let head = mirror.head().await.unwrap();
+    assert_eq!(head.manifest().lineage, newest.manifest().lineage);
+    let history = mirror.history(head.generation(), 100).await.unwrap();
+    assert_eq!(history.last().unwrap().generation(), newest.generation());
+    mirror.collect(atlas_mirror::Retention::default(), Timestamp::now()).await.unwrap();
+    assert_eq!(mirror.inspect(&head, true).await.unwrap().flaws, []);
+}
+
+#[tokio::test]
+async fn a_damaged_only_manifest_is_begun_anew_from_a_folder_without_a_state() {
+    let (deployment, host) = (Deployment::empty(), Host::new());
+    host.write("a.md", "a");
+    host.write("pic.png", "\0picture");
+    host.sync(deployment.mirror(), false).await.unwrap();
+    Kind::AllManifests.suffers(&deployment.objects, Damage::Flipped(30)).await;
+    let other = Host { folder: host.folder, state: tempfile::tempdir().unwrap() };
+    let summary = other.sync(deployment.mirror(), true).await.unwrap();
+    assert_eq!(summary.repaired.unwrap().anew, Some(Anew { generation: 1, seen: 0 }));
+    assert_eq!((summary.pushed.added, summary.generation), (2, 2));
+    let again = other.sync(deployment.mirror(), false).await.unwrap();
+    assert_eq!((again.unchanged, again.generation), (2, 2));
 }
 
 #[test]

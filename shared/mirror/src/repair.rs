@@ -1,5 +1,5 @@
 //! Repair: a mirror of which objects are damaged becomes readable again. The newest manifest is put back from its copy in `latest`, or, where there is none,
-//! made anew from the one before; what the newest generation cannot be read of is published again, in a commit like any other.
+//! made anew from the one before, or without any; what the newest generation cannot be read of is published again, in a commit like any other.
 //!
 //! A repair that loses files leaves a mark. To another host's folder that still has such a file, its absence must not look like a deletion: the mark
 //! tells the next sync of that folder to publish the file again.
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::head::Head;
 use crate::id::{Hash, Id};
 use crate::inspect::{Flaw, count, flaw_of};
-use crate::manifest::{Changes, Manifest};
+use crate::manifest::{Changes, FORMAT, Manifest, Totals};
 use crate::merge::{Content, build};
 use crate::mirror::Mirror;
 use crate::rescue::held_with;
@@ -28,7 +28,25 @@ const MARKS: &str = "repaired";
 /// Copies of manifests that were replaced, below `state/`.
 const REPLACED: &str = "damaged";
 /// Most generations that are looked at for one that is readable.
-const MOST_BACK: u64 = 1_000;
+const MOST_BACK: usize = 1_000;
+
+/// The newest generation that the caller of a repair knows of.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// The mirror's lineage.
+    pub lineage: Id,
+    /// Its number.
+    pub generation: u64,
+}
+
+/// A generation that was begun anew, since no manifest was readable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Anew {
+    /// Its number, which is that of the newest damaged manifest.
+    pub generation: u64,
+    /// The newest that the caller knew of, 0 if it knew of none: what later ones wrote is lost, but for what folders have.
+    pub seen: u64,
+}
 
 /// What a repair did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -39,6 +57,9 @@ pub struct Repaired {
     /// Generations whose manifests nobody has any more: they say now what the one before them does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rewound: Vec<u64>,
+    /// The generation that was begun anew: it has what folders publish again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anew: Option<Anew>,
     /// What was wrong with the objects of the newest generation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<Flaw>,
@@ -63,13 +84,19 @@ struct Change<'a, S> {
 }
 
 impl Mirror {
-    /// Repairs the newest generation, with what `source` has. `seen` is the newest generation that the caller knows of.
+    /// Repairs the newest generation, with what `source` has. Where no manifest is readable, the vault is empty then.
     ///
     /// # Errors
-    /// Those of [`inspect`](Self::inspect) and [`commit`](Self::commit); [`MirrorError::Damaged`] when no generation is readable.
-    pub async fn repair(&self, info: &CommitInfo, seen: u64, source: &impl Source) -> Result<Repaired, MirrorError> {
+    /// Those of [`inspect`](Self::inspect) and [`commit`](Self::commit).
+    pub async fn repair(
+        &self,
+        info: &CommitInfo,
+        known: Option<Known>,
+        source: &impl Source,
+    ) -> Result<Repaired, MirrorError> {
         let mut done = Repaired::default();
-        self.repair_manifests(info, &mut done).await?;
+        self.repair_manifests(info, known, &mut done).await?;
+        let seen = known.map_or(0, |known| known.generation);
         let head = match self.head().await {
             Ok(head) => head,
             Err(MirrorError::NotPublished { .. }) => return Ok(done),
@@ -84,7 +111,7 @@ impl Mirror {
         self.commit(info, &change).await?;
         let last = change.last.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.note_damage(None).await?;
-        Ok(Repaired { put_back: done.put_back, rewound: done.rewound, ..last })
+        Ok(Repaired { put_back: done.put_back, rewound: done.rewound, anew: done.anew, ..last })
     }
 
     /// Whether what is missing or older in the newest generation, to one who saw the manifest `hash` of `generation`, may have been lost and not deleted.
@@ -104,7 +131,7 @@ impl Mirror {
     /// Whether the manifests from `head` down to that of `seen` are there and readable.
     async fn is_followed_to(&self, head: &Snapshot, seen: u64) -> Result<bool, MirrorError> {
         let distance = head.generation().saturating_sub(seen.max(1));
-        let wanted = usize::try_from(distance.min(MOST_BACK)).unwrap_or(0) + 1;
+        let wanted = usize::try_from(distance).unwrap_or(MOST_BACK).min(MOST_BACK) + 1;
         match self.history(head.generation(), wanted).await {
             Ok(history) => Ok(history.len() == wanted),
             Err(error) => flaw_of(error).map(|_| false),
@@ -116,7 +143,12 @@ impl Mirror {
         self.make(&format!("{MARKS}/{generation:020}"), &serde_json::json!({})).await.map(drop)
     }
 
-    async fn repair_manifests(&self, info: &CommitInfo, done: &mut Repaired) -> Result<(), MirrorError> {
+    async fn repair_manifests(
+        &self,
+        info: &CommitInfo,
+        known: Option<Known>,
+        done: &mut Repaired,
+    ) -> Result<(), MirrorError> {
         let keys = self.shared.keys.clone();
         let hinted = self.hinted().await?;
         let newest = self.store.greatest_after(&keys.manifests(), None, |key| keys.generation(key)).await?;
@@ -135,10 +167,15 @@ impl Mirror {
                 return Ok(());
             }
             Ok(None) if hinted.is_none() => return Ok(()),
-            Err(flaw) if hinted_at < last => return self.rewind(info, last, hinted, flaw, done).await,
+            Err(flaw) if hinted_at < last => {
+                match self.readable_before(last, &flaw).await?.into_iter().chain(hinted).max_by_key(Head::generation) {
+                    Some(base) => return self.rewind(info, last, base, done).await,
+                    None => return self.begin_anew(info, last, known, done).await,
+                }
+            }
             Ok(_) => {}
             Err(_) if hinted_at > last => {}
-            Err(_) => self.set_aside(last).await?,
+            Err(_) => drop(self.set_aside(last).await?),
         }
         let Some(bytes) = self.store.get(&keys.latest(), MAX_MANIFEST).await? else { return Ok(()) };
         let state = self.decode(&keys.latest(), &bytes, Some(hinted_at))?;
@@ -148,33 +185,74 @@ impl Mirror {
         Ok(())
     }
 
-    /// Makes the newest manifest, which is damaged, anew from the newest that is readable, and those in between.
-    async fn rewind(
+    /// The newest readable generation before `last`, whose manifest has this flaw, if there is one.
+    async fn readable_before(&self, last: u64, flaw: &Flaw) -> Result<Option<Head>, MirrorError> {
+        for (looked_at, generation) in self.generations_before(last).await?.into_iter().enumerate() {
+            if looked_at >= MOST_BACK {
+                let reason =
+                    format!("and none of the {MOST_BACK} before it is readable: restore the store from a backup");
+                return Err(MirrorError::damaged(&flaw.object, reason));
+            }
+            match self.head_at(generation).await {
+                Ok(Some(found)) => return Ok(Some(found)),
+                Ok(None) => {}
+                Err(error) => drop(flaw_of(error)?),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The generations before `last` of which there are manifests, the newest first.
+    async fn generations_before(&self, last: u64) -> Result<Vec<u64>, MirrorError> {
+        let keys = self.keys();
+        let listed = self.store.list(&keys.manifests(), None).await?;
+        let numbers = listed.iter().filter_map(|listed| keys.generation(&listed.key));
+        let mut before: Vec<u64> = numbers.filter(|generation| *generation < last).collect();
+        before.sort_unstable_by(|one, other| other.cmp(one));
+        Ok(before)
+    }
+
+    /// Makes the newest manifest anew without any before it, since none is readable.
+    async fn begin_anew(
         &self,
         info: &CommitInfo,
         last: u64,
-        hinted: Option<Head>,
-        flaw: Flaw,
+        known: Option<Known>,
         done: &mut Repaired,
     ) -> Result<(), MirrorError> {
-        let mut base = None;
-        for generation in (1..last).rev().take(usize::try_from(MOST_BACK).unwrap_or(usize::MAX)) {
-            match self.head_at(generation).await {
-                Ok(found) => base = found,
-                Err(error) => drop(flaw_of(error)?),
-            }
-            if base.is_some() {
-                break;
-            }
+        self.mark(last).await?;
+        // Those before are damaged as well; history begins with this one.
+        for generation in self.generations_before(last).await? {
+            self.set_aside(generation).await?;
         }
-        let base = base.into_iter().chain(hinted).max_by_key(Head::generation);
-        let nothing = || {
-            MirrorError::damaged(
-                &flaw.object,
-                "and no other generation is readable: restore the store from a backup, or publish to an empty one",
-            )
+        let damaged = self.set_aside(last).await?.ok_or(MirrorError::Contended)?;
+        let manifest = Manifest {
+            format: FORMAT,
+            vault: self.shared.vault.clone(),
+            lineage: known.map_or_else(Id::random, |known| Ok(known.lineage))?,
+            generation: last,
+            parent: (last > 1).then_some(damaged),
+            nonce: Id::random()?,
+            time: info.time,
+            author: info.author.clone(),
+            caller: info.caller.clone(),
+            confirmed: false,
+            origins: BTreeMap::new(),
+            operation: "repair".to_owned(),
+            message: Some("begun anew, since no manifest was readable".to_owned()),
+            idempotency: None,
+            changes: Changes::default(),
+            totals: Totals::default(),
+            segments: Vec::new(),
         };
-        let base = base.ok_or_else(nothing)?;
+        let bytes = manifest.encode().map_err(|error| MirrorError::conflict(error.to_string()))?;
+        self.create(last, &bytes).await?;
+        done.anew = Some(Anew { generation: last, seen: known.map_or(0, |known| known.generation) });
+        self.rewrite_hint(last).await
+    }
+
+    /// Makes the newest manifest, which is damaged, anew from `base`, the newest that is readable, and those in between.
+    async fn rewind(&self, info: &CommitInfo, last: u64, base: Head, done: &mut Repaired) -> Result<(), MirrorError> {
         self.mark(last).await?;
         let (mut manifest, mut parent) = (base.state.manifest.clone(), base.state.hash);
         for generation in base.generation() + 1..=last {
@@ -202,16 +280,15 @@ impl Mirror {
         self.rewrite_hint(last).await
     }
 
-    /// Moves a manifest that is damaged out of the way; a copy of it stays.
-    async fn set_aside(&self, generation: u64) -> Result<(), MirrorError> {
+    /// Moves a manifest that is damaged out of the way, and gives its hash, if there is one; a copy of it stays.
+    async fn set_aside(&self, generation: u64) -> Result<Option<Hash>, MirrorError> {
         let key = self.keys().manifest(generation);
         let name = format!("{REPLACED}/{generation:020}-{}", Id::random()?);
         let copy = self.keys().state(&name).map_err(|error| MirrorError::conflict(error.to_string()))?;
-        match self.store.get(&key, 64 << 20).await? {
-            Some(bytes) => self.store.put(&copy, &bytes).await?,
-            None => return Ok(()),
-        }
-        self.store.delete(&key).await
+        let Some(bytes) = self.store.get(&key, 64 << 20).await? else { return Ok(None) };
+        self.store.put(&copy, &bytes).await?;
+        self.store.delete(&key).await?;
+        Ok(Some(Hash::of(&bytes)))
     }
 
     async fn create(&self, generation: u64, bytes: &Bytes) -> Result<(), MirrorError> {

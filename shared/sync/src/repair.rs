@@ -9,7 +9,7 @@ use std::io::{Read as _, Seek as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use atlas_mirror::repair::{Pieces, Repaired, Source};
+use atlas_mirror::repair::{Known, Pieces, Repaired, Source};
 use atlas_mirror::{CommitInfo, Flaw, Hash, Mirror, MirrorError, Snapshot};
 use futures::{StreamExt as _, TryStreamExt as _};
 use sha2::{Digest as _, Sha256};
@@ -95,8 +95,9 @@ pub(crate) async fn repair(
         time: options.began,
         deadline: TIME,
     };
-    let seen = session.before.as_ref().map_or(0, |before| before.seen.generation);
-    let mut repaired = mirror.repair(&info, seen, &files).await?;
+    let seen = session.before.as_ref().map(|before| &before.seen);
+    let known = seen.and_then(|seen| Some(Known { lineage: seen.lineage.parse().ok()?, generation: seen.generation }));
+    let mut repaired = mirror.repair(&info, known, &files).await?;
     // The folder has a newer text of them.
     let changed = files.changed.into_inner().unwrap_or_else(PoisonError::into_inner);
     repaired.lost.retain(|path| !changed.contains(path));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atlas_mirror::manifest::Changes;
-use atlas_mirror::repair::{Recovered, Repaired};
+use atlas_mirror::repair::{Anew, Recovered, Repaired};
 use atlas_mirror::{Collected, Heartbeat, Mirror, MirrorError, Retention};
 use atlas_sync::{Changed, Conflicted, Progress, Run, Runs, Side, Summary, SyncError, SyncOptions, sync};
 use clap::Args;
@@ -249,13 +249,19 @@ pub(crate) fn name(time: &str, changed: &[Changed], all: u64) {
 }
 
 fn print_repaired(repaired: &Repaired) {
-    let Repaired { put_back, rewound, flaws, rescued, recovered, lost, unnamed } = repaired;
+    let Repaired { put_back, rewound, anew, flaws, rescued, recovered, lost, unnamed } = repaired;
     if let Some(generation) = put_back {
         output::note(format_args!("generation {generation} was put back from `latest`"));
     }
     for generation in rewound {
         output::note(format_args!(
             "the changes of generation {generation} are lost, except those that folders have: its manifest is gone"
+        ));
+    }
+    if let Some(Anew { generation, seen }) = anew {
+        output::note(format_args!(
+            "no manifest was readable, so generation {generation} was begun anew with what this folder has: what was written after generation {seen}, \
+             which it was synced with last, or had not come into it, is lost, but for what other folders have"
         ));
     }
     flaws.iter().for_each(output::note);
