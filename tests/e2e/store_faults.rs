@@ -139,7 +139,7 @@ async fn what_a_writer_is_told_is_what_happened() {
     for (message, committed) in &told {
         let count = happened.get(message).copied().unwrap_or(0);
         match committed {
-            Ok(Committed::New(_)) => assert_eq!(count, 1, "{message}"),
+            Ok(Committed::New(..)) => assert_eq!(count, 1, "{message}"),
             // Two slow answers are all that there is time for.
             Err(MirrorError::Unavailable { .. }) => {
                 assert_eq!((count, message.contains("Slow")), (0, true), "{message}")

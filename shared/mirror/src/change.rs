@@ -20,18 +20,48 @@ use crate::tombstones::{DocumentSet, Tombstones};
 pub trait ChangeSet: Sync {
     /// Why the change cannot be made.
     type Error: From<MirrorError> + Send;
+    /// What an attempt tells of itself, besides what it changes.
+    type Outcome: Send;
 
-    /// What the change comes to on the state `head` ([`None`] for a vault that has no generation yet); [`None`] when there
-    /// is nothing to do.
+    /// What the change comes to on the state `head` ([`None`] for a vault that has no generation yet).
     ///
     /// It is called afresh for every state that the commit tries to extend, and has to check the change's
     /// preconditions each time. An error ends the commit, if `head` is the newest state.
-    fn derive(&self, head: Option<&Arc<Snapshot>>)
-    -> impl Future<Output = Result<Option<Derived>, Self::Error>> + Send;
+    fn derive(
+        &self,
+        head: Option<&Arc<Snapshot>>,
+    ) -> impl Future<Output = Result<Attempt<Self::Outcome>, Self::Error>> + Send;
 
     /// What can be uploaded while the change is being derived: segments that it is likely to come to on any state.
     fn early(&self) -> &[NewSegment] {
         &[]
+    }
+}
+
+/// An attempt to make a change on one state.
+#[derive(Clone, Debug)]
+pub struct Attempt<T> {
+    /// What it comes to; [`None`] when there is nothing to do.
+    pub derived: Option<Derived>,
+    /// What it tells of itself.
+    pub outcome: T,
+}
+
+impl<T> Attempt<T> {
+    /// One that changes something.
+    pub const fn changes(derived: Derived, outcome: T) -> Self {
+        Self { derived: Some(derived), outcome }
+    }
+
+    /// One on a state where there is nothing to do.
+    pub const fn nothing(outcome: T) -> Self {
+        Self { derived: None, outcome }
+    }
+}
+
+impl From<Option<Derived>> for Attempt<()> {
+    fn from(derived: Option<Derived>) -> Self {
+        Self { derived, outcome: () }
     }
 }
 

@@ -13,7 +13,7 @@ use futures::future::{join, try_join};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::change::{ChangeSet, CommitInfo, CommitKey, Derived, NewSegment, Uploaded, check, next_manifest};
+use crate::change::{Attempt, ChangeSet, CommitInfo, CommitKey, Derived, NewSegment, Uploaded, check, next_manifest};
 use crate::error::MirrorError;
 use crate::failure::Failure;
 use crate::head::{Head, Presence};
@@ -40,11 +40,11 @@ const HINT_TIME: Duration = Duration::from_secs(2);
 
 /// What became of a commit.
 #[derive(Clone, Debug)]
-pub enum Committed {
-    /// It happened, and this is the generation that it made.
-    New(Arc<Snapshot>),
+pub enum Committed<T> {
+    /// It happened: the generation that it made, and what the attempt tells of itself.
+    New(Arc<Snapshot>, T),
     /// There was nothing to do on the newest state, which is this.
-    Unchanged(Option<Arc<Snapshot>>),
+    Unchanged(Option<Arc<Snapshot>>, T),
     /// It had happened before, by the same key.
     Replayed {
         /// The generation that it made.
@@ -55,10 +55,10 @@ pub enum Committed {
 }
 
 /// What an attempt came to before its manifest is created.
-enum Prepared {
-    Unchanged(Option<Arc<Snapshot>>),
+enum Prepared<T> {
+    Unchanged(Option<Arc<Snapshot>>, T),
     Replayed { generation: u64, result: serde_json::Value },
-    Ready { manifest: Box<Manifest>, bytes: Bytes },
+    Ready { manifest: Box<Manifest>, bytes: Bytes, outcome: T },
 }
 
 /// What the attempts of one commit share.
@@ -79,7 +79,7 @@ impl Mirror {
     /// - [`MirrorError::CommitUnknown`] when it is not known at the deadline whether the commit happened;
     /// - [`MirrorError::Contended`], [`MirrorError::Conflict`], [`MirrorError::TooLarge`] when it did not;
     /// - as [`read`](Mirror::read), but for [`MirrorError::NotPublished`]: it did not.
-    pub async fn commit<C: ChangeSet>(&self, info: &CommitInfo, change: &C) -> Result<Committed, C::Error> {
+    pub async fn commit<C: ChangeSet>(&self, info: &CommitInfo, change: &C) -> Result<Committed<C::Outcome>, C::Error> {
         let deadline = Instant::now() + info.deadline.min(LONGEST_DEADLINE);
         let searched = Mutex::new(info.key.map_or(0, |key| key.since));
         let attempts = Attempts { info, change, uploads: Mutex::default(), searched };
@@ -88,9 +88,9 @@ impl Mirror {
         loop {
             let prepare = |head| self.prepare(&attempts, head);
             let prepared = self.run_on_newest(Duration::ZERO, Presence::Certain, prepare);
-            let (manifest, bytes) = match timeout_at(deadline, prepared).await.map_err(|_| late)?? {
-                Prepared::Ready { manifest, bytes } => (manifest, bytes),
-                Prepared::Unchanged(head) => return Ok(Committed::Unchanged(head)),
+            let (manifest, bytes, outcome) = match timeout_at(deadline, prepared).await.map_err(|_| late)?? {
+                Prepared::Ready { manifest, bytes, outcome } => (manifest, bytes, outcome),
+                Prepared::Unchanged(head, outcome) => return Ok(Committed::Unchanged(head, outcome)),
                 Prepared::Replayed { generation, result } => return Ok(Committed::Replayed { generation, result }),
             };
             match self.create_manifest(&manifest, &bytes, deadline).await? {
@@ -98,7 +98,7 @@ impl Mirror {
                     let head = Head::seen_now(State::new(*manifest, &bytes)).newest_at(Instant::now());
                     self.keep_head(head.clone());
                     self.write_hint(head.generation(), &bytes).await;
-                    return Ok(Committed::New(self.snapshot(&head)));
+                    return Ok(Committed::New(self.snapshot(&head), outcome));
                 }
                 Some(winner) => self.keep_head(winner),
             }
@@ -113,7 +113,7 @@ impl Mirror {
         &self,
         attempts: &Attempts<'_, C>,
         head: Option<Arc<Snapshot>>,
-    ) -> Result<Prepared, C::Error> {
+    ) -> Result<Prepared<C::Outcome>, C::Error> {
         if attempts.info.key.is_some_and(|key| key.is_executed)
             && let Some((generation, result)) = self.search(attempts, head.as_deref()).await?
         {
@@ -123,9 +123,10 @@ impl Mirror {
             attempts.change.early().iter().map(|new| self.upload_object(attempts, &new.bytes)).collect();
         let early = stream::iter(early).buffered(PARALLEL_UPLOADS).map_err(C::Error::from).try_collect::<Vec<_>>();
         let derive = async {
-            match try_join(attempts.change.derive(head.as_ref()), early).await?.0 {
-                Some(derived) => Ok(Some(self.upload(attempts, head.as_deref(), derived).await?)),
-                None => Ok(None),
+            let Attempt { derived, outcome } = try_join(attempts.change.derive(head.as_ref()), early).await?.0;
+            match derived {
+                Some(derived) => Ok((Some(self.upload(attempts, head.as_deref(), derived).await?), outcome)),
+                None => Ok((None, outcome)),
             }
         };
         // What the key answered before decides before anything that the change finds on the state of today.
@@ -133,12 +134,13 @@ impl Mirror {
         if let Some((generation, result)) = earlier? {
             return Ok(Prepared::Replayed { generation, result });
         }
-        let derived: Result<Option<(Derived, Uploaded)>, C::Error> = derived;
-        let Some((derived, uploaded)) = derived? else { return Ok(Prepared::Unchanged(head)) };
+        let derived: Result<_, C::Error> = derived;
+        let (derived, outcome) = derived?;
+        let Some((derived, uploaded)) = derived else { return Ok(Prepared::Unchanged(head, outcome)) };
         let state = head.as_deref().map(|head| &**head.state());
         let manifest = next_manifest(self.vault(), state, attempts.info, &derived, uploaded, Id::random()?)?;
         let bytes = manifest.encode().map_err(refused)?;
-        Ok(Prepared::Ready { manifest: Box::new(manifest), bytes })
+        Ok(Prepared::Ready { manifest: Box::new(manifest), bytes, outcome })
     }
 
     /// What a commit with `key` has come to, if there was one: the generation that it made, and the answer that was kept with it.

@@ -62,7 +62,7 @@ pub mod store;
 pub mod tombstones;
 
 pub use cache::PartCache;
-pub use change::{ChangeSet, CommitInfo, CommitKey, Derived, DroppedSegment, NewSegment};
+pub use change::{Attempt, ChangeSet, CommitInfo, CommitKey, Derived, DroppedSegment, NewSegment};
 pub use claim::Claimed;
 pub use collect::{Collected, Retention};
 pub use commit::Committed;

@@ -5,12 +5,13 @@
 //! tells the next sync of that folder to publish the file again.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::change::{ChangeSet, CommitInfo, Derived, DroppedSegment};
+use crate::change::{Attempt, ChangeSet, CommitInfo, Derived, DroppedSegment};
+use crate::commit::Committed;
 use crate::error::MirrorError;
 use crate::failure::Failure;
 use crate::head::Head;
@@ -79,8 +80,6 @@ pub struct Repaired {
 struct Change<'a, S> {
     mirror: &'a Mirror,
     source: &'a S,
-    /// What the newest attempt came to.
-    last: Mutex<Repaired>,
 }
 
 impl Mirror {
@@ -107,11 +106,13 @@ impl Mirror {
         } else if !self.is_followed_to(&head, seen).await? {
             self.mark(head.generation()).await?;
         }
-        let change = Change { mirror: self, source, last: Mutex::default() };
-        self.commit(info, &change).await?;
-        let last = change.last.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let repaired = match self.commit(info, &Change { mirror: self, source }).await? {
+            Committed::New(_, repaired) | Committed::Unchanged(_, repaired) => repaired,
+            // Only a commit with a key is replayed.
+            Committed::Replayed { .. } => Repaired::default(),
+        };
         self.note_damage(None).await?;
-        Ok(Repaired { put_back: done.put_back, rewound: done.rewound, anew: done.anew, ..last })
+        Ok(Repaired { put_back: done.put_back, rewound: done.rewound, anew: done.anew, ..repaired })
     }
 
     /// Whether what is missing or older in the newest generation, to one who saw the manifest `hash` of `generation`, may have been lost and not deleted.
@@ -311,14 +312,14 @@ impl Mirror {
 
 impl<S: Source> ChangeSet for Change<'_, S> {
     type Error = MirrorError;
+    type Outcome = Repaired;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
-        let Some(head) = head else { return Ok(None) };
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Repaired>, MirrorError> {
+        let Some(head) = head else { return Ok(Attempt::nothing(Repaired::default())) };
         let found = self.mirror.inspect(head, true).await?;
         let mut done = Repaired { flaws: found.flaws.clone(), ..Repaired::default() };
         if found.flaws.is_empty() {
-            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = done;
-            return Ok(None);
+            return Ok(Attempt::nothing(done));
         }
         let rescued = self.mirror.rescue(head, &found, self.source).await?;
         (done.recovered, done.lost, done.unnamed) = (rescued.recovered, rescued.lost, rescued.unnamed);
@@ -366,13 +367,12 @@ impl<S: Source> ChangeSet for Change<'_, S> {
         let is_nothing = derived.dropped.is_empty() && derived.deleted.is_empty();
         let is_all = done.recovered.is_empty() && done.lost.is_empty() && done.unnamed == 0;
         derived.changes = Changes { changed: done.rescued, ..Changes::default() };
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = done;
         if is_nothing {
-            return Ok(None);
+            return Ok(Attempt::nothing(done));
         }
         if !is_all {
             self.mirror.mark(head.generation().saturating_add(1)).await?;
         }
-        Ok(Some(derived))
+        Ok(Attempt::changes(derived, done))
     }
 }

@@ -138,8 +138,9 @@ impl Attempt {
 
 impl ChangeSet for Change {
     type Error = SyncError;
+    type Outcome = Arc<Attempt>;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, SyncError> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<atlas_mirror::Attempt<Arc<Attempt>>, SyncError> {
         let documents = match head {
             Some(head) => head::at(head, &self.paths()).await?,
             None => HeadDocuments::new(),
@@ -148,20 +149,25 @@ impl ChangeSet for Change {
         let removed = (0..self.removes.len()).filter(|index| self.fits(*index, &documents)).collect();
         let (segments, results) = self.build(&chosen).await?;
         let attempt = Arc::new(Attempt { chosen, segments, results, removed });
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(attempt.clone());
+        self.keep(attempt.clone());
         let totals = head.map_or_else(Totals::default, |head| head.manifest().totals);
         let mut derived = self.derived(&attempt, &documents, totals);
         if let (Some(derived), Some(head)) = (&mut derived, head) {
             merge::fold(head, merge::MEDIUM, derived).await?;
         }
-        Ok(derived)
+        Ok(atlas_mirror::Attempt { derived, outcome: attempt })
     }
 }
 
 impl Change {
-    /// The newest attempt: that of the commit, once it happened.
-    pub(crate) fn last(&self) -> Option<Arc<Attempt>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Reads and indexes what is to be written on `head`, so that the commit's time does not begin before that is done.
+    pub(crate) async fn prepare(&self, head: Option<&Arc<Snapshot>>) -> Result<(), SyncError> {
+        self.derive(head).await.map(drop)
+    }
+
+    /// Keeps the segments of an attempt for the next, which may need the same.
+    fn keep(&self, attempt: Arc<Attempt>) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(attempt);
     }
 
     /// All paths that the change looks at, in order.
@@ -212,7 +218,8 @@ impl Change {
 
     /// Segments of what was chosen: those of the last attempt, if that chose the same.
     async fn build(&self, chosen: &[Chosen]) -> Result<(Vec<NewSegment>, Vec<Result<Written, Reason>>), SyncError> {
-        if let Some(last) = self.last().filter(|last| last.chosen == chosen) {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(last) = last.filter(|last| last.chosen == chosen) {
             return Ok((last.segments.clone(), last.results.clone()));
         }
         let (folder, writes, progress) = (self.folder.clone(), self.writes.clone(), self.progress.clone());

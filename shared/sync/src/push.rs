@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atlas_mirror::manifest::Changes;
-use atlas_mirror::{ChangeSet as _, CommitInfo, Committed, Mirror, Snapshot};
+use atlas_mirror::{CommitInfo, Committed, Mirror, Snapshot};
 use atlas_segment::Kind;
 
 use crate::attachments::{self, Parent, Reusable};
@@ -62,8 +62,7 @@ pub(crate) async fn push(
         progress: progress.clone(),
         last: Mutex::default(),
     };
-    // Reading and indexing takes as long as it takes; the commit's time begins after it.
-    change.derive(head.as_ref()).await?;
+    change.prepare(head.as_ref()).await?;
     progress.begin(Phase::Commit, None);
     let info = CommitInfo {
         author: options.author.clone(),
@@ -75,7 +74,11 @@ pub(crate) async fn push(
         deadline: COMMIT_TIME,
     };
     let committed = mirror.commit(&info, &change).await?;
-    let attempt = change.last();
+    let attempt = match &committed {
+        Committed::New(_, attempt) | Committed::Unchanged(_, attempt) => Some(attempt),
+        // Only a commit with a key is replayed.
+        Committed::Replayed { .. } => None,
+    };
     for (index, written) in attempt.iter().flat_map(|attempt| attempt.written()) {
         match written {
             Ok(written) => {
@@ -92,15 +95,14 @@ pub(crate) async fn push(
     skipped.extend(large.map(|write| Skipped { path: write.file.disk_path().to_owned(), reason: Reason::LargeNote }));
     let extended = head.map_or(0, |head| head.generation());
     Ok(match committed {
-        Committed::New(after) => {
+        Committed::New(after, _) => {
             let alone = after.generation() == extended.saturating_add(1);
             (after.manifest().changes, Some(after), alone)
         }
-        Committed::Unchanged(after) => {
+        Committed::Unchanged(after, _) => {
             let alone = after.as_ref().map_or(0, |after| after.generation()) == extended;
             (Changes::default(), after, alone)
         }
-        // Only a commit with a key is replayed.
         Committed::Replayed { .. } => (Changes::default(), newest(mirror).await?, false),
     })
 }

@@ -119,13 +119,13 @@ fn mirror_on(store: Arc<dyn ObjectStore>, prefix: &str, options: StoreOptions) -
 }
 
 /// Commits `change`, which must make a new generation.
-async fn commit(mirror: &Mirror, change: impl ChangeSet<Error = MirrorError>) -> Arc<Snapshot> {
+async fn commit(mirror: &Mirror, change: impl ChangeSet<Error = MirrorError, Outcome = ()>) -> Arc<Snapshot> {
     expect_new(mirror.commit(&by("tester"), &change).await)
 }
 
-fn expect_new(committed: Result<Committed, MirrorError>) -> Arc<Snapshot> {
+fn expect_new(committed: Result<Committed<()>, MirrorError>) -> Arc<Snapshot> {
     match committed {
-        Ok(Committed::New(snapshot)) => snapshot,
+        Ok(Committed::New(snapshot, ())) => snapshot,
         other => panic!("expected a new generation: {other:?}"),
     }
 }

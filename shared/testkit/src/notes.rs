@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atlas_mirror::manifest::{Changes, Totals};
 use atlas_mirror::{
-    BlobKey, ChangeSet, CommitInfo, Derived, DroppedSegment, MirrorError, NewSegment, SegmentId, Snapshot,
+    Attempt, BlobKey, ChangeSet, CommitInfo, Derived, DroppedSegment, MirrorError, NewSegment, SegmentId, Snapshot,
 };
 use atlas_segment::{Body, Builder, Document, Kind, Part, PartRef, Record};
 use atlas_vault::VaultPath;
@@ -70,8 +70,9 @@ impl Put {
 
 impl ChangeSet for Put {
     type Error = MirrorError;
+    type Outcome = ();
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
         let mut derived = delete(head, self.notes.keys()).await?;
         let replaced = derived.changes.removed;
         let put = self.notes.len() as u64;
@@ -80,7 +81,7 @@ impl ChangeSet for Put {
         derived.changes = Changes { added: put - replaced, changed: replaced, removed: 0 };
         derived.totals = totals(derived.totals.notes + put);
         derived.result = Some(serde_json::json!({ "put": put }));
-        Ok(Some(derived))
+        Ok(Some(derived).into())
     }
 }
 
@@ -90,8 +91,9 @@ pub struct Attach(pub String, pub BlobKey);
 
 impl ChangeSet for Attach {
     type Error = MirrorError;
+    type Outcome = ();
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
         let mut derived = delete(head, [&self.0]).await?;
         let mut builder = Builder::new().unwrap();
         builder
@@ -109,7 +111,7 @@ impl ChangeSet for Attach {
         derived.segments.push(builder.finish().unwrap().expect("an attachment").into());
         derived.changes = Changes { added: 1, ..Changes::default() };
         derived.totals = totals(derived.totals.notes + 1);
-        Ok(Some(derived))
+        Ok(Some(derived).into())
     }
 }
 
@@ -119,11 +121,12 @@ pub struct Delete(pub String);
 
 impl ChangeSet for Delete {
     type Error = MirrorError;
+    type Outcome = ();
 
     /// Nothing to do where the note is not there.
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
         let derived = delete(head, [&self.0]).await?;
-        Ok(Some(derived).filter(|derived| derived.changes.removed > 0))
+        Ok(Some(derived).filter(|derived| derived.changes.removed > 0).into())
     }
 }
 
@@ -154,8 +157,9 @@ impl Merge {
 
 impl ChangeSet for Merge {
     type Error = MirrorError;
+    type Outcome = ();
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
         let head = head.expect("a state to merge");
         let mut derived = Derived { totals: head.manifest().totals, ..Derived::default() };
         let mut merged = self.merged.clone();
@@ -175,7 +179,7 @@ impl ChangeSet for Merge {
             derived.dropped.push(DroppedSegment { segment: *input, deleted: seen });
         }
         derived.segments.push(merged);
-        Ok(Some(derived))
+        Ok(Some(derived).into())
     }
 }
 

@@ -7,14 +7,14 @@ pub mod bulk_set_property;
 
 use std::sync::Arc;
 
-use atlas_mirror::{ChangeSet, Derived, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, Snapshot};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::item_error::ItemError;
 use atlas_ops::operation::{Answer, Context, Info};
 use atlas_ops::pipeline::response_limit::cut;
 use atlas_ops::read::view::View;
 use atlas_ops::write::batch::Batch;
-use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::commit;
 use atlas_ops::write::writable;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -27,7 +27,7 @@ const UNCONFIRMED: usize = 50;
 /// Things to do.
 trait Bulk: Sync {
     /// What became of one. A keyed commit keeps it.
-    type Done: Serialize + DeserializeOwned + Clone + Send + Sync;
+    type Done: Serialize + DeserializeOwned + Clone + Send + Sync + 'static;
     /// The same as it is reported.
     type Item: Serialize + JsonSchema + Send;
 
@@ -123,12 +123,8 @@ impl Way<'_> {
             };
             self.context.read(look).await?.value
         } else {
-            let change = Commit { bulk, way: self, last: Last::default() };
-            match commit::commit(self.context, self.operation, self.message, &change, &change.last).await? {
-                Done::Committed { value, generation, .. } | Done::Unchanged { value, newest: generation } => {
-                    (value, generation)
-                }
-            }
+            let change = Commit { bulk, way: self };
+            commit::commit(self.context, self.operation, self.message, &change).await?.kept()
         };
         let (processed, succeeded) = count(&outcomes);
         let mut results = report(bulk, outcomes);
@@ -162,7 +158,6 @@ fn report<B: Bulk>(bulk: &B, outcomes: Vec<Outcome<B::Done>>) -> Vec<B::Item> {
 struct Commit<'a, B: Bulk> {
     bulk: &'a B,
     way: Way<'a>,
-    last: Last<Vec<Outcome<B::Done>>>,
 }
 
 impl<B: Bulk> Commit<'_, B> {
@@ -185,8 +180,9 @@ impl<B: Bulk> Commit<'_, B> {
 
 impl<B: Bulk> ChangeSet for Commit<'_, B> {
     type Error = Error;
+    type Outcome = commit::Outcome<Vec<Outcome<B::Done>>>;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
         let Planned { items, batch, needs_confirmation } = self.bulk.plan(head).await?;
         let outcomes: Vec<_> = items.into_iter().map(|item| Outcome::of(item, self.way)).collect();
@@ -198,9 +194,9 @@ impl<B: Bulk> ChangeSet for Commit<'_, B> {
             self.way.context.confirm().await?;
         }
         if batch.is_empty() {
-            return self.last.unchanged(outcomes);
+            return Ok(Attempt::nothing(outcomes.into()));
         }
-        self.last.changes(outcomes, batch.derived().await?)
+        Ok(Attempt::changes(batch.derived().await?, outcomes.into()))
     }
 }
 

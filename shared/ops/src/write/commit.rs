@@ -1,9 +1,10 @@
 //! One commit by an operation, and what it came to.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_mirror::{ChangeSet, CommitInfo, Committed, Derived, NewSegment, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, CommitInfo, Committed, Derived, NewSegment, Snapshot};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::Serialize;
@@ -17,77 +18,71 @@ const COMMIT_TIME: Duration = Duration::from_secs(20);
 /// The same for what an operation that only reads leaves behind.
 const ASIDE_TIME: Duration = Duration::from_secs(2);
 
-/// What the newest attempt of a commit comes to: what a keyed commit keeps to answer with.
-pub struct Last<T>(Mutex<Option<T>>);
-
-impl<T> Default for Last<T> {
-    fn default() -> Self {
-        Self(Mutex::new(None))
-    }
+/// What an attempt comes to: what a keyed commit keeps to answer with, and what is told besides when the attempt is the one that happens.
+#[derive(Clone, Debug)]
+pub struct Outcome<K, T = ()> {
+    /// What is kept.
+    pub kept: K,
+    /// What is told besides.
+    pub told: T,
 }
 
-impl<T: Serialize + Clone> Last<T> {
-    /// The attempt comes to `derived`, and to this answer.
-    pub fn changes(&self, written: T, mut derived: Derived) -> Result<Option<Derived>, Error> {
-        derived.result = Some(serde_json::to_value(&written).map_err(|error| unreadable(&error))?);
-        self.keep(written);
-        Ok(Some(derived))
-    }
-
-    /// The attempt comes to nothing, since what was asked for is `written` already.
-    pub fn unchanged(&self, written: T) -> Result<Option<Derived>, Error> {
-        self.keep(written);
-        Ok(None)
-    }
-
-    fn keep(&self, written: T) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
-    }
-
-    fn get(&self) -> Option<T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+impl<K> From<K> for Outcome<K> {
+    fn from(kept: K) -> Self {
+        Self { kept, told: () }
     }
 }
 
 /// What became of a commit.
-pub enum Done<T> {
-    /// It happened, now or when the call was made first.
-    Committed {
-        /// What it came to.
-        value: T,
-        /// The generation that it made.
-        generation: u64,
-        /// Whether an earlier call with the same key made it.
-        is_replayed: bool,
-    },
-    /// There was nothing to do on the newest generation.
-    Unchanged {
-        /// What is there.
-        value: T,
-        /// The newest generation.
-        newest: u64,
-    },
+pub enum Done<K, T = ()> {
+    /// It happened, now.
+    Committed(Outcome<K, T>, u64),
+    /// It happened when the call was made first, with the same key: what was kept, and the generation that it made.
+    Replayed(K, u64),
+    /// There was nothing to do on the newest generation, which is this.
+    Unchanged(Outcome<K, T>, u64),
 }
 
-/// Commits `change`, of which `last` says what it came to.
-pub async fn commit<T: Serialize + DeserializeOwned + Clone>(
+impl<K, T> Done<K, T> {
+    /// What is kept of it, and the generation that it made or found.
+    pub fn kept(self) -> (K, u64) {
+        match self {
+            Self::Committed(Outcome { kept, .. }, generation) | Self::Unchanged(Outcome { kept, .. }, generation) => {
+                (kept, generation)
+            }
+            Self::Replayed(kept, generation) => (kept, generation),
+        }
+    }
+
+    /// The same of a commit that cannot find that there is nothing to do.
+    pub fn made(self) -> Option<(K, u64)> {
+        match self {
+            Self::Unchanged(..) => None,
+            done => Some(done.kept()),
+        }
+    }
+}
+
+/// Commits `change`.
+pub async fn commit<C, K, T>(
     context: &Context<'_>,
     operation: &Info,
     message: Option<&str>,
-    change: &impl ChangeSet<Error = Error>,
-    last: &Last<T>,
-) -> Result<Done<T>, Error> {
-    let value = || last.get().ok_or_else(|| Error::new(Code::Internal, Reason::Internal, "nothing was written"));
+    change: &C,
+) -> Result<Done<K, T>, Error>
+where
+    C: ChangeSet<Error = Error, Outcome = Outcome<K, T>>,
+    K: Serialize + DeserializeOwned + Send + 'static,
+    T: Send + 'static,
+{
+    let told = |outcome: Erased| outcome.downcast().map(|outcome| *outcome).map_err(|_| unreadable(&"another outcome"));
     Ok(match commit_any(context, operation, message, AnyChange(change, context)).await? {
-        Committed::New(after) => {
-            Done::Committed { value: value()?, generation: after.generation(), is_replayed: false }
-        }
-        Committed::Unchanged(head) => {
-            Done::Unchanged { value: value()?, newest: head.map_or(0, |head| head.generation()) }
+        Committed::New(after, outcome) => Done::Committed(told(outcome)?, after.generation()),
+        Committed::Unchanged(head, outcome) => {
+            Done::Unchanged(told(outcome)?, head.map_or(0, |head| head.generation()))
         }
         Committed::Replayed { generation, result } => {
-            let value = serde_json::from_value(result).map_err(|error| unreadable(&error))?;
-            Done::Committed { value, generation, is_replayed: true }
+            Done::Replayed(serde_json::from_value(result).map_err(|error| unreadable(&error))?, generation)
         }
     })
 }
@@ -97,7 +92,7 @@ async fn commit_any(
     operation: &Info,
     message: Option<&str>,
     change: AnyChange<'_>,
-) -> Result<Committed, Error> {
+) -> Result<Committed<Erased>, Error> {
     let mirror = &context.vault.mirror;
     context.work.check()?;
     mirror.check_writes_once().await?;
@@ -120,15 +115,30 @@ async fn commit_any(
 /// A change of whatever type, so that programs hold the code of commits once.
 struct AnyChange<'a>(&'a dyn Change, &'a Context<'a>);
 
+/// An [`Outcome`] of whatever type.
+type Erased = Box<dyn Any + Send>;
+
 /// [`ChangeSet`], for [`AnyChange`].
 trait Change: Sync {
-    fn derive<'a>(&'a self, head: Option<&'a Arc<Snapshot>>) -> BoxFuture<'a, Result<Option<Derived>, Error>>;
+    fn derive<'a>(&'a self, head: Option<&'a Arc<Snapshot>>) -> BoxFuture<'a, Result<Attempt<Erased>, Error>>;
     fn early(&self) -> &[NewSegment];
 }
 
-impl<C: ChangeSet<Error = Error>> Change for C {
-    fn derive<'a>(&'a self, head: Option<&'a Arc<Snapshot>>) -> BoxFuture<'a, Result<Option<Derived>, Error>> {
-        ChangeSet::derive(self, head).boxed()
+impl<C, K, T> Change for C
+where
+    C: ChangeSet<Error = Error, Outcome = Outcome<K, T>>,
+    K: Serialize + Send + 'static,
+    T: Send + 'static,
+{
+    fn derive<'a>(&'a self, head: Option<&'a Arc<Snapshot>>) -> BoxFuture<'a, Result<Attempt<Erased>, Error>> {
+        let derive = async move {
+            let Attempt { mut derived, outcome } = ChangeSet::derive(self, head).await?;
+            if let Some(derived) = &mut derived {
+                derived.result = Some(serde_json::to_value(&outcome.kept).map_err(|error| unreadable(&error))?);
+            }
+            Ok(Attempt { derived, outcome: Box::new(outcome) as Erased })
+        };
+        derive.boxed()
     }
 
     fn early(&self) -> &[NewSegment] {
@@ -138,12 +148,14 @@ impl<C: ChangeSet<Error = Error>> Change for C {
 
 impl ChangeSet for AnyChange<'_> {
     type Error = Error;
+    type Outcome = Erased;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Erased>, Error> {
         // Before anything is uploaded, and before the commit's time is over, of which the store would be thought guilty.
-        let derived = self.0.derive(head).await?;
+        let Attempt { derived, outcome } = self.0.derive(head).await?;
         self.1.work.check()?;
-        Ok(derived.map(|derived| Derived { confirmed: self.1.is_confirmed(), ..derived }))
+        let derived = derived.map(|derived| Derived { confirmed: self.1.is_confirmed(), ..derived });
+        Ok(Attempt { derived, outcome })
     }
 
     fn early(&self) -> &[NewSegment] {
@@ -152,7 +164,7 @@ impl ChangeSet for AnyChange<'_> {
 }
 
 /// What a keyed commit kept cannot be written or read.
-fn unreadable(error: &serde_json::Error) -> Error {
+fn unreadable(error: &impl ToString) -> Error {
     let internal = Some(error.to_string());
     Error {
         internal,

@@ -1,7 +1,5 @@
 //! Editing the text of one note in one commit, and telling what was there before: also when the call was executed before, and is told again.
 
-use std::sync::{Mutex, PoisonError};
-
 use atlas_mirror::Hash;
 use atlas_vault::VaultPath;
 use atlas_vault::edit::{self, Edit, EditError, Problem};
@@ -28,7 +26,7 @@ pub struct Edited<T> {
 }
 
 /// Makes of the text of the note at `path` what `edit` makes of it, which tells something of it too.
-pub async fn edit<T: Send>(
+pub async fn edit<T: Send + 'static>(
     context: &Context<'_>,
     operation: &Info,
     path: &VaultPath,
@@ -39,7 +37,7 @@ pub async fn edit<T: Send>(
 }
 
 /// The same of a note that may not be there yet.
-pub async fn edit_or_create<T: Send>(
+pub async fn edit_or_create<T: Send + 'static>(
     context: &Context<'_>,
     operation: &Info,
     path: &VaultPath,
@@ -49,28 +47,25 @@ pub async fn edit_or_create<T: Send>(
 }
 
 /// The same, which a person has to confirm if what the edit tells says so.
-pub async fn edit_if_confirmed<T: Send>(
+pub async fn edit_if_confirmed<T: Send + 'static>(
     context: &Context<'_>,
     operation: &Info,
     path: &VaultPath,
     edit: impl Fn(Option<&str>) -> Result<(String, T), Error> + Sync,
     is_to_be_confirmed: impl Fn(&T) -> bool + Sync,
 ) -> Result<Answer<Edited<T>>, Error> {
-    let last: Mutex<Option<T>> = Mutex::new(None);
     let decide = |found: Option<&Found>| {
         let (after, told) = edit(found.map(text_of).transpose()?)?;
         let after = after.into_bytes();
         let becomes = if is_to_be_confirmed(&told) { NoteUpdate::IfConfirmed(after) } else { NoteUpdate::Text(after) };
-        *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
-        Ok(becomes)
+        Ok((becomes, told))
     };
-    let answer = update::write(context, operation, path, None, KnownInput::Nothing, decide).await?;
-    let Written { sha256, generation, created, is_replayed, at, .. } = answer.value;
-    // What an attempt of this call found says nothing where an earlier call with its key was the one that wrote.
-    let told = match last.into_inner().unwrap_or_else(PoisonError::into_inner).filter(|_| !is_replayed) {
-        Some(last) => last,
+    let (answer, told) = update::write_telling(context, operation, path, None, KnownInput::Nothing, decide).await?;
+    let Written { sha256, generation, created, at, .. } = answer.value;
+    let told = match told {
+        Some(told) => told,
         None => {
-            // That one was executed on the generation before the one that it made.
+            // The earlier call with its key was executed on the generation before the one that it made.
             let found = match generation.checked_sub(1).filter(|before| *before > 0) {
                 Some(before) => notes::find(&*notes::at(context, before).await?, path.as_str(), |_| true).await?,
                 None => None,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use atlas_mirror::{ChangeSet, Derived, Hash, NewSegment, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, Hash, NewSegment, Snapshot};
 use atlas_segment::{Body, Builder, Document, Kind};
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Reason};
 use crate::operation::{Answer, Context, Info};
 use crate::read::notes::{self, Found};
 use crate::write::batch::{Batch, New};
-use crate::write::commit::{Done, Last, commit};
+use crate::write::commit::{Done, Outcome, commit};
 use crate::write::writable::{MAX_NOTE_BYTES, Version, published};
 
 /// What a note becomes.
@@ -89,39 +89,63 @@ pub async fn write(
     beforehand: KnownInput<'_>,
     decide: impl Fn(Option<&Found>) -> Result<NoteUpdate, Error> + Sync,
 ) -> Result<Answer<Written>, Error> {
+    let decide = |found: Option<&Found>| Ok((decide(found)?, ()));
+    Ok(write_telling(context, operation, path, message, beforehand, decide).await?.0)
+}
+
+/// The same, and what `decide` tells of the version that was replaced; none if the call was executed before, by its key.
+pub async fn write_telling<T: Send + 'static>(
+    context: &Context<'_>,
+    operation: &Info,
+    path: &VaultPath,
+    message: Option<&str>,
+    beforehand: KnownInput<'_>,
+    decide: impl Fn(Option<&Found>) -> Result<(NoteUpdate, T), Error> + Sync,
+) -> Result<(Answer<Written>, Option<T>), Error> {
     let with_text = matches!(beforehand, KnownInput::Nothing);
     let early = match beforehand {
         KnownInput::Written(text) => Some((Hash::of(text), segment(path, text, context.now)?)),
         _ => None,
     };
-    let change = NoteChange { path, context, with_text, decide: &decide, early, last: Last::default() };
-    commit_note(context, operation, message, &change, &change.last).await
+    let change = NoteChange { path, context, with_text, decide: &decide, early };
+    commit_note(context, operation, message, &change).await
 }
 
-/// Commits `change`, of which `last` says what became of the note.
-pub async fn commit_note(
+/// Commits `change` of one note. What it tells besides is none if the call was executed before, by its key.
+pub async fn commit_note<C, T>(
     context: &Context<'_>,
     operation: &Info,
     message: Option<&str>,
-    change: &impl ChangeSet<Error = Error>,
-    last: &Last<Written>,
-) -> Result<Answer<Written>, Error> {
-    Ok(match commit(context, operation, message, change, last).await? {
-        Done::Committed { value, generation, is_replayed } => {
-            Answer { value: Written { generation, is_replayed, ..value }, generation: Some(generation) }
+    change: &C,
+) -> Result<(Answer<Written>, Option<T>), Error>
+where
+    C: ChangeSet<Error = Error, Outcome = Outcome<Written, T>>,
+    T: Send + 'static,
+{
+    Ok(match commit(context, operation, message, change).await? {
+        Done::Committed(Outcome { kept, told }, generation) => {
+            (Answer { value: Written { generation, ..kept }, generation: Some(generation) }, Some(told))
         }
-        Done::Unchanged { value, newest } => Answer { value, generation: Some(newest) },
+        Done::Replayed(kept, generation) => {
+            let value = Written { generation, is_replayed: true, ..kept };
+            (Answer { value, generation: Some(generation) }, None)
+        }
+        Done::Unchanged(Outcome { kept, told }, newest) => {
+            (Answer { value: kept, generation: Some(newest) }, Some(told))
+        }
     })
 }
 
-struct NoteChange<'a> {
+/// Decides what becomes of the version that is there, and tells something of it.
+type Decide<'a, T> = dyn Fn(Option<&Found>) -> Result<(NoteUpdate, T), Error> + Sync + 'a;
+
+struct NoteChange<'a, T> {
     path: &'a VaultPath,
     context: &'a Context<'a>,
     with_text: bool,
-    decide: &'a (dyn Fn(Option<&Found>) -> Result<NoteUpdate, Error> + Sync),
+    decide: &'a Decide<'a, T>,
     /// The text that is likely to be written, by its hash.
     early: Option<(Hash, NewSegment)>,
-    last: Last<Written>,
 }
 
 /// A segment of one note. It is the same whatever the note replaces, so that it can be uploaded before that is known.
@@ -146,14 +170,15 @@ fn segment(path: &VaultPath, text: &[u8], now: Timestamp) -> Result<NewSegment, 
     builder.finish()?.map(NewSegment::from).ok_or_else(empty)
 }
 
-impl ChangeSet for NoteChange<'_> {
+impl<T: Send> ChangeSet for NoteChange<'_, T> {
     type Error = Error;
+    type Outcome = Outcome<Written, T>;
 
     fn early(&self) -> &[NewSegment] {
         self.early.as_ref().map_or(&[], |(_, segment)| std::slice::from_ref(segment))
     }
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = published(head)?;
         let is_read = self.with_text || self.context.is_to_be_judged();
         let found = match is_read {
@@ -169,23 +194,23 @@ impl ChangeSet for NoteChange<'_> {
         }
         let now = self.context.now;
         let mut batch = Batch::on(head, self.context);
-        let written = match ((self.decide)(found)?, found) {
-            (becomes @ (NoteUpdate::Text(_) | NoteUpdate::IfConfirmed(_)), found) => {
-                let is_confirmed = matches!(becomes, NoteUpdate::Text(_));
-                let (NoteUpdate::Text(text) | NoteUpdate::IfConfirmed(text)) = becomes else { return Ok(None) };
+        let (becomes, told) = (self.decide)(found)?;
+        let is_to_be_confirmed = matches!(becomes, NoteUpdate::IfConfirmed(_));
+        let written = match (becomes, found) {
+            (NoteUpdate::Text(text) | NoteUpdate::IfConfirmed(text), found) => {
                 let new = New::note(self.path.clone(), text.into(), found, now)?;
                 let Version { sha256, bytes } = new.version();
                 if let Some(found) = found.filter(|found| found.record.sha256 == *sha256.as_bytes()) {
-                    return self.last.unchanged(Written::unchanged(found));
+                    return Ok(Attempt::nothing(Outcome { kept: Written::unchanged(found), told }));
                 }
-                if !is_confirmed {
+                if is_to_be_confirmed {
                     self.context.confirm().await?;
                 }
                 batch.put(new, found);
                 let (created, before) = (found.is_none(), found.map(Version::of));
                 Written { sha256, bytes, generation: 0, is_replayed: false, created, at: now, before }
             }
-            (NoteUpdate::Trash | NoteUpdate::Gone, None) => return Ok(None),
+            (NoteUpdate::Trash | NoteUpdate::Gone, None) => return Err(notes::missing(self.path.as_str())),
             (NoteUpdate::Trash, Some(found)) => {
                 batch.trash(self.path, found).await?;
                 Written { at: now, generation: 0, ..Written::unchanged(found) }
@@ -195,6 +220,7 @@ impl ChangeSet for NoteChange<'_> {
                 Written { at: now, generation: 0, ..Written::unchanged(found) }
             }
         };
-        self.last.changes(written, batch.derived_with(self.early.as_ref()).await?)
+        let derived = batch.derived_with(self.early.as_ref()).await?;
+        Ok(Attempt::changes(derived, Outcome { kept: written, told }))
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_mirror::manifest::Totals;
-use atlas_mirror::{ChangeSet, CommitInfo, CommitKey, Committed, Derived, Hash, Manifest, MirrorError, Snapshot};
+use atlas_mirror::{
+    Attempt, ChangeSet, CommitInfo, CommitKey, Committed, Derived, Hash, Manifest, MirrorError, Snapshot,
+};
 use futures::future::join;
 
 use super::{Place, Site, commit, expect_new, notes_of, whole_history};
@@ -52,10 +54,10 @@ async fn generations_name_their_parents(site: Site) {
 async fn nothing_to_do_makes_no_generation(site: Site) {
     let mirror = site.instance();
     let unchanged = mirror.commit(&by("tester"), &Delete("a.md".to_owned())).await;
-    assert!(matches!(unchanged, Ok(Committed::Unchanged(None))), "{unchanged:?}");
+    assert!(matches!(unchanged, Ok(Committed::Unchanged(None, ()))), "{unchanged:?}");
     commit(&mirror, Put::note("a.md", "one")).await;
     let unchanged = mirror.commit(&by("tester"), &Delete("b.md".to_owned())).await;
-    assert!(matches!(unchanged, Ok(Committed::Unchanged(Some(_)))), "{unchanged:?}");
+    assert!(matches!(unchanged, Ok(Committed::Unchanged(Some(_), ()))), "{unchanged:?}");
     assert_eq!(mirror.head().await.unwrap().generation(), 1);
 }
 
@@ -106,7 +108,7 @@ async fn one_key_used_twice_at_once_happens_once(site: Site) {
     let (info, change) = (keyed(1), Put::note("b.md", "by key"));
     let (first, second) = join(one.commit(&info, &change), two.commit(&info, &change)).await;
     match (first.unwrap(), second.unwrap()) {
-        (Committed::New(_), Committed::Replayed { .. }) | (Committed::Replayed { .. }, Committed::New(_)) => {}
+        (Committed::New(..), Committed::Replayed { .. }) | (Committed::Replayed { .. }, Committed::New(..)) => {}
         outcomes => panic!("expected one commit and one replay: {outcomes:?}"),
     }
     assert_eq!(whole_history(&one).await.len(), 2);
@@ -117,13 +119,14 @@ struct IfAbsent(Put);
 
 impl ChangeSet for IfAbsent {
     type Error = MirrorError;
+    type Outcome = ();
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
-        let derived = self.0.derive(head).await?.unwrap();
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
+        let derived = self.0.derive(head).await?.derived.unwrap();
         if derived.changes.changed > 0 {
             return Err(MirrorError::Conflict { reason: "the note exists".to_owned() });
         }
-        Ok(Some(derived))
+        Ok(Some(derived).into())
     }
 }
 
@@ -184,12 +187,13 @@ struct DeleteMost;
 
 impl ChangeSet for DeleteMost {
     type Error = MirrorError;
+    type Outcome = ();
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
         let entry = &head.unwrap().segments()[0];
         let deleted = vec![(entry.id, (1..entry.layout.documents).collect())];
         let totals = Totals { notes: 1, ..Totals::default() };
-        Ok(Some(Derived { deleted, totals, ..Derived::default() }))
+        Ok(Some(Derived { deleted, totals, ..Derived::default() }).into())
     }
 }
 

@@ -124,12 +124,12 @@ async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
                 told.push((
                     name,
                     match outcome {
-                        Ok(Committed::New(snapshot)) => {
+                        Ok(Committed::New(snapshot, ())) => {
                             assert_eq!(snapshot.manifest().message, info.message);
                             Told::Happened
                         }
                         Ok(Committed::Replayed { .. }) => Told::Happened,
-                        Ok(Committed::Unchanged(_)) => panic!("a put always changes"),
+                        Ok(Committed::Unchanged(..)) => panic!("a put always changes"),
                         Err(MirrorError::CommitUnknown { .. }) => Told::Unknown,
                         Err(MirrorError::Damaged { object, reason }) => panic!("{object} is called damaged: {reason}"),
                         Err(_) if keyed && tries > 1 => Told::Unknown,

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use atlas_access::Access;
-use atlas_mirror::{BlobKey, ChangeSet, Derived, MirrorError, Snapshot, Uploaded};
+use atlas_mirror::{Attempt, BlobKey, ChangeSet, MirrorError, Snapshot, Uploaded};
 use atlas_ops::arguments::{Bounded, Given, Message, Text, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::batch::{Batch, Content, New};
-use atlas_ops::write::commit::Last;
+use atlas_ops::write::commit;
 use atlas_ops::write::editing;
 use atlas_ops::write::precondition::{Condition, Mode};
 use atlas_ops::write::update::{self, Written};
@@ -109,13 +109,12 @@ impl Operation for CommitAttachment {
             bytes: arguments.size_bytes.get() as u64,
             condition: Condition::Mode(arguments.mode, arguments.expected_hash.as_ref().map(Text::as_str)),
             text: OnceCell::new(),
-            last: Last::default(),
         };
         // A large file takes longer than a commit may. Whether the call is one made again, to be answered as before, is not known yet,
         // so what is wrong is told by the commit.
         let _ = change.read_ahead().await;
         let message = arguments.message.as_ref().map(Message::as_str);
-        let answer = update::commit_note(context, &Self::INFO, message, &change, &change.last).await?;
+        let answer = update::commit_note(context, &Self::INFO, message, &change).await?.0;
         Ok(answer.map(|written| Output {
             mime: mime(path.as_str()),
             path: path.as_str().to_owned(),
@@ -137,7 +136,6 @@ struct Upload<'a> {
     condition: Condition<'a>,
     /// What was uploaded, once it is known to be what it should be: its text, if it is kept as such.
     text: OnceCell<Result<Option<Bytes>, Error>>,
-    last: Last<Written>,
 }
 
 impl Upload<'_> {
@@ -207,14 +205,15 @@ impl Upload<'_> {
 
 impl ChangeSet for Upload<'_> {
     type Error = Error;
+    type Outcome = commit::Outcome<Written>;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
         let found = notes::find(head, self.path.as_str(), |_| false).await?;
         let found = found.as_ref();
         let sha256 = self.key.sha256;
         if let Some(found) = found.filter(|found| self.is_there(Some(found))) {
-            return self.last.unchanged(Written::unchanged(found));
+            return Ok(Attempt::nothing(Written::unchanged(found).into()));
         }
         check(&self.condition, self.path, found)?;
         let text = self.text.get_or_init(|| self.read()).await.clone()?;
@@ -231,6 +230,6 @@ impl ChangeSet for Upload<'_> {
         batch.put(New::written(self.path.clone(), content, sha256, found, at), found);
         let (created, before) = (found.is_none(), found.map(Version::of));
         let written = Written { sha256, bytes: self.bytes, generation: 0, is_replayed: false, created, at, before };
-        self.last.changes(written, batch.derived().await?)
+        Ok(Attempt::changes(batch.derived().await?, written.into()))
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use atlas_access::Access;
-use atlas_mirror::{ChangeSet, Derived, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, Snapshot};
 use atlas_ops::arguments::invalid_input;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::notes;
 use atlas_ops::write::batch::Batch;
-use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::commit;
 use atlas_ops::write::editing;
 use atlas_ops::write::writable;
 use atlas_segment::Kind;
@@ -79,9 +79,9 @@ impl Operation for DeleteAttachment {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = path(&arguments.path)?;
-        let change = Deletion { context, path: &path, arguments: &arguments, last: Last::default() };
-        let done = commit::commit(context, &Self::INFO, None, &change, &change.last).await?;
-        let (Done::Committed { value, generation, .. } | Done::Unchanged { value, newest: generation }) = done;
+        let change = Deletion { context, path: &path, arguments: &arguments };
+        let done = commit::commit(context, &Self::INFO, None, &change).await?;
+        let (value, generation) = done.kept();
         let trash_path = if arguments.hard { None } else { Some(writable::trash(&path)?.as_str().to_owned()) };
         let value = Output {
             path: path.as_str().to_owned(),
@@ -110,7 +110,6 @@ struct Deletion<'a> {
     context: &'a Context<'a>,
     path: &'a VaultPath,
     arguments: &'a Arguments,
-    last: Last<Deleted>,
 }
 
 impl Deletion<'_> {
@@ -132,8 +131,9 @@ impl Deletion<'_> {
 
 impl ChangeSet for Deletion<'_> {
     type Error = Error;
+    type Outcome = commit::Outcome<Deleted>;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
         let now = self.context.now;
         let found = notes::find(head, self.path.as_str(), |_| !self.arguments.hard).await?;
@@ -146,6 +146,6 @@ impl ChangeSet for Deletion<'_> {
             false => batch.trash(self.path, &found).await?,
         }
         let at = editing::time(now.as_millisecond());
-        self.last.changes(Deleted { at, references }, batch.derived().await?)
+        Ok(Attempt::changes(batch.derived().await?, Deleted { at, references }.into()))
     }
 }

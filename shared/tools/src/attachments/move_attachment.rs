@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use atlas_access::Access;
-use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, Hash, Snapshot};
 use atlas_ops::arguments::{self, Given, Text};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
-use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::commit;
 use atlas_ops::write::relocate::Moving;
 use atlas_ops::write::writable;
 use atlas_vault::VaultPath;
@@ -87,11 +87,9 @@ impl Operation for MoveAttachment {
         let (from_path, to_path) = (from.as_str().to_owned(), to.as_str().to_owned());
         let moving =
             Moving { context, ways: vec![(from, to)], update_links: arguments.update_references, overwrite: false };
-        let change = AttachmentMove { moving, last: Last::default() };
-        let done = commit::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
-        let Done::Committed { value: Kept { sha256, references, at }, generation, .. } = done else {
-            return Err(nothing_moved());
-        };
+        let change = AttachmentMove { moving };
+        let done = commit::commit(context, &Self::INFO, Some(&message), &change).await?;
+        let (Kept { sha256, references, at }, generation) = done.made().ok_or_else(nothing_moved)?;
         let output = Output {
             from: from_path,
             to: to_path,
@@ -123,7 +121,6 @@ fn ends(arguments: &Arguments) -> Result<(VaultPath, VaultPath), Error> {
 
 struct AttachmentMove<'a> {
     moving: Moving<'a>,
-    last: Last<Kept>,
 }
 
 /// What a move came to. A keyed commit keeps it.
@@ -136,8 +133,9 @@ struct Kept {
 
 impl ChangeSet for AttachmentMove<'_> {
     type Error = Error;
+    type Outcome = commit::Outcome<Kept>;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
         let ends = self.moving.ends(head).await?.into_iter().collect::<Result<_, _>>()?;
         let plan = self.moving.plan(head, ends).await?;
@@ -146,6 +144,6 @@ impl ChangeSet for AttachmentMove<'_> {
             self.moving.context.confirm().await?;
         }
         let kept = Kept { sha256: moved.sha256, references: moved.backlinks, at: self.moving.context.now };
-        self.last.changes(kept, plan.batch.derived().await?)
+        Ok(Attempt::changes(plan.batch.derived().await?, kept.into()))
     }
 }

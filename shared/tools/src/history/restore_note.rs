@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use atlas_access::Access;
-use atlas_mirror::{ChangeSet, Derived, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, Snapshot};
 use atlas_ops::arguments::{Given, Message, Versions};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::batch::Batch;
-use atlas_ops::write::commit::Last;
+use atlas_ops::write::commit;
 use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate, Written};
 use atlas_ops::write::writable::{self, Version};
@@ -77,8 +77,8 @@ impl Operation for RestoreNote {
             }
             None => {
                 let trash = writable::trash(&path)?;
-                let change = OutOfTrash { path: &path, trash, condition, context, last: Last::default() };
-                update::commit_note(context, &Self::INFO, message, &change, &change.last).await?
+                let change = OutOfTrash { path: &path, trash, condition, context };
+                update::commit_note(context, &Self::INFO, message, &change).await?.0
             }
         };
         Ok(Output::of(&path, written))
@@ -116,13 +116,13 @@ struct OutOfTrash<'a> {
     trash: VaultPath,
     condition: Condition<'a>,
     context: &'a Context<'a>,
-    last: Last<Written>,
 }
 
 impl ChangeSet for OutOfTrash<'_> {
     type Error = Error;
+    type Outcome = commit::Outcome<Written>;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
         let found = notes::find(head, self.path.as_str(), |_| self.context.is_to_be_judged());
         let kept = notes::find(head, self.trash.as_str(), |_| true);
@@ -134,15 +134,14 @@ impl ChangeSet for OutOfTrash<'_> {
         let found = found.as_ref();
         check(&self.condition, self.path, found, &kept)?;
         if let Some(found) = found.filter(|found| found.record.sha256 == kept.record.sha256) {
-            return self.last.unchanged(Written::unchanged(found));
+            return Ok(Attempt::nothing(Written::unchanged(found).into()));
         }
         let mut batch = Batch::on(head, self.context);
         batch.take_from_trash(self.path.clone(), &kept, found);
         let Version { sha256, bytes } = Version::of(&kept);
         let (created, before) = (found.is_none(), found.map(Version::of));
-        self.last.changes(
-            Written { sha256, bytes, generation: 0, is_replayed: false, created, at: self.context.now, before },
-            batch.derived().await?,
-        )
+        let at = self.context.now;
+        let written = Written { sha256, bytes, generation: 0, is_replayed: false, created, at, before };
+        Ok(Attempt::changes(batch.derived().await?, written.into()))
     }
 }

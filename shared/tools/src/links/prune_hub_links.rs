@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use atlas_access::Access;
-use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, Hash, Snapshot};
 use atlas_ops::arguments::{self, Bounded, Given, Message};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
@@ -15,7 +15,7 @@ use atlas_ops::read::graph::Graph;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
 use atlas_ops::write::batch::{Batch, New};
-use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::commit;
 use atlas_ops::write::writable;
 use atlas_ops::write::writable::text_of;
 use atlas_vault::VaultPath;
@@ -111,7 +111,7 @@ impl Operation for PruneHubLinks {
         if !arguments.dry_run {
             context.require_key()?;
         }
-        let change = Pruning { context, path, rule, most: arguments.max_removals.get(), last: Last::default() };
+        let change = Pruning { context, path, rule, most: arguments.max_removals.get() };
         let message = arguments.message.as_ref().map(Message::as_str);
         let (pruned, generation) = if arguments.dry_run {
             let look = |view: View| {
@@ -120,11 +120,7 @@ impl Operation for PruneHubLinks {
             };
             context.read(look).await?.value
         } else {
-            match commit::commit(context, &Self::INFO, message, &change, &change.last).await? {
-                Done::Committed { value, generation, .. } | Done::Unchanged { value, newest: generation } => {
-                    (value, generation)
-                }
-            }
+            commit::commit(context, &Self::INFO, message, &change).await?.kept()
         };
         let links_after = pruned.links.saturating_sub(pruned.removed.len());
         let mut removed = pruned.removed;
@@ -149,7 +145,6 @@ struct Pruning<'a> {
     path: VaultPath,
     rule: Rule,
     most: usize,
-    last: Last<Pruned>,
 }
 
 /// What came of it. A keyed commit keeps it.
@@ -226,12 +221,13 @@ impl Pruning<'_> {
 
 impl ChangeSet for Pruning<'_> {
     type Error = Error;
+    type Outcome = commit::Outcome<Pruned>;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let (pruned, batch) = self.plan(writable::published(head)?).await?;
         if batch.is_empty() {
-            return self.last.unchanged(pruned);
+            return Ok(Attempt::nothing(pruned.into()));
         }
-        self.last.changes(pruned, batch.derived().await?)
+        Ok(Attempt::changes(batch.derived().await?, pruned.into()))
     }
 }

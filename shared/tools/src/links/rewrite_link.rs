@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atlas_access::Access;
-use atlas_mirror::{ChangeSet, Derived, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, Snapshot};
 use atlas_ops::arguments::{self, Given, Message, Root, Text};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
@@ -12,7 +12,7 @@ use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::links::{self, Naming};
 use atlas_ops::read::view::View;
 use atlas_ops::write::batch::{Batch, New};
-use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::commit;
 use atlas_ops::write::relocate::{MAX_NOTES, unlinkable};
 use atlas_ops::write::writable;
 use atlas_vault::VaultPath;
@@ -127,7 +127,7 @@ impl Operation for RewriteLink {
             }
         };
         let (from, to) = (arguments.from_target.as_str(), arguments.to_target.as_str());
-        let change = Rewriting { context, from, to, root, last: Last::default() };
+        let change = Rewriting { context, from, to, root };
         let message =
             arguments.message.as_ref().map_or_else(|| format!("{from} to {to}"), |why| why.as_str().to_owned());
         let (modified, generation) = if arguments.dry_run {
@@ -137,11 +137,7 @@ impl Operation for RewriteLink {
             };
             context.read(look).await?.value
         } else {
-            match commit::commit(context, &Self::INFO, Some(&message), &change, &change.last).await? {
-                Done::Committed { value, generation, .. } | Done::Unchanged { value, newest: generation } => {
-                    (value, generation)
-                }
-            }
+            commit::commit(context, &Self::INFO, Some(&message), &change).await?.kept()
         };
         let total_replacements = modified.iter().map(|note| note.occurrences).sum();
         let mut files_modified = modified;
@@ -165,7 +161,6 @@ struct Rewriting<'a> {
     from: &'a str,
     to: &'a str,
     root: Root,
-    last: Last<Vec<Modified>>,
 }
 
 impl Rewriting<'_> {
@@ -220,12 +215,13 @@ impl Rewriting<'_> {
 
 impl ChangeSet for Rewriting<'_> {
     type Error = Error;
+    type Outcome = commit::Outcome<Vec<Modified>>;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let (modified, batch) = self.plan(writable::published(head)?).await?;
         if batch.is_empty() {
-            return self.last.unchanged(modified);
+            return Ok(Attempt::nothing(modified.into()));
         }
-        self.last.changes(modified, batch.derived().await?)
+        Ok(Attempt::changes(batch.derived().await?, modified.into()))
     }
 }

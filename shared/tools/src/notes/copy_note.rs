@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atlas_access::Access;
-use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, Hash, Snapshot};
 use atlas_ops::arguments::{self, Given, Text};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
@@ -11,7 +11,7 @@ use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::links;
 use atlas_ops::read::notes;
 use atlas_ops::write::batch::{Batch, New};
-use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::commit;
 use atlas_ops::write::precondition::{Condition, Mode};
 use atlas_ops::write::relocate::unlinkable;
 use atlas_ops::write::writable;
@@ -88,11 +88,10 @@ impl Operation for CopyNote {
         let (from, to) = (writable::path("from", &arguments.from)?, writable::path("to", &arguments.to)?);
         let message =
             arguments.message.as_ref().map_or_else(|| format!("a copy of {from}"), |why| why.as_str().to_owned());
-        let change = Copying { context, from, to, rewrite: arguments.rewrite_internal_links, last: Last::default() };
-        let done = commit::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
-        let Done::Committed { value: Copied { sha256, links, at }, generation, .. } = done else {
-            return Err(Error::new(Code::Internal, Reason::Internal, "nothing was copied"));
-        };
+        let change = Copying { context, from, to, rewrite: arguments.rewrite_internal_links };
+        let done = commit::commit(context, &Self::INFO, Some(&message), &change).await?;
+        let nothing = || Error::new(Code::Internal, Reason::Internal, "nothing was copied");
+        let (Copied { sha256, links, at }, generation) = done.made().ok_or_else(nothing)?;
         let output = Output {
             from: change.from.as_str().to_owned(),
             to: change.to.as_str().to_owned(),
@@ -110,7 +109,6 @@ struct Copying<'a> {
     from: VaultPath,
     to: VaultPath,
     rewrite: bool,
-    last: Last<Copied>,
 }
 
 /// What came of it. A keyed commit keeps it.
@@ -137,8 +135,9 @@ impl Copying<'_> {
 
 impl ChangeSet for Copying<'_> {
     type Error = Error;
+    type Outcome = commit::Outcome<Copied>;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
         let note = notes::find(head, self.from.as_str(), |_| true);
         let (note, there) = try_join(note, notes::find(head, self.to.as_str(), |_| false)).await?;
@@ -154,6 +153,6 @@ impl ChangeSet for Copying<'_> {
         let new = New::note(self.to.clone(), text, None, at)?;
         let copied = Copied { sha256: new.sha256(), links, at };
         batch.put(new, None);
-        self.last.changes(copied, batch.derived().await?)
+        Ok(Attempt::changes(batch.derived().await?, copied.into()))
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use atlas_access::Access;
-use atlas_mirror::{ChangeSet, Derived, Hash, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, Hash, Snapshot};
 use atlas_ops::arguments::{self, Given, Text, Versions};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
-use atlas_ops::write::commit::{self, Done, Last};
+use atlas_ops::write::commit;
 use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::relocate::{Moving, Plan};
 use atlas_ops::write::writable;
@@ -105,11 +105,9 @@ impl Operation for MoveNote {
                 overwrite: arguments.overwrite_target,
             },
             condition: Condition::of_existing(arguments.if_match.as_ref())?,
-            last: Last::default(),
         };
-        let done = commit::commit(context, &Self::INFO, Some(&message), &change, &change.last).await?;
-        let Done::Committed { value, generation, .. } = done else { return Err(nothing_moved()) };
-        let Kept { sha256, backlinks, links, notes, at } = value;
+        let done = commit::commit(context, &Self::INFO, Some(&message), &change).await?;
+        let (Kept { sha256, backlinks, links, notes, at }, generation) = done.made().ok_or_else(nothing_moved)?;
         let output = Output {
             from: from_path,
             to: to_path,
@@ -132,7 +130,6 @@ fn nothing_moved() -> Error {
 struct MoveChange<'a> {
     moving: Moving<'a>,
     condition: Condition<'a>,
-    last: Last<Kept>,
 }
 
 /// What a move came to. A keyed commit keeps it.
@@ -149,8 +146,9 @@ struct Kept {
 
 impl ChangeSet for MoveChange<'_> {
     type Error = Error;
+    type Outcome = commit::Outcome<Kept>;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, Error> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
         let context = self.moving.context;
         let ends: Vec<_> = self.moving.ends(head).await?.into_iter().collect::<Result<_, _>>()?;
@@ -163,6 +161,6 @@ impl ChangeSet for MoveChange<'_> {
         let Plan { batch, moved, links, notes } = self.moving.plan(head, ends).await?;
         let moved = moved.first().ok_or_else(nothing_moved)?;
         let kept = Kept { sha256: moved.sha256, links, notes, backlinks: moved.backlinks, at: context.now };
-        self.last.changes(kept, batch.derived().await?)
+        Ok(Attempt::changes(batch.derived().await?, kept.into()))
     }
 }
