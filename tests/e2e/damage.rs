@@ -1,5 +1,6 @@
 //! Damaged objects: an answer that says nothing of the inside, and never a panic.
 
+use atlas_mirror::tombstones::Tombstones;
 use atlas_testkit::VaultBuilder;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
@@ -98,24 +99,45 @@ impl Kind {
 
     /// Damages the objects of this kind.
     pub async fn suffers(self, objects: &dyn ObjectStore, damage: Damage) {
+        let damage = match damage {
+            Damage::Missing if self == Self::AllManifests => Damage::CutAt(0),
+            damage => damage,
+        };
         for key in self.keys(objects).await {
-            let mut bytes = objects.get(&key).await.unwrap().bytes().await.unwrap().to_vec();
-            match damage {
-                Damage::Missing if self == Self::AllManifests => bytes.clear(),
-                Damage::Missing => {
-                    objects.delete(&key).await.unwrap();
-                    continue;
-                }
-                Damage::CutAt(at) => bytes.truncate(at % bytes.len().max(1)),
-                Damage::Flipped(_) if bytes.is_empty() => {}
-                Damage::Flipped(at) => {
-                    let at = at % bytes.len();
-                    bytes[at] ^= 0x10;
-                }
-            }
-            objects.put(&key, bytes.into()).await.unwrap();
+            damage.befalls(objects, &key).await;
         }
     }
+}
+
+impl Damage {
+    async fn befalls(self, objects: &dyn ObjectStore, key: &Path) {
+        let mut bytes = objects.get(key).await.unwrap().bytes().await.unwrap().to_vec();
+        match self {
+            Self::Missing => return objects.delete(key).await.unwrap(),
+            Self::CutAt(at) => bytes.truncate(at % bytes.len().max(1)),
+            Self::Flipped(_) if bytes.is_empty() => {}
+            Self::Flipped(at) => {
+                let at = at % bytes.len();
+                bytes[at] ^= 0x10;
+            }
+        }
+        objects.put(key, bytes.into()).await.unwrap();
+    }
+}
+
+/// Damages the newest generation's sets of tombstones, and says how many are objects of their own.
+pub async fn tombstones_suffer(deployment: &Deployment, damage: Damage) -> usize {
+    let mirror = deployment.mirror();
+    let head = mirror.head().await.unwrap();
+    let stored = head.segments().iter().filter_map(|entry| match &entry.deleted {
+        Tombstones::Stored(stored) => Some(mirror.keys().segment(stored.id)),
+        Tombstones::Inline(_) => None,
+    });
+    let keys: Vec<Path> = stored.collect();
+    for key in &keys {
+        damage.befalls(&*deployment.objects, key).await;
+    }
+    keys.len()
 }
 
 /// Leaves nothing of what segments hold.

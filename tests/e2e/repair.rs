@@ -228,6 +228,27 @@ async fn a_mirror_without_a_readable_manifest_is_begun_anew_with_what_folders_ha
     assert_eq!(mirror.inspect(&head, true).await.unwrap().flaws, []);
 }
 
+/// A set of tombstones is an object of its own only if it is long.
+#[tokio::test]
+async fn damaged_tombstones_bring_nothing_back_that_the_folder_knows_to_be_deleted() {
+    for damage in [Damage::Missing, Damage::CutAt(2000), Damage::Flipped(3000)] {
+        let (deployment, host) = (Deployment::empty(), Host::new());
+        let many = |number: usize| format!("many/{number:04}.md");
+        (0..4200).for_each(|number| host.write(&many(number), "x\n"));
+        host.sync(deployment.mirror(), false).await.unwrap();
+        let gone = |number: &usize| !number.is_multiple_of(84);
+        (0..4200).filter(gone).for_each(|number| std::fs::remove_file(host.folder.path().join(many(number))).unwrap());
+        host.sync(deployment.mirror(), false).await.unwrap();
+        let kept = host.files();
+        assert_eq!(damage::tombstones_suffer(&deployment, damage).await, 1);
+        let repaired = host.sync(deployment.mirror(), true).await.unwrap().repaired.unwrap();
+        assert_eq!(repaired.flaws.len(), 1, "{damage:?}");
+        assert_eq!((host.files().len(), repaired.recovered.len()), (kept.len(), 0), "{damage:?}");
+        let mirror = deployment.mirror();
+        assert_eq!(mirror.inspect(&mirror.head().await.unwrap(), true).await.unwrap().flaws, []);
+    }
+}
+
 #[tokio::test]
 async fn a_damaged_only_manifest_is_begun_anew_from_a_folder_without_a_state() {
     let (deployment, host) = (Deployment::empty(), Host::new());

@@ -14,6 +14,7 @@ use crate::error::MirrorError;
 use crate::id::{Hash, SegmentId};
 use crate::inspect::{Inspection, flaw_of};
 use crate::keys::BlobKey;
+use crate::manifest::SegmentEntry;
 use crate::merge::{Content, Held};
 use crate::mirror::Mirror;
 use crate::snapshot::Snapshot;
@@ -28,6 +29,9 @@ pub type Pieces = BoxStream<'static, Result<Bytes, String>>;
 pub trait Source: Sync {
     /// The content with the hash `sha256`, which the document at `path` had.
     fn open(&self, path: &str, sha256: Hash) -> impl Future<Output = Option<Pieces>> + Send;
+
+    /// Whether it is known that the document at `path`, as `generation` wrote it, was deleted since.
+    fn is_gone(&self, path: &str, generation: u64) -> bool;
 }
 
 /// A document of which an older version was found.
@@ -60,6 +64,37 @@ struct Readable {
     unnamed: u64,
 }
 
+/// A segment of which only the tombstones are lost.
+struct Undated {
+    segment: usize,
+    came: Came,
+    /// Whether older tombstones of it were found.
+    is_dated: bool,
+}
+
+/// What came back of a segment whose tombstones are lost.
+struct Came {
+    /// How many of its documents are live.
+    live: usize,
+    documents: Vec<Recovered>,
+}
+
+impl Came {
+    fn of(entry: &SegmentEntry) -> Self {
+        let live = entry.layout.documents.saturating_sub(entry.deleted.count());
+        Self { live: usize::try_from(live).unwrap_or(usize::MAX), documents: Vec::new() }
+    }
+
+    fn add(&mut self, path: &str, generation: u64) {
+        self.documents.push(Recovered { path: path.to_owned(), generation });
+    }
+
+    /// All of it, if more came back than is live: nobody knows which were deleted.
+    fn doubtful(self) -> Vec<Recovered> {
+        if self.documents.len() > self.live { self.documents } else { Vec::new() }
+    }
+}
+
 impl Mirror {
     /// What can be had again of the segments of `head` that cannot be used.
     pub(crate) async fn rescue(
@@ -71,13 +106,13 @@ impl Mirror {
         let mut rescued = Rescued::default();
         let mut broken: BTreeMap<String, Record> = BTreeMap::new();
         let mut ranges = Vec::new();
-        let mut undated: BTreeMap<SegmentId, usize> = BTreeMap::new();
+        let mut undated: BTreeMap<SegmentId, Undated> = BTreeMap::new();
         for (segment, unusable) in &found.unusable {
             let Some(entry) = head.segments().get(*segment) else { continue };
             let layout = &entry.layout;
             let has_tombstones = head.deleted(*segment).await.is_ok();
             if !unusable.is_itself {
-                undated.insert(entry.id, *segment);
+                undated.insert(entry.id, Undated { segment: *segment, came: Came::of(entry), is_dated: false });
                 continue;
             }
             let readable = self.readable(head, *segment, has_tombstones, &|_: &str| true).await?;
@@ -85,14 +120,20 @@ impl Mirror {
                 rescued.unnamed += readable.unnamed;
                 ranges.push(layout.first.clone()..=layout.last.clone());
             }
+            let is_dead = |record: &Record, generation| {
+                found.paths.contains(&record.path) || (!has_tombstones && source.is_gone(&record.path, generation))
+            };
+            let mut came = Came::of(entry);
             for (held, record) in readable.held {
-                if !found.paths.contains(&record.path) {
+                if !is_dead(&record, held.generation) {
                     broken.remove(&record.path);
+                    came.add(&record.path, held.generation);
                     rescued.held.insert(record.path, held);
                 }
             }
+            rescued.recovered.extend(came.doubtful());
             for record in readable.broken {
-                if !found.paths.contains(&record.path) {
+                if !is_dead(&record, record.generation) {
                     rescued.held.remove(&record.path);
                     broken.insert(record.path.clone(), record);
                 }
@@ -109,15 +150,19 @@ impl Mirror {
             }
         }
         let is_wanted = |path: &str| ranges.iter().any(|range| range.contains(&path.to_owned()));
-        self.look_back(head, found, &mut undated, &mut broken, is_wanted, &mut rescued).await?;
-        // No older tombstones are readable: what was deleted comes back, and nothing is lost.
-        for segment in undated.into_values() {
-            for (held, record) in self.readable(head, segment, false, &|_: &str| true).await?.held {
-                if !found.paths.contains(&record.path) && !rescued.held.contains_key(&record.path) {
-                    rescued.recovered.push(Recovered { path: record.path.clone(), generation: held.generation });
-                    rescued.held.insert(record.path, held);
+        self.look_back(head, found, (&mut undated, &mut broken), is_wanted, source, &mut rescued).await?;
+        // No older tombstones are readable: what was deleted may come back, and nothing is lost.
+        for Undated { segment, mut came, is_dated } in undated.into_values() {
+            if !is_dated {
+                for (held, record) in self.readable(head, segment, false, &|_: &str| true).await?.held {
+                    let is_there = found.paths.contains(&record.path) || rescued.held.contains_key(&record.path);
+                    if !is_there && !source.is_gone(&record.path, held.generation) {
+                        came.add(&record.path, held.generation);
+                        rescued.held.insert(record.path, held);
+                    }
                 }
             }
+            rescued.recovered.extend(came.doubtful());
         }
         rescued.lost.extend(broken.into_keys());
         Ok(rescued)
@@ -128,9 +173,9 @@ impl Mirror {
         &self,
         head: &Snapshot,
         found: &Inspection,
-        undated: &mut BTreeMap<SegmentId, usize>,
-        broken: &mut BTreeMap<String, Record>,
+        (undated, broken): (&mut BTreeMap<SegmentId, Undated>, &mut BTreeMap<String, Record>),
         is_wanted: impl Fn(&str) -> bool + Send + Sync,
+        source: &impl Source,
         rescued: &mut Rescued,
     ) -> Result<(), MirrorError> {
         // By how many tombstones each had; one that cannot be read is looked at no more.
@@ -141,7 +186,7 @@ impl Mirror {
         }
         let needs_paths = rescued.unnamed > 0;
         for generation in (1..head.generation()).rev().take(usize::try_from(MOST_GENERATIONS).unwrap_or(usize::MAX)) {
-            if broken.is_empty() && undated.is_empty() && !needs_paths {
+            if broken.is_empty() && undated.values().all(|undated| undated.is_dated) && !needs_paths {
                 return Ok(());
             }
             let snapshot = match self.at(generation).await {
@@ -153,7 +198,7 @@ impl Mirror {
                 }
             };
             for (segment, entry) in snapshot.segments().iter().enumerate() {
-                let is_undated = undated.contains_key(&entry.id);
+                let is_undated = undated.get(&entry.id).is_some_and(|undated| !undated.is_dated);
                 let deleted = entry.deleted.count();
                 if !is_undated && visited.get(&entry.id).is_some_and(|known| *known == u32::MAX || *known == deleted) {
                     continue;
@@ -163,22 +208,27 @@ impl Mirror {
                     continue;
                 }
                 visited.insert(entry.id, deleted);
-                undated.remove(&entry.id);
+                let mut dated = undated.get_mut(&entry.id).filter(|undated| !undated.is_dated);
                 let is_new = |path: &str| {
                     let is_known = found.paths.contains(path) || rescued.held.contains_key(path);
                     !is_known && (is_undated || broken.contains_key(path) || is_wanted(path))
                 };
                 for (held, record) in self.readable(&snapshot, segment, true, &is_new).await?.held {
-                    let is_missing = broken.contains_key(&record.path);
-                    if !rescued.held.contains_key(&record.path) {
-                        broken.remove(&record.path);
-                        if !is_undated {
-                            let path = record.path.clone();
-                            rescued.recovered.push(Recovered { path, generation: held.generation });
-                            rescued.unnamed = rescued.unnamed.saturating_sub(u64::from(!is_missing));
-                        }
-                        rescued.held.insert(record.path, held);
+                    if rescued.held.contains_key(&record.path) || source.is_gone(&record.path, held.generation) {
+                        continue;
                     }
+                    let is_missing = broken.remove(&record.path).is_some();
+                    if let Some(undated) = &mut dated {
+                        undated.came.add(&record.path, held.generation);
+                    } else {
+                        let path = record.path.clone();
+                        rescued.recovered.push(Recovered { path, generation: held.generation });
+                        rescued.unnamed = rescued.unnamed.saturating_sub(u64::from(!is_missing));
+                    }
+                    rescued.held.insert(record.path, held);
+                }
+                if let Some(undated) = dated {
+                    undated.is_dated = true;
                 }
             }
         }

@@ -17,9 +17,10 @@ use sha2::{Digest as _, Sha256};
 use crate::attachments::pieces;
 use crate::error::SyncError;
 use crate::folder::Folder;
-use crate::head::Heads;
+use crate::head::{Heads, is_gone};
 use crate::progress::Progress;
 use crate::push::blocking;
+use crate::rules::Tree;
 use crate::session::{Session, seen};
 use crate::state::Entry;
 use crate::summary::Summary;
@@ -32,15 +33,18 @@ const TIME: Duration = Duration::from_secs(3600);
 const PIECE: usize = 1 << 20;
 
 /// The folder's files, by what they were when they were last equal to the mirror's.
-struct Files {
+struct Files<'a> {
     folder: Arc<Folder>,
+    tree: Tree,
+    /// What all of the folder's files were, by path, and at which generation; where that is known.
+    settled: Option<(u64, &'a [Entry])>,
     paths: HashMap<[u8; 32], Vec<String>>,
     /// Those that were changed since they were what is lost.
     changed: Mutex<HashSet<String>>,
     progress: Arc<dyn Progress>,
 }
 
-impl Source for Files {
+impl Source for Files<'_> {
     async fn open(&self, path: &str, sha256: Hash) -> Option<Pieces> {
         let others = self.paths.get(sha256.as_bytes()).into_iter().flatten().filter(|other| *other != path);
         let paths: Vec<String> = std::iter::once(path.to_owned()).chain(others.cloned()).collect();
@@ -54,6 +58,25 @@ impl Source for Files {
             return None;
         };
         Some(pieces(file, self.progress.clone()).map_err(|error| error.to_string()).boxed())
+    }
+
+    fn is_gone(&self, path: &str, generation: u64) -> bool {
+        let Some((seen, entries)) = self.settled else { return false };
+        let is_entry = || entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).is_ok();
+        generation <= seen && self.tree.class_of(path).is_some() && !is_entry()
+    }
+}
+
+/// What the last sync left, if the mirror then had nothing else that a folder can have, and is still the same.
+async fn settled<'a>(mirror: &Mirror, session: &'a Session) -> Result<Option<(u64, &'a [Entry])>, SyncError> {
+    let Some(before) = session.before.as_ref().filter(|before| before.settled) else { return Ok(None) };
+    match mirror.at(before.seen.generation).await.map_err(SyncError::from) {
+        Ok(found) => {
+            let is_same = found.is_some_and(|found| seen(&found) == before.seen);
+            Ok(is_same.then_some((before.seen.generation, &*before.entries)))
+        }
+        Err(error) if is_gone(&error) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -85,7 +108,8 @@ pub(crate) async fn repair(
         paths.entry(entry.sha256).or_default().push(entry.path.clone());
     }
     let (folder, progress) = (session.folder.clone(), progress.clone());
-    let files = Files { folder, paths, changed: Mutex::default(), progress };
+    let settled = settled(mirror, session).await?;
+    let files = Files { folder, tree: options.tree, settled, paths, changed: Mutex::default(), progress };
     let info = CommitInfo {
         author: options.author.clone(),
         caller: None,
@@ -95,8 +119,8 @@ pub(crate) async fn repair(
         time: options.began,
         deadline: TIME,
     };
-    let seen = session.before.as_ref().map(|before| &before.seen);
-    let known = seen.and_then(|seen| Some(Known { lineage: seen.lineage.parse().ok()?, generation: seen.generation }));
+    let last = session.before.as_ref().map(|before| &before.seen);
+    let known = last.and_then(|seen| Some(Known { lineage: seen.lineage.parse().ok()?, generation: seen.generation }));
     let mut repaired = mirror.repair(&info, known, &files).await?;
     // The folder has a newer text of them.
     let changed = files.changed.into_inner().unwrap_or_else(PoisonError::into_inner);
