@@ -13,4 +13,5 @@ pub mod notes;
 pub mod paging;
 pub mod passages;
 pub mod prefetched;
+pub mod settings;
 pub mod view;

@@ -1,7 +1,7 @@
 //! The settings of periodic notes: Obsidian's own for daily notes, and those of the plugin Periodic Notes.
 
 use atlas_ops::error::{Code, Error, Reason};
-use atlas_ops::read::notes;
+use atlas_ops::read::settings::document;
 use atlas_ops::read::view::View;
 use atlas_ops::write::writable;
 use atlas_vault::{VaultPath, moment};
@@ -166,13 +166,6 @@ fn of_plugin(plugin: &Value, period: Period) -> Option<&Value> {
     let set = sets.and_then(|sets| sets.iter().find(|set| set.get("id") == active).or_else(|| sets.first()));
     let found = set.and_then(|set| set.get(newer)).or_else(|| plugin.get(key))?;
     (found.get("enabled") == Some(&Value::Bool(true))).then_some(found)
-}
-
-/// A file of settings, if it is there.
-async fn document(view: &View, path: &str) -> Result<Option<Value>, Error> {
-    let Some(found) = notes::find_at_once(view.snapshot(), path).await? else { return Ok(None) };
-    let text = found.text.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&found.text);
-    serde_json::from_slice(text).map(Some).map_err(|error| unusable(&format!("{path} is no JSON: {error}")))
 }
 
 fn unusable(problem: &str) -> Error {
