@@ -17,6 +17,7 @@ mod agent;
 mod answer_sizes;
 mod answers;
 mod attachments;
+mod bookmarks;
 mod bridge;
 mod browser;
 mod buckets;

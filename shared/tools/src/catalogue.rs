@@ -72,6 +72,8 @@ macro_rules! every_operation {
             crate::periodic::find_or_create_periodic_note::FindOrCreatePeriodicNote,
             crate::periodic::append_to_periodic_note::AppendToPeriodicNote,
             crate::periodic::list_periodic_notes::ListPeriodicNotes,
+            // bookmarks
+            crate::bookmarks::list_bookmarks::ListBookmarks,
             // bundles
             crate::bundles::bundle_folder::BundleFolder,
             crate::bundles::bundle_files::BundleFiles,

@@ -5,8 +5,8 @@
 //!
 //! - [`catalogue`]: the list of all operations; [`schemas`]: the JSON Schemas of their arguments and results; [`surface`]: obsidian-tc's
 //!   tools, and which of them work here
-//! - the domains of notes: [`notes`], [`history`], [`links`], [`search`], [`properties`], [`tags`], [`tasks`], [`periodic`], [`bundles`],
-//!   [`attachments`], [`bulk`]
+//! - the domains of notes: [`notes`], [`history`], [`links`], [`search`], [`properties`], [`tags`], [`tasks`], [`periodic`], [`bookmarks`],
+//!   [`bundles`], [`attachments`], [`bulk`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
 //!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian_app`] (what needs the Obsidian app)
@@ -15,6 +15,7 @@
 pub mod access;
 pub mod admin;
 pub mod attachments;
+pub mod bookmarks;
 pub mod bridge;
 pub mod bulk;
 pub mod bundles;

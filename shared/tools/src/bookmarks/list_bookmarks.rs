@@ -1,0 +1,103 @@
+//! `list_bookmarks`: the bookmarks of the vault, as Obsidian's core plugin keeps them.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{Given, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::read::paging::{Limit, Page, Paging};
+use atlas_ops::read::settings::document;
+use atlas_ops::read::view::View;
+use atlas_vault::VaultPath;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Bookmark, FILE, Kind, bookmarks};
+
+/// Lists the bookmarks of the vault.
+pub struct ListBookmarks;
+
+/// Which bookmarks.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Only those of the group of this name, at any depth, and of the groups in it.
+    #[serde(default)]
+    group: Given<Text<500>>,
+    /// Most bookmarks to return; 100 if not given, at most 1,000.
+    #[serde(default)]
+    limit: Limit,
+    /// The `cursor` of the page before.
+    #[serde(default)]
+    cursor: Given<Text<4096>>,
+}
+
+/// A bookmark.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ListedBookmark {
+    /// A name for it, which stays as long as the bookmark is not changed.
+    id: String,
+    /// What it leads to.
+    #[serde(rename = "type")]
+    kind: Kind,
+    /// The title that a person gave it; its target if none.
+    title: String,
+    /// The path, with `#heading` or `#^block`; or the query, or the URL. Empty for the graph.
+    target: String,
+    /// The groups that it is in, outermost first, separated by `/`; absent outside of groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+    /// When it was made, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    created_at: Option<Timestamp>,
+}
+
+impl Operation for ListBookmarks {
+    const INFO: Info = Info {
+        name: "list_bookmarks",
+        title: "List bookmarks",
+        description: "Lists the bookmarks that a person keeps in Obsidian, in their order: files, folders, headings, blocks, searches, graphs, web pages, each with its group. Pages by cursor. A vault without bookmarks has an empty list.",
+        scopes: &[Scope::ReadVault],
+        tags: &["bookmarks"],
+        ..Info::HARMLESS
+    };
+    type Arguments = Arguments;
+    type Output = Page<ListedBookmark>;
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
+        let Arguments { group, limit, cursor } = arguments;
+        let group = group.as_ref().map(Text::as_str);
+        let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, group))?;
+        let page = |view: View| {
+            let paging = &paging;
+            async move {
+                let generation = view.generation();
+                let mut all = bookmarks(document(&view, FILE).await?.unwrap_or_default());
+                all.retain(|bookmark| is_in(bookmark, group) && is_shown(context, bookmark));
+                let items = paging.of(&all).iter().cloned().map(listed).collect();
+                paging.page(context, generation, all.len(), items)
+            }
+        };
+        paging.read(context, page).await
+    }
+}
+
+fn is_in(bookmark: &Bookmark, group: Option<&str>) -> bool {
+    group.is_none_or(|group| bookmark.groups.iter().any(|name| name == group))
+}
+
+/// Whether the caller may read what the bookmark leads to. What is not a path in the vault is shown.
+fn is_shown(context: &Context<'_>, bookmark: &Bookmark) -> bool {
+    bookmark.path.as_ref().is_none_or(|path| match VaultPath::parse(path) {
+        Ok(path) => context.check(Access::Read, &path).is_ok(),
+        Err(_) => bookmark.kind == Kind::Folder && path == "/",
+    })
+}
+
+fn listed(bookmark: Bookmark) -> ListedBookmark {
+    let Bookmark { id, kind, title, target, groups, created, .. } = bookmark;
+    let title = title.unwrap_or_else(|| target.clone());
+    let group = (!groups.is_empty()).then(|| groups.join("/"));
+    ListedBookmark { id, kind, title, target, group, created_at: created }
+}
