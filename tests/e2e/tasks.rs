@@ -70,3 +70,33 @@ async fn to_open_a_task_that_was_done_long_ago_is_to_be_confirmed() {
     tools.good("update_task", json!({ "path": "a.md", "line": 3, "set": { "status": "done", "done": today } })).await;
     tools.good("update_task", reopen(3)).await;
 }
+
+#[tokio::test]
+async fn tasks_indented_with_tabs_are_listed_and_change_alone() {
+    let client = Deployment::of_demo().await.client();
+    let tools = Tools::of(&client).await;
+    let path = "vault/planning/backlog.md";
+    let texts = [
+        "Write down what frozen means: the same millimetre for 15 readings",
+        "Tell it apart from a flat calm at slack water",
+        "Page [[Tomasz Wrona|Tomasz]], not everybody",
+    ];
+    for (tool, arguments) in [
+        ("list_tasks", json!({ "paths": [path] })),
+        ("tasks_filter", json!({ "filter": "path includes planning/backlog" })),
+    ] {
+        let answer = tools.good(tool, arguments).await;
+        for (line, text) in (23..).zip(texts) {
+            let found = answer["items"].as_array().unwrap().iter().find(|task| task["line"] == line);
+            let found = found.unwrap_or_else(|| panic!("{tool}: line {line} is missing"));
+            let status = if line == 23 { "done" } else { "todo" };
+            let told = (&found["path"], &found["description"], &found["status"]);
+            assert_eq!(told, (&json!(path), &json!(text), &json!(status)), "{tool}");
+        }
+    }
+    let before = tools.text(path).await;
+    tools.good("update_task", json!({ "path": path, "line": 24, "set": { "status": "in_progress" } })).await;
+    let line = format!("\t- [ ] {}\n", texts[1]);
+    assert_eq!(before.lines().nth(23), Some(line.trim_end()));
+    assert_eq!(tools.text(path).await, before.replace(&line, &line.replace("[ ]", "[/]")));
+}
