@@ -44,15 +44,15 @@ fn a_bucket_is_made_and_found_right_the_next_time() {
         let url = format!("s3://{}/team", fresh_bucket());
         let (well, first) = init(store, &[&url]);
         assert!(well, "{first:?}");
-        for what in ["the bucket is there", "versions are kept", "old versions go away"] {
+        for what in ["the bucket is there", "versions are kept", "old versions expire"] {
             assert_eq!(first[what], "set", "{what}");
         }
         let (well, second) = init(store, &[&url]);
         assert!(well, "{second:?}");
-        for what in ["the bucket is there", "versions are kept", "old versions go away"] {
+        for what in ["the bucket is there", "versions are kept", "old versions expire"] {
             assert_eq!(second[what], "right", "{what}");
         }
-        assert_eq!(second["conditional writes are kept apart"], "right");
+        assert_eq!(second["conditional writes work"], "right");
         // Where the store has it at all.
         assert!(["right", "unknown"].contains(&second["public access is blocked"].as_str()));
     }

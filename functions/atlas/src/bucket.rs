@@ -126,7 +126,7 @@ impl Admin {
         self.settle(right.map_err(Failed::from), change, async { set.await.map(drop).map_err(Failed::from) }).await
     }
 
-    /// Versions that were replaced or deleted go away, and so does what a probe left.
+    /// Versions that were replaced or deleted expire, and so does what a probe left.
     pub(crate) async fn expire_versions(&self, change: bool) -> Result<State, String> {
         let versions = NoncurrentVersionExpiration::builder().noncurrent_days(self.days.into()).build();
         let probes = LifecycleExpiration::builder().days(1).build();
@@ -135,7 +135,7 @@ impl Admin {
         self.have_rules([versions, probes], change).await
     }
 
-    /// Parts of uploads that were not finished go away.
+    /// Parts of uploads that were not finished expire.
     pub(crate) async fn expire_uploads(&self, change: bool) -> Result<State, String> {
         let uploads = AbortIncompleteMultipartUpload::builder().days_after_initiation(UPLOAD_DAYS).build();
         let uploads = self.rule("uploads", "vaults/").abort_incomplete_multipart_upload(uploads).build();

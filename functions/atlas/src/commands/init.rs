@@ -10,7 +10,7 @@ use crate::output;
 use crate::store::{StoreArguments, variables};
 
 /// Not a fault if it is not so: it costs no more than space, and MinIO does it without being told to.
-const UPLOADS: &str = "unfinished uploads go away";
+const UPLOADS: &str = "unfinished uploads expire";
 
 /// Arguments of `atlas init`.
 #[derive(Debug, Args)]
@@ -55,11 +55,11 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         tell("the bucket is there", made);
         tell("public access is blocked", admin.block_public_access(change).await?);
         tell("versions are kept", admin.keep_versions(change).await?);
-        tell("old versions go away", admin.expire_versions(change).await?);
+        tell("old versions expire", admin.expire_versions(change).await?);
         tell(UPLOADS, admin.expire_uploads(change).await?);
     }
     probe_conditional_writes(&store).await?;
-    tell("conditional writes are kept apart", State::Right);
+    tell("conditional writes work", State::Right);
     if arguments.json {
         output::json(&findings)?;
     }
