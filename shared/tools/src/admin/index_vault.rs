@@ -31,7 +31,8 @@ pub struct Output {
     vault: String,
     /// Documents that came or changed with the newest generation.
     upserted: u64,
-    /// Documents that went with it; null of a folder whose generation before is no more kept.
+    /// Documents that the newest generation removed. Null if `folder` is given and the generation before the newest is no longer kept:
+    /// then they cannot be counted.
     deleted: Option<u64>,
     /// Documents that stayed as they were.
     unchanged: u64,

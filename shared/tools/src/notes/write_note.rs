@@ -34,8 +34,9 @@ pub struct Arguments {
     /// `*`: write the note only if there is none at the path.
     #[serde(default)]
     if_none_match: Given<Text<4096>>,
-    /// Instead of `if_match` and `if_none_match`: `create` only where there is no note, which is also what holds without any of them;
-    /// `overwrite` the note that is there; `upsert` either way.
+    /// `create` writes the note only if there is none at the path; `overwrite` only replaces the note that is there; `upsert` does either.
+    /// If it is left out, `if_match` and `if_none_match` decide; without these too, the note is written only if there is none, as with
+    /// `create`. A mode together with `if_match` or `if_none_match` is an error (invalid_input): use `expected_hash` with a mode.
     #[serde(default)]
     mode: Given<Mode>,
     /// Where a mode replaces a note: only if its SHA-256 is this one.
