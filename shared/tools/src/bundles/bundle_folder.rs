@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bundle, BundledFile, Format, MaxBytes};
 
-/// Files in a bundle if nothing is said.
 /// Most extensions that are asked for.
 const MAX_EXTENSIONS: usize = 50;
 
