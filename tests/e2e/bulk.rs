@@ -88,6 +88,48 @@ async fn many_notes_are_written_at_once_or_none() {
 }
 
 #[tokio::test]
+async fn a_note_whose_name_clashes_is_left_out_and_the_others_are_written() {
+    let vault = VaultBuilder::new().note("a.md", "a\n").note("b.md/inner.md", "b\n").file("plain", b"no ending");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    let before = notes(&deployment).await;
+    let item = |path: &str| json!({ "path": path, "content": "x" });
+    let paths = [
+        ("one.md", "ok"),
+        ("b.md", "name_taken"),
+        ("a.md/x.md", "name_taken"),
+        ("plain/deep/x.md", "name_taken"),
+        ("two.md/deep/below.md", "ok"),
+        ("two.md", "name_taken"),
+        ("three.md", "ok"),
+        ("three.md/below.md", "name_taken"),
+        // What these would clash with is not written.
+        ("b.md/below.md", "ok"),
+        ("none.md", "note_not_found"),
+        ("none.md/below.md", "ok"),
+        ("one.md", "invalid_input"),
+    ];
+    let (mut items, codes): (Vec<Value>, Vec<&str>) = paths.iter().map(|(path, code)| (item(path), *code)).unzip();
+    items[9]["mode"] = json!("overwrite");
+    let dry = agent.checked("bulk_create_notes", json!({ "items": items, "dry_run": true })).await;
+    assert_eq!(told(&dry["results"]), codes);
+    let stopped = json!({ "items": [items[1], items[0]], "stop_on_first_error": true });
+    let none = agent.failure("bulk_create_notes", stopped).await;
+    assert_eq!((told(&none["details"]["results"]), notes(&deployment).await), (vec!["name_taken"], before));
+
+    let written = agent.checked("bulk_create_notes", json!({ "items": items })).await;
+    assert_eq!((told(&written["results"]), &written["failed"]), (codes, &json!(7)));
+    let found = notes(&deployment).await;
+    let expected = ["a.md", "b.md/below.md", "b.md/inner.md", "none.md/below.md", "one.md", "plain", "three.md"];
+    assert_eq!(found.keys().collect::<Vec<_>>(), [&expected[..], &["two.md/deep/below.md"]].concat());
+    let stopped = json!({ "items": [item("c.md"), item("c.md/x.md"), item("d.md")], "stop_on_first_error": true });
+    let stopped = agent.checked("bulk_create_notes", stopped).await;
+    assert_eq!(told(&stopped["results"]), ["ok", "name_taken"]);
+    assert!(!notes(&deployment).await.contains_key("d.md"));
+}
+
+#[tokio::test]
 async fn a_property_is_set_in_many_notes_and_nothing_else_changes() {
     let vault = VaultBuilder::new()
         .note("a.md", "---\r\nstatus: \"open\"   # why\r\n---\r\ntext\r\n")

@@ -251,8 +251,6 @@ async fn no_write_makes_a_file_and_a_folder_of_one_name() {
         ("upsert_note", write("b.md")),
         ("copy_note", json!({ "from": "z.md", "to": "b.md" })),
         ("move_note", moved("z.md", "b.md")),
-        ("bulk_create_notes", json!({ "items": [write("new.md"), write("new.md/below.md")] })),
-        ("bulk_create_notes", json!({ "items": [write("b.md")] })),
     ] {
         assert_eq!(agent.refused(tool, arguments.clone()).await, "name_taken", "{tool} {arguments}");
     }

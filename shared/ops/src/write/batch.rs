@@ -110,6 +110,8 @@ pub struct Batch<'a> {
     new: BTreeMap<VaultPath, (New, u64)>,
     /// The paths where there was nothing.
     created: BTreeSet<VaultPath>,
+    /// Paths whose names clash with nothing that is there.
+    free: BTreeSet<VaultPath>,
     /// The paths that have been left.
     left: Vec<String>,
     changes: Vec<Change>,
@@ -119,8 +121,21 @@ impl<'a> Batch<'a> {
     /// Nothing, on `head`.
     pub fn on(head: &'a Arc<Snapshot>, context: &Context<'a>) -> Self {
         let derived = Derived { totals: head.manifest().totals, ..Derived::default() };
-        let (new, created, left, changes) = Default::default();
-        Self { context: *context, head, derived, new, created, left, changes }
+        let (new, created, free, left, changes) = Default::default();
+        Self { context: *context, head, derived, new, created, free, left, changes }
+    }
+
+    /// For each of these `new` paths whose name clashes with what is there, the error. The others' names are not looked up again.
+    pub async fn clashes(&mut self, mut new: BTreeSet<VaultPath>) -> Result<BTreeMap<VaultPath, Error>, Error> {
+        let clashes = one_name::clashes(&self.context, self.head, &new, &BTreeSet::new()).await?;
+        new.retain(|path| !clashes.contains_key(path));
+        self.free = new;
+        Ok(clashes)
+    }
+
+    /// Why a `new` path's name clashes with those of the documents that are put where there was nothing, if it does.
+    pub fn clash(&self, new: &VaultPath) -> Option<Error> {
+        one_name::among(new, &self.created)
     }
 
     /// Whether nothing is to change.
@@ -238,10 +253,16 @@ impl<'a> Batch<'a> {
 
     /// The same, of a segment that was made before for what may be all that is put.
     pub async fn derived_with(self, early: Option<&(Hash, NewSegment)>) -> Result<Derived, Error> {
-        let Self { context, head, mut derived, new, created, left, changes } = self;
-        let left: BTreeSet<&str> = left.iter().map(String::as_str).filter(|path| !new.contains_key(*path)).collect();
         // First, since a confirmation is used up.
-        one_name::check(&context, head, &created, &left).await?;
+        if let Some(clash) = self.created.iter().find_map(|path| self.clash(path)) {
+            return Err(clash);
+        }
+        let Self { context, head, mut derived, new, created, free, left, changes } = self;
+        let left: BTreeSet<&str> = left.iter().map(String::as_str).filter(|path| !new.contains_key(*path)).collect();
+        let unknown = created.difference(&free).cloned().collect();
+        if let Some(clash) = one_name::clashes(&context, head, &unknown, &left).await?.into_values().next() {
+            return Err(clash);
+        }
         derived.origins = destruction::confirmed(&context, head, &changes, &created).await?;
         derived.segments = match early.and_then(|early| made_early(early, &new)) {
             Some(segment) => vec![segment],

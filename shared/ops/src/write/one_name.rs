@@ -1,6 +1,7 @@
 //! No file and folder of one name: no disk can hold them, so no write may make them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use atlas_access::Access;
@@ -13,23 +14,29 @@ use crate::operation::{Context, Scope};
 use crate::read::index::{Fetched, Slot, Wave};
 use crate::read::notes;
 
-/// The reason of the error.
 /// Most documents that are looked at for one that the caller knows of, for each path.
 const MAX_LOOKED: usize = 1000;
 
-/// Fails if a file at one of these `new` paths would have a folder's name, or would lie in a folder that has a file's. What is at the paths
-/// that are `left` is there no more. What the caller may not know of is passed over: the next sync gives one of the two another name.
-pub async fn check(
+/// Why a file at `path` would clash with one of the `others` that are to be written, if it would.
+pub fn among(path: &VaultPath, others: &BTreeSet<VaultPath>) -> Option<Error> {
+    if let Some(folder) = folders(path).find(|folder| others.contains(*folder)) {
+        return Some(taken(path, &format!("{folder} is to be a file")));
+    }
+    let prefix = format!("{path}/");
+    let below = others.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded)).next();
+    below.filter(|other| other.as_str().starts_with(&prefix)).map(|_| taken(path, "it is to be a folder"))
+}
+
+/// For each of these `new` paths at which a file would have a folder's name, or would lie in a folder that has a file's, the error. What is
+/// at the paths that are `left` is there no more. What the caller may not know of is passed over: the next sync gives one of the two another
+/// name.
+pub async fn clashes(
     context: &Context<'_>,
     head: &Arc<Snapshot>,
     new: &BTreeSet<VaultPath>,
     left: &BTreeSet<&str>,
-) -> Result<(), Error> {
-    for path in new {
-        if let Some(folder) = folders(path).find(|folder| new.contains(*folder)) {
-            return Err(taken(path, &format!("{folder} is to be a file")));
-        }
-    }
+) -> Result<BTreeMap<VaultPath, Error>, Error> {
+    let mut clashes = BTreeMap::new();
     let is_there = |path: &str| -> bool {
         let may_read = context.caller.scopes().holds(Scope::ReadVault);
         let known = may_read && VaultPath::parse(path).is_ok_and(|path| context.check(Access::Read, &path).is_ok());
@@ -58,7 +65,7 @@ pub async fn check(
         let prefix = format!("{path}/");
         let mut is_folder = |record: Record, id| head.is_live(segment, id) && is_there(&record.path);
         if walk(&fetched, below, &prefix, &mut is_folder)? {
-            return Err(taken(path, "a folder has this name"));
+            clashes.insert(path.clone(), taken(path, "a folder has this name"));
         }
         // Where something lies already there is a folder, and no file of its name.
         for folder in self::folders(path) {
@@ -72,10 +79,14 @@ pub async fn check(
     }
     let folders: Vec<&str> = folders.into_iter().collect();
     let files = notes::find_all(head, &folders, |_| false).await?;
-    let clash = folders.iter().zip(files).find(|(folder, file)| file.is_some() && is_there(folder));
-    let Some((folder, _)) = clash else { return Ok(()) };
-    let path = new.iter().find(|path| self::folders(path).any(|one| one == *folder));
-    path.map_or(Ok(()), |path| Err(taken(path, &format!("{folder} is a file"))))
+    let files = folders.iter().zip(files).filter(|(folder, file)| file.is_some() && is_there(folder));
+    let files: BTreeSet<&str> = files.map(|(folder, _)| *folder).collect();
+    for path in new {
+        if let Some(folder) = self::folders(path).find(|folder| files.contains(folder)) {
+            clashes.entry(path.clone()).or_insert_with(|| taken(path, &format!("{folder} is a file")));
+        }
+    }
+    Ok(clashes)
 }
 
 /// Where to look for what stands in the way of a path.

@@ -90,7 +90,7 @@ impl Operation for BulkCreateNotes {
     const INFO: Info = Info {
         name: "bulk_create_notes",
         title: "Write many notes",
-        description: "Writes up to 200 notes in one commit, each in its mode as write_note does. Those that cannot be written are left out, and results says of each whether it was written and why not; if none can be, nothing is written (bulk_partial). With stop_on_first_error none is written after the first that cannot be. With dry_run nothing is written and the same is told, but not whether a person has to confirm it. None is written if one would make a file and a folder of one name. A person has to confirm more than 50, what replaces a note in mode overwrite, and what takes away most of a note.",
+        description: "Writes up to 200 notes in one commit, each in its mode as write_note does. Those that cannot be written are left out, and results says of each whether it was written and why not; if none can be, nothing is written (bulk_partial). With stop_on_first_error none is written after the first that cannot be. With dry_run nothing is written and the same is told, but not whether a person has to confirm it. A note cannot be written if a folder has its name, or if a file has the name of a folder that it needs (name_taken); of two notes of the call that clash so, the first is written. A person has to confirm more than 50, what replaces a note in mode overwrite, and what takes away most of a note.",
         scopes: &[Scope::WriteVault, Scope::BulkVault],
         destructive: true,
         tags: &["notes", "bulk"],
@@ -151,11 +151,17 @@ impl Bulk for Writing<'_> {
         let is_wanted = |record: &Record| self.context.is_to_be_judged() && replacing.contains(record.path.as_str());
         let found = notes::find_all(head, &paths, is_wanted).await?;
         let mut batch = Batch::on(head, self.context);
+        let new = self.paths.iter().zip(&found).filter(|(_, found)| found.is_none());
+        let mut clashes = batch.clashes(new.map(|(path, _)| path.clone()).collect()).await?;
         let mut named = HashSet::new();
         let (mut items, mut needs_confirmation) = (Vec::new(), false);
         for ((item, path), found) in self.items.iter().zip(&self.paths).zip(&found) {
+            let mut clash = || match found {
+                None => clashes.remove(path).or_else(|| batch.clash(path)),
+                Some(_) => None,
+            };
             let new = match named.insert(path) {
-                true => self.written(item, path, found.as_ref()),
+                true => self.written(item, path, found.as_ref()).and_then(|written| clash().map_or(Ok(written), Err)),
                 false => Err(twice("items", path.as_str())),
             };
             let is_last = self.stop && new.is_err();
