@@ -6,6 +6,10 @@
 
 use std::fmt;
 
+pub use error::AclError;
+
+pub(crate) mod error;
+
 use crate::glob::{Glob, Matched};
 use crate::policy::AclConfig;
 use crate::scope::Scopes;
@@ -36,18 +40,6 @@ impl Access {
             Self::Delete => "delete",
         }
     }
-}
-
-/// An access list that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: {text:?} cannot be used: {remedy}")]
-pub struct AclError {
-    /// The list that it is in.
-    pub name: &'static str,
-    /// What is wrong.
-    pub text: String,
-    /// What to write instead.
-    pub remedy: &'static str,
 }
 
 /// An access list.

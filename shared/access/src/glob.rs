@@ -7,7 +7,7 @@ use std::str::Chars;
 use atlas_vault::fold;
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::acl::AclError;
+use crate::acl::error::AclError;
 
 /// Longest glob, in bytes.
 const MAX_GLOB: usize = 512;

@@ -4,13 +4,14 @@
 //! # Layout
 //!
 //! - [`http`]: `POST /mcp`; [`stdio`]: standard input and output, also over an index that is still being made ([`indexing`])
-//! - [`server`]: what answers one client's messages
+//! - [`server`]: one client's server; `handler`: what answers its messages
 //! - `tools`: operations as tools, calls and what comes of them; `schema`: their schemas; `facade`: few tools in the place of many, by
 //!   `ranking`
 //! - `resources`: notes by address; `prompts`; `completion` of arguments
 
 mod completion;
 mod facade;
+mod handler;
 pub mod http;
 pub mod indexing;
 mod prompts;

@@ -16,10 +16,11 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use crate::change::{Attempt, ChangeSet, CommitInfo, CommitKey, Derived, NewSegment, Uploaded, check, next_manifest};
 use crate::error::MirrorError;
 use crate::failure::Failure;
-use crate::head::{Head, Presence};
+use crate::head::Head;
 use crate::id::{Id, SegmentId};
 use crate::manifest::{KeyedResult, Manifest, ManifestError};
 use crate::mirror::Mirror;
+use crate::newest::Presence;
 use crate::snapshot::{Snapshot, State};
 use crate::store::jittered;
 use crate::tombstones::{DocumentSet, MAX_INLINE, StoredTombstones, Tombstones};
@@ -138,7 +139,8 @@ impl Mirror {
         let (derived, outcome) = derived?;
         let Some((derived, uploaded)) = derived else { return Ok(Prepared::Unchanged(head, outcome)) };
         let state = head.as_deref().map(|head| &**head.state());
-        let manifest = next_manifest(self.vault(), state, attempts.info, &derived, uploaded, Id::random()?)?;
+        let nonce = Id::random().map_err(MirrorError::from)?;
+        let manifest = next_manifest(self.vault(), state, attempts.info, &derived, uploaded, nonce)?;
         let bytes = manifest.encode().map_err(refused)?;
         Ok(Prepared::Ready { manifest: Box::new(manifest), bytes, outcome })
     }

@@ -1,6 +1,6 @@
 //! What can go wrong with a mirror, by what the caller is to do about it.
 
-use crate::id::Id;
+use crate::id::{Id, NoRandomness};
 
 /// An error of the mirror.
 ///
@@ -109,5 +109,11 @@ impl MirrorError {
     /// Whether the same call may succeed if it is made again later, with nothing else changed.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Contended)
+    }
+}
+
+impl From<NoRandomness> for MirrorError {
+    fn from(error: NoRandomness) -> Self {
+        Self::unavailable(error.to_string())
     }
 }

@@ -1,23 +1,11 @@
-//! Finding the newest generation.
-//!
-//! A missing manifest *N+1* proves that *N* is the newest only while *N* itself is there: collected generations are
-//! missing too. *N* was there when it was last **seen**: when its own object was read, created or measured. What was seen
-//! within [`SEEN_FOR`] cannot have been collected since, for collection waits for days after a generation was superseded. So a
-//! handle in use asks for *N+1* alone, and once in a while, or after a start from the hint (which is a copy, of any
-//! age), it asks for the size of *N* in the same wave. A commit always reads *N* beside: it must not build on a state that
-//! the store does not have, such as one that was there before the bucket was restored; a read may show that one until it
-//! looks again.
+//! A generation that was the newest, and how long that holds.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::try_join;
 use tokio::time::Instant;
 
-use crate::error::MirrorError;
-use crate::id::Hash;
-use crate::mirror::Mirror;
-use crate::snapshot::{MAX_MANIFEST, Snapshot, State};
+use crate::snapshot::{Snapshot, State};
 
 /// How long a manifest that was seen is taken to be there: far less than generations are retained.
 const SEEN_FOR: Duration = Duration::from_secs(600);
@@ -27,29 +15,9 @@ const SEEN_FOR: Duration = Duration::from_secs(600);
 pub(crate) struct Head {
     pub(crate) state: Arc<State>,
     /// When its manifest's own object was last seen.
-    seen: Option<Instant>,
+    pub(crate) seen: Option<Instant>,
     /// When it was last known to be the newest.
-    checked: Option<Instant>,
-}
-
-/// How sure a probe has to be that the head itself is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
-    /// Seen not long ago, or of the right size now.
-    Likely,
-    /// Byte for byte there now.
-    Certain,
-}
-
-/// What a probe found.
-#[derive(Debug)]
-pub(crate) enum Probe {
-    /// The head is the newest.
-    Newest(Head),
-    /// Here is the next generation; there may be more.
-    Newer(Head),
-    /// The head is not in the store: it was collected, or the store is not what it was.
-    Lost,
+    pub(crate) checked: Option<Instant>,
 }
 
 impl Head {
@@ -81,115 +49,5 @@ impl Head {
     /// Whether its object was seen not long ago.
     pub(crate) fn is_seen(&self) -> bool {
         self.seen.is_some_and(|seen| seen.elapsed() <= SEEN_FOR)
-    }
-}
-
-impl Mirror {
-    /// The head that the last request left.
-    pub(crate) fn known_head(&self) -> Option<Head> {
-        self.shared.head.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Leaves `head` to the requests that follow, unless another has left a newer one.
-    pub(crate) fn keep_head(&self, head: Head) {
-        let mut known = self.shared.head.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.as_ref().is_none_or(|known| known.generation() <= head.generation()) {
-            *known = Some(head);
-        }
-    }
-
-    /// Forgets the head if it is still `lost`.
-    pub(crate) fn forget_head(&self, lost: Hash) {
-        let mut known = self.shared.head.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.as_ref().is_some_and(|known| known.state.hash == lost) {
-            *known = None;
-        }
-    }
-
-    pub(crate) fn snapshot(&self, head: &Head) -> Arc<Snapshot> {
-        Arc::new(Snapshot::new(head.state.clone(), self.reader()))
-    }
-
-    /// Where to begin when nothing is known: at the hint, or else at the end of a listing. [`None`] when there
-    /// is no generation at all.
-    pub(crate) async fn first_head(&self) -> Result<Option<Head>, MirrorError> {
-        match self.hinted().await? {
-            Some(head) => Ok(Some(head)),
-            None => self.listed_head().await,
-        }
-    }
-
-    /// What the hint says, if that can be read: a generation that, if it is after the newest, was lost.
-    pub(crate) async fn hinted(&self) -> Result<Option<Head>, MirrorError> {
-        let key = self.shared.keys.latest();
-        let hint = match self.store.get(&key, MAX_MANIFEST).await {
-            Ok(Some(bytes)) => self.decode(&key, &bytes, None),
-            Ok(None) => return Ok(None),
-            Err(error) => Err(error),
-        };
-        match hint {
-            Ok(state) => Ok(Some(Head { state: Arc::new(state), seen: None, checked: None })),
-            // It is only a hint: the manifests decide.
-            Err(error @ (MirrorError::Damaged { .. } | MirrorError::Newer { .. })) => {
-                tracing::warn!(%error, "the hint is not readable");
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The newest generation by a listing of all.
-    pub(crate) async fn listed_head(&self) -> Result<Option<Head>, MirrorError> {
-        let keys = &self.shared.keys;
-        let newest = self.store.greatest_after(&keys.manifests(), None, |key| keys.generation(key)).await?;
-        let Some(generation) = newest else { return Ok(None) };
-        self.head_at(generation).await
-    }
-
-    /// The newest generation by a listing of what follows `head`; `head` itself if nothing does.
-    pub(crate) async fn listed_after(&self, head: Head) -> Result<Head, MirrorError> {
-        let keys = &self.shared.keys;
-        let after = keys.manifest(head.generation());
-        let newest = self.store.greatest_after(&keys.manifests(), Some(&after), |key| keys.generation(key)).await?;
-        match newest {
-            Some(generation) if generation > head.generation() => Ok(self.head_at(generation).await?.unwrap_or(head)),
-            _ => Ok(head),
-        }
-    }
-
-    /// The manifest of `generation`, if there is one.
-    pub(crate) async fn head_at(&self, generation: u64) -> Result<Option<Head>, MirrorError> {
-        let key = self.shared.keys.manifest(generation);
-        match self.store.get(&key, MAX_MANIFEST).await? {
-            Some(bytes) => Ok(Some(Head::seen_now(self.decode(&key, &bytes, Some(generation))?))),
-            None => Ok(None),
-        }
-    }
-
-    /// Asks, in one wave, whether there is a generation after `head`, and whether `head` is there.
-    pub(crate) async fn probe(&self, head: Head, presence: Presence) -> Result<Probe, MirrorError> {
-        let begun = Instant::now();
-        let next = self.head_at(head.generation().saturating_add(1));
-        let (next, present) = try_join(next, self.is_present(&head, presence)).await?;
-        Ok(match next {
-            Some(next) => Probe::Newer(next),
-            None if present => {
-                let seen = if head.is_seen() && presence == Presence::Likely { head.seen } else { Some(begun) };
-                Probe::Newest(Head { seen, ..head }.newest_at(begun))
-            }
-            None => Probe::Lost,
-        })
-    }
-
-    async fn is_present(&self, head: &Head, presence: Presence) -> Result<bool, MirrorError> {
-        let key = self.shared.keys.manifest(head.generation());
-        match presence {
-            Presence::Likely if head.is_seen() => Ok(true),
-            Presence::Likely => Ok(self.store.size(&key).await? == Some(head.state.size)),
-            Presence::Certain => {
-                let bytes = self.store.get(&key, MAX_MANIFEST).await?;
-                Ok(bytes.is_some_and(|bytes| Hash::of(&bytes) == head.state.hash))
-            }
-        }
     }
 }

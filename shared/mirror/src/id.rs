@@ -6,8 +6,6 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Digest as _;
 
-use crate::error::MirrorError;
-
 /// A 128-bit random id, written as 32 lower-case hex digits: a segment's, a lineage's, a writer's nonce.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(u128);
@@ -19,10 +17,10 @@ impl Id {
     /// A fresh random id.
     ///
     /// # Errors
-    /// [`MirrorError::Unavailable`] when the system has no randomness to give.
-    pub fn random() -> Result<Self, MirrorError> {
+    /// [`NoRandomness`] when the system has none to give.
+    pub fn random() -> Result<Self, NoRandomness> {
         let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|error| MirrorError::unavailable(format!("no randomness: {error}")))?;
+        getrandom::fill(&mut bytes).map_err(NoRandomness)?;
         Ok(Self(u128::from_be_bytes(bytes)))
     }
 
@@ -58,6 +56,11 @@ impl Hash {
         &self.0
     }
 }
+
+/// The system gave no random bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no randomness: {0}")]
+pub struct NoRandomness(getrandom::Error);
 
 /// Text that is not an id or a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

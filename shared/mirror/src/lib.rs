@@ -8,12 +8,12 @@
 //! - [`keys`]: where the objects are.
 //! - [`id`]: random ids and hashes.
 //! - [`manifest`]: the state of a vault at one generation; [`tombstones`]: which documents of a segment are dead.
-//! - [`location`]: stores by URL; `s3`: how S3 is reached; `s3_client`: the client; `s3_answer`: what its errors mean;
+//! - [`location`]: stores by URL; `variables`: what the environment says of them; `s3`: how S3 is reached; `s3_client`: the client; `s3_answer`: what its errors mean;
 //!   [`secrets`]: what of a setting may be shown.
 //! - [`probe`]: whether a store is safe to write to.
 //! - `heartbeat`: when the vault was synced last
 //! - [`store`]: requests with limits on time, size and tries; `failure`: why one failed; [`counters`]: what they cost.
-//! - [`mirror`]: opening a mirror, older generations; `head` and `read`: the newest, strongly consistent.
+//! - [`mirror`]: opening a mirror; `head`, `newest` and `read`: the newest generation, strongly consistent; `history`: older ones.
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
 //! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
 //! - [`once`]: small objects of which the first writer decides; [`claim`]: keyed requests, claimed before they are executed; [`request`]: requests for a sync.
@@ -38,6 +38,7 @@ mod expiry;
 mod failure;
 mod head;
 mod heartbeat;
+mod history;
 pub mod id;
 pub mod inspect;
 pub mod keys;
@@ -45,6 +46,7 @@ pub mod location;
 pub mod manifest;
 pub mod merge;
 pub mod mirror;
+mod newest;
 pub mod once;
 mod presigned;
 pub mod probe;
@@ -60,6 +62,7 @@ pub mod secrets;
 pub mod snapshot;
 pub mod store;
 pub mod tombstones;
+mod variables;
 
 pub use cache::PartCache;
 pub use change::{Attempt, ChangeSet, CommitInfo, CommitKey, Derived, DroppedSegment, NewSegment};

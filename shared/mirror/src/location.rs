@@ -1,7 +1,5 @@
 //! Stores by URL: `file:///a/folder`, `memory://`, `s3://bucket/prefix`.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,42 +12,10 @@ use crate::s3;
 pub use crate::s3::Bucket;
 use crate::secrets::masked;
 use crate::store::{Store, StoreOptions};
+pub use crate::variables::Variables;
 
 /// What to write, said wherever a URL is none of these.
 const FORMS: &str = "write file:///a/folder, s3://bucket/prefix or memory://";
-
-/// The environment variables that say how to reach an S3 store: those whose names begin with `AWS_`.
-/// Collected from all variables of a process. An empty one counts as unset, and values are never shown.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Variables(BTreeMap<String, String>);
-
-impl Variables {
-    /// The value of the variable `name`.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-}
-
-impl Extend<(String, String)> for Variables {
-    fn extend<I: IntoIterator<Item = (String, String)>>(&mut self, variables: I) {
-        let wanted = |(name, value): &(String, String)| name.starts_with("AWS_") && !value.is_empty();
-        self.0.extend(variables.into_iter().filter(wanted));
-    }
-}
-
-impl FromIterator<(String, String)> for Variables {
-    fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
-        let mut wanted = Self::default();
-        wanted.extend(variables);
-        wanted
-    }
-}
-
-impl fmt::Debug for Variables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
-}
 
 /// Opens the store that `url` names. Nothing is asked of a remote one yet; a folder is made if it is not there.
 ///
@@ -150,15 +116,5 @@ mod tests {
         }
         let message = open_plain("https://user:hunter2@host/bucket").unwrap_err().to_string();
         assert!(!message.contains("hunter2"), "{message}");
-    }
-
-    #[test]
-    fn variables_keep_what_stores_need_and_show_no_value() {
-        let all = [("AWS_REGION", "eu-west-1"), ("AWS_SESSION_TOKEN", ""), ("PATH", "/bin")];
-        let all = all.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let variables: Variables = all.into_iter().collect();
-        assert_eq!(variables.get("AWS_REGION"), Some("eu-west-1"));
-        assert_eq!((variables.get("AWS_SESSION_TOKEN"), variables.get("PATH")), (None, None));
-        assert_eq!(format!("{variables:?}"), "{\"AWS_REGION\"}");
     }
 }

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use tokio::sync::OnceCell;
 
@@ -14,11 +13,8 @@ use crate::error::MirrorError;
 use crate::head::Head;
 use crate::keys::{InvalidKey, Keys, VaultId};
 use crate::probe::probe_conditional_writes;
-use crate::snapshot::{Reader, Snapshot, State};
+use crate::snapshot::{Reader, State};
 use crate::store::Store;
-
-/// Manifests that a walk through history reads at once.
-const HISTORY_PAGE: usize = 16;
 
 /// How a mirror reads.
 #[derive(Clone, Copy, Debug)]
@@ -105,35 +101,6 @@ impl Mirror {
     /// As [`probe_conditional_writes`].
     pub async fn check_writes_once(&self) -> Result<(), MirrorError> {
         self.shared.is_fit.get_or_try_init(|| self.check_writes()).await.copied()
-    }
-
-    /// The vault at `generation`; [`None`] when there is no such generation, or not any more.
-    ///
-    /// # Errors
-    /// [`MirrorError::Damaged`], [`MirrorError::Newer`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
-    pub async fn at(&self, generation: u64) -> Result<Option<Arc<Snapshot>>, MirrorError> {
-        let head = self.head_at(generation).await?;
-        Ok(head.map(|head| self.snapshot(&head)))
-    }
-
-    /// At most `limit` generations from `from` downwards, the newest first; shorter when older ones have been collected.
-    ///
-    /// # Errors
-    /// As [`at`](Self::at); and [`MirrorError::Damaged`] when a manifest is not the parent that its successor names.
-    pub async fn history(&self, from: u64, limit: usize) -> Result<Vec<Arc<Snapshot>>, MirrorError> {
-        let generations = (1..=from).rev().take(limit);
-        let mut walk = stream::iter(generations).map(|generation| self.at(generation)).buffered(HISTORY_PAGE);
-        let mut history: Vec<Arc<Snapshot>> = Vec::new();
-        while let Some(Some(snapshot)) = walk.try_next().await? {
-            if let Some(child) = history.last()
-                && child.manifest().parent != Some(snapshot.hash())
-            {
-                let key = self.shared.keys.manifest(snapshot.generation());
-                return Err(MirrorError::damaged(key, "it is not the parent that its successor names"));
-            }
-            history.push(snapshot);
-        }
-        Ok(history)
     }
 
     /// Reads a manifest of this vault.

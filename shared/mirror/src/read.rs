@@ -7,8 +7,9 @@ use std::time::Duration;
 use futures::future::{Either, select};
 
 use crate::error::MirrorError;
-use crate::head::{Head, Presence, Probe};
+use crate::head::Head;
 use crate::mirror::Mirror;
+use crate::newest::{Presence, Probe};
 use crate::snapshot::Snapshot;
 
 /// Of so many rounds one looks for the newest generation by a listing, the others step to the next. A listing finds many at once, but

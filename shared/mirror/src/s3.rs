@@ -11,10 +11,10 @@ use reqwest::Url;
 
 use crate::error::MirrorError;
 use crate::failure::Failure;
-use crate::location::Variables;
 use crate::s3_answer::Explaining;
 use crate::s3_client::S3Client;
 use crate::secrets::masked;
+use crate::variables::Variables;
 
 /// Variables that are passed on as they are. Others of AWS's have no meaning here, or would let a stray one
 /// switch off what a mirror relies on, such as conditional writes.

@@ -3,6 +3,7 @@
 mod reason;
 
 use atlas_mirror::MirrorError;
+use atlas_mirror::id::NoRandomness;
 use atlas_segment::FormatError;
 use serde_json::{Map, Value};
 
@@ -109,6 +110,12 @@ impl Error {
 
     fn internal(message: &str, cause: &impl ToString) -> Self {
         Self { internal: Some(cause.to_string()), ..Self::new(Code::Internal, Reason::Internal, message) }
+    }
+}
+
+impl From<NoRandomness> for Error {
+    fn from(error: NoRandomness) -> Self {
+        MirrorError::from(error).into()
     }
 }
 

@@ -8,8 +8,8 @@ use bytes::Bytes;
 
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
-use crate::layout::SectionName;
 use crate::record::TextSpan;
+use crate::section::SectionName;
 use crate::text::is_utf16;
 use crate::varint;
 

@@ -1,6 +1,6 @@
 //! What can be wrong with a segment.
 
-use crate::layout::SectionName;
+use crate::section::SectionName;
 
 /// A segment, or a part of one, that cannot be read.
 ///

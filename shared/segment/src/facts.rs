@@ -6,7 +6,6 @@ mod rows;
 
 use atlas_vault::{Note, symbol};
 use bincode::{Decode, Encode};
-use bytes::Bytes;
 use serde_json::Value;
 
 pub use columns::{Column, Columns};
@@ -16,8 +15,7 @@ use crate::error::FormatError;
 use crate::facts::columns::ColumnWriter;
 use crate::facts::rows::RowWriter;
 use crate::frame::Packer;
-use crate::layout::SectionName;
-use crate::part::Part;
+use crate::section::SectionName;
 
 /// These sections.
 pub const FACTS: [SectionName; 5] =
@@ -123,15 +121,6 @@ impl FactWriter {
             (SectionName::Symbols, self.symbols.finish(packer)?),
         ])
     }
-
-    /// The sections as they would be read.
-    ///
-    /// # Errors
-    /// When one is too large.
-    pub fn into_parts(self) -> Result<Vec<Part>, FormatError> {
-        let sections = self.finish(&mut Packer::new()?)?.into_iter();
-        sections.map(|(name, bytes)| decode(name, &Bytes::from(bytes))).collect()
-    }
 }
 
 const IN_PROPERTIES: u8 = 1;
@@ -190,18 +179,6 @@ impl rows::Row for u32 {
     }
 }
 
-/// A section of facts.
-pub(crate) fn decode(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
-    Ok(match section {
-        SectionName::Properties => Part::Properties(Columns::decode(part, section)?),
-        SectionName::Tags => Part::Tags(Columns::decode(part, section)?),
-        SectionName::Tasks => Part::Tasks(Rows::decode(part, section)?),
-        SectionName::LinkLines => Part::LinkLines(Rows::decode(part, section)?),
-        SectionName::Symbols => Part::Symbols(Rows::decode(part, section)?),
-        _ => return Err(damaged(section)),
-    })
-}
-
 /// A section that says this.
 fn packed(content: &impl Encode, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
     let too_large = FormatError::TooLarge { what: "a section" };
@@ -219,7 +196,7 @@ const fn codec() -> bincode::config::Configuration<
     bincode::config::standard().with_limit::<MAX_BYTES>()
 }
 
-const fn damaged(section: SectionName) -> FormatError {
+pub(crate) const fn damaged(section: SectionName) -> FormatError {
     FormatError::damaged(section, "it does not hold what it says")
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::error::FormatError;
-use crate::layout::SectionName;
+use crate::section::SectionName;
 
 const CHECKSUM_BYTES: usize = 4;
 

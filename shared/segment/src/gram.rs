@@ -16,8 +16,8 @@ use bytes::Bytes;
 
 use crate::error::FormatError;
 use crate::frame;
-use crate::layout::SectionName;
 use crate::postings::{self, Postings};
+use crate::section::SectionName;
 use crate::varint;
 
 /// Bytes of the longest gram.

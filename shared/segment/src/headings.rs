@@ -6,8 +6,8 @@ use atlas_vault::fold;
 
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
-use crate::layout::SectionName;
 use crate::lines::Lines;
+use crate::section::SectionName;
 use crate::varint;
 
 const MAX_HEADINGS_BYTES: usize = 256 << 20;

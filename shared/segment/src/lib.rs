@@ -3,8 +3,8 @@
 //!
 //! # Layout
 //! - [`builder`]: documents to a segment; `gram_builder` collects its grams.
-//! - [`layout`]: the table of contents, with the directories of pages ([`directory`]); [`object`]: the frame around it all.
-//! - [`part`]: what is fetched, checked, decoded and cached on its own; `frame`: its checksum and compression.
+//! - [`layout`]: the table of contents of `section`s, with the directories of pages ([`directory`]); [`object`]: the frame around it all.
+//! - [`part`]: what is fetched, checked, decoded and cached on its own, and `part_ref`, which names it; `frame`: its checksum and compression.
 //! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`facts`]: the sections.
 //! - [`postings`], `varint`, `lines`: how they spell sets, numbers and many strings; [`candidates()`]: what sets of grams come to.
 //!
@@ -26,9 +26,11 @@ pub mod layout;
 mod lines;
 pub mod object;
 pub mod part;
+mod part_ref;
 pub mod paths;
 pub mod postings;
 pub mod record;
+mod section;
 pub mod terms;
 pub mod text;
 mod varint;

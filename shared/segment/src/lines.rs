@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use crate::error::FormatError;
-use crate::layout::SectionName;
+use crate::section::SectionName;
 
 /// Strings without line feeds, each ended by one.
 #[derive(Debug, Default)]

@@ -8,50 +8,17 @@ use bytes::Bytes;
 
 use crate::chunk::Chunks;
 use crate::error::FormatError;
-use crate::facts::{self, FACTS, LinkLines, Properties, Symbols, Tags, Tasks};
+use crate::facts::{self, Columns, FACTS, FactWriter, LinkLines, Properties, Rows, Symbols, Tags, Tasks};
+use crate::frame::Packer;
 use crate::gram::{GramPage, Probe};
 use crate::headings::Headings;
-use crate::layout::{Layout, SectionName};
+use crate::layout::Layout;
+pub use crate::part_ref::{PartKind, PartRef};
 use crate::paths::{Names, Paths};
-use crate::record::RecordPage;
+use crate::record::{RecordPage, TextSpan};
+use crate::section::SectionName;
 use crate::terms::{TermPage, Terms};
 use crate::text::{self, TextBlocks};
-
-/// What a fetched range holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PartKind {
-    /// One block of text.
-    TextBlock,
-    /// One page of postings.
-    GramPage,
-    /// One page of document records.
-    RecordPage,
-    /// One page of terms' postings.
-    TermPage,
-    /// The table of terms.
-    Terms,
-    /// The text block table.
-    TextBlocks,
-    /// The table of chunks.
-    Chunks,
-    /// The fst of paths.
-    Paths,
-    /// The folded names.
-    Names,
-    /// The headings.
-    Headings,
-    /// A section of [`facts`].
-    Facts(SectionName),
-}
-
-/// Names one part of a segment: what it is and which bytes of the object it is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PartRef {
-    /// How to decode the bytes.
-    pub kind: PartKind,
-    /// The bytes, from the start of the object.
-    pub range: Range<u64>,
-}
 
 /// A decoded part.
 #[derive(Debug)]
@@ -102,7 +69,7 @@ impl Part {
             PartKind::Paths => Self::Paths(Paths::decode(bytes)?),
             PartKind::Names => Self::Names(Names::decode(bytes)?),
             PartKind::Headings => Self::Headings(Headings::decode(bytes)?),
-            PartKind::Facts(section) => facts::decode(section, bytes)?,
+            PartKind::Facts(section) => facts_part(section, bytes)?,
         })
     }
 
@@ -160,6 +127,36 @@ accessors! {
     tasks: Tasks -> Tasks, Tasks;
     link_lines: LinkLines -> LinkLines, LinkLines;
     symbols: Symbols -> Symbols, Symbols;
+}
+
+/// A section of facts.
+fn facts_part(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
+    Ok(match section {
+        SectionName::Properties => Part::Properties(Columns::decode(part, section)?),
+        SectionName::Tags => Part::Tags(Columns::decode(part, section)?),
+        SectionName::Tasks => Part::Tasks(Rows::decode(part, section)?),
+        SectionName::LinkLines => Part::LinkLines(Rows::decode(part, section)?),
+        SectionName::Symbols => Part::Symbols(Rows::decode(part, section)?),
+        _ => return Err(facts::damaged(section)),
+    })
+}
+
+impl FactWriter {
+    /// The sections as they would be read.
+    ///
+    /// # Errors
+    /// When one is too large.
+    pub fn into_parts(self) -> Result<Vec<Part>, FormatError> {
+        let sections = self.finish(&mut Packer::new()?)?.into_iter();
+        sections.map(|(name, bytes)| facts_part(name, &Bytes::from(bytes))).collect()
+    }
+}
+
+impl TextBlocks {
+    /// Cuts `span` out of its blocks, fetched by [`TextBlocks::parts`]. Copies only what several blocks hold.
+    pub fn cut<'a>(&self, span: TextSpan, parts: impl IntoIterator<Item = &'a Part>) -> Result<Bytes, FormatError> {
+        self.join(span, parts.into_iter().map(Part::text_block))
+    }
 }
 
 impl Layout {

@@ -10,8 +10,8 @@ use fst::{IntoStreamer as _, Streamer as _};
 
 use crate::error::FormatError;
 use crate::frame;
-use crate::layout::SectionName;
 use crate::lines::Lines;
+use crate::section::SectionName;
 
 /// After so many paths were asked for all of them are taken out of the fst, which takes as long as asking it for a few dozen times so many.
 const MANY: u32 = 64;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
-use crate::layout::SectionName;
+use crate::section::SectionName;
 
 /// What a document is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]

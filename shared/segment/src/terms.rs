@@ -15,9 +15,10 @@ use atlas_vault::{VaultPath, fold, words};
 
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
-use crate::layout::{Layout, SectionName};
-use crate::part::{PartKind, PartRef};
+use crate::layout::Layout;
+use crate::part_ref::{PartKind, PartRef};
 use crate::postings::{self, Postings};
+use crate::section::SectionName;
 use crate::varint;
 
 /// What an occurrence weighs in the text, and what it weighs more in a heading, a tag, and a title (the file's name, the

@@ -9,9 +9,9 @@ use atlas_vault::{VaultPath, fold};
 
 use crate::builder::{Body, Builder, Built, Document};
 use crate::error::FormatError;
-use crate::layout::{Section, SectionName};
 use crate::part::{Part, PartRef};
 use crate::record::{Kind, Record};
+use crate::section::{Section, SectionName};
 use crate::terms::{Terms, tag_term, weight_of};
 use crate::{Probe, candidates};
 

@@ -7,9 +7,10 @@ use bytes::Bytes;
 
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
-use crate::layout::{Layout, SectionName};
-use crate::part::{Part, PartKind, PartRef};
+use crate::layout::Layout;
+use crate::part_ref::{PartKind, PartRef};
 use crate::record::TextSpan;
+use crate::section::SectionName;
 use crate::varint;
 
 /// A block is closed at the end of the document that takes it to this many bytes; a longer document is cut here.
@@ -206,13 +207,16 @@ impl TextBlocks {
         Ok(parts)
     }
 
-    /// Cuts `span` out of its blocks, fetched by [`TextBlocks::parts`]. Copies only what several blocks hold.
-    pub fn cut<'a>(&self, span: TextSpan, parts: impl IntoIterator<Item = &'a Part>) -> Result<Bytes, FormatError> {
+    /// Cuts `span` out of `blocks`, which are those of [`TextBlocks::parts`]. Copies only what several blocks hold.
+    pub(crate) fn join<'a>(
+        &self,
+        span: TextSpan,
+        mut blocks: impl Iterator<Item = Result<&'a Bytes, FormatError>>,
+    ) -> Result<Bytes, FormatError> {
         let damaged = || FormatError::damaged(SectionName::Text, "a text is cut short");
         let first = self.blocks_of(span).start;
         let skip = span.range().start.saturating_sub(self.text.get(first).copied().unwrap_or(0)) as usize;
         let length = span.length as usize;
-        let mut blocks = parts.into_iter().map(Part::text_block);
         let head = match blocks.next() {
             None if length == 0 => return Ok(Bytes::new()),
             None => return Err(damaged()),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 
 use crate::lines::{Lines, line_end, next_line};
-use crate::note::{Frontmatter, FrontmatterError, Link, MAX_ITEMS, Tag};
+use crate::note::parts::{Frontmatter, FrontmatterError, Link, MAX_ITEMS, Tag};
 use crate::{tag, wikilink};
 
 /// Longest YAML that is read, in bytes.

@@ -9,7 +9,8 @@ use percent_encoding::percent_decode_str;
 
 use crate::lines::run_length;
 use crate::markdown::{Blocks, MarkdownLink, Skip};
-use crate::note::{BlockId, Link, LinkKind, MAX_ITEMS, Note, Source, Tag};
+use crate::note::parts::{BlockId, Link, LinkKind, MAX_ITEMS, Note, Tag, has_scheme};
+use crate::note::source::Source;
 use crate::{block_id, tag, wikilink};
 
 /// Adds the links, tags and block ids of the body to `note`. `masked` is the body that is read.
@@ -203,15 +204,6 @@ fn markdown_link(source: &Source<'_>, link: &MarkdownLink) -> Option<Link> {
 /// `text`, percent-decoded if what comes out is UTF-8.
 pub(crate) fn decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Into::into)
-}
-
-/// Whether a link's destination begins with a scheme of two letters or more, or with `//`.
-pub(crate) fn has_scheme(destination: &str) -> bool {
-    let scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
-    destination.starts_with("//")
-        || destination.split_once(':').is_some_and(|(name, _)| {
-            name.len() > 1 && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(scheme)
-        })
 }
 
 /// The ids at the ends of lines.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, OffsetIter, Options, Parser, RefDefs, Tag, TagEnd};
 
-use crate::note::MAX_ITEMS;
+use crate::note::parts::MAX_ITEMS;
 use crate::wikilink;
 
 /// What the inline reader and the note are made from, in the order of the text.

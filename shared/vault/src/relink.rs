@@ -15,7 +15,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode_byte, utf8_per
 use unicode_normalization::UnicodeNormalization;
 
 use crate::frontmatter::MAX_YAML_BYTES;
-use crate::inline::{decode, has_scheme};
+use crate::inline::decode;
+use crate::note::parts::has_scheme;
 use crate::note::{Link, LinkKind, MAX_BODY_BYTES, parse};
 use crate::path::VaultPath;
 use crate::resolve::{Files, is_whole_name, meanings, names, resolve};

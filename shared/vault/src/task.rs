@@ -16,7 +16,8 @@ pub mod query;
 mod symbols;
 
 use crate::lines::line_end;
-use crate::note::{Source, Task};
+use crate::note::parts::Task;
+use crate::note::source::Source;
 
 /// The task that the list item with its marker at `item` is, if it is one.
 pub(crate) fn read(source: &Source<'_>, masked: &str, item: usize) -> Option<Task> {

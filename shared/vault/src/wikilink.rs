@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::lines::{is_break, run_length};
-use crate::note::{Link, LinkKind};
+use crate::note::parts::{Link, LinkKind};
 
 /// A wikilink as it stands in a text.
 pub(crate) struct Found {

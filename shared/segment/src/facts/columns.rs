@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{codec, damaged, differences, packed, sums};
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
-use crate::layout::SectionName;
+use crate::section::SectionName;
 
 /// A value that a section holds.
 pub trait Stored: Sized {
@@ -64,7 +64,7 @@ pub struct Column<T> {
 }
 
 impl<T: Stored> Columns<T> {
-    pub(super) fn decode(part: &Bytes, section: SectionName) -> Result<Self, FormatError> {
+    pub(crate) fn decode(part: &Bytes, section: SectionName) -> Result<Self, FormatError> {
         let bytes = frame::unpack(part, section, super::MAX_BYTES)?;
         let (columns, used): (Vec<Form<T::Form>>, usize) =
             bincode::decode_from_slice(&bytes, codec()).map_err(|_| damaged(section))?;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::{codec, damaged, differences, packed, sums};
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
-use crate::layout::SectionName;
+use crate::section::SectionName;
 
 /// A value that a section holds as it is.
 pub trait Row: Encode + Decode<()> {
@@ -47,7 +47,7 @@ pub struct Rows<T> {
 }
 
 impl<T: Row> Rows<T> {
-    pub(super) fn decode(part: &Bytes, section: SectionName) -> Result<Self, FormatError> {
+    pub(crate) fn decode(part: &Bytes, section: SectionName) -> Result<Self, FormatError> {
         let bytes = frame::unpack(part, section, super::MAX_BYTES)?;
         let ((documents, values), used): ((Vec<u32>, Vec<T>), usize) =
             bincode::decode_from_slice(&bytes, codec()).map_err(|_| damaged(section))?;

@@ -1,4 +1,6 @@
 use super::*;
+use crate::part::{Part, PartKind};
+use bytes::Bytes;
 use proptest::prelude::*;
 
 fn note() -> impl Strategy<Value = String> {
@@ -57,7 +59,7 @@ proptest! {
     fn foreign_bytes_make_no_panic(payload in prop::collection::vec(any::<u8>(), 0..60)) {
         let part = Bytes::from(Packer::new().unwrap().pack(&payload).unwrap());
         for section in FACTS {
-            let _ = decode(section, &part);
+            let _ = Part::decode(PartKind::Facts(section), &part);
         }
     }
 }

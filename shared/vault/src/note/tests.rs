@@ -1,4 +1,5 @@
 use super::*;
+use crate::path::VaultPath;
 
 mod any_text;
 mod blocks;

@@ -1,6 +1,7 @@
 //! The YAML block and what its properties say.
 
 use super::*;
+use serde_json::Value;
 use serde_json::json;
 
 fn properties(yaml: &str) -> Result<Value, FrontmatterError> {

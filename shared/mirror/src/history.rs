@@ -1,0 +1,43 @@
+//! Older generations.
+
+use std::sync::Arc;
+
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+
+use crate::error::MirrorError;
+use crate::mirror::Mirror;
+use crate::snapshot::Snapshot;
+
+/// Manifests that a walk through history reads at once.
+const HISTORY_PAGE: usize = 16;
+
+impl Mirror {
+    /// The vault at `generation`; [`None`] when there is no such generation, or not any more.
+    ///
+    /// # Errors
+    /// [`MirrorError::Damaged`], [`MirrorError::Newer`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn at(&self, generation: u64) -> Result<Option<Arc<Snapshot>>, MirrorError> {
+        let head = self.head_at(generation).await?;
+        Ok(head.map(|head| self.snapshot(&head)))
+    }
+
+    /// At most `limit` generations from `from` downwards, the newest first; shorter when older ones have been collected.
+    ///
+    /// # Errors
+    /// As [`at`](Self::at); and [`MirrorError::Damaged`] when a manifest is not the parent that its successor names.
+    pub async fn history(&self, from: u64, limit: usize) -> Result<Vec<Arc<Snapshot>>, MirrorError> {
+        let generations = (1..=from).rev().take(limit);
+        let mut walk = stream::iter(generations).map(|generation| self.at(generation)).buffered(HISTORY_PAGE);
+        let mut history: Vec<Arc<Snapshot>> = Vec::new();
+        while let Some(Some(snapshot)) = walk.try_next().await? {
+            if let Some(child) = history.last()
+                && child.manifest().parent != Some(snapshot.hash())
+            {
+                let key = self.shared.keys.manifest(snapshot.generation());
+                return Err(MirrorError::damaged(key, "it is not the parent that its successor names"));
+            }
+            history.push(snapshot);
+        }
+        Ok(history)
+    }
+}

@@ -1,0 +1,41 @@
+//! Which bytes of a segment a part is, and of what kind.
+
+use std::ops::Range;
+
+use crate::section::SectionName;
+
+/// What a fetched range holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PartKind {
+    /// One block of text.
+    TextBlock,
+    /// One page of postings.
+    GramPage,
+    /// One page of document records.
+    RecordPage,
+    /// One page of terms' postings.
+    TermPage,
+    /// The table of terms.
+    Terms,
+    /// The text block table.
+    TextBlocks,
+    /// The table of chunks.
+    Chunks,
+    /// The fst of paths.
+    Paths,
+    /// The folded names.
+    Names,
+    /// The headings.
+    Headings,
+    /// A section of [`facts`](crate::facts).
+    Facts(SectionName),
+}
+
+/// Names one part of a segment: what it is and which bytes of the object it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PartRef {
+    /// How to decode the bytes.
+    pub kind: PartKind,
+    /// The bytes, from the start of the object.
+    pub range: Range<u64>,
+}

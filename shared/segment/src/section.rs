@@ -1,0 +1,95 @@
+//! The sections of a segment, and where each is.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+/// The sections of a segment, in the order in which they stand in the object.
+///
+/// Sections that one request usually wants together are neighbours, so that their ranges merge into one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SectionName {
+    /// Note text in zstd blocks, path-sorted.
+    Text,
+    /// Postings in pages, sorted by gram.
+    Grams,
+    /// Document records in pages, sorted by path.
+    Records,
+    /// Postings of terms in pages, by ordinal.
+    TermPostings,
+    /// fst of terms, their pages, and the documents' lengths.
+    Terms,
+    /// Compressed length and text length of every text block.
+    TextBlocks,
+    /// Where each document's chunks are in the concatenated text.
+    Chunks,
+    /// fst of paths.
+    Paths,
+    /// Folded file names in document order.
+    Names,
+    /// Headings in document order.
+    Headings,
+    /// Properties of notes, by name. This section and those that follow may be missing.
+    Properties,
+    /// Tags of notes, and where they stand.
+    Tags,
+    /// Tasks of notes.
+    Tasks,
+    /// The lines that links stand on.
+    LinkLines,
+    /// What code defines.
+    Symbols,
+}
+
+impl SectionName {
+    /// The name in the table of contents.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Grams => "grams",
+            Self::Records => "records",
+            Self::TermPostings => "term_postings",
+            Self::Terms => "terms",
+            Self::TextBlocks => "text_blocks",
+            Self::Chunks => "chunks",
+            Self::Paths => "paths",
+            Self::Names => "names",
+            Self::Headings => "headings",
+            Self::Properties => "properties",
+            Self::Tags => "tags",
+            Self::Tasks => "tasks",
+            Self::LinkLines => "link_lines",
+            Self::Symbols => "symbols",
+        }
+    }
+}
+
+/// One section's place in the segment object. In JSON it is an array of these two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
+pub struct Section {
+    /// First byte, from the start of the object.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+}
+
+impl From<(u64, u64)> for Section {
+    fn from((offset, length): (u64, u64)) -> Self {
+        Self { offset, length }
+    }
+}
+
+impl From<Section> for (u64, u64) {
+    fn from(section: Section) -> Self {
+        (section.offset, section.length)
+    }
+}
+
+impl Section {
+    /// Its bytes in an object that has so many; none if it lies outside of it.
+    pub fn range(&self, bytes: u64) -> Option<Range<u64>> {
+        let end = self.offset.checked_add(self.length).filter(|end| *end <= bytes)?;
+        Some(self.offset..end)
+    }
+}

@@ -1,0 +1,200 @@
+//! What a note consists of.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use crate::path::VaultPath;
+
+/// Most headings, links, tags, tasks and block ids that are kept of a note, of each kind.
+pub const MAX_ITEMS: usize = 100_000;
+
+/// The parts of a note, each kind in the order of the text.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Note {
+    /// The YAML block at the very start.
+    pub frontmatter: Option<Frontmatter>,
+    /// Headings that are not inside a quote, list or footnote, as in Obsidian's outline.
+    pub headings: Vec<Heading>,
+    /// Links and embeds, those in properties first. Bare and `<…>` URLs are left out.
+    pub links: Vec<Link>,
+    /// Tags, those in properties first; repeated as often as they are written.
+    pub tags: Vec<Tag>,
+    /// Other names of the note, from its properties.
+    pub aliases: Vec<String>,
+    /// List items with a check box.
+    pub tasks: Vec<Task>,
+    /// Names that lines carry, so that links can point to them.
+    pub block_ids: Vec<BlockId>,
+}
+
+/// The YAML block between `---` lines that a note may begin with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frontmatter {
+    /// The YAML, without the fences.
+    pub range: Range<usize>,
+    /// Where the text after the closing fence begins.
+    pub body_start: usize,
+    /// The properties: numbers, booleans, strings, lists and maps. Dates stay strings.
+    pub properties: Result<Map<String, Value>, FrontmatterError>,
+}
+
+/// Why a note's frontmatter has no properties.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the frontmatter is not read (line {}): {message}", line + 1)]
+pub struct FrontmatterError {
+    /// What is wrong, in one line.
+    pub message: String,
+    /// Where, as a line of the note.
+    pub line: u32,
+}
+
+/// A heading, written with `#` or underlined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    /// 1 to 6.
+    pub level: u8,
+    /// The heading's line as written, without its `#`s.
+    pub text: String,
+    /// The line on which it begins.
+    pub line: u32,
+    /// Where it begins.
+    pub offset: usize,
+    /// Where it ends, the underline included, before the line break.
+    pub end: usize,
+}
+
+impl Heading {
+    /// The heading as the end of a URL: see [`anchor`].
+    #[must_use]
+    pub fn anchor(&self) -> String {
+        anchor(&self.text)
+    }
+}
+
+/// `#`, then the heading in lower case, with `-` for each run of white space and without all else
+/// that is neither alphanumeric nor `-`. Never empty.
+#[must_use]
+pub fn anchor(heading: &str) -> String {
+    let mut out = String::with_capacity(heading.len() + 1);
+    out.push('#');
+    for (index, word) in heading.split_whitespace().enumerate() {
+        if index > 0 {
+            out.push('-');
+        }
+        let lower = word.chars().flat_map(char::to_lowercase);
+        out.extend(lower.filter(|c| c.is_alphanumeric() || *c == '-'));
+    }
+    out
+}
+
+/// How a link is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LinkKind {
+    /// `[[target#subpath|display]]`
+    Wikilink,
+    /// `![[target#subpath|display]]`
+    Embed,
+    /// `[display](target#subpath)`, or by reference
+    Markdown,
+    /// `![display](target#subpath)`, or by reference
+    MarkdownEmbed,
+}
+
+/// A link or embed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// How it is written.
+    pub kind: LinkKind,
+    /// What it points to, without the subpath: empty for the note itself. Percent-decoded if it is
+    /// a markdown link, unless it is external: then the whole URL as written.
+    pub target: String,
+    /// What follows the first `#`: a heading, several joined with `#`, or `^` and a block id.
+    pub subpath: Option<String>,
+    /// The text to show instead of the target, as written. For embeds often a size.
+    pub display: Option<String>,
+    /// The whole link as written.
+    pub range: Range<usize>,
+    /// Where target and subpath are written, without `<` and `>`: in the definition if the link is by reference. Empty if
+    /// that is not known.
+    pub destination: Range<usize>,
+    /// The line on which it begins.
+    pub line: u32,
+}
+
+impl Link {
+    /// Whether this leads out of the vault: a markdown link with a scheme such as `https:`.
+    #[must_use]
+    pub fn is_external(&self) -> bool {
+        matches!(self.kind, LinkKind::Markdown | LinkKind::MarkdownEmbed) && has_scheme(&self.target)
+    }
+
+    /// Whether this is an embed.
+    #[must_use]
+    pub fn is_embed(&self) -> bool {
+        matches!(self.kind, LinkKind::Embed | LinkKind::MarkdownEmbed)
+    }
+}
+
+/// A tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tag {
+    /// The tag as written, without `#`.
+    pub name: String,
+    /// The tag with its `#`; `None` for one from the properties.
+    pub range: Option<Range<usize>>,
+}
+
+/// A list item with a check box.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// What stands between the brackets: a space for what is to do, by custom `x` for what is done.
+    pub status: char,
+    /// The rest of the item's first line.
+    pub text: String,
+    /// The line it stands on.
+    pub line: u32,
+    /// The width of the white space before the list marker, behind any `>` and its space; a tab
+    /// leads to the next multiple of 4.
+    pub indent: u16,
+    /// Where the status character is.
+    pub status_offset: usize,
+}
+
+/// A name that a line carries: ` ^name` at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockId {
+    /// The name, without `^`.
+    pub name: String,
+    /// The line it stands on.
+    pub line: u32,
+    /// The name with its `^`.
+    pub range: Range<usize>,
+}
+
+impl Note {
+    /// The properties, if there are any and they could be read.
+    #[must_use]
+    pub fn properties(&self) -> Option<&Map<String, Value>> {
+        self.frontmatter.as_ref()?.properties.as_ref().ok()
+    }
+
+    /// What to call the note: its `title` property, else its first heading of level 1, else the
+    /// stem of `path`.
+    #[must_use]
+    pub fn title<'a>(&'a self, path: &'a VaultPath) -> &'a str {
+        let property = self.properties().and_then(|properties| properties.get("title")?.as_str());
+        let headings = self.headings.iter().filter(|heading| heading.level == 1);
+        let names = property.into_iter().chain(headings.map(|heading| heading.text.as_str()));
+        names.map(str::trim).find(|name| !name.is_empty()).unwrap_or_else(|| path.stem())
+    }
+}
+
+/// Whether a link's destination begins with a scheme of two letters or more, or with `//`.
+pub(crate) fn has_scheme(destination: &str) -> bool {
+    let scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    destination.starts_with("//")
+        || destination.split_once(':').is_some_and(|(name, _)| {
+            name.len() > 1 && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(scheme)
+        })
+}
