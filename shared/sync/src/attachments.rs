@@ -10,11 +10,11 @@ use bytes::Bytes;
 use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 
+use crate::blocking::blocking;
 use crate::change::{Blob, Write};
 use crate::error::SyncError;
 use crate::folder::Folder;
 use crate::progress::{Phase, Progress};
-use crate::push::blocking;
 use crate::report::Reason;
 
 /// Uploads under way at once.

@@ -7,12 +7,12 @@ use atlas_mirror::manifest::{Changes, Totals};
 use atlas_mirror::{ChangeSet, Derived, NewSegment, SegmentId, Snapshot, merge};
 use atlas_segment::{Body, Builder, Document, Kind};
 
+use crate::blocking::blocking;
 use crate::decide::{Action, Version, decide};
 use crate::error::SyncError;
 use crate::folder::{Content, Folder, Stamp};
 use crate::head::{self, HeadDocument, HeadDocuments};
 use crate::progress::{Phase, Progress};
-use crate::push::blocking;
 use crate::readahead;
 use crate::report::Reason;
 use crate::rules::Class;

@@ -1,25 +1,14 @@
-//! Where a file and a folder would have one name, which no folder can hold: the folder keeps it, and the file becomes a copy beside it,
-//! named as that of a conflict.
+//! Where a file and a folder would have one name, which no folder can hold: the folder keeps it, and the file is to give way.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
-use atlas_mirror::{Mirror, MirrorError, Snapshot};
-use jiff::{Timestamp, Zoned, tz::TimeZone};
-
-use crate::conflict::copy_path;
 use crate::decide::{Action, decide};
-use crate::decided::Decided;
-use crate::error::SyncError;
 use crate::folder::{Content, Folder};
-use crate::head::{self, HeadDocuments};
+use crate::head::HeadDocuments;
 use crate::plan::{Found, Item};
-use crate::pull::{Conflicted, MAX_COPIES};
-use crate::push::blocking;
 use crate::reading::Contents;
-use crate::report::{Reason, Skipped};
+use crate::report::Reason;
 use crate::scan::File;
-use crate::target::Target;
 
 /// What is to give way, by the index of its item.
 #[derive(Debug, Default)]
@@ -142,68 +131,6 @@ pub(crate) fn is_folder(documents: &HeadDocuments, path: &str) -> bool {
     let below = format!("{path}/");
     let mut after = documents.range::<str, _>((std::ops::Bound::Included(below.as_str()), std::ops::Bound::Unbounded));
     after.next().is_some_and(|(path, _)| path.starts_with(&below))
-}
-
-/// Who wrote the version of a generation, and when; of `snapshot`, if that is not kept any more.
-pub(crate) async fn writer(
-    mirror: &Mirror,
-    snapshot: &Arc<Snapshot>,
-    generation: u64,
-) -> Result<(String, Timestamp), MirrorError> {
-    let writer = mirror.at(generation).await?;
-    let manifest = writer.as_ref().unwrap_or(snapshot).manifest();
-    Ok((manifest.author.clone(), manifest.time))
-}
-
-/// The time in the name of a file that gives way: the same wherever it is made.
-pub(crate) fn everywhere(time: Timestamp) -> Zoned {
-    time.to_zoned(TimeZone::UTC)
-}
-
-/// Gives the files that are in the way other names, beside their places: of the version that the mirror has, the one that it gets on
-/// every host. The answer has what was done, and what could not be.
-pub(crate) async fn make_room(
-    mirror: &Mirror,
-    snapshot: &Arc<Snapshot>,
-    folder: &Arc<Folder>,
-    author: &str,
-    decided: &mut Decided,
-) -> Result<(Vec<Conflicted>, Vec<Skipped>), SyncError> {
-    let (mut done, mut skipped) = (Vec::new(), Vec::new());
-    for InTheWay { file, is_head } in std::mem::take(&mut decided.in_the_way) {
-        let path = file.path.as_str().to_owned();
-        let documents = if is_head { head::at(snapshot, &[&path]).await? } else { HeadDocuments::new() };
-        let (author, time) = match documents.get(&path).and_then(|documents| documents.first()) {
-            Some(document) => writer(mirror, snapshot, document.generation).await?,
-            None => (author.to_owned(), Timestamp::from_millisecond(file.stamp.modified_ms()).unwrap_or_default()),
-        };
-        let from = folder.clone();
-        match blocking(move || Ok(give_way(&from, &file, &author, time))).await? {
-            Ok(copy) => done.push(Conflicted { path, copy: Some(copy), is_folder: true }),
-            Err(reason) => skipped.push(Skipped { path, reason }),
-        }
-    }
-    Ok((done, skipped))
-}
-
-fn give_way(folder: &Folder, file: &File, author: &str, time: Timestamp) -> Result<String, Reason> {
-    if file.is_link {
-        return Err(Reason::Link);
-    }
-    let target = Target::of(folder)?;
-    let time = everywhere(time);
-    let mut refused = Reason::Changed;
-    for attempt in 1..=MAX_COPIES {
-        let copy = copy_path(file.disk_path(), author, &time, attempt);
-        match target.rename(file.disk_path(), &copy) {
-            Ok(()) => {
-                target.sync();
-                return Ok(copy);
-            }
-            Err(reason) => refused = reason,
-        }
-    }
-    Err(refused)
 }
 
 #[cfg(test)]

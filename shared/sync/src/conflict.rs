@@ -1,7 +1,11 @@
-//! What the copy is called that keeps the mirror's version of a file beside the folder's. Pure.
+//! What the copy is called that keeps the mirror's version of a file beside the folder's.
 
+use std::sync::Arc;
+
+use atlas_mirror::{Mirror, MirrorError, Snapshot};
 use atlas_vault::path::MAX_PATH_BYTES;
-use jiff::Zoned;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 
 /// Longest name of a file, in bytes, on nearly all file systems.
 const MAX_NAME: usize = 255;
@@ -56,6 +60,22 @@ fn sanitised(author: &str) -> String {
 /// The end of the last character of `text` that ends within `limit` bytes.
 fn floor(text: &str, limit: usize) -> usize {
     (0..=limit.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// Who wrote the version of a generation, and when; of `snapshot`, if that is not kept any more.
+pub(crate) async fn writer(
+    mirror: &Mirror,
+    snapshot: &Arc<Snapshot>,
+    generation: u64,
+) -> Result<(String, Timestamp), MirrorError> {
+    let writer = mirror.at(generation).await?;
+    let manifest = writer.as_ref().unwrap_or(snapshot).manifest();
+    Ok((manifest.author.clone(), manifest.time))
+}
+
+/// The time in the name of a file that gives way: the same wherever it is made.
+pub(crate) fn everywhere(time: Timestamp) -> Zoned {
+    time.to_zoned(TimeZone::UTC)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! What documents of the mirror hold, brought into files: texts in batches, attachments piece by piece, each checked.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use atlas_mirror::{BlobKey, Hash, Mirror, MirrorError, Snapshot};
@@ -10,24 +9,16 @@ use bytes::Bytes;
 use futures::TryStreamExt as _;
 use sha2::{Digest as _, Sha256};
 
+use crate::blocking::blocking;
 use crate::error::SyncError;
 use crate::folder::Stamp;
+use crate::head::Page;
 use crate::progress::Progress;
-use crate::push::blocking;
 use crate::report::Reason;
 use crate::target::{Target, Unfinished};
 
 /// Text is fetched and written in batches of about this many bytes.
 const BATCH: u64 = 8 << 20;
-
-/// Which documents of a page are wanted.
-pub(crate) struct Page {
-    /// The segment, by its index.
-    pub(crate) segment: usize,
-    pub(crate) part: PartRef,
-    /// The documents on it.
-    pub(crate) documents: Range<u32>,
-}
 
 /// Gives a complete file its place.
 pub(crate) type Place = Arc<dyn Fn(&Unfinished, &Record) -> Result<Stamp, Reason> + Send + Sync>;

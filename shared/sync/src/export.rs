@@ -9,10 +9,11 @@ use jiff::Zoned;
 use serde::Serialize;
 
 use crate::clash;
-use crate::conflict::copy_path;
-use crate::contents::{Contents, Page, disk_path};
+use crate::conflict::{copy_path, everywhere, writer};
+use crate::contents::{Contents, disk_path};
 use crate::error::SyncError;
 use crate::head;
+use crate::head::Page;
 use crate::progress::{Phase, Progress};
 use crate::pull::{Conflicted, put_copy};
 use crate::report::Skipped;
@@ -109,8 +110,8 @@ async fn clashing(mirror: &Mirror, snapshot: &Arc<Snapshot>) -> Result<BTreeMap<
     let mut names = BTreeMap::new();
     for (path, found) in documents.iter().filter(|(path, _)| clash::is_folder(&documents, path)) {
         let Some(document) = found.first() else { continue };
-        let (author, time) = clash::writer(mirror, snapshot, document.generation).await?;
-        names.insert(path.clone(), (author, clash::everywhere(time)));
+        let (author, time) = writer(mirror, snapshot, document.generation).await?;
+        names.insert(path.clone(), (author, everywhere(time)));
     }
     Ok(names)
 }

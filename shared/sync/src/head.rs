@@ -1,12 +1,12 @@
 //! What the mirror has at one generation, as far as a sync needs to know.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use atlas_mirror::manifest::SegmentEntry;
 use atlas_mirror::{MirrorError, SegmentId, Snapshot};
 use atlas_segment::{Kind, PartRef, Record};
 
-use crate::contents::Page;
 use crate::decide::Version;
 use crate::error::SyncError;
 
@@ -38,6 +38,15 @@ pub struct HeadDocument {
 
 /// Live documents by path. A sound generation has one for each path; of several, the newest segment's is first.
 pub type HeadDocuments = BTreeMap<String, Vec<HeadDocument>>;
+
+/// Which documents of a page are wanted.
+pub(crate) struct Page {
+    /// The segment, by its index.
+    pub(crate) segment: usize,
+    pub(crate) part: PartRef,
+    /// The documents on it.
+    pub(crate) documents: Range<u32>,
+}
 
 /// What the mirror has, as far as it is not what the last sync left.
 #[derive(Debug, Default)]

@@ -10,15 +10,16 @@
 //! - [`state`]: what was last equal on both sides; [`guard`]: what stops a sync; [`head`]: what the mirror has.
 //! - [`decide`]: what is to become of a path; [`plan`]: what both sides have; `decided`: all paths, for which `reading` reads files.
 //!   Where the state knows no ancestor, `past` asks the mirror's history; `join` stops where the two are strangers; `clash` says what
-//!   gives way where a file and a folder have one name.
+//!   gives way where a file and a folder have one name, and `make_room` has it do so.
 //! - [`sync`]: one sync. It begins with a `session`, and a `recovery` of what a killed one left; decides every path; does a [`pull`],
 //!   which names copies as `conflict` says; then a `push`, which uploads `attachments` and commits a `change`; and says in a
 //!   [`summary`] what was done. `repair`: what the store has lost is published again. `readahead` hides how long files take.
 //! - [`export`]: a generation into a folder.
 //! - `contents`: documents become files of a `target`.
-//! - [`report`], [`progress`], [`error`], `runs`: what is told to whom.
+//! - `options`: what a sync is asked for. [`report`], [`progress`], [`error`], `runs`: what is told to whom. `blocking`: work beside the network.
 
 mod attachments;
+mod blocking;
 mod change;
 mod clash;
 mod conflict;
@@ -32,6 +33,8 @@ mod gitignore;
 pub mod guard;
 pub mod head;
 mod join;
+mod make_room;
+mod options;
 mod past;
 pub mod plan;
 pub mod progress;
@@ -55,13 +58,14 @@ pub use decided::{Changed, How};
 pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};
 pub use guard::{Danger, Side};
+pub use options::SyncOptions;
 pub use progress::{Phase, Progress};
 pub use pull::Conflicted;
 pub use report::{Reason, Skipped};
 pub use runs::{Failure, Run, Runs};
 pub use session::is_inside;
 pub use summary::Summary;
-pub use sync::{SyncOptions, sync};
+pub use sync::sync;
 
 #[cfg(test)]
 mod tests;

@@ -13,10 +13,10 @@ use crate::change::Change;
 use crate::decided::Decided;
 use crate::error::SyncError;
 use crate::head::{self, HeadDocument, HeadDocuments};
+use crate::options::SyncOptions;
 use crate::progress::{Phase, Progress};
 use crate::report::{Reason, Skipped};
 use crate::session::{Session, newest};
-use crate::sync::SyncOptions;
 
 /// How long a commit may take once everything is prepared: to upload segments, and to lose races.
 const COMMIT_TIME: Duration = Duration::from_secs(15 * 60);
@@ -129,12 +129,4 @@ async fn reusable(decided: &Decided, head: Option<&Snapshot>) -> Result<Reusable
 
 fn documents_of(documents: &HeadDocuments) -> Vec<(&String, &HeadDocument)> {
     documents.iter().flat_map(|(path, documents)| documents.iter().map(move |document| (path, document))).collect()
-}
-
-/// Runs what waits for files or computes for long on a thread of its own.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, SyncError> + Send + 'static,
-) -> Result<T, SyncError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| SyncError::Broken(error.to_string()))?
 }

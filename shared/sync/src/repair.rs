@@ -15,16 +15,16 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::attachments::pieces;
+use crate::blocking::blocking;
 use crate::error::SyncError;
 use crate::folder::Folder;
 use crate::head::{Heads, is_gone};
+use crate::options::SyncOptions;
 use crate::progress::Progress;
-use crate::push::blocking;
 use crate::rules::Tree;
 use crate::session::{Session, seen};
 use crate::state::Entry;
 use crate::summary::Summary;
-use crate::sync::SyncOptions;
 
 /// How long the commit of a repair may take, with all that it uploads.
 const TIME: Duration = Duration::from_secs(3600);

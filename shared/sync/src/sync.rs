@@ -1,25 +1,24 @@
 //! One sync: what changed in the mirror goes to the folder, and what changed in the folder goes to the mirror.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_mirror::{Mirror, MirrorError, Retention, Snapshot};
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use atlas_mirror::{Mirror, MirrorError, Snapshot};
 
-use crate::clash;
+use crate::blocking::blocking;
 use crate::conflict;
 use crate::decided::{Decided, Lost};
 use crate::error::SyncError;
 use crate::guard::{Danger, Loss, Side, What};
 use crate::head::{self, Heads};
 use crate::join;
+use crate::make_room;
+use crate::options::SyncOptions;
 use crate::past;
 use crate::plan;
 use crate::progress::{Phase, Progress};
 use crate::pull::{self, Conflicted, Puller};
-use crate::push::{blocking, push};
+use crate::push::push;
 use crate::reading;
 use crate::recovery;
 use crate::repair;
@@ -33,61 +32,6 @@ use crate::target::Target;
 
 /// A file modified no longer than this before the sync began may be modified again without its time showing it.
 const RACY: Duration = Duration::from_secs(2);
-
-/// What to sync, and how.
-#[derive(Clone, Debug)]
-pub struct SyncOptions {
-    /// The vault's folder.
-    pub root: PathBuf,
-    /// The folder for the sync state: one for each root, vault and store.
-    pub state: PathBuf,
-    /// Who commits.
-    pub author: String,
-    /// Why.
-    pub message: Option<String>,
-    /// When the sync begins.
-    pub began: Timestamp,
-    /// Of the times in the names of conflict copies.
-    pub time_zone: TimeZone,
-    /// Read all files, also those whose size and time are as they were.
-    pub checksum: bool,
-    /// Of what the folder is.
-    pub tree: Tree,
-    /// Change nothing.
-    pub dry_run: bool,
-    /// Go on when many files vanished.
-    pub allow_mass_delete: bool,
-    /// Go on when the folder, of which there is no state, has little in common with the mirror.
-    pub join: bool,
-    /// Publish again from the folder what is unreadable or missing in the store.
-    pub repair: bool,
-    /// The folder is the truth and never written to: whatever the mirror has becomes what the folder has.
-    pub push_only: bool,
-    /// Delete from the store what is older and not needed any more.
-    pub collect: Option<Retention>,
-}
-
-impl SyncOptions {
-    /// A plain sync.
-    pub fn new(root: PathBuf, state: PathBuf, author: String, began: Timestamp) -> Self {
-        Self {
-            root,
-            state,
-            author,
-            message: None,
-            began,
-            time_zone: TimeZone::UTC,
-            checksum: false,
-            tree: Tree::Vault,
-            dry_run: false,
-            allow_mass_delete: false,
-            join: false,
-            repair: false,
-            push_only: false,
-            collect: None,
-        }
-    }
-}
 
 /// How often a sync begins again, since files had to give way: what comes in their places may be in the way of more.
 const MAX_ROUNDS: usize = 4;
@@ -213,7 +157,7 @@ async fn round(
             let is_half = summary.skipped.iter().any(|skipped| matches!(skipped.reason, Reason::Unlistable(_)));
             if is_another && !is_half {
                 let (made, skipped) =
-                    clash::make_room(mirror, snapshot, &session.folder, &options.author, &mut decided).await?;
+                    make_room::make_room(mirror, snapshot, &session.folder, &options.author, &mut decided).await?;
                 if !made.is_empty() {
                     summary.conflicts.extend(made);
                     return Ok(Round::MadeRoom(summary.conflicts, skipped));

@@ -1,0 +1,64 @@
+//! Files of the folder give way to folders of the same name: each becomes a copy beside its place, named as that of a conflict.
+
+use std::sync::Arc;
+
+use atlas_mirror::{Mirror, Snapshot};
+use jiff::Timestamp;
+
+use crate::blocking::blocking;
+use crate::clash::InTheWay;
+use crate::conflict::{copy_path, everywhere, writer};
+use crate::decided::Decided;
+use crate::error::SyncError;
+use crate::folder::Folder;
+use crate::head::{self, HeadDocuments};
+use crate::pull::{Conflicted, MAX_COPIES};
+use crate::report::{Reason, Skipped};
+use crate::scan::File;
+use crate::target::Target;
+
+/// Gives the files that are in the way other names, beside their places: of the version that the mirror has, the one that it gets on
+/// every host. The answer has what was done, and what could not be.
+pub(crate) async fn make_room(
+    mirror: &Mirror,
+    snapshot: &Arc<Snapshot>,
+    folder: &Arc<Folder>,
+    author: &str,
+    decided: &mut Decided,
+) -> Result<(Vec<Conflicted>, Vec<Skipped>), SyncError> {
+    let (mut done, mut skipped) = (Vec::new(), Vec::new());
+    for InTheWay { file, is_head } in std::mem::take(&mut decided.in_the_way) {
+        let path = file.path.as_str().to_owned();
+        let documents = if is_head { head::at(snapshot, &[&path]).await? } else { HeadDocuments::new() };
+        let (author, time) = match documents.get(&path).and_then(|documents| documents.first()) {
+            Some(document) => writer(mirror, snapshot, document.generation).await?,
+            None => (author.to_owned(), Timestamp::from_millisecond(file.stamp.modified_ms()).unwrap_or_default()),
+        };
+        let from = folder.clone();
+        match blocking(move || Ok(give_way(&from, &file, &author, time))).await? {
+            Ok(copy) => done.push(Conflicted { path, copy: Some(copy), is_folder: true }),
+            Err(reason) => skipped.push(Skipped { path, reason }),
+        }
+    }
+    Ok((done, skipped))
+}
+
+fn give_way(folder: &Folder, file: &File, author: &str, time: Timestamp) -> Result<String, Reason> {
+    if file.is_link {
+        return Err(Reason::Link);
+    }
+    let target = Target::of(folder)?;
+    let time = everywhere(time);
+    let mut refused = Reason::Changed;
+    for attempt in 1..=MAX_COPIES {
+        let copy = copy_path(file.disk_path(), author, &time, attempt);
+        match target.rename(file.disk_path(), &copy) {
+            Ok(()) => {
+                target.sync();
+                return Ok(copy);
+            }
+            Err(reason) => refused = reason,
+        }
+    }
+    Err(refused)
+}
