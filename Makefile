@@ -60,6 +60,7 @@ check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and a
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --package atlas-web --features otlp --all-targets --locked -- -D warnings
 	.ci/deny
+	python3 infra/circles.py
 	infra/lint.sh
 
 watch: setup-tools $(filter .atlas-store/demo,$(VAULT)) ## Publish VAULT and serve it with the functions themselves, rebuilt on change, on port 9000
