@@ -108,7 +108,7 @@ fn arguments(name: &str) -> serde_json::Map<String, Value> {
 
 /// Arguments that mean nothing of their own where they are left out, or what depends on others, the caller or the deployment: of whatever
 /// tool, or of one.
-const WITHOUT_DEFAULT: [&str; 51] = [
+const WITHOUT_DEFAULT: [&str; 52] = [
     "args",
     "cursor",
     "date",
@@ -132,6 +132,7 @@ const WITHOUT_DEFAULT: [&str; 51] = [
     "from of list_periodic_notes",
     "generation of read_note",
     "generation of restore_note",
+    "group of list_bookmarks",
     "group_by of tasks_filter",
     "inline_position of add_tag",
     "key of update_frontmatter",
