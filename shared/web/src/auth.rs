@@ -1,238 +1,20 @@
-//! Who calls, by the token that a request shows: RFC 6750's bearer, in the header and nowhere else; and RFC 9728's description of what
-//! this deployment takes.
+//! Lets requests through, or asks for a token.
 
-use std::sync::Arc;
-use std::{fs, io};
-
-use atlas_access::{Caller, Expected, KeyError, Keys, Refused, Secret, Verifier, scope};
-use atlas_ops::{Error, Reason};
+use atlas_access::Caller;
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
-use jiff::Timestamp;
-use serde_json::{Value, json};
 
-use crate::caller;
+use crate::gate::Challenge;
+pub use crate::gate::Gate;
+pub(crate) use crate::gate::METADATA;
 use crate::response;
-use crate::settings::{Auth, Settings, SettingsError, Tokens};
 use crate::state::App;
+use crate::unrouted::no_route;
 
-/// Where the description is (RFC 9728, section 3.1): that of the whole, and that of the MCP door.
-pub(crate) const METADATA: [&str; 2] =
-    ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"];
-/// The MCP door.
-const MCP: &str = "/mcp";
 /// What is answered without a token.
 pub(crate) const OPEN: &str = "/health";
-/// Who calls where nobody is told apart.
-const ANYBODY: &str = "anonymous";
-/// Most bytes of a file of keys.
-const MAX_KEYS_FILE: u64 = 256 << 10;
-
-/// Tells callers apart.
-#[derive(Clone, Default)]
-pub struct Gate(Option<Arc<Guard>>);
-
-struct Guard {
-    verifier: Verifier,
-    resource: Option<String>,
-    authorization_servers: Vec<String>,
-}
-
-impl Gate {
-    /// The gate that `settings` describe. Reads the file of keys, if they name one.
-    ///
-    /// # Errors
-    /// When the keys cannot be used.
-    pub fn of(settings: &Settings) -> Result<Self, SettingsError> {
-        if settings.auth == Auth::None {
-            return Ok(Self(None));
-        }
-        let (mode, keys_of) = (settings.called("ATLAS_AUTH"), settings.called("ATLAS_JWKS"));
-        let Tokens { jwks, issuers, audiences, algorithms, resource, authorization_servers, .. } = &settings.tokens;
-        let secret = secret_of(&settings.tokens)?;
-        let set = jwks.as_deref().map(|jwks| set_of(keys_of, jwks)).transpose()?;
-        let keys = Keys::new(secret.as_ref(), set.as_deref(), issuers).map_err(|error| match error {
-            KeyError::NoKeys => unusable(mode, "jwt", "set ATLAS_JWT_SECRET, ATLAS_JWKS, or both"),
-            KeyError::Issuers(remedy) => unusable(settings.called("ATLAS_JWT_ISSUER"), &issuers.join(","), &remedy),
-            error => unusable(keys_of, jwks.as_deref().unwrap_or_default(), &error.to_string()),
-        })?;
-        let mut audiences = audiences.clone();
-        // Who has other keys gives tokens for other services too.
-        if audiences.is_empty() && jwks.is_some() {
-            let missing = || {
-                let remedy = "with ATLAS_JWKS set it to what tokens for this deployment have as `aud`, or set ATLAS_RESOURCE to its address";
-                unusable("ATLAS_JWT_AUDIENCE", "", remedy)
-            };
-            audiences = addresses(resource.as_deref().ok_or_else(missing)?);
-        }
-        let expected = Expected { audiences, algorithms: algorithms.clone() };
-        Ok(Self(Some(Arc::new(Guard {
-            verifier: Verifier::new(keys, expected),
-            resource: resource.clone(),
-            authorization_servers: authorization_servers.clone(),
-        }))))
-    }
-
-    /// Who calls, by the name that their token has; none where that is not known.
-    pub(crate) fn named(&self, caller: &Caller) -> Option<caller::Caller> {
-        (self.is_shut() && caller.is_authenticated()).then(|| caller::Caller::named(caller.identity()))
-    }
-
-    /// Whether callers are told apart.
-    #[must_use]
-    pub const fn is_shut(&self) -> bool {
-        self.0.is_some()
-    }
-
-    /// The caller of a request with `headers`.
-    fn caller(&self, headers: &HeaderMap, now: Timestamp) -> Result<Caller, Challenge> {
-        let Some(guard) = &self.0 else { return Ok(Caller::trusted(ANYBODY)) };
-        let mut shown = headers.get_all(AUTHORIZATION).iter();
-        let token = match (shown.next(), shown.next()) {
-            (None, _) => return Err(Challenge::Missing),
-            (Some(_), Some(_)) => return Err(Challenge::Twice),
-            (Some(header), None) => header.to_str().ok().and_then(bearer).ok_or(Challenge::NoBearer)?,
-        };
-        guard.verifier.verify(token, now).map_err(Challenge::Refused)
-    }
-
-    /// The address of the description that fits a request for `path`.
-    fn metadata(&self, path: &str, headers: &HeaderMap) -> Option<String> {
-        let base = self.base(headers)?;
-        let [whole, mcp] = METADATA;
-        let place = if whole.len() + path.len() == mcp.len() && mcp.ends_with(path) { mcp } else { whole };
-        Some(format!("{base}{place}"))
-    }
-
-    /// Where this deployment is, as far as its settings or the request say.
-    fn base(&self, headers: &HeaderMap) -> Option<String> {
-        if let Some(resource) = self.0.as_ref()?.resource.as_deref() {
-            return Some(resource.trim_end_matches('/').to_owned());
-        }
-        let host = headers.get(HOST)?.to_str().ok()?;
-        let is_plain = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte));
-        let local = ["localhost", "127.", "[::1]"].iter().any(|local| host.starts_with(local));
-        is_plain.then(|| format!("{}://{host}", if local { "http" } else { "https" }))
-    }
-
-    /// The description of this deployment to those who look for a token (RFC 9728, section 2).
-    pub(crate) fn description(&self, path: &str, headers: &HeaderMap) -> Option<Value> {
-        let guard = self.0.as_ref()?;
-        let door = path.strip_prefix(METADATA[0]).unwrap_or_default();
-        let scopes: Vec<&str> = scope::ALL.iter().map(|scope| scope.as_str()).collect();
-        let mut description = json!({
-            "resource": format!("{}{door}", self.base(headers)?),
-            "bearer_methods_supported": ["header"],
-            "scopes_supported": scopes,
-        });
-        if !guard.authorization_servers.is_empty() {
-            description["authorization_servers"] = guard.authorization_servers.clone().into();
-        }
-        Some(description)
-    }
-}
-
-/// The spellings of a deployment's address by which a token may be for it: its own, and that of the MCP door, which clients ask for.
-fn addresses(resource: &str) -> Vec<String> {
-    let base = resource.trim_end_matches('/');
-    [base.to_owned(), format!("{base}/"), format!("{base}{MCP}")].to_vec()
-}
-
-/// The secret: as it is, or in a file, which may end with a line.
-fn secret_of(tokens: &Tokens) -> Result<Option<Secret>, SettingsError> {
-    let Some(path) = &tokens.secret_file else { return Ok(tokens.secret.clone()) };
-    let refused = |remedy: &str| unusable("ATLAS_JWT_SECRET_FILE", path, remedy);
-    if tokens.secret.is_some() {
-        return Err(refused("there is ATLAS_JWT_SECRET as well: set one of them"));
-    }
-    let text =
-        read(path).map_err(|error| refused(&format!("write the path of a file that has the secret ({error})")))?;
-    Secret::new(text.trim_end()).map(Some).map_err(|error| refused(&error.to_string()))
-}
-
-fn read(path: &str) -> io::Result<String> {
-    if fs::metadata(path)?.len() > MAX_KEYS_FILE {
-        return Err(io::Error::other("the file is too large"));
-    }
-    fs::read_to_string(path)
-}
-
-/// The keys that the setting called `name` names: as they are, or in a file.
-fn set_of(name: &'static str, setting: &str) -> Result<String, SettingsError> {
-    if setting.trim_start().starts_with('{') {
-        return Ok(setting.to_owned());
-    }
-    read(setting).map_err(|error| {
-        unusable(name, setting, &format!("write a JWKS, or the path of a file that has one ({error})"))
-    })
-}
-
-fn unusable(name: &'static str, value: &str, remedy: &str) -> SettingsError {
-    SettingsError::Value { name, value: value.to_owned(), remedy: remedy.to_owned() }
-}
-
-/// The token of an `Authorization` header.
-fn bearer(header: &str) -> Option<&str> {
-    let (scheme, token) = header.split_once(' ')?;
-    let token = token.trim_matches(' ');
-    let is_token =
-        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte));
-    (scheme.eq_ignore_ascii_case("bearer") && is_token).then_some(token)
-}
-
-/// Why a request is not answered.
-#[derive(Clone, Copy, Debug)]
-enum Challenge {
-    Missing,
-    Twice,
-    NoBearer,
-    Refused(Refused),
-}
-
-impl Challenge {
-    /// RFC 6750's error (none for a request that shows nothing), the reason for programs, and the sentence for people.
-    fn told(self) -> (Option<&'static str>, Reason, String) {
-        match self {
-            Self::Missing => {
-                (None, Reason::TokenMissing, "this needs a token: send `Authorization: Bearer TOKEN`".to_owned())
-            }
-            Self::Twice => (Some("invalid_request"), Reason::TokenTwice, "send one Authorization header".to_owned()),
-            Self::NoBearer => (
-                Some("invalid_request"),
-                Reason::TokenInvalid,
-                "send the token as `Authorization: Bearer TOKEN`".to_owned(),
-            ),
-            Self::Refused(refused) => {
-                let reason = match refused {
-                    Refused::Expired => Reason::TokenExpired,
-                    Refused::Invalid | Refused::Early | Refused::NotForUs => Reason::TokenInvalid,
-                };
-                (Some("invalid_token"), reason, refused.to_string())
-            }
-        }
-    }
-
-    fn response(self, metadata: Option<&str>) -> Response {
-        let (error, reason, message) = self.told();
-        let mut challenge = "Bearer realm=\"atlas-mirror\"".to_owned();
-        if let Some(error) = error {
-            challenge += &format!(", error=\"{error}\", error_description=\"{}\"", message.replace('"', "'"));
-        }
-        if let Some(metadata) = metadata {
-            challenge += &format!(", resource_metadata=\"{metadata}\"");
-        }
-        // Some gateways rename the header, so the body has it too.
-        let error = Error::unauthorized(reason, message).with("www_authenticate", challenge.as_str());
-        let mut response = response::error(&error);
-        if let Ok(challenge) = HeaderValue::from_str(&challenge) {
-            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-        }
-        response
-    }
-}
 
 /// Lets through who may be, with their [`Caller`]; what they may do is decided where it is known what they want.
 pub(crate) async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
@@ -259,28 +41,6 @@ pub(crate) async fn authenticate(State(app): State<App>, mut request: Request, n
 pub(crate) async fn metadata(State(app): State<App>, request: Request) -> Response {
     match app.gate.description(request.uri().path(), request.headers()) {
         Some(description) => response::json_response(StatusCode::OK, &description),
-        None => crate::routes::no_route(request).await,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bearer_is_one_token() {
-        for (header, token) in [
-            ("Bearer a.b.c", Some("a.b.c")),
-            ("bearer  a.b.c ", Some("a.b.c")),
-            ("BEARER a", Some("a")),
-            ("Bearer", None),
-            ("Bearer ", None),
-            ("Bearer a b", None),
-            ("Bearer a,b", None),
-            ("Basic YTpi", None),
-            ("a.b.c", None),
-        ] {
-            assert_eq!(bearer(header), token, "{header}");
-        }
+        None => no_route(request).await,
     }
 }

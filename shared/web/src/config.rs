@@ -9,6 +9,7 @@
 //! - `follower`: looking at the document again while a process lives
 
 pub mod document;
+pub(crate) mod error;
 pub(crate) mod follower;
 mod foreign;
 pub mod listing;
@@ -16,29 +17,9 @@ pub mod merge;
 pub mod place;
 mod wording;
 
-pub use document::{Document, DocumentError, Facade};
+pub use document::{Document, Facade};
+pub use error::{ConfigError, DocumentError};
 pub use place::Place;
-
-use crate::settings::SettingsError;
-
-/// Why a configuration cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// The document cannot be read.
-    #[error("the configuration in {place} cannot be read: {reason}")]
-    Unreadable {
-        /// Where it is.
-        place: String,
-        /// Why not.
-        reason: String,
-    },
-    /// It says what cannot be used.
-    #[error("{0}")]
-    Document(#[from] DocumentError),
-    /// It and the environment do not fit together.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-}
 
 #[cfg(test)]
 mod tests;

@@ -5,13 +5,13 @@
 //!
 //! - [`settings`]: what a deployment sets, from the environment that a binary passes in
 //! - [`config`]: what it decides besides, in one document that may change; [`cors`]: which web pages may call
-//! - [`state`]: what handlers share
+//! - [`state`]: what handlers share; `deployed`: what a configuration comes to; `origins`: pages that may call
 //! - [`routes`]: routes of operations, and what every service has: `/health`, `/openapi.json`, errors for what is no route;
-//!   `service`: those of them that are configured at the time of a request
-//! - [`auth`]: who calls, by their token
+//!   `service`: those of them that are configured at the time of a request; `unrouted`: answers where there is none
+//! - [`auth`]: lets callers through; `gate`: who calls, by their token; `headers`: this service's own
 //! - [`request`]: bodies and paths, within limits; [`response`]: answers and errors as HTTP
 //! - [`openapi`]: the description of the routes
-//! - [`telemetry`]: one log line a request; [`caller`]: who asked, without a name; `otlp`, with the feature
+//! - [`telemetry`]: one log line a request; `metrics`: what it says, and counters; [`caller`]: who asked, without a name; `otlp`, with the feature
 //!   of that name: spans for a collector
 //! - `threads`: where a server's calls run
 //! - [`lambda`]: running routes as a Lambda function
@@ -22,9 +22,14 @@ pub mod caller;
 pub mod config;
 mod connections;
 pub mod cors;
+mod deployed;
+mod gate;
+mod headers;
 pub mod hosts;
 pub mod lambda;
+mod metrics;
 pub mod openapi;
+mod origins;
 #[cfg(feature = "otlp")]
 pub mod otlp;
 pub mod request;
@@ -38,6 +43,7 @@ pub mod telemetry;
 mod threads;
 #[cfg(feature = "tls")]
 pub mod tls;
+mod unrouted;
 
 pub use routes::{Door, Routes};
 pub use settings::{Settings, SettingsError};

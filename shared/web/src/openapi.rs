@@ -8,7 +8,8 @@ use utoipa::openapi::{
     ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required, ResponseBuilder,
 };
 
-use crate::routes::Item;
+/// A route of no single operation, as an OpenAPI Path Item Object.
+pub type Item = fn() -> Value;
 
 /// A route, as the document shows it.
 #[derive(Clone)]

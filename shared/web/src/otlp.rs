@@ -17,8 +17,8 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 use tokio::runtime::Handle;
 
+use crate::metrics::Told;
 use crate::settings::{Settings, SettingsError};
-use crate::telemetry::Told;
 
 /// Longest time for one export.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -8,32 +8,26 @@ use atlas_access::visibility::Offer;
 use atlas_ops::pipeline::gates::may_run;
 use atlas_ops::{Answer, Call, Code, Entry, Error, Reason, dispatch};
 use atlas_tools::admin::get_metrics::GetMetrics;
-use atlas_tools::bridge::health::Health;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{FromRequestParts, Request};
+use axum::extract::FromRequestParts;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::timeout;
 
+pub use crate::cors::Open;
+pub use crate::headers::{CONFIRMATION, KEY, VAULT};
+use crate::metrics::{Cost, OK};
+pub use crate::openapi::Item;
 use crate::openapi::{self, Route};
 use crate::state::App;
-use crate::telemetry::{Cost, OK};
-use crate::{auth, cors, hosts, request, response, service};
-
-/// The request header that names the vault.
-pub const VAULT: &str = "x-atlas-vault";
-
-/// The request header that names a call, so that it is not executed again when it is sent again.
-pub const KEY: &str = "idempotency-key";
-
-/// The request header with the token that says that a person has confirmed the call.
-pub const CONFIRMATION: &str = "x-atlas-confirmation";
+use crate::unrouted::{no_method, no_route};
+use crate::{auth, cors, hosts, request, response};
 
 /// How long a call that changes nothing may take: less than a function may.
 const READ_TIME: Duration = Duration::from_secs(12);
@@ -48,14 +42,8 @@ pub struct Routes {
     open: Option<Open>,
 }
 
-/// Whether pages of any origin may call at a path, though callers are not told apart.
-pub type Open = fn(&App, &str) -> bool;
-
 /// What a door does with every response below its path, errors of others among them: the path, and the response.
 pub type Finish = fn(&App, &str, Response) -> Response;
-
-/// A route of no single operation, as an OpenAPI Path Item Object.
-pub type Item = fn() -> Value;
 
 /// A route, for one method or some.
 #[derive(Clone)]
@@ -145,22 +133,6 @@ impl Routes {
         Self { open: self.open.or(other.open), ..self }
     }
 
-    /// The service: these routes, `/health`, `/openapi.json`, and an error in the usual shape for everything else.
-    pub fn into_router(self, app: App) -> Router {
-        let health = |door: Door| async move {
-            if door.caller.is_authenticated() {
-                call(&door, atlas_tools::entry::<Health>(), json!({})).await.respond(healthy)
-            } else {
-                // That it is up is all that everybody may know; the store is not asked.
-                response::json_response(StatusCode::OK, &json!({ "ok": true }))
-            }
-        };
-        let all = self
-            .serve(auth::OPEN, &[atlas_tools::entry::<Health>()], get(health))
-            .describe(Route::get(auth::OPEN, atlas_tools::entry::<Health>()));
-        service::router(all, app)
-    }
-
     /// What answers requests while `app` holds. What is disabled is left out, so that nothing can tell it from what never was.
     pub(crate) fn configured(&self, app: &App) -> Router {
         let offered = |served: &&Served| {
@@ -199,15 +171,6 @@ impl Routes {
         }
         router
     }
-}
-
-/// What `/health` answers: those who look at the status alone are to see what it says.
-fn healthy(health: &Answer<Value>) -> Response {
-    let mut response = response::ok(health);
-    if health.value["ok"] == false {
-        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-    }
-    response
 }
 
 /// The error for a call that took too long.
@@ -316,29 +279,4 @@ impl Called {
         response.extensions_mut().insert(self.cost);
         response
     }
-}
-
-pub(crate) async fn no_route(request: Request) -> Response {
-    let message = format!("there is nothing at {}; /openapi.json lists what there is", cut(request.uri().path()));
-    response::failure(
-        StatusCode::NOT_FOUND,
-        "NOT_FOUND",
-        &message,
-        &json!({ "reason": Reason::RouteNotFound.as_str() }),
-    )
-}
-
-async fn no_method(request: Request) -> Response {
-    let message =
-        format!("{} does not take {}; /openapi.json lists what it takes", cut(request.uri().path()), request.method());
-    response::failure(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "BAD_REQUEST",
-        &message,
-        &json!({ "reason": Reason::MethodNotAllowed.as_str() }),
-    )
-}
-
-fn cut(path: &str) -> &str {
-    path.get(..path.floor_char_boundary(200)).unwrap_or_default()
 }

@@ -2,21 +2,51 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use atlas_ops::{Answer, Reason};
+use atlas_tools::bridge::health::Health;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
-use serde_json::json;
+use axum::routing::get;
+use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use crate::routes::Routes;
+use crate::openapi::Route;
+use crate::routes::{Door, Routes, call};
 use crate::state::App;
 use crate::{auth, response, telemetry};
-use atlas_ops::error::Reason;
+
+impl Routes {
+    /// The service: these routes, `/health`, `/openapi.json`, and an error in the usual shape for everything else.
+    pub fn into_router(self, app: App) -> Router {
+        let health = |door: Door| async move {
+            if door.caller.is_authenticated() {
+                call(&door, atlas_tools::entry::<Health>(), json!({})).await.respond(healthy)
+            } else {
+                // That it is up is all that everybody may know; the store is not asked.
+                response::json_response(StatusCode::OK, &json!({ "ok": true }))
+            }
+        };
+        let all = self
+            .serve(auth::OPEN, &[atlas_tools::entry::<Health>()], get(health))
+            .describe(Route::get(auth::OPEN, atlas_tools::entry::<Health>()));
+        router(all, app)
+    }
+}
+
+/// What `/health` answers: those who look at the status alone are to see what it says.
+fn healthy(health: &Answer<Value>) -> Response {
+    let mut response = response::ok(health);
+    if health.value["ok"] == false {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    response
+}
 
 /// `routes` as `app` is configured, now and later.
-pub(crate) fn router(routes: Routes, app: App) -> Router {
+fn router(routes: Routes, app: App) -> Router {
     let configured = RwLock::new((app.configured.version, routes.configured(&app)));
     let service = Arc::new(Service { routes, app: app.clone(), configured });
     let answer = move |request: Request| {

@@ -9,12 +9,19 @@ use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
 use atlas_ops::pipeline::audit::Audit;
-use serde::{Deserialize, Serialize};
 use tracing_subscriber::filter::Targets;
 
-use crate::config::{Facade, Place};
-use crate::cors::Origins;
+pub use auth::Auth;
+pub use error::SettingsError;
+
+use self::auth::is_address;
+use crate::config::document::Facade;
+use crate::config::place::Place;
 use crate::hosts::Hosts;
+use crate::origins::Origins;
+
+pub(crate) mod auth;
+pub(crate) mod error;
 
 /// The settings of a function or server.
 #[derive(Clone, Debug)]
@@ -90,16 +97,6 @@ pub struct Said {
     pub document: BTreeSet<String>,
 }
 
-/// How callers are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Auth {
-    /// They are not: only for listeners that nobody else can reach.
-    None,
-    /// By a signed token.
-    Jwt,
-}
-
 /// What tokens are checked against, and where callers get them.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
@@ -119,37 +116,6 @@ pub struct Tokens {
     pub resource: Option<String>,
     /// `ATLAS_AUTHORIZATION_SERVERS`: the addresses of those who give tokens.
     pub authorization_servers: Vec<String>,
-}
-
-/// A setting that cannot be used; says what to write.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsError {
-    /// The value is not one that the setting can have. Nothing secret of it is shown.
-    #[error("{name}={:?} cannot be used: {remedy}", atlas_mirror::secrets::masked(value))]
-    Value {
-        /// The setting.
-        name: &'static str,
-        /// What it was set to.
-        value: String,
-        /// What to write instead.
-        remedy: String,
-    },
-    /// The name is not that of a setting.
-    #[error("{name} is not a setting: use one of {known}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The settings that there are.
-        known: String,
-    },
-    /// The service would be open to anyone who can reach it.
-    #[error("{place} would answer anyone who can reach it: {remedy}")]
-    Open {
-        /// Where the service would run.
-        place: String,
-        /// What to do.
-        remedy: &'static str,
-    },
 }
 
 /// Where the store is if nothing says otherwise: a folder beside the process, so that nothing needs an account.
@@ -359,13 +325,6 @@ fn url(name: &'static str, text: &str) -> Result<String, SettingsError> {
         value: text.to_owned(),
         remedy: "write an address that begins with https://".to_owned(),
     })
-}
-
-/// Whether `text` is an address of the web, which can stand in a header's quotes.
-pub(crate) fn is_address(text: &str) -> bool {
-    let parsed = text.parse::<axum::http::Uri>().ok();
-    let is_url = parsed.is_some_and(|uri| matches!(uri.scheme_str(), Some("https" | "http")) && uri.host().is_some());
-    is_url && !text.contains(['"', '\\'])
 }
 
 fn auth(text: &str) -> Result<Auth, SettingsError> {

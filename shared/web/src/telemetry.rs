@@ -6,19 +6,11 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
-use atlas_ops::Code;
-use atlas_ops::atlas::Counts;
 use atlas_ops::pipeline::audit::Audit;
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::HeaderValue;
 use axum::middleware::Next;
 use axum::response::Response;
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
-use serde_json::json;
 use tracing::{Instrument as _, Level};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -26,12 +18,11 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt, registry};
 
 use crate::caller::Caller;
-use crate::response::GENERATION;
+use crate::headers::REQUEST_ID;
+use crate::metrics::Told;
+pub use crate::metrics::{Cost, Metrics, OK};
 use crate::settings::Settings;
 use crate::state::App;
-
-/// The header that ties a response to its line in the log.
-pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Logs to standard error: as JSON where a machine reads it, as text where a person does.
 pub fn start(filter: &str, json: bool) {
@@ -61,99 +52,6 @@ pub fn audit() -> Audit {
     Audit::to(|event| drop(writeln!(std::io::stderr(), "{event}")))
 }
 
-/// The outcome of a call that did not fail.
-pub const OK: &str = "ok";
-/// That of a request which came to no call.
-const REFUSED: &str = "refused";
-
-/// What a call was and what it asked of the store; handlers leave it with the response.
-#[derive(Clone, Debug)]
-pub struct Cost {
-    /// The operation.
-    pub operation: &'static str,
-    /// The vault that it was for, if there is such a vault.
-    pub vault: Option<String>,
-    /// [`OK`], or the code of the error, whatever status the door gave that.
-    pub outcome: &'static str,
-    /// The finer code of the error.
-    pub reason: Option<String>,
-    /// What was asked of the store.
-    pub counts: Counts,
-}
-
-/// Counters over all requests of a process.
-#[derive(Clone)]
-pub struct Metrics {
-    requests: Family<Labels, Counter>,
-    seconds: Family<OperationLabel, Histogram, fn() -> Histogram>,
-    store_requests: Family<OperationLabel, Counter>,
-    store_bytes: Family<OperationLabel, Counter>,
-    throttled: Family<VaultLabels, Counter>,
-    /// Whether lines in the embedded metric format are written to standard output.
-    embedded: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Labels {
-    operation: &'static str,
-    status: u32,
-    vault: String,
-    outcome: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct VaultLabels {
-    operation: &'static str,
-    vault: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OperationLabel {
-    operation: &'static str,
-}
-
-impl Metrics {
-    /// Counters; `embedded` says whether each request is also a line in CloudWatch's embedded metric format.
-    pub fn new(embedded: bool) -> Self {
-        let buckets: fn() -> Histogram = || Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]);
-        Self {
-            requests: Family::default(),
-            seconds: Family::new_with_constructor(buckets),
-            store_requests: Family::default(),
-            store_bytes: Family::default(),
-            throttled: Family::default(),
-            embedded,
-        }
-    }
-
-    /// The counters in Prometheus's text format.
-    pub fn encode(&self) -> String {
-        let mut registry = Registry::with_prefix("atlas");
-        registry.register("requests", "Requests answered", self.requests.clone());
-        registry.register("request_seconds", "Time to answer", self.seconds.clone());
-        registry.register("store_requests", "Requests made to the store", self.store_requests.clone());
-        registry.register("store_read_bytes", "Bytes read from the store", self.store_bytes.clone());
-        registry.register("throttled", "Calls that the throttle refused", self.throttled.clone());
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let _ = prometheus_client::encoding::text::encode(&mut text, &registry);
-        text
-    }
-
-    fn count(&self, told: &Told<'_>) {
-        let Told { operation, outcome, status, seconds, counts, .. } = *told;
-        let vault = told.vault.unwrap_or_default().to_owned();
-        if told.is_throttled() {
-            self.throttled.get_or_create(&VaultLabels { operation, vault: vault.clone() }).inc();
-        }
-        self.requests.get_or_create(&Labels { operation, status: u32::from(status), vault, outcome }).inc();
-        let label = OperationLabel { operation };
-        self.seconds.get_or_create(&label).observe(seconds);
-        self.store_requests.get_or_create(&label).inc_by(counts.requests);
-        self.store_bytes.get_or_create(&label).inc_by(counts.bytes_read);
-    }
-}
-
 /// Runs a request within a span that has its id, and tells how it went.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let id = request_id(&request);
@@ -168,7 +66,7 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
         // A token says more than an address.
         let caller = response.extensions().get::<Caller>().copied().or(caller);
         let told = Told::of(caller, &response, seconds);
-        told.tell(&app);
+        told.tell(&app.metrics, (app.clock)());
         #[cfg(feature = "otlp")]
         if let Some(spans) = &app.spans {
             spans.add(&told, id.to_str().unwrap_or_default(), &parent, (app.clock)().into()).await;
@@ -178,108 +76,6 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     }
     .instrument(span)
     .await
-}
-
-/// What is told of a request.
-#[derive(Clone, Debug)]
-pub(crate) struct Told<'a> {
-    pub(crate) operation: &'static str,
-    pub(crate) vault: Option<&'a str>,
-    pub(crate) outcome: &'static str,
-    pub(crate) reason: Option<&'a str>,
-    pub(crate) caller: Option<String>,
-    pub(crate) status: u16,
-    pub(crate) generation: Option<&'a str>,
-    pub(crate) seconds: f64,
-    pub(crate) counts: Counts,
-}
-
-impl<'a> Told<'a> {
-    fn of(caller: Option<Caller>, response: &'a Response, seconds: f64) -> Self {
-        let cost = response.extensions().get::<Cost>();
-        Self {
-            operation: cost.map_or("none", |cost| cost.operation),
-            vault: cost.and_then(|cost| cost.vault.as_deref()),
-            outcome: cost.map_or(if response.status().as_u16() < 400 { OK } else { REFUSED }, |cost| cost.outcome),
-            reason: cost.and_then(|cost| cost.reason.as_deref()),
-            caller: caller.map(|caller| caller.to_string()),
-            status: response.status().as_u16(),
-            generation: response.headers().get(GENERATION).and_then(|value| value.to_str().ok()),
-            seconds,
-            counts: cost.map(|cost| cost.counts).unwrap_or_default(),
-        }
-    }
-
-    /// Whether it is the service that failed, and not the caller.
-    pub(crate) fn is_fault(&self) -> bool {
-        self.status >= 500 || [Code::Internal, Code::Unavailable].iter().any(|code| code.as_str() == self.outcome)
-    }
-
-    fn is_throttled(&self) -> bool {
-        self.outcome == Code::TooManyRequests.as_str()
-    }
-
-    fn milliseconds(&self) -> f64 {
-        self.seconds * 1000.0
-    }
-
-    fn tell(&self, app: &App) {
-        let Self { operation, vault, outcome, reason, caller, status, generation, counts, .. } = self;
-        let Counts { requests, bytes_read, waves, .. } = counts;
-        let (caller, milliseconds) = (caller.as_deref(), self.milliseconds());
-        tracing::info!(
-            operation,
-            vault,
-            outcome,
-            reason,
-            caller,
-            status,
-            generation,
-            waves,
-            requests,
-            bytes_read,
-            milliseconds,
-            "answered"
-        );
-        app.metrics.count(self);
-        if app.metrics.embedded {
-            let line = self.embedded_metrics((app.clock)().as_millisecond());
-            // Where standard output is closed there is nobody to tell.
-            let _ = writeln!(std::io::stdout(), "{line}");
-        }
-    }
-
-    /// A line in CloudWatch's embedded metric format.
-    fn embedded_metrics(&self, timestamp: i64) -> serde_json::Value {
-        let metric = |name: &str, unit: &str| json!({ "Name": name, "Unit": unit });
-        let metrics = [
-            metric("Milliseconds", "Milliseconds"),
-            metric("StoreRequests", "Count"),
-            metric("StoreWaves", "Count"),
-            metric("StoreBytes", "Bytes"),
-            metric("Errors", "Count"),
-            metric("Throttled", "Count"),
-        ];
-        json!({
-            "_aws": {
-                "Timestamp": timestamp,
-                "CloudWatchMetrics": [{ "Namespace": "AtlasMirror", "Dimensions": [["Operation"]], "Metrics": metrics }],
-            },
-            "Operation": self.operation,
-            "Caller": self.caller,
-            "Status": self.status,
-            "Generation": self.generation,
-            "Milliseconds": self.milliseconds(),
-            "StoreRequests": self.counts.requests,
-            "StoreWaves": self.counts.waves,
-            "StoreBytes": self.counts.bytes_read,
-            "Vault": self.vault,
-            "Outcome": self.outcome,
-            "Reason": self.reason,
-            "Errors": u8::from(self.is_fault()),
-            "Throttled": u8::from(self.is_throttled()),
-        })
-    }
 }
 
 /// The caller's request id if it is a plain one, else a new one.
@@ -292,53 +88,4 @@ fn request_id(request: &Request) -> HeaderValue {
     }
     let id = atlas_mirror::Id::random().map(|id| id.to_string()).unwrap_or_default();
     HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn told() -> Told<'static> {
-        Told {
-            operation: "find",
-            vault: Some("main"),
-            outcome: OK,
-            reason: None,
-            caller: None,
-            status: 200,
-            generation: None,
-            seconds: 0.0015,
-            counts: Counts::default(),
-        }
-    }
-
-    #[test]
-    fn embedded_metrics_name_what_they_measure() {
-        let counts = Counts { requests: 4, bytes_read: 1000, bytes_written: 0, waves: 3 };
-        // Doors with an error of their own say 200.
-        let told = Told { outcome: "UNAVAILABLE", counts, ..told() };
-        let line = told.embedded_metrics(1_767_571_200_000);
-        let named = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
-        assert!(named.iter().all(|metric| line[metric["Name"].as_str().unwrap()].is_number()));
-        assert_eq!((&line["Operation"], &line["StoreWaves"], &line["Errors"]), (&json!("find"), &json!(3), &json!(1)));
-    }
-
-    #[test]
-    fn requests_are_counted_by_operation_and_status() {
-        let metrics = Metrics::new(false);
-        let counts = Counts { requests: 2, bytes_read: 10, ..Counts::default() };
-        metrics.count(&Told { counts, ..told() });
-        metrics.count(&Told { counts, seconds: 0.2, ..told() });
-        metrics.count(&Told { outcome: "TOO_MANY_REQUESTS", ..told() });
-        let text = metrics.encode();
-        for line in [
-            "atlas_requests_total{operation=\"find\",status=\"200\",vault=\"main\",outcome=\"ok\"} 2",
-            "atlas_requests_total{operation=\"find\",status=\"200\",vault=\"main\",outcome=\"TOO_MANY_REQUESTS\"} 1",
-            "atlas_throttled_total{operation=\"find\",vault=\"main\"} 1",
-            "atlas_store_requests_total{operation=\"find\"} 4",
-            "atlas_request_seconds_count{operation=\"find\"} 3",
-        ] {
-            assert!(text.contains(line), "{text}");
-        }
-    }
 }

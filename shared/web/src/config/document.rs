@@ -8,11 +8,12 @@ use atlas_mirror::VaultId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::config::error::DocumentError;
 use crate::config::foreign;
 use crate::config::wording::remedy;
-use crate::cors::Origins;
 use crate::hosts::Hosts;
-use crate::settings::{Auth, is_address};
+use crate::origins::Origins;
+use crate::settings::auth::{Auth, is_address};
 
 /// Most bytes of a document.
 pub const MAX_BYTES: usize = 256 << 10;
@@ -144,26 +145,6 @@ pub struct HttpDocument {
     pub allowed_hosts: Option<Vec<String>>,
     /// Origins whose pages may call.
     pub allowed_origins: Option<Vec<String>>,
-}
-
-/// A document that cannot be used; says where, and what to write.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{remedy}", of(path))]
-pub struct DocumentError {
-    /// The path of what is wrong, as `vaults[0].id`; empty for all of it.
-    pub path: String,
-    /// What to write instead.
-    pub remedy: String,
-}
-
-fn of(path: &str) -> String {
-    if path.is_empty() { "the configuration cannot be used: ".to_owned() } else { format!("`{path}` cannot be used: ") }
-}
-
-impl DocumentError {
-    pub(crate) fn new(path: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { path: path.into(), remedy: remedy.into() }
-    }
 }
 
 impl Document {

@@ -7,10 +7,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::Mutex;
 
-use crate::config::place::Contents;
-use crate::config::{Document, Place};
+use crate::config::document::Document;
+use crate::config::error::ConfigError;
+use crate::config::place::{Contents, Place};
+use crate::deployed::{Deployed, Deploys, OpenError};
 use crate::settings::Settings;
-use crate::state::{Deployed, Deploys, OpenError};
 
 /// How old what was seen may be, unless something else is wanted.
 pub(crate) const MAX_AGE: Duration = Duration::from_secs(30);
@@ -124,6 +125,6 @@ impl Follower {
 }
 
 fn deploy(contents: &Contents, environment: &Settings, deploys: &Deploys, version: u64) -> Result<Deployed, OpenError> {
-    let document = Document::parse(&contents.bytes).map_err(crate::config::ConfigError::from)?;
+    let document = Document::parse(&contents.bytes).map_err(ConfigError::from)?;
     deploys.deploy(&environment.clone().with(document)?, version)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::config::document::DocumentError;
+use crate::config::error::DocumentError;
 
 const NO_CACHE: &str = "nothing is kept but in the store";
 const NO_SERVICE: &str = "there is no such service here";

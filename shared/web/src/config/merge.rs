@@ -8,8 +8,8 @@ use atlas_ops::Info;
 use atlas_tools::catalogue;
 
 use crate::config::{ConfigError, Document, DocumentError};
-use crate::cors::Origins;
 use crate::hosts::Hosts;
+use crate::origins::Origins;
 use crate::settings::{Settings, SettingsError, VaultSettings};
 
 /// Variables, and the paths in the document that say the same.

@@ -10,8 +10,8 @@ use object_store::path::Path;
 use object_store::{GetOptions, ObjectStore as _};
 use tokio::io::AsyncReadExt as _;
 
-use crate::config::document::MAX_BYTES;
-use crate::config::{ConfigError, Document};
+use crate::config::document::{Document, MAX_BYTES};
+use crate::config::error::ConfigError;
 
 /// What to write, said wherever a text is none of these.
 const FORMS: &str = "write the path of a file, store:KEY for an object of ATLAS_STORE, or the JSON itself";

@@ -2,7 +2,7 @@
 
 use serde_json::error::{Category, Error};
 
-use crate::config::document::DocumentError;
+use crate::config::error::DocumentError;
 
 /// Longest part of a document that an error repeats, in bytes.
 const MAX_QUOTED: usize = 120;

@@ -1,0 +1,149 @@
+//! What a configuration comes to, and what stays while configurations come and go.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use atlas_access::{Acl, AclError, ThrottleConfig};
+use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId};
+use atlas_ops::pipeline::throttle::Throttle;
+use atlas_ops::{Atlas, Vault};
+use jiff::Timestamp;
+
+use crate::config::document::Facade;
+use crate::config::error::{ConfigError, DocumentError};
+use crate::gate::Gate;
+use crate::hosts::Hosts;
+use crate::origins::Origins;
+use crate::settings::{Auth, Settings, SettingsError};
+use crate::threads;
+
+/// Who can reach a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// This machine only.
+    Loopback,
+    /// Others too, so that callers must be told apart.
+    Others {
+        /// Where it runs.
+        place: String,
+        /// What to do where callers are not told apart.
+        remedy: &'static str,
+    },
+}
+
+/// Why a deployment cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A setting.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The configuration document.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// An access list.
+    #[error(transparent)]
+    Acl(#[from] AclError),
+    /// The store.
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
+}
+
+impl From<DocumentError> for OpenError {
+    fn from(error: DocumentError) -> Self {
+        Self::Config(error.into())
+    }
+}
+
+/// What a configuration comes to.
+pub(crate) struct Deployed {
+    pub(crate) version: u64,
+    pub(crate) atlas: Atlas,
+    pub(crate) gate: Gate,
+    pub(crate) origins: Origins,
+    pub(crate) bridge_any_origin: bool,
+    pub(crate) hosts: Hosts,
+    pub(crate) facade: Facade,
+}
+
+/// What stays while configurations come and go: the store, and what was fetched from it.
+pub(crate) struct Deploys {
+    store: Store,
+    cache: Arc<PartCache>,
+    mirrors: Mutex<BTreeMap<VaultId, Mirror>>,
+    throttle: Mutex<Option<(ThrottleConfig, Arc<Throttle>)>>,
+    reach: Reach,
+    started: Timestamp,
+}
+
+impl Deploys {
+    pub(crate) fn new(store: Store, cache_bytes: usize, reach: Reach, started: Timestamp) -> Self {
+        let cache = Arc::new(PartCache::new(cache_bytes));
+        Self { store, cache, mirrors: Mutex::default(), throttle: Mutex::default(), reach, started }
+    }
+
+    /// Where the vaults are.
+    pub(crate) const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What `settings` come to. Mirrors of vaults that were there before are kept.
+    pub(crate) fn deploy(&self, settings: &Settings, version: u64) -> Result<Deployed, OpenError> {
+        self.reach.admits(settings)?;
+        let gate = Gate::of(settings)?;
+        let mut mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut vaults = Vec::new();
+        let mut used = BTreeMap::new();
+        for vault in &settings.vaults {
+            let mirror = match mirrors.get(&vault.id) {
+                Some(mirror) => mirror.clone(),
+                None => self.open(vault.id.clone())?,
+            };
+            used.insert(vault.id.clone(), mirror.clone());
+            vaults.push(Vault::new(vault.id.as_str(), mirror, Acl::new(&vault.acl)?).named(vault.name.clone()));
+        }
+        *mirrors = used;
+        let mut atlas = Atlas::new(vaults, settings.limits);
+        atlas.visibility = Arc::new(settings.visible()?);
+        if let Some(config) = settings.throttle {
+            // Callers do not begin anew when something else changes.
+            let mut last = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = last.take().filter(|(of, _)| *of == config);
+            let (_, throttle) = last.insert(kept.unwrap_or_else(|| (config, Arc::new(Throttle::new(config)))));
+            atlas.throttle = throttle.clone();
+        }
+        atlas.about.started = Some(self.started);
+        atlas.about.cpu = threads::cpu_time;
+        if settings.auth == Auth::Jwt {
+            atlas.about.auth_mode = "jwt";
+            atlas.audit = settings.audit.clone();
+        }
+        let (origins, hosts) = (settings.origins.clone(), settings.hosts.clone());
+        let bridge_any_origin = settings.bridge_any_origin;
+        Ok(Deployed { version, atlas, gate, origins, bridge_any_origin, hosts, facade: settings.facade })
+    }
+
+    fn open(&self, vault: VaultId) -> Result<Mirror, MirrorError> {
+        Mirror::open(self.store.clone(), vault, self.cache.clone(), Options::default())
+            .map_err(|error| MirrorError::StoreRefused { action: "open", reason: error.to_string() })
+    }
+}
+
+impl Reach {
+    fn admits(&self, settings: &Settings) -> Result<(), SettingsError> {
+        if settings.auth != Auth::None {
+            return Ok(());
+        }
+        if let Self::Others { place, remedy } = self {
+            return Err(SettingsError::Open { place: place.clone(), remedy });
+        }
+        // Such a name is for a proxy in front, which brings requests of others here.
+        match settings.hosts.public().as_slice() {
+            [] => Ok(()),
+            names => {
+                let place = format!("{}={}", settings.called("ATLAS_HOSTS"), names.join(","));
+                let remedy = "set ATLAS_AUTH=jwt, or name only localhost and addresses of this machine's loopback";
+                Err(SettingsError::Open { place, remedy })
+            }
+        }
+    }
+}
