@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::access::{SECRET, bearer, send, token, token_of};
 use crate::agent::listed;
 use crate::deployment::Deployment;
+use crate::random;
 use crate::world::{World, caller};
 
 /// What an access list lets through, said once more and simply: a path is read if its list has it as it is written, and if the last

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::deployment::{Deployment, Reply, encoded};
 use crate::moves::{move_note, notes};
+use crate::random;
 
 const FOLDERS: [&str; 5] = ["", "a/", "a/b/", "c d/", "zz/"];
 const NAMES: [&str; 6] = ["Hub", "hub", "Note", "v1.2", "Tide (é)", "日本 語"];

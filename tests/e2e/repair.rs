@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atlas_mirror::repair::Anew;
 use atlas_mirror::{Mirror, MirrorError};
-use atlas_sync::{Summary, SyncError, SyncOptions, sync};
+use atlas_sync::{Danger, Summary, SyncError, SyncOptions, sync};
 use atlas_testkit::VaultBuilder;
 use axum::http::Method;
 use jiff::Timestamp;
@@ -19,6 +19,7 @@ use crate::damage::{self, Damage, Kind};
 use crate::deployment::Deployment;
 use crate::programs::{Place, json_of, refusal_of};
 use crate::publish::{Files, files};
+use crate::random;
 use crate::writes::{create, send};
 
 struct Host {
@@ -102,9 +103,7 @@ fn damages() -> impl Strategy<Value = Vec<(Kind, Damage)>> {
 
 #[test]
 fn whatever_is_damaged_what_any_folder_has_is_in_the_mirror_again() {
-    let cases = std::env::var("ATLAS_HISTORIES").map_or(96, |number| number.parse().unwrap());
-    let mut runner =
-        TestRunner::new(Config { cases, failure_persistence: None, max_shrink_iters: 30, ..Config::default() });
+    let mut runner = TestRunner::new(Config { max_shrink_iters: 30, ..random::cases(96) });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let result = runner.run(&damages(), |damages| {
         runtime.block_on(async {
@@ -158,6 +157,29 @@ fn whatever_is_damaged_what_any_folder_has_is_in_the_mirror_again() {
     });
     if let Err(error) = result {
         panic!("{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_saw_what_was_lost_repairs_a_mirror_that_went_on_without_it() {
+    let site = Site::new().await;
+    let gone = [Kind::NewestManifest, Kind::NewestAndLatest, Kind::NewestManifest];
+    for kind in gone {
+        kind.suffers(&site.deployment.objects, Damage::Missing).await;
+    }
+    let [first, second] = &site.hosts;
+    first.sync(site.deployment.mirror(), true).await.unwrap();
+    // The number of the generation that the second host saw last is taken by another.
+    let error = second.sync(site.deployment.mirror(), false).await.unwrap_err();
+    assert!(matches!(error, SyncError::Danger(Danger::OtherMirror { .. })), "{error}");
+    second.sync(site.deployment.mirror(), true).await.unwrap();
+    site.synced(0).await;
+    let head = site.head().await;
+    assert_eq!((first.files(), second.files()), (head.clone(), head.clone()));
+    for (path, text) in
+        [("n4.md", "edited on the first"), ("n5.md", "edited on the second"), ("agent.md", "by an agent")]
+    {
+        assert_eq!(String::from_utf8_lossy(&head[path]), text);
     }
 }
 

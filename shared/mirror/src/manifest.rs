@@ -96,6 +96,9 @@ pub struct KeyedResult {
     pub result: serde_json::Value,
 }
 
+/// The operation of manifests that repairs write.
+pub const REPAIR: &str = "repair";
+
 /// Numbers of documents that a commit changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
@@ -192,6 +195,12 @@ pub enum ManifestError {
 }
 
 impl Manifest {
+    /// Whether a repair made it anew from the one before, since its own was damaged.
+    #[must_use]
+    pub fn is_rewound(&self) -> bool {
+        self.operation == REPAIR && self.changes == Changes::default()
+    }
+
     /// The bytes of the manifest's object.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::head::Head;
 use crate::id::{Hash, Id};
 use crate::inspect::{Flaw, count, flaw_of};
-use crate::manifest::{Changes, FORMAT, Manifest, Totals};
+use crate::manifest::{Changes, FORMAT, Manifest, REPAIR, Totals};
 use crate::merge::{Content, build};
 use crate::mirror::Mirror;
 use crate::rescue::held_with;
@@ -38,6 +38,8 @@ pub struct Known {
     pub lineage: Id,
     /// Its number.
     pub generation: u64,
+    /// SHA-256 of its manifest.
+    pub manifest: Hash,
 }
 
 /// A generation that was begun anew, since no manifest was readable.
@@ -103,7 +105,7 @@ impl Mirror {
         };
         if seen > head.generation() {
             self.mark(seen).await?;
-        } else if !self.is_followed_to(&head, seen).await? {
+        } else if !self.is_followed_to(&head, known).await? {
             self.mark(head.generation()).await?;
         }
         let repaired = match self.commit(info, &Change { mirror: self, source }).await? {
@@ -129,14 +131,18 @@ impl Mirror {
         Ok(newest > generation)
     }
 
-    /// Whether the manifests from `head` down to that of `seen` are there and readable.
-    async fn is_followed_to(&self, head: &Snapshot, seen: u64) -> Result<bool, MirrorError> {
-        let distance = head.generation().saturating_sub(seen.max(1));
+    /// Whether the manifests from `head` down to the one that is `known` are there and readable, and end with that one.
+    async fn is_followed_to(&self, head: &Snapshot, known: Option<Known>) -> Result<bool, MirrorError> {
+        let oldest = known.map_or(1, |known| known.generation.max(1));
+        let distance = head.generation().saturating_sub(oldest);
         let wanted = usize::try_from(distance).unwrap_or(MOST_BACK).min(MOST_BACK) + 1;
-        match self.history(head.generation(), wanted).await {
-            Ok(history) => Ok(history.len() == wanted),
-            Err(error) => flaw_of(error).map(|_| false),
-        }
+        let history = match self.history(head.generation(), wanted).await {
+            Ok(history) => history,
+            Err(error) => return flaw_of(error).map(|_| false),
+        };
+        let last = history.last().filter(|last| last.generation() == oldest);
+        let is_it = last.zip(known).is_none_or(|(last, known)| last.hash() == known.manifest);
+        Ok(history.len() == wanted && is_it)
     }
 
     /// Marks `generation` as one of a repair, before it is.
@@ -239,7 +245,7 @@ impl Mirror {
             caller: info.caller.clone(),
             confirmed: false,
             origins: BTreeMap::new(),
-            operation: "repair".to_owned(),
+            operation: REPAIR.to_owned(),
             message: Some("begun anew, since no manifest was readable".to_owned()),
             idempotency: None,
             changes: Changes::default(),
@@ -266,7 +272,7 @@ impl Mirror {
                 caller: info.caller.clone(),
                 confirmed: false,
                 origins: BTreeMap::new(),
-                operation: "repair".to_owned(),
+                operation: REPAIR.to_owned(),
                 message: Some("made anew, since the manifest was damaged".to_owned()),
                 idempotency: None,
                 changes: Changes::default(),

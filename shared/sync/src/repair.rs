@@ -9,6 +9,7 @@ use std::io::{Read as _, Seek as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use atlas_mirror::manifest::REPAIR;
 use atlas_mirror::repair::{Known, Pieces, Repaired, Source};
 use atlas_mirror::{CommitInfo, Flaw, Hash, Mirror, MirrorError, Snapshot};
 use futures::{StreamExt as _, TryStreamExt as _};
@@ -113,14 +114,17 @@ pub(crate) async fn repair(
     let info = CommitInfo {
         author: options.author.clone(),
         caller: None,
-        operation: "repair".to_owned(),
+        operation: REPAIR.to_owned(),
         message: options.message.clone(),
         key: None,
         time: options.began,
         deadline: TIME,
     };
     let last = session.before.as_ref().map(|before| &before.seen);
-    let known = last.and_then(|seen| Some(Known { lineage: seen.lineage.parse().ok()?, generation: seen.generation }));
+    let known = last.and_then(|seen| {
+        let (lineage, manifest) = (seen.lineage.parse().ok()?, Hash::from_bytes(seen.manifest));
+        Some(Known { lineage, generation: seen.generation, manifest })
+    });
     let mut repaired = mirror.repair(&info, known, &files).await?;
     // The folder has a newer text of them.
     let changed = files.changed.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -137,15 +141,34 @@ pub(crate) async fn is_later(mirror: &Mirror, session: &Session, head: Option<&S
     Ok(mirror.was_repaired_since(before.seen.generation, Hash::from_bytes(before.seen.manifest)).await?)
 }
 
-/// What was last equal, for a mirror that was repaired since: what it has lost was never there, and what it has in an older version
-/// is what the folder's was made from, if the last sync left nothing to do. Where it did, or the mirror has a newer version, which another
-/// folder may have had of old, nothing is known to be equal.
-pub(crate) fn ancestors(entries: Vec<Entry>, heads: &Heads, session: &Session) -> Vec<Entry> {
-    let settled = session.before.as_ref().filter(|before| before.settled);
-    let seen = settled.map_or(0, |before| before.seen.generation);
+/// The newest generation that the mirror still has as an earlier sync saw it, if the last one left nothing to do; 0 if none is known.
+///
+/// A mirror that lost its newest manifests without a trace gives their numbers to others.
+pub(crate) async fn last_common(mirror: &Mirror, session: &Session, head: Option<&Snapshot>) -> Result<u64, SyncError> {
+    let before = session.before.as_ref().filter(|before| before.settled);
+    let (Some(before), Some(head)) = (before, head) else { return Ok(0) };
+    for known in std::iter::once(&before.seen).chain(before.earlier.iter().rev()) {
+        if known.generation > head.generation() {
+            continue;
+        }
+        match mirror.at(known.generation).await.map_err(SyncError::from) {
+            Ok(Some(found)) if seen(&found) == *known || found.manifest().is_rewound() => return Ok(known.generation),
+            Ok(Some(_)) => {}
+            // It was collected.
+            Ok(None) => return Ok(known.generation),
+            Err(error) if is_gone(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(0)
+}
+
+/// What was last equal, for a mirror that was repaired since: what it has lost was never there, and what it has in a version of the generation `common`
+/// or before is what the folder's was made from. Of a newer version, which another folder may have had of old, nothing is known to be equal.
+pub(crate) fn ancestors(entries: Vec<Entry>, heads: &Heads, common: u64) -> Vec<Entry> {
     let ancestor = |entry: Entry| match heads.document(&entry.path) {
         Some(document) if document.sha256 == entry.sha256 => Some(entry),
-        Some(document) if document.generation <= seen => {
+        Some(document) if document.generation <= common => {
             Some(Entry { sha256: document.sha256, mtime_ns: None, ..entry })
         }
         _ => None,

@@ -3,9 +3,10 @@
 //! ```text
 //! "ATLASYNC"  version u32  CRC-32 of the rest u32  State in bincode
 //! ```
-//! Integers are little-endian. A state that is lost or damaged deletes nothing: without ancestors, differences
+//! Version 3 ends before `earlier`. Integers are little-endian. A state that is lost or damaged deletes nothing: without ancestors, differences
 //! are conflicts.
 
+use std::borrow::Cow;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,11 @@ use crate::folder::Stamp;
 use crate::guard::{Loss, Seen};
 
 const MAGIC: &[u8; 8] = b"ATLASYNC";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
+/// A version without `earlier`.
+const WITHOUT_EARLIER: u32 = 3;
+/// Most generations seen earlier that are kept.
+const MAX_EARLIER: usize = 64;
 const HEADER_BYTES: usize = 16;
 /// Bytes of a state of few paths.
 const SMALL: usize = 64 << 10;
@@ -54,6 +59,8 @@ pub struct State {
     pub head_losses: Vec<Loss>,
     /// By path.
     pub entries: Vec<Entry>,
+    /// Generations seen before that, the oldest first: the older, the fewer. They tell how far a mirror that was damaged still has the same history.
+    pub earlier: Vec<Seen>,
 }
 
 /// A path whose content was equal in the folder and in the mirror.
@@ -79,6 +86,21 @@ impl Entry {
 }
 
 impl State {
+    /// The generations seen until now, for the state after this one, which saw `next`.
+    pub fn earlier_than(&self, next: &Seen) -> Vec<Seen> {
+        let is_kept = |seen: &&Seen| seen.lineage == next.lineage && seen.generation < next.generation;
+        let mut earlier: Vec<Seen> = self.earlier.iter().chain([&self.seen]).filter(is_kept).cloned().collect();
+        if earlier.len() > MAX_EARLIER {
+            // Of the older half, each second one goes.
+            let mut at = 0;
+            earlier.retain(|_| {
+                at += 1;
+                at > MAX_EARLIER / 2 || at % 2 == 1
+            });
+        }
+        earlier
+    }
+
     /// The state as a file has it.
     ///
     /// # Errors
@@ -99,10 +121,16 @@ impl State {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (version, rest) = rest.split_first_chunk()?;
         let (checksum, body) = rest.split_first_chunk()?;
-        if u32::from_le_bytes(*version) != VERSION || u32::from_le_bytes(*checksum) != crc32fast::hash(body) {
+        if u32::from_le_bytes(*checksum) != crc32fast::hash(body) {
             return None;
         }
-        let (state, read): (Self, usize) = bincode::decode_from_slice(body, codec()).ok()?;
+        let none = [0];
+        let body = match u32::from_le_bytes(*version) {
+            VERSION => Cow::Borrowed(body),
+            WITHOUT_EARLIER => Cow::Owned([body, &none].concat()),
+            _ => return None,
+        };
+        let (state, read): (Self, usize) = bincode::decode_from_slice(&body, codec()).ok()?;
         (read == body.len() && state.entries.is_sorted_by(|a, b| a.path < b.path)).then_some(state)
     }
 }

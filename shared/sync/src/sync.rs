@@ -121,7 +121,13 @@ async fn round(
     }
     let folders = Arc::new(std::mem::take(&mut scan.folders));
     let heads = heads(session, last.as_deref(), head.as_deref()).await?;
-    let entries = if is_later { repair::ancestors(entries, &heads, session) } else { entries };
+    let entries = match is_later {
+        true => {
+            let common = repair::last_common(mirror, session, head.as_deref()).await?;
+            repair::ancestors(entries, &heads, common)
+        }
+        false => entries,
+    };
     // A settled state knows all: what it does not name was nowhere.
     let knows_all = !is_later && session.before.as_ref().is_some_and(|before| before.settled);
     let past = Some(mirror).filter(|_| !knows_all && !options.push_only);
@@ -301,15 +307,18 @@ fn remember(
         lost.flat_map(|lost| session.losses(wanted, lost.at(time_ms)).remembered()).collect()
     };
     let trusted = options.began.as_nanosecond().saturating_sub(RACY.as_nanos().cast_signed());
+    let seen = seen(after);
+    let earlier = session.before.as_ref().map_or_else(Vec::new, |before| before.earlier_than(&seen));
     let state = State {
         root: session.folder.path().to_string_lossy().into_owned(),
         vault: mirror.vault().to_string(),
         mount_point: session.mount_point.to_string_lossy().into_owned(),
-        seen: seen(after),
+        seen,
         settled: alone && decided.is_settled(),
         losses: losses(Side::Folder),
         head_losses: losses(Side::Mirror),
         entries: decided.entries(i64::try_from(trusted).unwrap_or(i64::MAX)),
+        earlier,
     };
     if session.before.as_ref() == Some(&state) { Ok(()) } else { session.states.save(&state) }
 }

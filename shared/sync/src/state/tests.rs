@@ -19,6 +19,7 @@ fn any_state() -> impl Strategy<Value = State> {
             let loss = |(time_ms, what, files, of)| Loss { time_ms, what: What::ALL[what], files, of };
             let losses: Vec<Loss> = losses.into_iter().map(loss).collect();
             let seen = Seen { lineage: "l".to_owned(), generation, manifest };
+            let earlier = vec![seen.clone(); usize::from(settled)];
             State {
                 root: "/v".into(),
                 vault: "main".into(),
@@ -28,6 +29,7 @@ fn any_state() -> impl Strategy<Value = State> {
                 head_losses: losses.clone(),
                 losses,
                 entries,
+                earlier,
             }
         },
     )
@@ -50,6 +52,51 @@ proptest! {
 }
 
 #[test]
+fn the_version_before_is_read() {
+    let seen = |generation| Seen { lineage: "l".to_owned(), generation, manifest: [1; 32] };
+    let state = State {
+        root: "/v".into(),
+        vault: "main".into(),
+        mount_point: "/".into(),
+        seen: seen(7),
+        settled: true,
+        losses: Vec::new(),
+        head_losses: Vec::new(),
+        entries: Vec::new(),
+        earlier: Vec::new(),
+    };
+    let bytes = state.encode().unwrap();
+    let body = &bytes[HEADER_BYTES..bytes.len() - 1];
+    let old = [&MAGIC[..], &3_u32.to_le_bytes(), &crc32fast::hash(body).to_le_bytes(), body].concat();
+    assert_eq!(State::decode(&old), Some(state));
+}
+
+#[test]
+fn of_generations_seen_earlier_few_are_kept_the_older_the_fewer() {
+    let seen = |generation| Seen { lineage: "l".to_owned(), generation, manifest: [1; 32] };
+    let mut state = State {
+        root: "/v".into(),
+        vault: "main".into(),
+        mount_point: "/".into(),
+        seen: seen(1),
+        settled: true,
+        losses: Vec::new(),
+        head_losses: Vec::new(),
+        entries: Vec::new(),
+        earlier: Vec::new(),
+    };
+    for generation in 2..=10_000 {
+        state.earlier = state.earlier_than(&seen(generation));
+        state.seen = seen(generation);
+    }
+    let kept: Vec<u64> = state.earlier.iter().map(|seen| seen.generation).collect();
+    assert!(kept.len() <= MAX_EARLIER && kept.first() == Some(&1) && kept.is_sorted(), "{kept:?}");
+    assert!((9_970..10_000).all(|generation| kept.contains(&generation)), "{kept:?}");
+    // A mirror that went back to an older generation has others from there on.
+    assert!(state.earlier_than(&seen(9_980)).iter().all(|seen| seen.generation < 9_980));
+}
+
+#[test]
 fn a_state_is_saved_and_loaded() {
     let dir = tempfile::tempdir().unwrap();
     let folder = StateFolder::lock(&dir.path().join("deep/state")).unwrap();
@@ -64,6 +111,7 @@ fn a_state_is_saved_and_loaded() {
         losses: Vec::new(),
         head_losses: Vec::new(),
         entries: Vec::new(),
+        earlier: Vec::new(),
     };
     folder.save(&state).unwrap();
     state.settled = false;
