@@ -6,7 +6,7 @@ use atlas_access::scope::ALL;
 use atlas_access::{Acl, Caller, Scopes};
 use atlas_testkit::VaultBuilder;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use crate::access::{SECRET, bearer, send, token, token_of};
@@ -170,8 +170,7 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
 
 #[test]
 fn what_may_not_be_read_is_nowhere() {
-    let cases = std::env::var("ATLAS_HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(24);
-    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(random::cases(24));
     let notes = || prop::collection::btree_map("[0-9]{3}", any_note(), 1..12);
     let strategy = (prop::collection::vec(notes(), 1..3), any_acl());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -15,16 +15,16 @@ mod world;
 use atlas_sync::Phase;
 use atlas_testkit::Op;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngSeed};
+use proptest::test_runner::Config;
 
 use step::Step::{self, *};
 use world::World;
 
 use crate::damage::{Damage, Kind};
+use crate::random;
 
 /// Histories of each kind, unless `ATLAS_HISTORIES` says how many.
 const CASES: u32 = 256;
-const SEED: u64 = 15;
 /// Most steps of one.
 const STEPS: usize = 24;
 
@@ -38,12 +38,8 @@ fn play(steps: &[Step]) {
 }
 
 fn histories(step: impl Strategy<Value = Step>) {
-    let number = std::env::var("ATLAS_HISTORIES").ok().map(|number| number.parse().unwrap());
-    // The same ones each time, unless others are asked for.
-    let (cases, rng_seed) = number.map_or((CASES, RngSeed::Fixed(SEED)), |number| (number, RngSeed::Random));
     let steps = prop::collection::vec(step, 1..STEPS);
-    // What fails is printed; no file is to be kept of it.
-    let config = Config { cases, rng_seed, max_shrink_iters: 3000, failure_persistence: None, ..Config::default() };
+    let config = Config { max_shrink_iters: 3000, ..random::cases(CASES) };
     proptest!(config, |(steps in steps)| play(&steps));
 }
 

@@ -64,6 +64,7 @@ mod properties;
 mod publish;
 mod queries;
 mod query;
+mod random;
 mod ranked;
 mod rclone_mount;
 mod real_moves;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use atlas_testkit::VaultBuilder;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
 use serde_json::json;
 
 use crate::deployment::{Deployment, Reply, encoded};
@@ -58,8 +58,7 @@ fn any_linked() -> impl Strategy<Value = (BTreeMap<String, String>, String, Stri
 
 #[test]
 fn what_is_moved_there_and_back_is_as_it_was() {
-    let cases = std::env::var("ATLAS_HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(24);
-    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(random::cases(24));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let rewritten = std::cell::Cell::new(0);
     let result = runner.run(&any_linked(), |(texts, from, to)| {

@@ -53,7 +53,9 @@ fn vault() -> VaultBuilder {
         vault.note(&format!("n/{n}.md"), &text).file(&format!("n/{n}.canvas"), b"{}")
     });
     let settings = br#"{ "folder": "n" }"#;
-    vault.note("n/2026-01-02.md", &noise(NOTES, 20_000)).file(".obsidian/daily-notes.json", settings)
+    let bookmarks = br#"{ "items": [{ "type": "file", "path": "n/7.md" }] }"#;
+    let vault = vault.note("n/2026-01-02.md", &noise(NOTES, 20_000));
+    vault.file(".obsidian/daily-notes.json", settings).file(".obsidian/bookmarks.json", bookmarks)
 }
 
 /// Less than the text of one of the two long notes.
@@ -79,6 +81,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("index_vault", json!({})),
         ("inspect_acl", json!({ "path": "n/7.md", "op": "read" })),
         ("list_attachments", json!({ "extensions": ["canvas"] })),
+        ("list_bookmarks", json!({})),
         ("list_notes", json!({})),
         ("list_periodic_notes", json!({ "period": "daily" })),
         ("list_properties", json!({})),
