@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use atlas_mirror::manifest::{Changes, Totals};
 use atlas_mirror::{ChangeSet, Derived, NewSegment, SegmentId, Snapshot, merge};
 use atlas_segment::{Body, Builder, Document, Kind};
+use bytes::Bytes;
 
 use crate::blocking::blocking;
 use crate::decide::{Action, Version, decide};
@@ -22,22 +23,22 @@ use crate::scan::File;
 pub(crate) const SMALL: u64 = 1 << 20;
 
 /// A file that is to go to the mirror.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Write {
     pub(crate) file: File,
     /// What was last equal on both sides.
     pub(crate) ancestor: Version,
     /// What it is, once it was read.
-    pub(crate) known: Option<Known>,
+    pub(crate) known: Option<Fingerprint>,
     /// Its text, if that was worth keeping.
-    pub(crate) text: Option<Vec<u8>>,
+    pub(crate) text: Option<Bytes>,
     /// Where an attachment's bytes are.
     pub(crate) blob: Option<Blob>,
 }
 
-/// What a file was when it was read.
+/// What a file was when it was read: enough to tell whether it is still the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct Fingerprint {
     pub(crate) stamp: Stamp,
     pub(crate) sha256: [u8; 32],
     pub(crate) kind: Kind,
@@ -54,14 +55,21 @@ pub(crate) struct Blob {
 
 impl Content {
     /// What is known of it without its text.
-    pub(crate) const fn known(&self) -> Known {
-        Known { stamp: self.stamp, sha256: self.sha256, kind: self.kind }
+    pub(crate) const fn fingerprint(&self) -> Fingerprint {
+        Fingerprint { stamp: self.stamp, sha256: self.sha256, kind: self.kind }
     }
 }
 
 impl Write {
     pub(crate) const fn new(file: File, ancestor: Version) -> Self {
         Self { file, ancestor, known: None, text: None, blob: None }
+    }
+
+    /// One of a file that was read.
+    pub(crate) fn read(file: File, ancestor: Version, content: Content) -> Self {
+        let mut write = Self::new(file, ancestor);
+        write.learn(content);
+        write
     }
 
     /// The hash of an attachment.
@@ -76,8 +84,8 @@ impl Write {
 
     /// Takes in what was read.
     pub(crate) fn learn(&mut self, content: Content) {
-        self.known = Some(content.known());
-        self.text = content.text;
+        self.known = Some(content.fingerprint());
+        self.text = content.text.map(Bytes::from);
     }
 }
 
@@ -124,7 +132,7 @@ struct Chosen {
 /// A write whose content is in the mirror, or will be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
-    pub(crate) known: Known,
+    pub(crate) known: Fingerprint,
     /// Whether the mirror had it.
     pub(crate) equal: bool,
 }
@@ -328,7 +336,7 @@ fn finished(builder: Builder) -> Result<Option<NewSegment>, SyncError> {
 
 /// What a document is made from.
 struct Source {
-    known: Known,
+    known: Fingerprint,
     /// What was read just now.
     read: Option<Vec<u8>>,
 }
@@ -339,7 +347,7 @@ impl Source {
             return Ok(Self { known, read: None });
         }
         let content = folder.read(write.file.disk_path(), write.file.class, write.file.is_link)?;
-        let known = content.known();
+        let known = content.fingerprint();
         // It was a text before, or was to be one, so nothing was uploaded.
         let read = Some(content.text.ok_or(Reason::Unsteady)?);
         Ok(Self { known, read })

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::compare::{InFolder, Item};
 use crate::decide::{Action, decide};
 use crate::folder::{Content, Folder};
 use crate::head::HeadDocuments;
-use crate::plan::{Found, Item};
 use crate::reading::Contents;
 use crate::report::Reason;
 use crate::scan::File;
@@ -91,7 +91,7 @@ pub(crate) fn find(items: &[Item], contents: &Contents, folder: &Folder) -> Clas
     }
     let in_the_way = |index: usize| {
         let item = items.get(index)?;
-        let (Found::Same(file) | Found::Touched(file)) = &item.found else { return None };
+        let (InFolder::Same(file) | InFolder::Touched(file)) = &item.found else { return None };
         let sha256 = match contents.get(&index) {
             Some(content) => content.as_ref().ok().map(|content| content.sha256),
             None => item.ancestor(),
@@ -107,12 +107,12 @@ pub(crate) fn find(items: &[Item], contents: &Contents, folder: &Folder) -> Clas
 fn after(item: &Item, content: Option<&Result<Content, Reason>>) -> After {
     let ancestor = item.ancestor();
     let folder = match (&item.found, content) {
-        (Found::Unknown, _) | (Found::Touched(_), Some(Err(_))) => return After::Other,
-        (Found::Nothing, _) => None,
-        (Found::Same(_), _) => ancestor,
+        (InFolder::Unknown, _) | (InFolder::Touched(_), Some(Err(_))) => return After::Other,
+        (InFolder::Nothing, _) => None,
+        (InFolder::Same(_), _) => ancestor,
         // A new file, of which nothing had to be read.
-        (Found::Touched(_), None) => return After::Stays,
-        (Found::Touched(_), Some(Ok(content))) => Some(content.sha256),
+        (InFolder::Touched(_), None) => return After::Stays,
+        (InFolder::Touched(_), Some(Ok(content))) => Some(content.sha256),
     };
     match (folder, item.head, decide(ancestor, folder, item.head)) {
         (None, Some(_), Action::Pull) => After::Comes,

@@ -17,7 +17,7 @@ use crate::head::Page;
 use crate::progress::{Phase, Progress};
 use crate::pull::{Conflicted, put_copy};
 use crate::report::Skipped;
-use crate::target::{Instead, Target};
+use crate::target::{ExpectedTarget, Target};
 
 /// What to export, and where to.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub async fn export(
     let mut exported = Exported { generation: snapshot.generation(), ..Exported::default() };
     let names = clashing(mirror, &snapshot).await?;
     let renamed: Arc<Mutex<Vec<Conflicted>>> = Arc::default();
-    let instead = if options.force { Instead::Anything } else { Instead::Nothing };
+    let instead = if options.force { ExpectedTarget::Anything } else { ExpectedTarget::Nothing };
     let contents = Contents {
         mirror,
         snapshot: snapshot.clone(),

@@ -8,12 +8,12 @@
 //! - [`rules`]: which files belong to the vault; [`folder`]: the folder, out of which nothing leads; [`scan`]: its files,
 //!   less those that `.gitignore` files say, where it is source code.
 //! - [`state`]: what was last equal on both sides; [`guard`]: what stops a sync; [`head`]: what the mirror has.
-//! - [`decide`]: what is to become of a path; [`plan`]: what both sides have; `decided`: all paths, for which `reading` reads files.
+//! - [`compare`]: what both sides have at each path; [`decide`]: what happens to one; `plan`: to all, for which `reading` reads files.
 //!   Where the state knows no ancestor, `past` asks the mirror's history; `join` stops where the two are strangers; `clash` says what
 //!   gives way where a file and a folder have one name, and `make_room` has it do so.
-//! - [`sync`]: one sync. It begins with a `session`, and a `recovery` of what a killed one left; decides every path; does a [`pull`],
-//!   which names copies as `conflict` says; then a `push`, which uploads `attachments` and commits a `change`; and says in a
-//!   [`summary`] what was done. `repair`: what the store has lost is published again. `readahead` hides how long files take.
+//! - [`sync`]: one sync. It begins with a `session`, and a `recovery` of what a killed one left; makes a plan; does a [`pull`],
+//!   which names copies as `conflict` says; then a `push`, which uploads `attachments` and commits a `change`. What became of the
+//!   plan is the `outcome`: the next sync's state is made of it, and the [`summary`], which tells the person. `repair`: what the store has lost is published again. `readahead` hides how long files take.
 //! - [`export`]: a generation into a folder.
 //! - `contents`: documents become files of a `target`.
 //! - `options`: what a sync is asked for. [`report`], [`progress`], [`error`], `runs`: what is told to whom. `blocking`: work beside the network.
@@ -22,10 +22,10 @@ mod attachments;
 mod blocking;
 mod change;
 mod clash;
+pub mod compare;
 mod conflict;
 mod contents;
 pub mod decide;
-mod decided;
 pub mod error;
 pub mod export;
 pub mod folder;
@@ -35,8 +35,9 @@ pub mod head;
 mod join;
 mod make_room;
 mod options;
+mod outcome;
 mod past;
-pub mod plan;
+mod plan;
 pub mod progress;
 pub mod pull;
 mod push;
@@ -54,11 +55,11 @@ pub mod summary;
 pub mod sync;
 mod target;
 
-pub use decided::{Changed, How};
 pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};
 pub use guard::{Danger, Side};
 pub use options::SyncOptions;
+pub use outcome::{Changed, How};
 pub use progress::{Phase, Progress};
 pub use pull::Conflicted;
 pub use report::{Reason, Skipped};

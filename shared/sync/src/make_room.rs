@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use crate::blocking::blocking;
 use crate::clash::InTheWay;
 use crate::conflict::{copy_path, everywhere, writer};
-use crate::decided::Decided;
 use crate::error::SyncError;
 use crate::folder::Folder;
 use crate::head::{self, HeadDocuments};
+use crate::plan::SyncPlan;
 use crate::pull::{Conflicted, MAX_COPIES};
 use crate::report::{Reason, Skipped};
 use crate::scan::File;
@@ -24,17 +24,17 @@ pub(crate) async fn make_room(
     snapshot: &Arc<Snapshot>,
     folder: &Arc<Folder>,
     author: &str,
-    decided: &mut Decided,
+    plan: &SyncPlan,
 ) -> Result<(Vec<Conflicted>, Vec<Skipped>), SyncError> {
     let (mut done, mut skipped) = (Vec::new(), Vec::new());
-    for InTheWay { file, is_head } in std::mem::take(&mut decided.in_the_way) {
+    for InTheWay { file, is_head } in &plan.in_the_way {
         let path = file.path.as_str().to_owned();
-        let documents = if is_head { head::at(snapshot, &[&path]).await? } else { HeadDocuments::new() };
+        let documents = if *is_head { head::at(snapshot, &[&path]).await? } else { HeadDocuments::new() };
         let (author, time) = match documents.get(&path).and_then(|documents| documents.first()) {
             Some(document) => writer(mirror, snapshot, document.generation).await?,
             None => (author.to_owned(), Timestamp::from_millisecond(file.stamp.modified_ms()).unwrap_or_default()),
         };
-        let from = folder.clone();
+        let (from, file) = (folder.clone(), file.clone());
         match blocking(move || Ok(give_way(&from, &file, &author, time))).await? {
             Ok(copy) => done.push(Conflicted { path, copy: Some(copy), is_folder: true }),
             Err(reason) => skipped.push(Skipped { path, reason }),

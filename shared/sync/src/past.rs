@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use atlas_mirror::Mirror;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
+use crate::compare::{InFolder, Item};
 use crate::error::SyncError;
 use crate::head::{self, HeadDocuments, Heads};
-use crate::plan::{Found, Item};
 use crate::reading;
 
 /// Generations that are read at once.
@@ -31,7 +31,7 @@ pub(crate) async fn recall(
 ) -> Result<(), SyncError> {
     // What the folder had elsewhere is what a person moved here.
     let moved: HashSet<[u8; 32]> = {
-        let vanished = items.iter().filter(|item| matches!(item.found, Found::Nothing));
+        let vanished = items.iter().filter(|item| matches!(item.found, InFolder::Nothing));
         vanished.filter_map(|item| item.entry.as_ref()).map(|entry| entry.sha256).collect()
     };
     let mut rivals: BTreeMap<u64, Contents> = BTreeMap::new();

@@ -1,106 +1,273 @@
-//! Which of the folder's files are what they were, by size and time, and what the mirror has there. Pure.
+//! The plan of a sync: what happens to each path. It is made once, and stays as it is while it is carried out.
 
-use std::cmp::Ordering;
+mod lost;
 
-use crate::decide::Version;
+use std::collections::HashSet;
+
+use atlas_mirror::manifest::Changes;
+use atlas_segment::Kind;
+
+use crate::change::{Fingerprint, Write};
+use crate::clash::{self, InTheWay};
+use crate::compare::{InFolder, Item};
+use crate::decide::{Action, Version, decide};
+use crate::folder::{Content, Folder};
 use crate::head::Heads;
-use crate::rules::Tree;
-use crate::scan::{File, Scan, Unknown};
+use crate::progress::Progress;
+use crate::reading::{self, Contents};
+use crate::report::{Reason, Skipped};
+use crate::scan::File;
 use crate::state::Entry;
+use crate::target::ExpectedTarget;
 
-/// A path of the folder, of the last sync, or of the mirror.
+pub(crate) use lost::Lost;
+
+/// What happens to a path.
 #[derive(Debug)]
-pub struct Item {
-    /// The path.
-    pub path: String,
+pub(crate) enum PathAction {
+    /// It stays as it is on either side.
+    Leave,
+    /// It stays, and this is what the folder has.
+    Keep(Fingerprint),
+    /// It is gone on both sides.
+    Gone,
+    /// The folder's file goes to the mirror.
+    Write(Write),
+    /// It goes from the mirror, if that has this version.
+    Remove(Version),
+    /// The mirror's file, or its absence, goes to the folder.
+    Pull(Pull),
+    /// Both sides changed it: the mirror's file goes beside the folder's, which then goes to the mirror.
+    Conflict(Write),
+    /// The mirror's file goes to another path on both sides, since its own is a folder's.
+    Displace,
+}
+
+/// A path, and what happens to it.
+#[derive(Debug)]
+pub(crate) struct PathPlan {
+    pub(crate) path: String,
     /// What was last equal on both sides.
-    pub entry: Option<Entry>,
-    /// Where the state does not say that: what the folder has, if the mirror had it once.
-    pub past: Version,
-    /// What the folder has.
-    pub found: Found,
+    pub(crate) entry: Option<Entry>,
     /// What the mirror has.
-    pub head: Version,
+    pub(crate) head: Version,
+    pub(crate) action: PathAction,
 }
 
-/// What the folder has at a path.
+impl PathPlan {
+    /// Whether the mirror has what was last equal on both sides.
+    pub(crate) fn is_head_unchanged(&self) -> bool {
+        self.head == self.entry.as_ref().map(|entry| entry.sha256)
+    }
+}
+
+/// What the folder gets, or loses, at a path: what the mirror has.
 #[derive(Debug)]
-pub enum Found {
-    /// What it had at the last sync.
-    Same(File),
-    /// A file that has to be read to know.
-    Touched(File),
-    /// Nothing.
-    Nothing,
-    /// It is not known what.
-    Unknown,
+pub(crate) struct Pull {
+    /// The name of the file that is there, as the folder spells it.
+    pub(crate) on_disk: Option<String>,
+    /// What is expected there.
+    pub(crate) expected: ExpectedTarget,
 }
 
-impl Item {
-    /// What was last equal on both sides.
-    pub fn ancestor(&self) -> Version {
-        self.entry.as_ref().map(|entry| entry.sha256).or(self.past)
-    }
+/// What happens to all paths.
+#[derive(Debug, Default)]
+pub(crate) struct SyncPlan {
+    /// In order.
+    pub(crate) paths: Vec<PathPlan>,
+    /// What the mirror has that the last sync did not leave.
+    pub(crate) heads: Heads,
+    /// Files of the folder where the mirror has a folder.
+    pub(crate) in_the_way: Vec<InTheWay>,
+    /// Files that stay as they are, since something is wrong with them.
+    pub(crate) skipped: Vec<Skipped>,
+    /// How many files of the folder need nothing.
+    pub(crate) unchanged: u64,
+    /// Paths that the mirror has changed, and of which it is not known what the folder has.
+    pub(crate) waiting: u64,
 }
 
-/// Compares what was found with what the last sync left, both by path, and with what the mirror has. With `checksum` every file
-/// has to be read. The answer is by path.
-pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, checksum: bool) -> Vec<Item> {
-    let Scan { files, unknown, .. } = scan;
-    let mut items = in_folder(files, entries, &unknown, tree, checksum);
-    for item in &mut items {
-        item.head = heads.version(&item.path, item.ancestor());
+impl SyncPlan {
+    /// Decides every path. `items` are in order; `contents` is what was read of them.
+    pub(crate) fn of(mut items: Vec<Item>, mut contents: Contents, heads: Heads, folder: &Folder) -> Self {
+        let mut plan = Self { heads, ..Self::default() };
+        for index in reading::unlisted(folder, &items) {
+            if let Some(item) = items.get_mut(index) {
+                plan.skip(&item.path, Reason::Unlisted);
+                item.found = InFolder::Unknown;
+            }
+        }
+        let clashes = clash::find(&items, &contents, folder);
+        plan.in_the_way = clashes.in_the_way;
+        for (index, item) in items.into_iter().enumerate() {
+            let ancestor = item.ancestor();
+            let Item { path, entry, found, head, .. } = item;
+            let action = match head.filter(|_| clashes.displaced.contains(&index)) {
+                Some(_) => PathAction::Displace,
+                None => plan.action(found, contents.remove(&index), ancestor, head),
+            };
+            plan.paths.push(PathPlan { path, entry, head, action });
+        }
+        plan
     }
-    let is_new = |path: &str| items.binary_search_by(|item| item.path.as_str().cmp(path)).is_err();
-    let only_head = heads.documents.iter().filter(|(path, _)| tree.class_of(path).is_some() && is_new(path));
-    let only_head: Vec<Item> = only_head
-        .filter_map(|(path, documents)| {
-            let head = Some(documents.first()?.sha256);
-            let found = if unknown.holds(path) { Found::Unknown } else { Found::Nothing };
-            Some(Item { path: path.clone(), entry: None, past: None, found, head })
+
+    /// Decides a path; `content` is what was read of it.
+    fn action(
+        &mut self,
+        found: InFolder,
+        content: Option<Result<Content, Reason>>,
+        ancestor: Version,
+        head: Version,
+    ) -> PathAction {
+        match (found, content) {
+            (InFolder::Unknown, _) => self.leave(head != ancestor),
+            (InFolder::Same(file), _) => match (decide(ancestor, ancestor, head), ancestor) {
+                (Action::Pull, Some(version)) => self.pull(&file, version),
+                _ => {
+                    self.unchanged += 1;
+                    PathAction::Leave
+                }
+            },
+            (InFolder::Nothing, _) => match decide(ancestor, None, head) {
+                Action::Keep => PathAction::Gone,
+                Action::Push => PathAction::Remove(ancestor),
+                Action::Pull | Action::Conflict => {
+                    PathAction::Pull(Pull { on_disk: None, expected: ExpectedTarget::Nothing })
+                }
+            },
+            (InFolder::Touched(file), None) => PathAction::Write(Write::new(file, ancestor)),
+            (InFolder::Touched(file), Some(Ok(content))) => self.action_read(file, ancestor, head, content),
+            (InFolder::Touched(file), Some(Err(reason))) => {
+                self.skip(file.disk_path(), reason);
+                self.leave(head != ancestor)
+            }
+        }
+    }
+
+    fn action_read(&mut self, file: File, ancestor: Version, head: Version, content: Content) -> PathAction {
+        let known = content.fingerprint();
+        match (decide(ancestor, Some(known.sha256), head), head) {
+            (Action::Keep, _) => {
+                self.unchanged += 1;
+                PathAction::Keep(known)
+            }
+            (Action::Push, _) => PathAction::Write(Write::read(file, ancestor, content)),
+            (Action::Conflict, Some(_)) => PathAction::Conflict(Write::read(file, head, content)),
+            (Action::Pull | Action::Conflict, _) => match self.pull(&file, known.sha256) {
+                // What was read is known, even if it is not replaced.
+                PathAction::Leave => PathAction::Keep(known),
+                action => action,
+            },
+        }
+    }
+
+    fn leave(&mut self, is_waiting: bool) -> PathAction {
+        self.waiting += u64::from(is_waiting);
+        PathAction::Leave
+    }
+
+    fn pull(&mut self, file: &File, version: [u8; 32]) -> PathAction {
+        if file.is_link {
+            self.skip(file.disk_path(), Reason::Link);
+            return self.leave(true);
+        }
+        let on_disk = Some(file.disk_path().to_owned());
+        PathAction::Pull(Pull { on_disk, expected: ExpectedTarget::Version(version) })
+    }
+
+    fn skip(&mut self, path: &str, reason: Reason) {
+        self.skipped.push(Skipped { path: path.to_owned(), reason });
+    }
+
+    /// Reads what is to be written and was not read yet, so that it is known what has only moved.
+    pub(crate) fn read_new(mut self, folder: &Folder, progress: &dyn Progress) -> Self {
+        let unread = self.writes().filter(|(_, write)| write.known.is_none());
+        let jobs: Vec<(usize, File)> = unread.map(|(index, write)| (index, write.file.clone())).collect();
+        reading::read(folder, &jobs, progress, |(index, _), content| {
+            let path = self.paths.get_mut(*index);
+            // What cannot be read now is tried again, and reported, when it is written.
+            if let (Ok(content), Some(PathPlan { action: PathAction::Write(write), .. })) = (content, path) {
+                write.learn(content);
+            }
+        });
+        self
+    }
+
+    /// The files that go to the mirror, each by the index of its path.
+    pub(crate) fn writes(&self) -> impl Iterator<Item = (usize, &Write)> {
+        self.paths.iter().enumerate().filter_map(|(index, path)| match &path.action {
+            PathAction::Write(write) => Some((index, write)),
+            _ => None,
         })
-        .collect();
-    items.extend(only_head);
-    items.sort_by(|a, b| a.path.cmp(&b.path));
-    items
-}
-
-/// Takes what the mirror has for what was last equal on both sides, so that what the folder has counts, whatever came between.
-pub fn prefer_folder(items: &mut [Item]) {
-    for item in items.iter_mut().filter(|item| item.ancestor() != item.head) {
-        (item.entry, item.past) = (None, item.head);
-        item.found = match std::mem::replace(&mut item.found, Found::Unknown) {
-            // The same as what the mirror has no more.
-            Found::Same(file) => Found::Touched(file),
-            found => found,
-        };
     }
-}
 
-/// The paths of the folder and of the last sync, in order.
-fn in_folder(files: Vec<File>, entries: Vec<Entry>, unknown: &Unknown, tree: Tree, checksum: bool) -> Vec<Item> {
-    let mut items = Vec::with_capacity(files.len().max(entries.len()));
-    let (mut files, mut entries) = (files.into_iter().peekable(), entries.into_iter().peekable());
-    loop {
-        let order = match (files.peek(), entries.peek()) {
-            (None, None) => return items,
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(file), Some(entry)) => file.path.as_str().cmp(&entry.path),
+    /// The paths that go from the mirror, with the version that they go from, each by its index.
+    pub(crate) fn removes(&self) -> impl Iterator<Item = (usize, &PathPlan, Version)> {
+        self.paths.iter().enumerate().filter_map(|(index, path)| match path.action {
+            PathAction::Remove(ancestor) => Some((index, path, ancestor)),
+            _ => None,
+        })
+    }
+
+    /// What goes to the folder, each by the index of its path.
+    pub(crate) fn pulls(&self) -> impl Iterator<Item = (usize, &PathPlan, &Pull)> {
+        self.paths.iter().enumerate().filter_map(|(index, path)| match &path.action {
+            PathAction::Pull(pull) => Some((index, path, pull)),
+            _ => None,
+        })
+    }
+
+    /// The conflicts, with the writes that settle them, each by the index of its path.
+    pub(crate) fn conflicts(&self) -> impl Iterator<Item = (usize, &PathPlan, &Write)> {
+        self.paths.iter().enumerate().filter_map(|(index, path)| match &path.action {
+            PathAction::Conflict(write) => Some((index, path, write)),
+            _ => None,
+        })
+    }
+
+    /// The files of the mirror whose path is a folder's, each by its index.
+    pub(crate) fn displaced(&self) -> impl Iterator<Item = (usize, &PathPlan)> {
+        self.paths.iter().enumerate().filter(|(_, path)| matches!(path.action, PathAction::Displace))
+    }
+
+    /// Whether it has `path`.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.paths.binary_search_by(|one| one.path.as_str().cmp(path)).is_ok()
+    }
+
+    /// Whether there is anything to do on either side.
+    pub(crate) fn changes_anything(&self) -> bool {
+        let is_idle =
+            |path: &PathPlan| matches!(path.action, PathAction::Leave | PathAction::Keep(_) | PathAction::Gone);
+        !self.paths.iter().all(is_idle)
+    }
+
+    /// Whether there is anything to do in the folder.
+    pub(crate) fn changes_folder(&self) -> bool {
+        let is_of_folder = |path: &PathPlan| {
+            matches!(path.action, PathAction::Pull(_) | PathAction::Conflict(_) | PathAction::Displace)
         };
-        let file = if order == Ordering::Greater { None } else { files.next() };
-        let entry = if order == Ordering::Less { None } else { entries.next() };
-        let found = match (file, &entry) {
-            (Some(file), Some(entry)) if !checksum && entry.matches(file.stamp) => Found::Same(file),
-            (Some(file), _) => Found::Touched(file),
-            (None, Some(entry)) if unknown.holds(&entry.path) || tree.class_of(&entry.path).is_none() => Found::Unknown,
-            (None, _) => Found::Nothing,
-        };
-        let path = match (&found, &entry) {
-            (Found::Same(file) | Found::Touched(file), _) => file.path.as_str().to_owned(),
-            (_, Some(entry)) => entry.path.clone(),
-            (_, None) => continue,
-        };
-        items.push(Item { path, entry, past: None, found, head: None });
+        self.paths.iter().any(is_of_folder)
+    }
+
+    /// What a commit would change.
+    pub(crate) fn pushes(&self) -> Changes {
+        let mut changes = Changes::default();
+        for path in &self.paths {
+            match path.action {
+                PathAction::Write(_) if path.head.is_none() => changes.added += 1,
+                PathAction::Write(_) => changes.changed += 1,
+                PathAction::Remove(_) => changes.removed += 1,
+                _ => {}
+            }
+        }
+        changes
+    }
+
+    /// Where the last sync left attachments with one of the contents `wanted`, in order.
+    pub(crate) fn paths_of(&self, wanted: &HashSet<[u8; 32]>) -> Vec<&str> {
+        let entries = self.paths.iter().filter_map(|path| path.entry.as_ref());
+        let same = entries.filter(|entry| entry.kind == Kind::Attachment && wanted.contains(&entry.sha256));
+        same.map(|entry| entry.path.as_str()).collect()
     }
 }

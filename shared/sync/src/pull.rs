@@ -13,19 +13,19 @@ use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
 use crate::blocking::blocking;
-use crate::change::Known;
+use crate::change::Fingerprint;
 use crate::conflict::{copy_path, everywhere, writer};
 use crate::contents::{Contents, disk_path};
 use crate::decide::Version;
-use crate::decided::Decided;
 use crate::error::SyncError;
 use crate::folder::{self, Folder, Stamp};
 use crate::head;
+use crate::plan::{PathPlan, Pull, SyncPlan};
 use crate::progress::{Phase, Progress};
 use crate::report::{Reason, Skipped};
 use crate::rules;
 use crate::scan::{File, Folders};
-use crate::target::{Instead, Target, Unfinished};
+use crate::target::{ExpectedTarget, Target, Unfinished};
 
 /// Most copies of one file that are told apart by a number.
 pub(crate) const MAX_COPIES: u32 = 99;
@@ -43,10 +43,24 @@ pub struct Conflicted {
     pub is_folder: bool,
 }
 
+/// What a pull came to; paths are named by their index in the plan.
+#[derive(Debug, Default)]
+pub(crate) struct Pulled {
+    pub(crate) changes: Changes,
+    pub(crate) conflicts: Vec<Conflicted>,
+    /// What the folder has now; nothing where it lost a file.
+    pub(crate) done: BTreeMap<usize, Option<Fingerprint>>,
+    /// The conflicts and displaced files that the folder has a copy of now, and that copy, if it belongs to the vault.
+    pub(crate) copies: BTreeMap<usize, Option<(File, Fingerprint)>>,
+    /// How many paths wait for the next sync.
+    pub(crate) waiting: u64,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
 /// Where a document's content is to go.
 enum Job {
-    /// To its own path: the pull of this index.
-    Own { pull: usize, head: [u8; 32], on_disk: Option<String>, instead: Instead },
+    /// To its own path, by its index.
+    Own { path: usize, head: [u8; 32], on_disk: Option<String>, expected: ExpectedTarget },
     /// Beside the folder's version.
     Copy { head: [u8; 32], on_disk: String, author: String, time: Zoned },
 }
@@ -73,66 +87,62 @@ pub(crate) struct Puller<'a> {
 }
 
 /// What a pull would do.
-pub(crate) fn planned(decided: &Decided) -> (Changes, Vec<Conflicted>) {
+pub(crate) fn planned(plan: &SyncPlan) -> (Changes, Vec<Conflicted>) {
     let mut changes = Changes::default();
-    decided.pulls.iter().for_each(|pull| *count(&mut changes, pull.instead, pull.head) += 1);
-    let conflicts = decided.conflicts.iter();
-    let conflicts = conflicts.map(|conflict| (conflict.file.path.as_str().to_owned(), false));
-    let displaced = decided.displaced.iter().map(|displaced| (displaced.path.clone(), true));
-    let in_the_way = decided.in_the_way.iter().map(|clash| (clash.file.path.as_str().to_owned(), true));
+    plan.pulls().for_each(|(_, path, pull)| *count(&mut changes, pull.expected, path.head) += 1);
+    let conflicts = plan.conflicts().map(|(_, path, _)| (path.path.clone(), false));
+    let displaced = plan.displaced().map(|(_, path)| (path.path.clone(), true));
+    let in_the_way = plan.in_the_way.iter().map(|clash| (clash.file.path.as_str().to_owned(), true));
     let all = conflicts.chain(displaced).chain(in_the_way);
     (changes, all.map(|(path, is_folder)| Conflicted { path, copy: None, is_folder }).collect())
 }
 
-fn count(changes: &mut Changes, instead: Instead, head: Version) -> &mut u64 {
-    match (head, instead) {
+fn count(changes: &mut Changes, expected: ExpectedTarget, head: Version) -> &mut u64 {
+    match (head, expected) {
         (None, _) => &mut changes.removed,
-        (Some(_), Instead::Nothing) => &mut changes.added,
+        (Some(_), ExpectedTarget::Nothing) => &mut changes.added,
         (Some(_), _) => &mut changes.changed,
     }
 }
 
 impl Puller<'_> {
-    /// Does what was decided, as far as it can be done; the rest is in `skipped`, and waits.
-    pub(crate) async fn run(&self, decided: &mut Decided) -> Result<(Changes, Vec<Conflicted>), SyncError> {
-        let mut changes = Changes::default();
-        if decided.pulls.is_empty() && decided.conflicts.is_empty() && decided.displaced.is_empty() {
-            return Ok((changes, Vec::new()));
+    /// Does what was planned, as far as it can be done; the rest is skipped, and waits.
+    pub(crate) async fn run(&self, plan: &SyncPlan) -> Result<Pulled, SyncError> {
+        let mut pulled = Pulled::default();
+        if !plan.changes_folder() {
+            return Ok(pulled);
         }
         let target = match Target::of(self.folder) {
             Ok(target) => target,
             Err(reason) => return Err(SyncError::Unwritable { root: self.folder.path().to_owned(), reason }),
         };
         self.progress.begin(Phase::Write, None);
-        self.remove(decided, &target).await?;
-        let mut jobs = own_jobs(decided);
-        self.add_copies(decided, &mut jobs).await?;
-        let copies = self.bring(decided, &target, jobs).await?;
-        let conflicts = self.settle(decided, &copies).await?;
-        {
-            let target = target.clone();
-            blocking(move || {
-                target.sync();
-                target.clear();
-                Ok(())
-            })
-            .await?;
-        }
-        for (index, pull) in decided.pulls.iter().enumerate() {
-            match decided.pulled.contains_key(&index) {
-                true => *count(&mut changes, pull.instead, pull.head) += 1,
-                false => decided.waiting += 1,
+        self.remove(plan, &target, &mut pulled).await?;
+        let mut jobs = own_jobs(plan);
+        self.add_copies(plan, &mut jobs).await?;
+        let copies = self.bring(&target, jobs, &mut pulled).await?;
+        self.settle(plan, &copies, &mut pulled).await?;
+        blocking(move || {
+            target.sync();
+            target.clear();
+            Ok(())
+        })
+        .await?;
+        for (index, path, pull) in plan.pulls() {
+            match pulled.done.contains_key(&index) {
+                true => *count(&mut pulled.changes, pull.expected, path.head) += 1,
+                false => pulled.waiting += 1,
             }
         }
-        Ok((changes, conflicts))
+        Ok(pulled)
     }
 
     /// Removes the files that the mirror has no more.
-    async fn remove(&self, decided: &mut Decided, target: &Target) -> Result<(), SyncError> {
+    async fn remove(&self, plan: &SyncPlan, target: &Target, pulled: &mut Pulled) -> Result<(), SyncError> {
         let mut jobs = Vec::new();
-        for (index, pull) in decided.pulls.iter().enumerate() {
-            if let (None, Instead::Version(version), Some(on_disk)) = (pull.head, pull.instead, &pull.on_disk) {
-                let trashed = decided.heads.document(&format!(".trash/{}", pull.path));
+        for (index, path, pull) in plan.pulls() {
+            if let (None, ExpectedTarget::Version(version), Some(on_disk)) = (path.head, pull.expected, &pull.on_disk) {
+                let trashed = plan.heads.document(&format!(".trash/{}", path.path));
                 let keep = trashed.is_some_and(|document| document.sha256 == version);
                 jobs.push((index, on_disk.clone(), version, keep));
             }
@@ -147,8 +157,8 @@ impl Puller<'_> {
         });
         for (index, path, result) in removed.await? {
             match result {
-                Ok(()) => drop(decided.pulled.insert(index, None)),
-                Err(reason) => decided.skipped.push(Skipped { path, reason }),
+                Ok(()) => drop(pulled.done.insert(index, None)),
+                Err(reason) => pulled.skipped.push(Skipped { path, reason }),
             }
         }
         Ok(())
@@ -156,14 +166,12 @@ impl Puller<'_> {
 
     /// Adds, for each conflict, the copy of the mirror's version, named for who wrote that when; and for each file whose path is a
     /// folder's.
-    async fn add_copies(&self, decided: &Decided, jobs: &mut BTreeMap<String, Job>) -> Result<(), SyncError> {
+    async fn add_copies(&self, plan: &SyncPlan, jobs: &mut BTreeMap<String, Job>) -> Result<(), SyncError> {
         let mut writers: HashMap<u64, (String, Timestamp)> = HashMap::new();
-        let conflicts = decided.conflicts.iter();
-        let conflicts = conflicts.map(|one| (one.file.path.as_str(), one.file.disk_path().to_owned(), one.head, false));
-        let displaced = decided.displaced.iter();
-        let displaced = displaced.map(|one| (&*one.path, self.folders.place(&one.path, &one.path), one.head, true));
-        for (path, on_disk, head, is_displaced) in conflicts.chain(displaced) {
-            let Some(document) = decided.heads.document(path) else { continue };
+        let conflicts = plan.conflicts().map(|(_, path, write)| (path, write.file.disk_path().to_owned(), false));
+        let displaced = plan.displaced().map(|(_, path)| (path, self.folders.place(&path.path, &path.path), true));
+        for (path, on_disk, is_displaced) in conflicts.chain(displaced) {
+            let (Some(head), Some(document)) = (path.head, plan.heads.document(&path.path)) else { continue };
             let (author, time) = match writers.entry(document.generation) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(unknown) => {
@@ -171,7 +179,7 @@ impl Puller<'_> {
                 }
             };
             let time = if is_displaced { everywhere(*time) } else { time.to_zoned(self.time_zone.clone()) };
-            jobs.insert(path.to_owned(), Job::Copy { head, on_disk, author: author.clone(), time });
+            jobs.insert(path.path.clone(), Job::Copy { head, on_disk, author: author.clone(), time });
         }
         Ok(())
     }
@@ -179,9 +187,9 @@ impl Puller<'_> {
     /// Brings the content of every job to its place. The answer has the copies, by the path of what they are copies of.
     async fn bring(
         &self,
-        decided: &mut Decided,
         target: &Target,
         jobs: BTreeMap<String, Job>,
+        pulled: &mut Pulled,
     ) -> Result<BTreeMap<String, String>, SyncError> {
         let paths: Vec<&str> = jobs.keys().map(String::as_str).collect();
         let pages = head::pages_of(self.snapshot, &paths)?;
@@ -191,12 +199,12 @@ impl Puller<'_> {
             let (jobs, copies, target) = (jobs.clone(), copies.clone(), target.clone());
             let folders = self.folders.clone();
             move |file: &Unfinished, record: &Record| match jobs.get(&record.path) {
-                Some(Job::Own { on_disk, instead, .. }) => {
+                Some(Job::Own { on_disk, expected, .. }) => {
                     let path = match on_disk {
                         Some(on_disk) => on_disk.clone(),
                         None => folders.place(&record.path, &disk_path(record)?),
                     };
-                    file.finish(&path, record.modified_ms, *instead)
+                    file.finish(&path, record.modified_ms, *expected)
                 }
                 Some(Job::Copy { on_disk, author, time, .. }) => {
                     // Not the name of a file that this very pull brings.
@@ -221,15 +229,14 @@ impl Puller<'_> {
             progress: self.progress.clone(),
         };
         let wanted = |record: &Record| jobs.get(&record.path).is_some_and(|job| job.head() == record.sha256);
-        let (pulled, skipped) = (&mut decided.pulled, &mut decided.skipped);
         for page in pages {
             let done = &mut |record: Record, result: Result<Stamp, Reason>| match (result, jobs.get(&record.path)) {
-                (Ok(stamp), Some(Job::Own { pull, .. })) => {
-                    let known = Known { stamp, sha256: record.sha256, kind: record.kind };
-                    pulled.insert(*pull, Some(known));
+                (Ok(stamp), Some(Job::Own { path, .. })) => {
+                    let known = Fingerprint { stamp, sha256: record.sha256, kind: record.kind };
+                    pulled.done.insert(*path, Some(known));
                 }
                 (Ok(_), _) => {}
-                (Err(reason), _) => skipped.push(Skipped { path: record.path, reason }),
+                (Err(reason), _) => pulled.skipped.push(Skipped { path: record.path, reason }),
             };
             contents.bring(page, wanted, done).await?;
         }
@@ -237,59 +244,51 @@ impl Puller<'_> {
         Ok(copies)
     }
 
-    /// Sends both versions of every conflict of which there is a copy to the mirror, and files whose path is a folder's under their
-    /// new names.
+    /// Looks for the copy of every conflict and of every displaced file.
     async fn settle(
         &self,
-        decided: &mut Decided,
+        plan: &SyncPlan,
         copies: &BTreeMap<String, String>,
-    ) -> Result<Vec<Conflicted>, SyncError> {
-        let mut conflicted = Vec::new();
-        for conflict in std::mem::take(&mut decided.conflicts) {
-            let path = conflict.file.path.as_str().to_owned();
-            let copy = copies.get(&path).cloned();
-            if let Some(found) = self.found_copy(decided, copy.as_ref()).await? {
-                decided.settle(conflict, found);
+        pulled: &mut Pulled,
+    ) -> Result<(), SyncError> {
+        let conflicts = plan.conflicts().map(|(index, path, _)| (index, path, false));
+        let displaced = plan.displaced().map(|(index, path)| (index, path, true));
+        for (index, path, is_folder) in conflicts.chain(displaced) {
+            let copy = copies.get(&path.path).cloned();
+            match self.found_copy(copy.as_ref(), pulled).await? {
+                Some(found) => drop(pulled.copies.insert(index, found)),
+                None => pulled.waiting += u64::from(is_folder),
             }
-            conflicted.push(Conflicted { path, copy, is_folder: false });
+            pulled.conflicts.push(Conflicted { path: path.path.clone(), copy, is_folder });
         }
-        for displaced in std::mem::take(&mut decided.displaced) {
-            let path = displaced.path.clone();
-            let copy = copies.get(&path).cloned();
-            match self.found_copy(decided, copy.as_ref()).await? {
-                Some(found) => decided.settle_displaced(displaced, found),
-                None => decided.waiting += 1,
-            }
-            conflicted.push(Conflicted { path, copy, is_folder: true });
-        }
-        Ok(conflicted)
+        Ok(())
     }
 
     /// A copy that was made, as [`read_copy`] finds it.
     async fn found_copy(
         &self,
-        decided: &mut Decided,
         copy: Option<&String>,
-    ) -> Result<Option<Option<(File, Known)>>, SyncError> {
+        pulled: &mut Pulled,
+    ) -> Result<Option<Option<(File, Fingerprint)>>, SyncError> {
         let Some(copy) = copy else { return Ok(None) };
         let (folder, on_disk) = (self.folder.clone(), copy.clone());
         match blocking(move || Ok(read_copy(&folder, &on_disk))).await? {
             Ok(found) => Ok(Some(found)),
             // It is a file of the folder; the next sync finds it.
             Err(reason) => {
-                decided.skipped.push(Skipped { path: copy.clone(), reason });
+                pulled.skipped.push(Skipped { path: copy.clone(), reason });
                 Ok(None)
             }
         }
     }
 }
 
-fn own_jobs(decided: &Decided) -> BTreeMap<String, Job> {
-    let job = |(index, pull): (usize, &crate::decided::Pull)| {
-        let job = Job::Own { pull: index, head: pull.head?, on_disk: pull.on_disk.clone(), instead: pull.instead };
-        Some((pull.path.clone(), job))
+fn own_jobs(plan: &SyncPlan) -> BTreeMap<String, Job> {
+    let job = |(index, path, pull): (usize, &PathPlan, &Pull)| {
+        let (on_disk, expected) = (pull.on_disk.clone(), pull.expected);
+        Some((path.path.clone(), Job::Own { path: index, head: path.head?, on_disk, expected }))
     };
-    decided.pulls.iter().enumerate().filter_map(job).collect()
+    plan.pulls().filter_map(job).collect()
 }
 
 /// Puts a copy under the first of its names, which some attempts may have none of, where no file is; a file that is the same copy is taken for it.
@@ -301,7 +300,7 @@ pub(crate) fn put_copy(
 ) -> Result<(String, Stamp), Reason> {
     let mut refused = Reason::Changed;
     for path in (1..=MAX_COPIES).filter_map(name) {
-        match file.finish(&path, record.modified_ms, Instead::Nothing) {
+        match file.finish(&path, record.modified_ms, ExpectedTarget::Nothing) {
             Ok(stamp) => return Ok((path, stamp)),
             Err(reason) => refused = reason,
         }
@@ -317,10 +316,10 @@ pub(crate) fn put_copy(
 }
 
 /// A copy as a scan and a read would have found it; [`None`] if it does not belong to the vault, as that of a configuration file.
-fn read_copy(folder: &Folder, on_disk: &str) -> Result<Option<(File, Known)>, Reason> {
+fn read_copy(folder: &Folder, on_disk: &str) -> Result<Option<(File, Fingerprint)>, Reason> {
     let path = VaultPath::parse(on_disk)?;
     let Some(class) = rules::class_of(path.as_str()) else { return Ok(None) };
-    let known = folder.read(on_disk, class, false)?.known();
+    let known = folder.read(on_disk, class, false)?.fingerprint();
     let on_disk = (path.as_str() != on_disk).then(|| on_disk.into());
     let file = File { path, on_disk, class, stamp: known.stamp, is_link: false };
     Ok(Some((file, known)))

@@ -1,6 +1,6 @@
 //! What changed in the folder goes to the mirror, in one commit.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,56 +9,116 @@ use atlas_mirror::{CommitInfo, Committed, Mirror, Snapshot};
 use atlas_segment::Kind;
 
 use crate::attachments::{self, Parent, Reusable};
-use crate::change::Change;
-use crate::decided::Decided;
+use crate::change::{Change, Fingerprint, Remove, Write};
+use crate::decide::Version;
 use crate::error::SyncError;
 use crate::head::{self, HeadDocument, HeadDocuments};
 use crate::options::SyncOptions;
+use crate::plan::SyncPlan;
 use crate::progress::{Phase, Progress};
+use crate::pull::Pulled;
 use crate::report::{Reason, Skipped};
 use crate::session::{Session, newest};
 
 /// How long a commit may take once everything is prepared: to upload segments, and to lose races.
 const COMMIT_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// Commits what was decided. The answer has what that changed, the newest generation, and whether it extends `head`
-/// and nothing else.
+/// What went to the mirror; paths are named by their index in the plan.
+#[derive(Debug, Default)]
+pub(crate) struct Pushed {
+    pub(crate) changes: Changes,
+    /// The newest generation.
+    pub(crate) after: Option<Arc<Snapshot>>,
+    /// Whether that extends the one that the plan was made for, and nothing else.
+    pub(crate) alone: bool,
+    /// What was committed of the folder's files.
+    pub(crate) written: BTreeMap<usize, Fingerprint>,
+    /// Which paths were removed.
+    pub(crate) removed: BTreeSet<usize>,
+    /// The copies of conflicts that were committed, by path.
+    pub(crate) copies: BTreeMap<String, Fingerprint>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// What a commit is to write and to remove, after the pull.
+#[derive(Debug, Default)]
+struct Wanted {
+    writes: Vec<Write>,
+    /// Of each write, the index of its path in the plan; nothing for a copy.
+    written: Vec<Option<usize>>,
+    removes: Vec<Remove>,
+    /// Of each removal, the index of its path.
+    removed: Vec<usize>,
+}
+
+impl Wanted {
+    fn of(plan: &SyncPlan, pulled: &Pulled) -> Self {
+        let mut wanted = Self::default();
+        for (index, write) in plan.writes() {
+            wanted.write(Some(index), write.clone());
+        }
+        for (index, path, ancestor) in plan.removes() {
+            wanted.remove(index, path.path.clone(), ancestor);
+        }
+        // The folder has both versions of a conflict now, and so is the mirror to have.
+        for (index, _, write) in plan.conflicts().filter(|(index, ..)| pulled.copies.contains_key(index)) {
+            wanted.write(Some(index), write.clone());
+        }
+        for (index, path) in plan.displaced().filter(|(index, _)| pulled.copies.contains_key(index)) {
+            wanted.remove(index, path.path.clone(), path.head);
+        }
+        let mut copies = BTreeSet::new();
+        for (file, known) in pulled.copies.values().flatten() {
+            // One that an interrupted sync made is a file of the folder like any other.
+            if !plan.has(file.path.as_str()) && copies.insert(file.path.as_str()) {
+                wanted.write(None, Write { known: Some(*known), ..Write::new(file.clone(), None) });
+            }
+        }
+        wanted
+    }
+
+    fn write(&mut self, path: Option<usize>, write: Write) {
+        self.writes.push(write);
+        self.written.push(path);
+    }
+
+    fn remove(&mut self, index: usize, path: String, ancestor: Version) {
+        self.removes.push(Remove { path, ancestor });
+        self.removed.push(index);
+    }
+}
+
+/// Commits what was planned, and what the pull left to commit.
 pub(crate) async fn push(
     mirror: &Mirror,
     session: &Session,
     options: &SyncOptions,
     progress: &Arc<dyn Progress>,
-    decided: &mut Decided,
+    plan: &SyncPlan,
+    pulled: &Pulled,
     head: Option<Arc<Snapshot>>,
-    skipped: &mut Vec<Skipped>,
-) -> Result<(Changes, Option<Arc<Snapshot>>, bool), SyncError> {
-    if decided.writes.is_empty() && decided.removes.is_empty() {
-        return Ok((Changes::default(), head, true));
+) -> Result<Pushed, SyncError> {
+    let Wanted { mut writes, written: paths_written, removes, removed: paths_removed } = Wanted::of(plan, pulled);
+    if writes.is_empty() && removes.is_empty() {
+        return Ok(Pushed { after: head, alone: true, ..Pushed::default() });
     }
     mirror.check_writes().await?;
-    let reusable = reusable(decided, head.as_deref()).await?;
+    let reusable = reusable(plan, &writes, head.as_deref()).await?;
     let folder = &session.folder;
     let parent = Parent {
         manifest: head.as_deref().map(Snapshot::hash),
         uploads: session.was_interrupted.then_some(options.began),
     };
-    let unread = attachments::upload(mirror, parent, folder, &mut decided.writes, &reusable, progress).await?;
-    let writes = Arc::new(std::mem::take(&mut decided.writes));
+    let unread = attachments::upload(mirror, parent, folder, &mut writes, &reusable, progress).await?;
+    let writes = Arc::new(writes);
     let skip = |index: usize, reason| {
         let path = writes.get(index).map_or("", |write| write.file.disk_path()).to_owned();
         Skipped { path, reason }
     };
-    let unread: HashSet<usize> = unread
-        .into_iter()
-        .map(|(index, reason)| {
-            skipped.push(skip(index, reason));
-            index
-        })
-        .collect();
     let change = Change {
         folder: folder.clone(),
         writes: writes.clone(),
-        removes: std::mem::take(&mut decided.removes),
+        removes,
         progress: progress.clone(),
         last: Mutex::default(),
     };
@@ -79,46 +139,58 @@ pub(crate) async fn push(
         // Only a commit with a key is replayed.
         Committed::Replayed { .. } => None,
     };
-    for (index, written) in attempt.iter().flat_map(|attempt| attempt.written()) {
-        match written {
-            Ok(written) => {
-                decided.written.insert(index, written.known);
+    let mut pushed = Pushed::default();
+    let mut done: HashSet<usize> = HashSet::new();
+    for (index, reason) in unread {
+        done.insert(index);
+        pushed.skipped.push(skip(index, reason));
+    }
+    for (index, result) in attempt.iter().flat_map(|attempt| attempt.written()) {
+        done.insert(index);
+        match (result, paths_written.get(index), writes.get(index)) {
+            (Ok(written), Some(Some(path)), _) => drop(pushed.written.insert(*path, written.known)),
+            (Ok(written), _, Some(copy)) => {
+                pushed.copies.insert(copy.file.path.as_str().to_owned(), written.known);
             }
-            Err(reason) => skipped.push(skip(index, reason.clone())),
+            (Ok(_), _, None) => {}
+            (Err(reason), ..) => pushed.skipped.push(skip(index, reason.clone())),
         }
     }
-    let fit: HashSet<usize> = attempt.iter().flat_map(|attempt| attempt.written()).map(|(index, _)| index).collect();
-    let left = (0..writes.len()).filter(|index| !fit.contains(index) && !unread.contains(index));
-    skipped.extend(left.map(|index| skip(index, Reason::Overtaken)));
-    decided.removed = attempt.iter().flat_map(|attempt| &attempt.removed).copied().collect();
+    let left = (0..writes.len()).filter(|index| !done.contains(index));
+    pushed.skipped.extend(left.map(|index| skip(index, Reason::Overtaken)));
+    let removed = attempt.iter().flat_map(|attempt| &attempt.removed);
+    pushed.removed = removed.filter_map(|index| paths_removed.get(*index).copied()).collect();
     let large = writes.iter().filter(|write| write.is_large_note());
-    skipped.extend(large.map(|write| Skipped { path: write.file.disk_path().to_owned(), reason: Reason::LargeNote }));
+    let large = large.map(|write| Skipped { path: write.file.disk_path().to_owned(), reason: Reason::LargeNote });
+    pushed.skipped.extend(large);
     let extended = head.map_or(0, |head| head.generation());
-    Ok(match committed {
+    match committed {
         Committed::New(after, _) => {
-            let alone = after.generation() == extended.saturating_add(1);
-            (after.manifest().changes, Some(after), alone)
+            pushed.alone = after.generation() == extended.saturating_add(1);
+            pushed.changes = after.manifest().changes;
+            pushed.after = Some(after);
         }
         Committed::Unchanged(after, _) => {
-            let alone = after.as_ref().map_or(0, |after| after.generation()) == extended;
-            (Changes::default(), after, alone)
+            pushed.alone = after.as_ref().map_or(0, |after| after.generation()) == extended;
+            pushed.after = after;
         }
-        Committed::Replayed { .. } => (Changes::default(), newest(mirror).await?, false),
-    })
+        Committed::Replayed { .. } => pushed.after = newest(mirror).await?,
+    }
+    Ok(pushed)
 }
 
 /// The mirror's attachments that have the content of one that is to be written: it has moved, or is a copy.
-async fn reusable(decided: &Decided, head: Option<&Snapshot>) -> Result<Reusable, SyncError> {
-    let wanted: HashSet<[u8; 32]> = decided.writes.iter().filter_map(|write| write.attachment()).collect();
+async fn reusable(plan: &SyncPlan, writes: &[Write], head: Option<&Snapshot>) -> Result<Reusable, SyncError> {
+    let wanted: HashSet<[u8; 32]> = writes.iter().filter_map(Write::attachment).collect();
     let Some(head) = head.filter(|_| !wanted.is_empty()) else {
         return Ok(Reusable::new());
     };
     let fetched;
-    let known = &decided.heads.documents;
-    let attachments = if decided.heads.is_complete {
+    let known = &plan.heads.documents;
+    let attachments = if plan.heads.is_complete {
         documents_of(known)
     } else {
-        fetched = head::at(head, &decided.paths_of(&wanted)).await?;
+        fetched = head::at(head, &plan.paths_of(&wanted)).await?;
         documents_of(&fetched)
     };
     let same = attachments

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::convert::Infallible;
 
 use crate::change::SMALL;
+use crate::compare::{InFolder, Item};
 use crate::folder::{Content, Folder, MAX_NOTE_BYTES, Stamp};
-use crate::plan::{Found, Item};
 use crate::progress::{Phase, Progress};
 use crate::readahead;
 use crate::report::Reason;
@@ -22,7 +22,7 @@ pub(crate) type Contents = BTreeMap<usize, Result<Content, Reason>>;
 pub(crate) fn touched(folder: &Folder, items: &[Item], progress: &dyn Progress) -> Contents {
     let mut jobs = Vec::new();
     for (index, item) in items.iter().enumerate() {
-        if let Found::Touched(file) = &item.found
+        if let InFolder::Touched(file) = &item.found
             && !(is_small_note(file) && item.entry.is_none() && item.head.is_none())
         {
             jobs.push((index, file.clone()));
@@ -41,12 +41,12 @@ pub(crate) fn touched(folder: &Folder, items: &[Item], progress: &dyn Progress) 
 /// One with the size and time of a file that is new was renamed, on a file system that takes both names for the same.
 pub(crate) fn unlisted(folder: &Folder, items: &[Item]) -> BTreeSet<usize> {
     let is_new = |item: &Item| match &item.found {
-        Found::Touched(file) if item.entry.is_none() => Some(file.stamp),
+        InFolder::Touched(file) if item.entry.is_none() => Some(file.stamp),
         _ => None,
     };
     let new: HashSet<Stamp> = items.iter().filter_map(is_new).collect();
     let vanished =
-        items.iter().enumerate().filter(|(_, item)| matches!(item.found, Found::Nothing) && item.entry.is_some());
+        items.iter().enumerate().filter(|(_, item)| matches!(item.found, InFolder::Nothing) && item.entry.is_some());
     let is_there = |item: &Item| folder.stamp(&item.path).is_some_and(|stamp| !new.contains(&stamp));
     vanished.filter(|(_, item)| is_there(item)).map(|(index, _)| index).collect()
 }

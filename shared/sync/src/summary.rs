@@ -1,10 +1,10 @@
 //! What a sync did.
 
 use atlas_mirror::manifest::Changes;
-use atlas_mirror::{Collected, Repaired};
+use atlas_mirror::{Collected, Repaired, Snapshot};
 use serde::Serialize;
 
-use crate::decided::Changed;
+use crate::outcome::Changed;
 use crate::pull::Conflicted;
 use crate::report::{Reason, Skipped};
 
@@ -53,6 +53,14 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Takes in what the newest generation has, if there is one.
+    pub(crate) fn describe(&mut self, newest: Option<&Snapshot>) {
+        if let Some(newest) = newest {
+            let totals = newest.manifest().totals;
+            (self.generation, self.notes, self.attachments) = (newest.generation(), totals.notes, totals.attachments);
+        }
+    }
+
     /// Whether something waits for the next sync, or for somebody: a file could not be brought to its side, or both sides changed it.
     pub fn needs_attention(&self) -> bool {
         let waits =

@@ -6,19 +6,21 @@ use std::time::Duration;
 use atlas_mirror::{Mirror, MirrorError, Snapshot};
 
 use crate::blocking::blocking;
+use crate::change::Write;
+use crate::compare;
 use crate::conflict;
-use crate::decided::{Decided, Lost};
 use crate::error::SyncError;
 use crate::guard::{Danger, Loss, Side, What};
 use crate::head::{self, Heads};
 use crate::join;
 use crate::make_room;
 use crate::options::SyncOptions;
+use crate::outcome::{self, Outcome};
 use crate::past;
-use crate::plan;
+use crate::plan::{Lost, SyncPlan};
 use crate::progress::{Phase, Progress};
-use crate::pull::{self, Conflicted, Puller};
-use crate::push::push;
+use crate::pull::{self, Conflicted, Pulled, Puller};
+use crate::push::{Pushed, push};
 use crate::reading;
 use crate::recovery;
 use crate::repair;
@@ -131,66 +133,64 @@ async fn round(
     // A settled state knows all: what it does not name was nowhere.
     let knows_all = !is_later && session.before.as_ref().is_some_and(|before| before.settled);
     let past = Some(mirror).filter(|_| !knows_all && !options.push_only);
-    let decided = decide(past, session, scan, entries, heads, options, progress).await?;
-    let (mut decided, vanished) = check_losses(session, options, decided, progress).await?;
+    let plan = planned(past, session, scan, entries, heads, options, progress).await?;
+    let (mut plan, vanished) = check_losses(session, options, plan, progress).await?;
     if session.before.is_none()
         && !options.join
         && !options.push_only
-        && join::check(&decided, session.folder.path()).is_err()
+        && join::check(&plan, session.folder.path()).is_err()
     {
         // A file that has only moved is known, but to know that takes reading what is new.
-        decided = read_new(session, decided, progress).await?;
-        join::check(&decided, session.folder.path())?;
+        plan = read_new(session, plan, progress).await?;
+        join::check(&plan, session.folder.path())?;
     }
-    summary.unchanged = decided.unchanged;
-    summary.skipped.append(&mut decided.skipped);
+    summary.unchanged = plan.unchanged;
+    summary.skipped.extend_from_slice(&plan.skipped);
     if options.tree == Tree::Code {
-        let unread = decided.writes.iter().filter(|write| write.attachment().is_some() && !write.is_large_note());
-        let skipped = unread.map(|write| Skipped { path: write.file.disk_path().to_owned(), reason: Reason::NotText });
+        let unread = plan.writes().filter(|(_, write)| write.attachment().is_some() && !write.is_large_note());
+        let path = |write: &Write| write.file.disk_path().to_owned();
+        let skipped = unread.map(|(_, write)| Skipped { path: path(write), reason: Reason::NotText });
         summary.skipped.extend(skipped);
     }
-
-    let (after, alone) = if options.dry_run {
-        (summary.pulled, summary.conflicts) = pull::planned(&decided);
-        summary.pushed = decided.pushes();
-        (head, false)
-    } else {
-        if decided.changes_anything() {
-            session.states.rehearse(session.before.as_ref())?;
-        }
-        if let Some(snapshot) = &head {
-            // A folder that cannot be listed now may be taken for one that is gone later.
-            let is_half = summary.skipped.iter().any(|skipped| matches!(skipped.reason, Reason::Unlistable(_)));
-            if is_another && !is_half {
-                let (made, skipped) =
-                    make_room::make_room(mirror, snapshot, &session.folder, &options.author, &mut decided).await?;
-                if !made.is_empty() {
-                    summary.conflicts.extend(made);
-                    return Ok(Round::MadeRoom(summary.conflicts, skipped));
-                }
-                summary.skipped.extend(skipped);
+    if options.dry_run {
+        (summary.pulled, summary.conflicts) = pull::planned(&plan);
+        summary.pushed = plan.pushes();
+        summary.waiting = plan.waiting;
+        summary.changed = outcome::planned(&plan);
+        summary.describe(head.as_deref());
+        return Ok(Round::Done(Box::new(summary)));
+    }
+    if plan.changes_anything() {
+        session.states.rehearse(session.before.as_ref())?;
+    }
+    let mut pulled = Pulled::default();
+    if let Some(snapshot) = &head {
+        // A folder that cannot be listed now may be taken for one that is gone later.
+        let is_half = summary.skipped.iter().any(|skipped| matches!(skipped.reason, Reason::Unlistable(_)));
+        if is_another && !is_half {
+            let (made, skipped) =
+                make_room::make_room(mirror, snapshot, &session.folder, &options.author, &plan).await?;
+            if !made.is_empty() {
+                summary.conflicts.extend(made);
+                return Ok(Round::MadeRoom(summary.conflicts, skipped));
             }
-            let (folder, time_zone) = (&session.folder, options.time_zone.clone());
-            let puller = Puller { mirror, snapshot, folder, folders: &folders, time_zone, progress };
-            let (pulled, conflicts) = puller.run(&mut decided).await?;
-            summary.pulled = pulled;
-            summary.conflicts.extend(conflicts);
+            summary.skipped.extend(skipped);
         }
-        summary.skipped.append(&mut decided.skipped);
-        let skipped = &mut summary.skipped;
-        let (pushed, after, alone) = push(mirror, session, options, progress, &mut decided, head, skipped).await?;
-        summary.pushed = pushed;
-        (after, alone)
-    };
-    summary.waiting = decided.waiting;
-    summary.changed = decided.named(!options.dry_run);
+        let (folder, time_zone) = (&session.folder, options.time_zone.clone());
+        let puller = Puller { mirror, snapshot, folder, folders: &folders, time_zone, progress };
+        pulled = puller.run(&plan).await?;
+    }
+    let pushed = push(mirror, session, options, progress, &plan, &pulled, head).await?;
+    let Pushed { changes, after, alone, written, removed, copies, skipped } = pushed;
+    let outcome = Outcome { plan: &plan, pulled: pulled.done, written, removed, copies, alone };
+    (summary.pulled, summary.pushed) = (pulled.changes, changes);
+    summary.conflicts.append(&mut pulled.conflicts);
+    summary.skipped.extend(pulled.skipped.into_iter().chain(skipped));
+    summary.waiting = plan.waiting + pulled.waiting;
+    summary.changed = outcome.named();
+    summary.describe(after.as_deref());
     if let Some(after) = &after {
-        let totals = after.manifest().totals;
-        (summary.generation, summary.notes, summary.attachments) =
-            (after.generation(), totals.notes, totals.attachments);
-        if !options.dry_run {
-            remember(session, mirror, options, &decided, after, alone, vanished)?;
-        }
+        remember(session, mirror, options, &outcome, after, vanished)?;
     }
     Ok(Round::Done(Box::new(summary)))
 }
@@ -232,8 +232,8 @@ async fn heads(session: &Session, last: Option<&Snapshot>, head: Option<&Snapsho
     Ok(Heads { is_complete: true, documents: head::all(head).await? })
 }
 
-/// Decides every path; by the history of the mirror `past`, if one is given, where the last sync left nothing.
-async fn decide(
+/// Plans every path; by the history of the mirror `past`, if one is given, where the last sync left nothing.
+async fn planned(
     past: Option<&Mirror>,
     session: &Session,
     scan: scan::Scan,
@@ -241,13 +241,13 @@ async fn decide(
     heads: Heads,
     options: &SyncOptions,
     progress: &Arc<dyn Progress>,
-) -> Result<Decided, SyncError> {
+) -> Result<SyncPlan, SyncError> {
     let (folder, progress) = (session.folder.clone(), progress.clone());
     let (tree, checksum, push_only) = (options.tree, options.checksum, options.push_only);
     let (mut items, contents, heads) = blocking(move || {
-        let mut items = plan::compare(scan, entries, &heads, tree, checksum);
+        let mut items = compare::compare(scan, entries, &heads, tree, checksum);
         if push_only {
-            plan::prefer_folder(&mut items);
+            compare::prefer_folder(&mut items);
         }
         let contents = reading::touched(&folder, &items, &*progress);
         Ok((items, contents, heads))
@@ -257,38 +257,38 @@ async fn decide(
         past::recall(mirror, &heads, &mut items, &contents).await?;
     }
     let folder = session.folder.clone();
-    blocking(move || Ok(Decided::of(items, contents, heads, &folder))).await
+    blocking(move || Ok(SyncPlan::of(items, contents, heads, &folder))).await
 }
 
-async fn read_new(session: &Session, decided: Decided, progress: &Arc<dyn Progress>) -> Result<Decided, SyncError> {
+async fn read_new(session: &Session, plan: SyncPlan, progress: &Arc<dyn Progress>) -> Result<SyncPlan, SyncError> {
     let (from, progress) = (session.folder.clone(), progress.clone());
-    blocking(move || Ok(decided.read_new(&from, &*progress))).await
+    blocking(move || Ok(plan.read_new(&from, &*progress))).await
 }
 
 /// Stops when too many files vanished on one side. The answer has the losses that the next sync may have to remember.
 async fn check_losses(
     session: &Session,
     options: &SyncOptions,
-    mut decided: Decided,
+    mut plan: SyncPlan,
     progress: &Arc<dyn Progress>,
-) -> Result<(Decided, Vanished), SyncError> {
+) -> Result<(SyncPlan, Vanished), SyncError> {
     if options.allow_mass_delete {
-        return Ok((decided, Vanished::new()));
+        return Ok((plan, Vanished::new()));
     }
     let (time_ms, root, state) = (options.began.as_millisecond(), session.folder.path(), session.states.path());
     let check = |side, lost: &Lost| session.losses(side, lost.at(time_ms)).check(side, root, state);
     let mut vanished = Vanished::new();
     for (side, what) in [Side::Mirror, Side::Folder].into_iter().flat_map(|side| What::ALL.map(|what| (side, what))) {
-        let mut lost = decided.lost(side, what);
+        let mut lost = plan.lost(side, what);
         if side == Side::Folder && check(side, &lost).is_err() {
             // A file that has only moved is not lost, but to know that takes reading what is new.
-            decided = read_new(session, decided, progress).await?;
-            lost = decided.lost(side, what);
+            plan = read_new(session, plan, progress).await?;
+            lost = plan.lost(side, what);
         }
         check(side, &lost)?;
         vanished.push((side, lost));
     }
-    Ok((decided, vanished))
+    Ok((plan, vanished))
 }
 
 /// Leaves to the next sync what this one came to.
@@ -296,14 +296,13 @@ fn remember(
     session: &Session,
     mirror: &Mirror,
     options: &SyncOptions,
-    decided: &Decided,
+    outcome: &Outcome<'_>,
     after: &Snapshot,
-    alone: bool,
     vanished: Vanished,
 ) -> Result<(), SyncError> {
     let time_ms = options.began.as_millisecond();
     let losses = |wanted: Side| -> Vec<Loss> {
-        let lost = vanished.iter().filter(|(side, _)| *side == wanted).map(|(_, lost)| decided.carried_over(lost));
+        let lost = vanished.iter().filter(|(side, _)| *side == wanted).map(|(_, lost)| outcome.carried_over(lost));
         lost.flat_map(|lost| session.losses(wanted, lost.at(time_ms)).remembered()).collect()
     };
     let trusted = options.began.as_nanosecond().saturating_sub(RACY.as_nanos().cast_signed());
@@ -314,10 +313,10 @@ fn remember(
         vault: mirror.vault().to_string(),
         mount_point: session.mount_point.to_string_lossy().into_owned(),
         seen,
-        settled: alone && decided.is_settled(),
+        settled: outcome.is_settled(),
         losses: losses(Side::Folder),
         head_losses: losses(Side::Mirror),
-        entries: decided.entries(i64::try_from(trusted).unwrap_or(i64::MAX)),
+        entries: outcome.entries(i64::try_from(trusted).unwrap_or(i64::MAX)),
         earlier,
     };
     if session.before.as_ref() == Some(&state) { Ok(()) } else { session.states.save(&state) }

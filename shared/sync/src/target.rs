@@ -55,7 +55,7 @@ pub(crate) struct Unfinished {
 
 /// What a file may take the place of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Instead {
+pub(crate) enum ExpectedTarget {
     /// Any file.
     Anything,
     /// Nothing.
@@ -245,7 +245,7 @@ impl Unfinished {
     }
 
     /// Gives the file its time, and its place at `path` instead of what may be there.
-    pub(crate) fn finish(&self, path: &str, modified_ms: i64, instead: Instead) -> Result<Stamp, Reason> {
+    pub(crate) fn finish(&self, path: &str, modified_ms: i64, instead: ExpectedTarget) -> Result<Stamp, Reason> {
         if let Err(error) = self.file.set_modified(time(modified_ms)) {
             // A text is not withheld for its time, which some file systems let nobody but the owner of the disk set.
             tracing::debug!(path, %error, "a file has another time than the commit");
@@ -255,18 +255,18 @@ impl Unfinished {
         }
         let stamp = self.stamp()?;
         match instead {
-            Instead::Anything => {
+            ExpectedTarget::Anything => {
                 let (parent, name) = self.target.place_of(path)?;
                 if parent.symlink_metadata(&name).is_ok_and(|found| found.is_dir()) {
                     return Err(Reason::Unwritable("a folder has its name".to_owned()));
                 }
                 self.staging.rename(&self.name, &parent, &name).map_err(|error| unwritable(&error))?;
             }
-            Instead::Nothing => {
+            ExpectedTarget::Nothing => {
                 let (parent, name) = self.target.place_of(path)?;
                 move_new(&self.staging, &self.name, &parent, &name)?;
             }
-            Instead::Version(version) => {
+            ExpectedTarget::Version(version) => {
                 let aside = self.target.set_aside(path, version)?;
                 // Some file systems keep no permissions.
                 let _ = aside.found.metadata().and_then(|found| self.file.set_permissions(found.permissions()));

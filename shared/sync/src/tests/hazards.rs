@@ -11,7 +11,7 @@ use object_store::memory::InMemory;
 use super::{Host, after, agent_deletes, agent_puts, at, done, files, many, pulled, skipped};
 use crate::Phase;
 use crate::folder::Folder;
-use crate::target::{Instead, Target};
+use crate::target::{ExpectedTarget, Target};
 
 /// Saves a file so that its size and time do not show it.
 fn change_secretly(host: &Host, path: &str, text: &[u8]) {
@@ -140,7 +140,7 @@ fn two_syncs_of_one_folder_do_not_take_each_other_s_files() {
     let (one, other) = (target(), target());
     let begun = one.begin().unwrap().append(b"one's").unwrap();
     let half = other.begin().unwrap().append(b"half of the oth").unwrap();
-    begun.finish("a.md", 0, Instead::Nothing).unwrap();
+    begun.finish("a.md", 0, ExpectedTarget::Nothing).unwrap();
     drop(half);
     assert_eq!(vault.read("a.md"), b"one's");
 }

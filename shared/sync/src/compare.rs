@@ -1,0 +1,108 @@
+//! Which of the folder's files are what they were, by size and time, and what the mirror has there. Pure.
+
+use std::cmp::Ordering;
+
+use crate::decide::Version;
+use crate::head::Heads;
+use crate::rules::Tree;
+use crate::scan::{File, Scan, Unknown};
+use crate::state::Entry;
+
+/// A path of the folder, of the last sync, or of the mirror.
+#[derive(Debug)]
+pub struct Item {
+    /// The path.
+    pub path: String,
+    /// What was last equal on both sides.
+    pub entry: Option<Entry>,
+    /// Where the state does not say that: what the folder has, if the mirror had it once.
+    pub past: Version,
+    /// What the folder has.
+    pub found: InFolder,
+    /// What the mirror has.
+    pub head: Version,
+}
+
+/// What the folder has at a path.
+#[derive(Debug)]
+pub enum InFolder {
+    /// What it had at the last sync.
+    Same(File),
+    /// A file that has to be read to know.
+    Touched(File),
+    /// Nothing.
+    Nothing,
+    /// It is not known what.
+    Unknown,
+}
+
+impl Item {
+    /// What was last equal on both sides.
+    pub fn ancestor(&self) -> Version {
+        self.entry.as_ref().map(|entry| entry.sha256).or(self.past)
+    }
+}
+
+/// Compares what was found with what the last sync left, both by path, and with what the mirror has. With `checksum` every file
+/// has to be read. The answer is by path.
+pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, checksum: bool) -> Vec<Item> {
+    let Scan { files, unknown, .. } = scan;
+    let mut items = in_folder(files, entries, &unknown, tree, checksum);
+    for item in &mut items {
+        item.head = heads.version(&item.path, item.ancestor());
+    }
+    let is_new = |path: &str| items.binary_search_by(|item| item.path.as_str().cmp(path)).is_err();
+    let only_head = heads.documents.iter().filter(|(path, _)| tree.class_of(path).is_some() && is_new(path));
+    let only_head: Vec<Item> = only_head
+        .filter_map(|(path, documents)| {
+            let head = Some(documents.first()?.sha256);
+            let found = if unknown.holds(path) { InFolder::Unknown } else { InFolder::Nothing };
+            Some(Item { path: path.clone(), entry: None, past: None, found, head })
+        })
+        .collect();
+    items.extend(only_head);
+    items.sort_by(|a, b| a.path.cmp(&b.path));
+    items
+}
+
+/// Takes what the mirror has for what was last equal on both sides, so that what the folder has counts, whatever came between.
+pub fn prefer_folder(items: &mut [Item]) {
+    for item in items.iter_mut().filter(|item| item.ancestor() != item.head) {
+        (item.entry, item.past) = (None, item.head);
+        item.found = match std::mem::replace(&mut item.found, InFolder::Unknown) {
+            // The same as what the mirror has no more.
+            InFolder::Same(file) => InFolder::Touched(file),
+            found => found,
+        };
+    }
+}
+
+/// The paths of the folder and of the last sync, in order.
+fn in_folder(files: Vec<File>, entries: Vec<Entry>, unknown: &Unknown, tree: Tree, checksum: bool) -> Vec<Item> {
+    let mut items = Vec::with_capacity(files.len().max(entries.len()));
+    let (mut files, mut entries) = (files.into_iter().peekable(), entries.into_iter().peekable());
+    loop {
+        let order = match (files.peek(), entries.peek()) {
+            (None, None) => return items,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(file), Some(entry)) => file.path.as_str().cmp(&entry.path),
+        };
+        let file = if order == Ordering::Greater { None } else { files.next() };
+        let entry = if order == Ordering::Less { None } else { entries.next() };
+        let found = match (file, &entry) {
+            (Some(file), Some(entry)) if !checksum && entry.matches(file.stamp) => InFolder::Same(file),
+            (Some(file), _) => InFolder::Touched(file),
+            (None, Some(entry)) if unknown.holds(&entry.path) || tree.class_of(&entry.path).is_none() => {
+                InFolder::Unknown
+            }
+            (None, _) => InFolder::Nothing,
+        };
+        let path = match (&found, &entry) {
+            (InFolder::Same(file) | InFolder::Touched(file), _) => file.path.as_str().to_owned(),
+            (_, Some(entry)) => entry.path.clone(),
+            (_, None) => continue,
+        };
+        items.push(Item { path, entry, past: None, found, head: None });
+    }
+}

@@ -1,0 +1,176 @@
+//! What a sync came to: how far its plan was carried out, and so what is equal on both sides now.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::change::{Fingerprint, Write};
+use crate::guard::Side;
+use crate::plan::{Lost, PathAction, PathPlan, SyncPlan};
+use crate::state::Entry;
+use crate::target::ExpectedTarget;
+
+/// Most files that are named; the others are counted.
+const MOST: usize = 1000;
+
+/// A file that goes from one side to the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// Its path.
+    pub path: String,
+    /// Where it changes.
+    pub side: Side,
+    /// How.
+    pub how: How,
+    /// When what comes was last modified; none for what goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modified: Option<Timestamp>,
+}
+
+/// How a file changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// It comes.
+    Added,
+    /// It becomes another.
+    Changed,
+    /// It goes.
+    Removed,
+}
+
+impl How {
+    /// One character for it: `+`, `~`, or `-`.
+    pub const fn sign(self) -> char {
+        match self {
+            Self::Added => '+',
+            Self::Changed => '~',
+            Self::Removed => '-',
+        }
+    }
+
+    const fn of(is_there: bool) -> Self {
+        if is_there { Self::Changed } else { Self::Added }
+    }
+}
+
+/// What became of a plan; paths are named by their index in it.
+#[derive(Debug)]
+pub(crate) struct Outcome<'a> {
+    pub(crate) plan: &'a SyncPlan,
+    /// What the folder got; nothing where it lost a file.
+    pub(crate) pulled: BTreeMap<usize, Option<Fingerprint>>,
+    /// What was committed of the folder's files.
+    pub(crate) written: BTreeMap<usize, Fingerprint>,
+    /// Which paths were removed from the mirror.
+    pub(crate) removed: BTreeSet<usize>,
+    /// The copies of conflicts that were committed, by path.
+    pub(crate) copies: BTreeMap<String, Fingerprint>,
+    /// Whether the newest generation extends the one that the plan was made for, and nothing else.
+    pub(crate) alone: bool,
+}
+
+impl Outcome<'_> {
+    /// The contents that are equal on both sides now, or were last; times from `trusted_ns` on are not trusted.
+    pub(crate) fn entries(&self, trusted_ns: i64) -> Vec<Entry> {
+        let entry = |path: &str, known: Fingerprint| {
+            let Fingerprint { stamp, sha256, kind } = known;
+            let mtime_ns = (stamp.mtime_ns < trusted_ns).then_some(stamp.mtime_ns);
+            Entry { path: path.to_owned(), sha256, kind, size: stamp.size, mtime_ns }
+        };
+        let of_path = |(index, path): (usize, &PathPlan)| match &path.action {
+            PathAction::Gone => None,
+            PathAction::Keep(known) => Some(entry(&path.path, *known)),
+            PathAction::Leave => path.entry.clone(),
+            PathAction::Remove(_) | PathAction::Displace if self.removed.contains(&index) => None,
+            PathAction::Remove(_) | PathAction::Displace => path.entry.clone(),
+            PathAction::Write(_) | PathAction::Conflict(_) => match self.written.get(&index) {
+                Some(known) => Some(entry(&path.path, *known)),
+                None => path.entry.clone(),
+            },
+            PathAction::Pull(_) => match self.pulled.get(&index) {
+                Some(pulled) => pulled.map(|known| entry(&path.path, known)),
+                // The next sync reads it: perhaps its size and time hide a change.
+                None => path.entry.clone().map(|entry| Entry { mtime_ns: None, ..entry }),
+            },
+        };
+        let copies = self.copies.iter().map(|(path, known)| entry(path, *known));
+        let mut entries: Vec<Entry> = self.plan.paths.iter().enumerate().filter_map(of_path).chain(copies).collect();
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries
+    }
+
+    /// Whether the mirror has, of what a folder can have, exactly what [`entries`](Self::entries) says.
+    pub(crate) fn is_settled(&self) -> bool {
+        let is_settled = |(index, path): (usize, &PathPlan)| match &path.action {
+            PathAction::Gone => true,
+            PathAction::Keep(known) => path.head == Some(known.sha256),
+            PathAction::Leave => path.is_head_unchanged(),
+            PathAction::Remove(_) | PathAction::Displace => self.removed.contains(&index) || path.is_head_unchanged(),
+            PathAction::Write(_) | PathAction::Conflict(_) => {
+                self.written.contains_key(&index) || path.is_head_unchanged()
+            }
+            PathAction::Pull(_) => self.pulled.contains_key(&index),
+        };
+        self.alone && self.plan.paths.iter().enumerate().all(is_settled)
+    }
+
+    /// What of `lost` the other side has lost too by now; what waits is counted when it is done.
+    pub(crate) fn carried_over(&self, lost: &Lost) -> Lost {
+        lost.filtered(|index| {
+            self.removed.contains(&index) || self.written.contains_key(&index) || self.pulled.contains_key(&index)
+        })
+    }
+
+    /// What changed where, by path; the first ones, if it is very many.
+    pub(crate) fn named(&self) -> Vec<Changed> {
+        let of_path = |(index, path): (usize, &PathPlan)| match &path.action {
+            PathAction::Write(write) | PathAction::Conflict(write) if self.written.contains_key(&index) => {
+                Some(written(path, write))
+            }
+            PathAction::Remove(_) | PathAction::Displace if self.removed.contains(&index) => Some(removed(path)),
+            PathAction::Pull(pull) if self.pulled.contains_key(&index) => Some(pulled(self.plan, path, pull.expected)),
+            _ => None,
+        };
+        let copies = self
+            .copies
+            .iter()
+            .map(|(path, known)| changed(path.clone(), Side::Mirror, How::Added, Some(known.stamp.modified_ms())));
+        self.plan.paths.iter().enumerate().filter_map(of_path).chain(copies).take(MOST).collect()
+    }
+}
+
+/// What `plan` would change where, by path; the first ones, if it is very many.
+pub(crate) fn planned(plan: &SyncPlan) -> Vec<Changed> {
+    let of_path = |path: &PathPlan| match &path.action {
+        PathAction::Write(write) => Some(written(path, write)),
+        PathAction::Remove(_) => Some(removed(path)),
+        PathAction::Pull(pull) => Some(pulled(plan, path, pull.expected)),
+        _ => None,
+    };
+    plan.paths.iter().filter_map(of_path).take(MOST).collect()
+}
+
+fn written(path: &PathPlan, write: &Write) -> Changed {
+    let modified_ms = write.file.stamp.modified_ms();
+    changed(path.path.clone(), Side::Mirror, How::of(path.head.is_some()), Some(modified_ms))
+}
+
+fn removed(path: &PathPlan) -> Changed {
+    changed(path.path.clone(), Side::Mirror, How::Removed, None)
+}
+
+fn pulled(plan: &SyncPlan, path: &PathPlan, expected: ExpectedTarget) -> Changed {
+    let how = match path.head {
+        None => How::Removed,
+        Some(_) => How::of(expected != ExpectedTarget::Nothing),
+    };
+    let document = path.head.and(plan.heads.document(&path.path));
+    changed(path.path.clone(), Side::Folder, how, document.map(|document| document.modified_ms))
+}
+
+fn changed(path: String, side: Side, how: How, modified_ms: Option<i64>) -> Changed {
+    let modified = modified_ms.and_then(|modified_ms| Timestamp::from_millisecond(modified_ms).ok());
+    Changed { path, side, how, modified }
+}
