@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use atlas_segment::record::{Kind, TextSpan};
-use atlas_segment::{Body, Builder, Document, PartRef, Record};
+use atlas_segment::{Body, Document, PartRef, Record, SegmentsBuilder};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
 
@@ -184,17 +184,12 @@ async fn read(
 /// The segments of `documents`, which are in path order.
 pub(crate) fn build(documents: &[Held]) -> Result<Vec<NewSegment>, MirrorError> {
     let refused = |error: atlas_segment::FormatError| MirrorError::conflict(error.to_string());
-    let mut segments = Vec::new();
-    let mut builder = Builder::new().map_err(refused)?;
+    let mut segments = SegmentsBuilder::default();
     for held in documents {
-        let (body, size) = match &held.content {
-            Content::Text(text) => (Body::Text(text), text.len()),
-            Content::Blob { name, bytes } => (Body::Blob { name, bytes: *bytes }, 0),
+        let body = match &held.content {
+            Content::Text(text) => Body::Text(text),
+            Content::Blob { name, bytes } => Body::Blob { name, bytes: *bytes },
         };
-        if builder.is_full(size) {
-            let full = std::mem::replace(&mut builder, Builder::new().map_err(refused)?);
-            segments.extend(full.finish().map_err(refused)?);
-        }
         let document = Document {
             path: &held.path,
             path_on_disk: held.path_on_disk.as_deref(),
@@ -205,9 +200,9 @@ pub(crate) fn build(documents: &[Held]) -> Result<Vec<NewSegment>, MirrorError> 
             replaces: held.replaces,
             body,
         };
-        builder.push(&document).map_err(refused)?;
+        segments.push(&document).map_err(refused)?;
     }
-    segments.extend(builder.finish().map_err(refused)?);
+    let segments = segments.finish().map_err(refused)?;
     Ok(segments.into_iter().map(NewSegment::from).collect())
 }
 

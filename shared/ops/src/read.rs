@@ -1,5 +1,6 @@
 //! Reading a snapshot as a caller sees it.
 
+pub(crate) mod by_segment;
 pub mod cursor;
 pub mod excerpt;
 pub mod facts;

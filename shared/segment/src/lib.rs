@@ -2,7 +2,7 @@
 //! ordered list of segments; every query runs over their parts. No I/O: builders give bytes, readers take them.
 //!
 //! # Layout
-//! - [`builder`]: documents to a segment; `gram_builder` collects its grams.
+//! - [`builder`]: documents to a segment; `gram_builder` collects its grams; `segments`: documents to as few segments as hold them.
 //! - [`layout`]: the table of contents of `section`s, with the directories of pages ([`directory`]); [`object`]: the frame around it all.
 //! - [`part`]: what is fetched, checked, decoded and cached on its own, and `part_ref`, which names it; `frame`: its checksum and compression.
 //! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`facts`]: the sections.
@@ -31,6 +31,7 @@ pub mod paths;
 pub mod postings;
 pub mod record;
 mod section;
+mod segments;
 pub mod terms;
 pub mod text;
 mod varint;
@@ -42,6 +43,7 @@ pub use gram::Probe;
 pub use layout::{FORMAT_VERSION, Layout, SectionName};
 pub use part::{Part, PartKind, PartRef};
 pub use record::{Kind, Record, TextSpan};
+pub use segments::SegmentsBuilder;
 
 #[cfg(test)]
 mod tests;

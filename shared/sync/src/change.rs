@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use atlas_mirror::manifest::{Changes, Totals};
 use atlas_mirror::{ChangeSet, Derived, NewSegment, SegmentId, Snapshot, merge};
-use atlas_segment::{Body, Builder, Document, Kind};
+use atlas_segment::{Body, Document, Kind, SegmentsBuilder};
 use bytes::Bytes;
 
 use crate::blocking::blocking;
@@ -283,9 +283,8 @@ type Built = (Vec<NewSegment>, Vec<Result<Written, Reason>>);
 fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Progress) -> Result<Built, SyncError> {
     let jobs: Vec<(&Chosen, &Write)> = chosen.iter().filter_map(|one| Some((one, writes.get(one.write)?))).collect();
     progress.begin(Phase::Index, Some(jobs.iter().map(|(_, write)| write.file.stamp.size).sum()));
-    let mut segments = Vec::new();
+    let mut segments = SegmentsBuilder::default();
     let mut results = Vec::with_capacity(jobs.len());
-    let mut builder = Builder::new()?;
     readahead::in_order(
         &jobs,
         |(_, write)| write.file.stamp.size <= SMALL,
@@ -305,14 +304,11 @@ fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Pr
                 return Ok(());
             }
             let text = source.text(write);
-            if builder.is_full(text.len()) {
-                segments.extend(finished(std::mem::replace(&mut builder, Builder::new()?))?);
-            }
             let body = match &write.blob {
                 Some(blob) => Body::Blob { name: &blob.name, bytes: known.stamp.size },
                 None => Body::Text(text),
             };
-            builder.push(&Document {
+            segments.push(&Document {
                 path: &write.file.path,
                 path_on_disk: write.file.on_disk.as_deref(),
                 kind: known.kind,
@@ -326,12 +322,7 @@ fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Pr
             Ok::<_, SyncError>(())
         },
     )?;
-    segments.extend(finished(builder)?);
-    Ok((segments, results))
-}
-
-fn finished(builder: Builder) -> Result<Option<NewSegment>, SyncError> {
-    Ok(builder.finish()?.map(NewSegment::from))
+    Ok((segments.finish()?.into_iter().map(NewSegment::from).collect(), results))
 }
 
 /// What a document is made from.

@@ -2,22 +2,20 @@
 
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use atlas_mirror::{SegmentId, Snapshot};
+use atlas_mirror::Snapshot;
 use atlas_segment::record::LinkKind;
 use atlas_segment::{Kind, Record};
 use atlas_vault::{fold, resolve};
 
 use crate::error::Error;
+use crate::read::by_segment::BySegment;
 use crate::read::index::Wave;
-
-/// Segments of which the links are kept, besides those of the newest snapshot.
-const MAX_OLD_SEGMENTS: usize = 16;
 
 /// The links of segments, as far as they were looked at.
 #[derive(Default)]
-pub(crate) struct LinkTables(Mutex<HashMap<SegmentId, Arc<LinkTable>>>);
+pub(crate) struct LinkTables(BySegment<LinkTable>);
 
 /// Those of a snapshot's segments, in order.
 pub(crate) struct Tables(Vec<Arc<LinkTable>>);
@@ -34,10 +32,7 @@ impl LinkTables {
     /// Those of a snapshot's segments: what is not kept is made of the records, which are fetched in one wave.
     pub(crate) async fn of(&self, snapshot: Arc<Snapshot>) -> Result<Tables, Error> {
         let segments = snapshot.segments();
-        let mut tables: Vec<Option<Arc<LinkTable>>> = {
-            let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            segments.iter().map(|entry| kept.get(&entry.id).cloned()).collect()
-        };
+        let mut tables: Vec<Option<Arc<LinkTable>>> = segments.iter().map(|entry| self.0.get(entry)).collect();
         let mut wave = Wave::default();
         let mut pages = Vec::new();
         for (segment, entry) in segments.iter().enumerate() {
@@ -57,16 +52,11 @@ impl LinkTables {
                 maker.push(&page.get(index)?);
             }
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (segment, entry) in segments.iter().enumerate() {
             if let Some(slot) = tables.get_mut(segment).filter(|slot| slot.is_none()) {
                 let table = Arc::new(made.remove(&segment).unwrap_or_default().finish());
-                kept.insert(entry.id, table.clone());
-                *slot = Some(table);
+                *slot = Some(self.0.keep(&snapshot, entry, table));
             }
-        }
-        if kept.len() > segments.len() + MAX_OLD_SEGMENTS {
-            kept.retain(|id, _| segments.iter().any(|entry| entry.id == *id));
         }
         Ok(Tables(tables.into_iter().flatten().collect()))
     }

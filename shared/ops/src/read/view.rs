@@ -1,15 +1,13 @@
 //! What a caller sees of a vault: a snapshot in which what they may not read is not there.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use atlas_access::acl::{Reader, Reading};
 use atlas_access::{Acl, Scopes};
-use atlas_mirror::{SegmentId, Snapshot};
+use atlas_mirror::Snapshot;
 
-/// Segments of which it is kept who may read their documents, besides those of the newest snapshot.
-const MAX_OLD_SEGMENTS: usize = 64;
+use crate::read::by_segment::BySegment;
 
 /// A snapshot as a caller sees it.
 #[derive(Clone)]
@@ -76,13 +74,13 @@ impl View {
 /// Who may read the documents of a vault, as far as that was asked: it depends on their paths and the access list, on the caller no more.
 pub struct Readings {
     acl: Arc<Acl>,
-    segments: Mutex<HashMap<SegmentId, Arc<[AtomicU16]>>>,
+    segments: BySegment<[AtomicU16]>,
 }
 
 impl Readings {
     /// Nothing was asked yet.
     pub fn new(acl: Arc<Acl>) -> Self {
-        Self { acl, segments: Mutex::default() }
+        Self { acl, segments: BySegment::default() }
     }
 
     /// The access list.
@@ -93,16 +91,11 @@ impl Readings {
     /// `snapshot` as a caller with these scopes sees it.
     pub fn view(&self, snapshot: Arc<Snapshot>, caller: &Scopes) -> View {
         let Some(reader) = self.acl.reader(caller) else { return View::whole(snapshot) };
-        let mut kept = self.segments.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() > snapshot.segments().len() + MAX_OLD_SEGMENTS {
-            kept.retain(|id, _| snapshot.segments().iter().any(|entry| entry.id == *id));
-        }
         let readings = snapshot.segments().iter().map(|entry| {
             let unknown = || (0..entry.layout.documents).map(|_| AtomicU16::new(0)).collect();
-            kept.entry(entry.id).or_insert_with(unknown).clone()
+            self.segments.get(entry).unwrap_or_else(|| self.segments.keep(&snapshot, entry, unknown()))
         });
         let readings = readings.collect();
-        drop(kept);
         View { snapshot, sight: Some(Arc::new(Sight { acl: self.acl.clone(), reader, readings })) }
     }
 }

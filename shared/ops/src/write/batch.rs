@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use atlas_mirror::{Derived, Hash, NewSegment, Snapshot, merge};
-use atlas_segment::{Body, Builder, Document, Kind};
+use atlas_segment::{Body, Document, Kind, SegmentsBuilder};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -83,13 +83,6 @@ impl New {
             Content::Blob(..) => None,
         };
         (&self.path, self.sha256, text)
-    }
-
-    fn text(&self) -> &[u8] {
-        match &self.content {
-            Content::Text(text) => text,
-            Content::Blob(..) => &[],
-        }
     }
 
     fn bytes(&self) -> u64 {
@@ -299,13 +292,9 @@ fn beside(trash: &VaultPath, old: &Found) -> impl Iterator<Item = VaultPath> {
 
 /// The segments of documents, which come in path order.
 fn segments<'a>(documents: impl Iterator<Item = &'a (New, u64)>) -> Result<Vec<NewSegment>, Error> {
-    let mut built = Vec::new();
-    let mut builder = Builder::new()?;
+    let mut segments = SegmentsBuilder::default();
     for (new, replaces) in documents {
-        if builder.is_full(new.text().len()) {
-            built.extend(std::mem::replace(&mut builder, Builder::new()?).finish()?);
-        }
-        builder.push(&Document {
+        segments.push(&Document {
             path: &new.path,
             path_on_disk: new.path_on_disk.as_deref(),
             kind: new.kind,
@@ -319,6 +308,5 @@ fn segments<'a>(documents: impl Iterator<Item = &'a (New, u64)>) -> Result<Vec<N
             },
         })?;
     }
-    built.extend(builder.finish()?);
-    Ok(built.into_iter().map(NewSegment::from).collect())
+    Ok(segments.finish()?.into_iter().map(NewSegment::from).collect())
 }

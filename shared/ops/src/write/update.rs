@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use atlas_mirror::{Attempt, ChangeSet, Hash, NewSegment, Snapshot};
-use atlas_segment::{Body, Builder, Document, Kind};
+use atlas_segment::{Body, Document, Kind, SegmentsBuilder};
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -164,10 +164,10 @@ fn segment(path: &VaultPath, text: &[u8], now: Timestamp) -> Result<NewSegment, 
         replaces: 0,
         body: Body::Text(text),
     };
-    let mut builder = Builder::new()?;
-    builder.push(&document)?;
+    let mut segments = SegmentsBuilder::default();
+    segments.push(&document)?;
     let empty = || Error::new(Code::Internal, Reason::Internal, "a segment of one document is empty");
-    builder.finish()?.map(NewSegment::from).ok_or_else(empty)
+    segments.finish()?.pop().map(NewSegment::from).ok_or_else(empty)
 }
 
 impl<T: Send> ChangeSet for NoteChange<'_, T> {

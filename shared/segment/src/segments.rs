@@ -1,0 +1,44 @@
+//! Documents become as few segments as hold them.
+
+use crate::builder::{Body, Builder, Built, Document};
+use crate::error::FormatError;
+
+/// Collects documents, and begins another segment where one is full.
+#[derive(Default)]
+pub struct SegmentsBuilder {
+    full: Vec<Built>,
+    open: Option<Builder>,
+}
+
+impl SegmentsBuilder {
+    /// Adds the next document in path order.
+    ///
+    /// # Errors
+    /// Those of [`Builder::push`] and [`Builder::finish`].
+    pub fn push(&mut self, document: &Document<'_>) -> Result<(), FormatError> {
+        let bytes = match document.body {
+            Body::Text(text) => text.len(),
+            Body::Blob { .. } => 0,
+        };
+        if let Some(full) = self.open.take_if(|open| open.is_full(bytes)) {
+            self.full.extend(full.finish()?);
+        }
+        let open = match &mut self.open {
+            Some(open) => open,
+            none => none.insert(Builder::new()?),
+        };
+        open.push(document)
+    }
+
+    /// The segments, none of which is empty.
+    ///
+    /// # Errors
+    /// Those of [`Builder::finish`].
+    pub fn finish(self) -> Result<Vec<Built>, FormatError> {
+        let Self { mut full, open } = self;
+        if let Some(open) = open {
+            full.extend(open.finish()?);
+        }
+        Ok(full)
+    }
+}
