@@ -36,9 +36,6 @@ async fn answer(door: Door, request: Request) -> Response {
         Ok(bytes) => bytes,
         Err(error) => return response::error(&error),
     };
-    if let Err(error) = serde_json::from_slice::<ClientJsonRpcMessage>(&bytes) {
-        return malformed(&error);
-    }
     let server = Server::new(door);
     let answering = server.clone();
     let service = StreamableHttpService::new(
@@ -52,7 +49,13 @@ async fn answer(door: Door, request: Request) -> Response {
             .disable_allowed_hosts()
             .with_max_request_body_bytes(MAX_BODY_BYTES),
     );
-    let mut response = service.handle(Request::from_parts(head, Body::from(bytes))).await.map(Body::new);
+    let request = Request::from_parts(head, Body::from(bytes.clone()));
+    let mut response = service.handle(request).await.map(Body::new);
+    if response.status().is_client_error()
+        && let Err(error) = serde_json::from_slice::<ClientJsonRpcMessage>(&bytes)
+    {
+        return malformed(&error);
+    }
     if let Some(called) = server.last() {
         response = response::with_generation(response, called.generation);
         response.extensions_mut().insert(called.cost);

@@ -18,6 +18,7 @@ use crate::indexing::Indexing;
 #[derive(Clone)]
 pub struct Server {
     pub(crate) door: Arc<Door>,
+    // What a call cost goes past the library that calls the server, which returns nothing but its message.
     last: Arc<Mutex<Option<Called>>>,
     indexing: Option<Indexing>,
 }
