@@ -1,0 +1,22 @@
+//! The functions over REST and the Bridge.
+
+mod answer_sizes;
+mod bridge;
+mod context;
+mod cors;
+mod events;
+mod find;
+mod keyed;
+mod moves;
+mod moves_back;
+mod notes;
+mod query;
+mod ranked;
+mod real_moves;
+mod requests;
+mod restore;
+mod schemas;
+mod search;
+mod traversal;
+mod writers;
+mod writes;

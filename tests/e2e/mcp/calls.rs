@@ -1,0 +1,55 @@
+//! The calls of `mcp/calls.json`, in order, which clients of other makers make too: what each operation does, and how it refuses.
+
+use atlas_tools::obsidian_app::NEEDS_APP;
+use atlas_tools::operations;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::support::deployment::Deployment;
+use crate::support::tools::Tools;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    tool: String,
+    arguments: Value,
+    /// The code of its error, if it must fail.
+    error: Option<String>,
+}
+
+fn calls() -> Vec<Call> {
+    let text = std::fs::read_to_string(format!("{}/mcp/calls.json", env!("CARGO_MANIFEST_DIR")));
+    serde_json::from_str(&text.unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn each_call_is_answered_as_its_schemas_say_or_refused_with_its_code() {
+    let deployment = Deployment::of_demo().await;
+    let client = deployment.client();
+    let tools = Tools::of(&client).await;
+    for Call { tool, arguments, error } in calls() {
+        match error {
+            None => tools.good(&tool, arguments).await,
+            Some(code) => tools.bad(&tool, arguments, &code).await,
+        };
+    }
+}
+
+/// What goes well over a bucket only: `uploads` calls it there.
+const NEEDS_BUCKET: [&str; 1] = ["upload_attachment"];
+
+#[test]
+fn each_operation_has_a_good_call_and_a_bad_one() {
+    let calls = calls();
+    for entry in operations() {
+        let name = entry.info.name;
+        let ends: Vec<Option<&str>> =
+            calls.iter().filter(|call| call.tool == name).map(|call| call.error.as_deref()).collect();
+        if entry.info.tags.contains(&NEEDS_APP) {
+            assert_eq!(ends, [Some("plugin_missing")], "{name}");
+        } else {
+            let is_good = ends.contains(&None) || NEEDS_BUCKET.contains(&name);
+            assert!(is_good && ends.iter().any(Option::is_some), "{name}: {ends:?}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What stands beside the programs: units, containers, and the lists of what is installed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use atlas_access::{Scope, scope};
+use atlas_testkit::project::project;
+use serde_json::{Value, json};
+
+use crate::support::deployment::Deployment;
+use crate::support::programs::atlas;
+use crate::support::tokens::{bearer, send};
+
+fn text(path: &str) -> String {
+    fs::read_to_string(project().join(path)).unwrap()
+}
+
+fn compose() -> Value {
+    serde_saphyr::from_str(&text("localstack/compose.yaml")).unwrap()
+}
+
+#[test]
+fn python_packages_are_installed_by_their_hashes() {
+    let makefile = text("Makefile");
+    assert!(makefile.contains("PIP := pip install") && makefile.contains("--require-hashes"), "pip would take others");
+    assert_eq!(makefile.matches("pip install").count(), 1, "all are installed in one way");
+    let lists =
+        ["localstack/requirements-infra", "localstack/requirements-localstack", "localstack/requirements-tools"];
+    for list in lists.into_iter().chain(["tests/mcp/requirements", "tests/benches/requirements"]) {
+        let (made, asked) = (text(&format!("{list}.txt")), text(&format!("{list}.in")));
+        assert!(!made.contains("://") && !made.contains("--index-url"), "{list}.txt names a registry");
+        let packages = || made.lines().filter(|line| !line.starts_with([' ', '#']));
+        let pinned = |line: &str| line.contains("==") && line.ends_with('\\');
+        assert!(packages().count() > 0 && packages().all(pinned), "{list}.txt");
+        // What was asked for is what is installed.
+        for line in asked.lines().filter(|line| !line.starts_with('#')) {
+            // Extras are no part of what is installed.
+            let name = |line: &str| {
+                let (name, version) = line.split_once("==").unwrap();
+                let (name, version) = (name.split('[').next().unwrap(), version.split([' ', ';']).next().unwrap());
+                format!("{}=={version}", name.to_lowercase().replace(['_', '.'], "-"))
+            };
+            assert!(packages().any(|package| name(package) == name(line)), "{list}.txt has no {line}");
+        }
+    }
+}
+
+#[test]
+fn no_unit_stops_a_vault_on_a_local_disk() {
+    for unit in ["infra/atlas-sync.service", "infra/atlas-serve.service"] {
+        assert!(!text(unit).contains("PathIsMountPoint"), "{unit}");
+    }
+    assert!(text("infra/atlas-sync-mount.conf").contains("\nAssertPathIsMountPoint=/srv/vault\n"));
+}
+
+#[test]
+fn containers_run_as_the_owner_of_the_vault_and_are_reached_from_this_machine() {
+    let compose = compose();
+    for service in ["sync", "serve"] {
+        assert_eq!(compose["services"][service]["user"], "${VAULT_OWNER:-1000:1000}", "{service}");
+    }
+    for (name, service) in compose["services"].as_object().unwrap() {
+        let ports = service["ports"].as_array().into_iter().flatten();
+        assert!(ports.map(|port| port.as_str().unwrap()).all(|port| port.starts_with("127.0.0.1:")), "{name}");
+    }
+    let serve = &compose["services"]["serve"];
+    assert_eq!(serve["environment"]["ATLAS_AUTH"], "jwt");
+    assert_eq!(serve["depends_on"]["secret"]["condition"], "service_completed_successfully");
+}
+
+/// What `compose.yaml` does at each start, in a folder: [`None`] where this is not root and may give no file away.
+fn make_secret(folder: &Path) -> String {
+    let service = &compose()["services"]["secret"];
+    let script = service["command"][2].as_str().unwrap().replace("/secret/", &format!("{}/", folder.display()));
+    let owner = fs::metadata(folder).map(|found| std::os::unix::fs::MetadataExt::uid(&found)).unwrap();
+    let made = Command::new("sh").args(["-euc", &script.replace("$$", "$")]).env("OWNER", owner.to_string()).status();
+    assert!(made.unwrap().success());
+    fs::read_to_string(folder.join("jwt")).unwrap()
+}
+
+#[tokio::test]
+async fn a_secret_is_made_at_the_first_start_and_signs_tokens() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = make_secret(folder.path());
+    assert!(secret.len() == 64 && secret.bytes().all(|byte| byte.is_ascii_hexdigit()), "{} bytes", secret.len());
+    assert_eq!(make_secret(folder.path()), secret, "the next start keeps it");
+    let file = folder.path().join("jwt");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o077, 0, "others may read it");
+    let scopes = scope::ALL.map(Scope::as_str).join(",");
+    let mut token = atlas();
+    token.args(["token", "--scopes", &scopes]).env("ATLAS_JWT_SECRET_FILE", &file);
+    let token = String::from_utf8(token.output().unwrap().stdout).unwrap();
+    let file = file.to_str().unwrap();
+    let client = Deployment::of_demo().await.set_up(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET_FILE", file)]).await;
+    send(&client, "GET", "/notes", &[bearer(token.trim())], &Value::Null).await.ok();
+    let forged = bearer(&crate::support::tokens::token("agent", &scope::ALL, None));
+    assert_eq!(send(&client, "GET", "/notes", &[forged], &json!(null)).await.error(401).1, "token_invalid");
+}
+
+#[test]
+fn a_release_has_its_images_by_digest() {
+    let folder = tempfile::tempdir().unwrap();
+    let digest = format!("sha256:{}", "1f".repeat(32));
+    let docker = folder.path().join("docker");
+    fs::write(&docker, format!("#!/bin/sh\necho {digest}\n")).unwrap();
+    fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+    let files = ["localstack/Containerfile", "localstack/compose.yaml"].map(|file| {
+        let copy = folder.path().join(Path::new(file).file_name().unwrap());
+        fs::write(&copy, text(file)).unwrap();
+        copy
+    });
+    let pin = |arguments: &[&str]| {
+        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+        let mut script = Command::new(project().join("infra/pin_images.sh"));
+        script.args(arguments).args(&files).env("PATH", path).output().unwrap()
+    };
+    let unpinned = pin(&["--check"]);
+    assert!(!unpinned.status.success() && String::from_utf8_lossy(&unpinned.stderr).contains("distroless"));
+    for _ in 0..2 {
+        assert!(pin(&[]).status.success());
+        assert!(pin(&["--check"]).status.success());
+        let all = files.each_ref().map(|file| fs::read_to_string(file).unwrap()).concat();
+        let before = text("localstack/Containerfile") + &text("localstack/compose.yaml");
+        assert_eq!(all.replace(&format!("@{digest}"), ""), before, "nothing else is changed");
+        // The images that are built here have no registry.
+        let images = all.lines().map(str::trim).filter(|line| line.starts_with("FROM ") || line.starts_with("image: "));
+        let (pinned, others): (Vec<&str>, Vec<&str>) = images.partition(|line| line.contains(&digest));
+        assert!(pinned.len() >= 6 && others.iter().all(|line| *line == "image: atlas-mirror"), "{others:?}");
+    }
+}

@@ -1,0 +1,410 @@
+//! What each role may do in the store, by the policies of the deployment template: on a store that enforces just those every function answers, and every
+//! command of the vault's host does what it is for.
+//!
+//! MinIO gives credentials that are limited by a policy. It knows no condition on `If-None-Match`, so a proxy in front of it stands for that one.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use atlas_mirror::{Store, location};
+use atlas_testkit::project::project;
+use atlas_testkit::proxy::{Broken, FaultProxy};
+use atlas_testkit::real_store::{RealStore, minio, patient};
+use atlas_testkit::{Op, VaultBuilder};
+use atlas_web::Routes;
+use futures::TryStreamExt as _;
+use object_store::path::Path as Key;
+use object_store::{ObjectStore as _, ObjectStoreExt as _, PutPayload};
+use serde_json::{Value, json};
+
+use crate::support::agent::{Agent, ERAS};
+use crate::support::deployment::{Client, settings};
+use crate::support::programs::{atlas, json_of};
+use crate::support::tokens::send;
+
+/// What is created and never overwritten.
+const ONCE: [&str; 3] = ["manifests", "segments", "blobs"];
+/// More than is uploaded in one part.
+const LARGE: usize = 9 << 20;
+
+/// The deployment template. Functions of CloudFormation are read as what they are given.
+struct Template(Value);
+
+impl Template {
+    fn read() -> Self {
+        let text = std::fs::read_to_string(project().join("infra/template.yaml")).unwrap();
+        Self(serde_saphyr::from_str(&text).unwrap())
+    }
+
+    /// The functions' names, each with the policies of its role.
+    fn functions(&self) -> Vec<(String, Vec<String>)> {
+        let resources = self.0["Resources"].as_object().unwrap().values();
+        let functions = resources.filter(|resource| resource["Type"] == "AWS::Serverless::Function");
+        let named = functions.map(|function| {
+            let place = function["Properties"]["CodeUri"].as_str().unwrap();
+            let name = place.trim_start_matches("../target/lambda/").trim_end_matches("/bootstrap.zip");
+            let mut policies = Vec::new();
+            for policy in function["Properties"]["Policies"].as_array().unwrap() {
+                policies.extend(policy.as_str().map(str::to_owned));
+                // With `SearchNotes` a reader writes.
+                policies.extend(policy.get(1).and_then(Value::as_str).map(str::to_owned));
+            }
+            (name.to_owned(), policies)
+        });
+        named.collect()
+    }
+
+    /// The statements of some policies, for the vault `main` in `bucket`; with a configuration document if it has a key.
+    fn statements(&self, policies: &[&str], bucket: &str, config: Option<&str>) -> Vec<Value> {
+        let arn = format!("arn:aws:s3:::{bucket}");
+        let known = |text: &str| {
+            let text = text.replace("Bucket.Arn}", "Bucket}").replace("${Bucket}", &arn).replace("${VaultId}", "main");
+            if text == "Bucket.Arn" { arn.clone() } else { text.replace("${ConfigKey}", config.unwrap_or_default()) }
+        };
+        let all = policies.iter().flat_map(|policy| {
+            let document = &self.0["Resources"][policy]["Properties"]["PolicyDocument"];
+            document["Statement"].as_array().unwrap_or_else(|| panic!("{policy} has no statements")).clone()
+        });
+        all.filter_map(|statement| resolved(&statement, config.is_some(), &known)).collect()
+    }
+}
+
+/// `value` without the template's functions: [`None`] if nothing of it is left.
+fn resolved(value: &Value, has_config: bool, known: &impl Fn(&str) -> String) -> Option<Value> {
+    let within = |value: &Value| resolved(value, has_config, known);
+    match value {
+        Value::String(text) if text == "AWS::NoValue" => None,
+        Value::String(text) if text == "VaultId" => Some(json!("main")),
+        Value::String(text) => Some(known(text).into()),
+        Value::Array(items) if items.first().is_some_and(|first| first == "HasConfig") => {
+            within(&items[if has_config { 1 } else { 2 }])
+        }
+        Value::Array(items) if items.get(1).is_some_and(Value::is_object) && items[0].is_string() => {
+            let mut text = known(items[0].as_str().unwrap());
+            for (name, value) in items[1].as_object().unwrap() {
+                text = text.replace(&format!("${{{name}}}"), within(value).unwrap().as_str().unwrap());
+            }
+            Some(text.into())
+        }
+        Value::Array(items) => Some(items.iter().filter_map(within).collect()),
+        Value::Object(fields) => {
+            Some(fields.iter().filter_map(|(name, value)| Some((name.clone(), within(value)?))).collect())
+        }
+        other => Some(other.clone()),
+    }
+}
+
+/// A policy that says the same in MinIO's words, but for the conditions that it does not know.
+fn for_minio(statements: &[Value]) -> Value {
+    let mut said = Vec::new();
+    for statement in statements {
+        let mut statement = statement.clone();
+        let condition = statement.as_object_mut().unwrap().remove("Condition");
+        match condition.as_ref().and_then(|condition| condition.get("StringLikeIfExists")) {
+            None => said.push(statement),
+            Some(like) => {
+                for condition in [json!({ "StringLike": like }), json!({ "Null": { "s3:prefix": "true" } })] {
+                    statement["Condition"] = condition;
+                    said.push(statement.clone());
+                }
+            }
+        }
+    }
+    json!({ "Version": "2012-10-17", "Statement": said })
+}
+
+/// A bucket in MinIO, behind a proxy that takes new objects of [`ONCE`] with `If-None-Match` only.
+struct Site {
+    minio: &'static RealStore,
+    proxy: FaultProxy,
+    bucket: String,
+    template: Template,
+}
+
+impl Site {
+    /// A site, if there is a MinIO.
+    async fn new() -> Option<Self> {
+        static BUCKETS: AtomicUsize = AtomicUsize::new(0);
+        let minio = minio()?;
+        let bucket = format!("roles-{}-{}", std::process::id(), BUCKETS.fetch_add(1, Relaxed));
+        let mut make = Self::root(minio, "s3");
+        make.args(["--request", "PUT"]).arg(format!("{}/{bucket}", minio.endpoint()));
+        assert!(make.status().unwrap().success());
+        let proxy = FaultProxy::new(minio.endpoint()).await;
+        for folder in ONCE {
+            proxy.always(Op::Put, &format!("/main/{folder}/"), Broken::Answer(403));
+        }
+        Some(Self { minio, proxy, bucket, template: Template::read() })
+    }
+
+    /// curl, as the owner of all buckets.
+    fn root(minio: &RealStore, service: &str) -> Command {
+        let variables = minio.environment();
+        let key = format!("{}:{}", variables["AWS_ACCESS_KEY_ID"], variables["AWS_SECRET_ACCESS_KEY"]);
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--show-error", "--fail-with-body", "--user", &key]);
+        curl.args(["--aws-sigv4", &format!("aws:amz:us-east-1:{service}")]);
+        curl
+    }
+
+    fn url(&self) -> String {
+        format!("s3://{}", self.bucket)
+    }
+
+    /// What reaches the bucket with the rights that these policies give.
+    fn role(&self, policies: &[&str], config: Option<&str>) -> Vec<(&'static str, String)> {
+        let policy = for_minio(&self.template.statements(policies, &self.bucket, config));
+        let mut curl = Self::root(self.minio, "sts");
+        for field in ["Action=AssumeRole", "Version=2011-06-15", "DurationSeconds=3600", &format!("Policy={policy}")] {
+            curl.args(["--data-urlencode", field]);
+        }
+        let output = curl.arg(self.minio.endpoint()).output().unwrap();
+        let answer = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{answer}");
+        let field = |name: &str| {
+            let (_, rest) = answer.split_once(&format!("<{name}>")).unwrap();
+            rest.split_once('<').unwrap().0.to_owned()
+        };
+        vec![
+            ("AWS_ENDPOINT_URL", self.proxy.endpoint()),
+            ("AWS_ALLOW_HTTP", "true".to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+            ("AWS_ACCESS_KEY_ID", field("AccessKeyId")),
+            ("AWS_SECRET_ACCESS_KEY", field("SecretAccessKey")),
+            ("AWS_SESSION_TOKEN", field("SessionToken")),
+        ]
+    }
+
+    /// The bucket, as a role reaches it.
+    fn open(&self, role: &[(&'static str, String)]) -> Store {
+        let variables = role.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        patient(location::open(&self.url(), &variables).unwrap())
+    }
+
+    /// `atlas NAME` on the host of the vault.
+    fn atlas(&self, role: &[(&'static str, String)], name: &str) -> Command {
+        let mut command = atlas();
+        command.args([name, "--vault", "main", "--store", &self.url()]);
+        command.envs(role.iter().map(|(name, value)| (*name, value.as_str())));
+        command
+    }
+
+    fn sync(&self, role: &[(&'static str, String)], root: &Path, state: &Path) -> Command {
+        let mut command = self.atlas(role, "sync");
+        command.arg("--root").arg(root).arg("--state").arg(state);
+        command
+    }
+}
+
+#[track_caller]
+fn works(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && !told.contains("denied"), "{command:?}: {said}{told}");
+    said.into_owned()
+}
+
+/// A vault with a file of several parts.
+fn vault() -> VaultBuilder {
+    let large: Vec<u8> = (0..LARGE).map(|n| (n % 251) as u8).collect();
+    VaultBuilder::new()
+        .note("planning/now.md", "# Now\n\nThe lighthouse, see [[Home]].\n")
+        .note("Home.md", "# Home\n\n- [ ] paint the lighthouse\n")
+        .note("architecture/ARCHITECTURE.md", "# Components\n\n## Lamp\n")
+        .file("large.bin", &large)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_host_of_the_vault_needs_no_more_than_its_policy() {
+    let Some(site) = Site::new().await else { return };
+    let role = site.role(&["SyncPolicy"], None);
+    let (vault, state, to) = (vault(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let sync = || works(&mut site.sync(&role, vault.root(), state.path()));
+    sync();
+    std::fs::write(vault.root().join("Home.md"), "# Home\n\nAnother text.\n").unwrap();
+    std::fs::remove_file(vault.root().join("planning/now.md")).unwrap();
+    sync();
+    sync();
+    let checks = || json_of(site.atlas(&role, "doctor").args(["--json", "--checksum"]));
+    let are_ok = |checks: &Value| checks.as_array().unwrap().iter().all(|check| check["ok"] == true);
+    assert!(are_ok(&checks()), "{}", checks());
+    // What is damaged is found, and published again; the copy of the newest manifest too, of which others have the last.
+    let owner = location::open(&site.url(), &site.minio.variables(&[])).unwrap();
+    let listed: Vec<_> = owner.inner().list(Some(&Key::from("vaults/main"))).try_collect().await.unwrap();
+    let newest =
+        |part: &str| listed.iter().map(|object| &object.location).filter(|key| key.as_ref().contains(part)).max();
+    for part in ["/segments/", "/blobs/", "/manifests/"] {
+        owner.inner().delete(newest(part).unwrap()).await.unwrap();
+    }
+    assert!(!are_ok(
+        &serde_json::from_slice(&site.atlas(&role, "doctor").arg("--json").output().unwrap().stdout).unwrap()
+    ));
+    let repaired = json_of(site.sync(&role, vault.root(), state.path()).args(["--repair", "--json"]));
+    assert!(repaired["repaired"]["flaws"].is_array() && repaired["repaired"]["put_back"].is_u64(), "{repaired}");
+    assert!(are_ok(&checks()), "{}", checks());
+    assert!(owner.inner().get(&Key::from("vaults/main/state/synced")).await.is_ok(), "no sync was told");
+    for (name, arguments) in [
+        ("log", &["--limit", "3"][..]),
+        ("export", &["--to", to.path().to_str().unwrap()]),
+        ("approve", &["--operation", "delete_note", "--args-hash", "826b25aa5348b27992342b87391afbc0"]),
+    ] {
+        works(site.atlas(&role, name).args(arguments));
+    }
+    let mut status = site.atlas(&role, "status");
+    works(status.arg("--check").arg("--root").arg(vault.root()).arg("--state").arg(state.path()));
+    // The parts of an upload that is given up are taken back.
+    let store = site.open(&role);
+    let mut upload = store.inner().put_multipart(&Key::from("vaults/main/blobs/given-up")).await.unwrap();
+    upload.abort().await.unwrap();
+}
+
+/// Requests to one function, one after the other.
+fn requests(function: &str) -> Vec<(&'static str, &'static str, Value)> {
+    let tool = |name: &'static str, arguments: Value| ("POST", name, json!({ "arguments": arguments }));
+    let call = |name: &str, arguments: Value| {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
+        ("POST", "/mcp", call)
+    };
+    match function {
+        "context" => vec![("POST", "/context/current", json!({}))],
+        "find" => vec![("POST", "/find", json!({ "term": "lighthouse" }))],
+        "search" => vec![("POST", "/search", json!({ "query": "lighthouse" }))],
+        "query" => vec![("POST", "/query", json!({ "question": "What are the components?" }))],
+        "note" => vec![
+            ("GET", "/notes", Value::Null),
+            ("GET", "/notes/Home.md", Value::Null),
+            ("PUT", "/notes/new.md", json!({ "content": "new" })),
+            ("PATCH", "/notes/new.md", json!({ "edits": [{ "op": "append", "text": "more" }] })),
+            ("POST", "/notes/new.md", json!({ "content": "more" })),
+            ("POST", "/move/new.md", json!({ "to": "newer.md" })),
+            ("DELETE", "/notes/newer.md", Value::Null),
+            ("POST", "/restore/newer.md", json!({})),
+            ("GET", "/history/newer.md", Value::Null),
+            ("GET", "/health", Value::Null),
+        ],
+        "bridge" => vec![
+            ("GET", "/bridge/v1/health", Value::Null),
+            ("GET", "/bridge/v1/tools", Value::Null),
+            tool("/bridge/v1/tools/note_read/call", json!({ "path": "Home.md" })),
+            tool(
+                "/bridge/v1/tools/write_note/call",
+                json!({ "path": "bridge.md", "content": "x", "idempotency_key": "b" }),
+            ),
+            tool("/bridge/v1/tools/vault_sync/call", json!({})),
+            tool("/bridge/v1/tools/read_note/call", json!({ "path": "bridge.md" })),
+        ],
+        "mcp" => vec![
+            call("find", json!({ "term": "lighthouse" })),
+            call("write_note", json!({ "path": "mcp.md", "content": "x", "idempotency_key": "m" })),
+            call("search_text", json!({ "query": "lighthouse" })),
+        ],
+        other => panic!("what does {other} answer?"),
+    }
+}
+
+fn routes_of(function: &str) -> Routes {
+    match function {
+        "context" => function_context::routes(),
+        "find" => function_find::routes(),
+        "search" => function_search::routes(),
+        "query" => function_query::routes(),
+        "note" => function_note::routes(),
+        "bridge" => function_bridge::routes(),
+        "mcp" => function_mcp::routes(),
+        other => panic!("there is no {other}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_function_needs_no_more_than_the_policies_of_its_role() {
+    let Some(site) = Site::new().await else { return };
+    let host = site.role(&["SyncPolicy"], None);
+    let (vault, state) = (vault(), tempfile::tempdir().unwrap());
+    works(&mut site.sync(&host, vault.root(), state.path()));
+    let functions = site.template.functions();
+    assert_eq!(functions.len(), 7, "{functions:?}");
+    let document = json!({ "throttle": { "maxConcurrentWritesPerVault": 9 } }).to_string();
+    let key = "config/atlas.json";
+    let owner = location::open(&site.url(), &site.minio.variables(&[])).unwrap();
+    owner.inner().put(&Key::from(key), PutPayload::from(document.clone())).await.unwrap();
+    for (function, policies) in functions {
+        let policies: Vec<&str> = policies.iter().map(String::as_str).collect();
+        for config in [None, Some(key)] {
+            let role = site.role(&policies, config);
+            let place = config.map_or_else(|| document.clone(), |key| format!("store:{key}"));
+            let settings = settings(&[("ATLAS_CONFIG", &place), ("ATLAS_SEARCH_NOTES", "true")]);
+            let client =
+                Client::of_routes(routes_of(&function), &site.open(&role), &settings, Duration::from_secs(30)).await;
+            let headers = Agent::new(&client, ERAS[1]).headers;
+            for (method, uri, body) in requests(&function) {
+                let reply = send(&client, method, uri, &headers, &body).await;
+                let text = String::from_utf8_lossy(&reply.body).into_owned();
+                let is_again = config.is_some() && reply.status.as_u16() == 409;
+                let is_well = (reply.status.is_success() || is_again) && !text.contains("denied");
+                assert!(is_well, "{function} {method} {uri} {config:?}: {text}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_may_do_no_more_than_it_needs() {
+    let Some(site) = Site::new().await else { return };
+    let owner = location::open(&site.url(), &site.minio.variables(&[])).unwrap();
+    let object = |key: &str| Key::from(key.to_owned());
+    for key in ["vaults/main/segments/a", "vaults/other/segments/a", "config/other.json"] {
+        owner.inner().put(&object(key), PutPayload::from_static(b"x")).await.unwrap();
+    }
+    for policies in [&["ReaderPolicy"][..], &["ReaderPolicy", "WriterPolicy"], &["SyncPolicy"]] {
+        let store = site.open(&site.role(policies, None));
+        let get = async |key: &str| store.inner().get(&object(key)).await.is_ok();
+        let put = async |key: &str| store.inner().put(&object(key), PutPayload::from_static(b"y")).await.is_ok();
+        let delete = async |key: &str| store.inner().delete(&object(key)).await.is_ok();
+        let (writes, is_host) = (policies.len() == 2, policies.contains(&"SyncPolicy"));
+        assert!(get("vaults/main/segments/a").await, "{policies:?}");
+        // What is not there is told from what may not be read.
+        let missing = store.inner().get(&object("vaults/main/manifests/1")).await.unwrap_err();
+        assert!(matches!(missing, object_store::Error::NotFound { .. }), "{policies:?}: {missing}");
+        for key in ["vaults/other/segments/a", "config/other.json"] {
+            assert!(!get(key).await && !put(key).await && !delete(key).await, "{policies:?}: {key}");
+        }
+        for key in ["vaults/main/segments/a", "vaults/main/manifests/a", "vaults/main/blobs/a"] {
+            assert!(!put(key).await, "{policies:?} may write over {key}");
+        }
+        for key in ["vaults/main/latest", "vaults/main/state/requests/sync", "probes/a"] {
+            assert_eq!(put(key).await, writes || is_host, "{policies:?}: {key}");
+        }
+        assert_eq!(delete("vaults/main/segments/b").await, is_host, "{policies:?}");
+    }
+}
+
+/// Who may create what is never overwritten may do it under that condition alone; stores on one machine do not know it.
+#[test]
+fn what_is_created_once_is_created_on_condition_that_it_is_new() {
+    let template = Template::read();
+    let anything = |resource: &str| resource.ends_with("/vaults/main/*") || resource.ends_with("/vaults/*");
+    for (policy, config) in [("WriterPolicy", None), ("WriterPolicy", Some("k")), ("SyncPolicy", None)] {
+        let mut created: Vec<&str> = Vec::new();
+        for statement in template.statements(&[policy], "b", config) {
+            let list = |name: &str| match &statement[name] {
+                Value::Array(all) => all.iter().map(|one| one.as_str().unwrap().to_owned()).collect(),
+                one => vec![one.as_str().unwrap().to_owned()],
+            };
+            if !list("Action").iter().any(|action| action == "s3:PutObject" || action.contains('*')) {
+                continue;
+            }
+            let is_new = statement["Condition"] == json!({ "Null": { "s3:if-none-match": "false" } });
+            // Parts of an upload are none, and its end is none of them.
+            let is_part = statement["Condition"] == json!({ "Bool": { "s3:ObjectCreationOperation": "false" } });
+            for resource in list("Resource") {
+                assert!(!anything(&resource), "{policy}: {statement}");
+                let once = ONCE.iter().find(|folder| resource.ends_with(&format!("/{folder}/*")));
+                assert!(once.is_none() || is_new || is_part, "{policy}: {statement}");
+                created.extend(once.filter(|_| is_new));
+            }
+        }
+        assert_eq!(created, ONCE, "{policy}");
+    }
+}

@@ -1,0 +1,18 @@
+//! What the tests share.
+
+pub mod agent;
+pub mod clock;
+pub mod costs;
+pub mod damage;
+pub mod deployment;
+pub mod generated;
+pub mod note_calls;
+pub mod programs;
+pub mod publish;
+pub mod random;
+pub mod signing;
+pub mod throttled;
+pub mod tokens;
+pub mod tool_calls;
+pub mod tools;
+pub mod world;

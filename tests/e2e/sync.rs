@@ -1,0 +1,8 @@
+//! `atlas sync`, as people and agents write at the same time.
+
+mod killed;
+mod lossless;
+mod names;
+mod rclone_mount;
+mod repair;
+mod signals;

@@ -1,0 +1,127 @@
+//! Several agents, two people with a folder each, syncs between them, and everything that goes wrong: whatever any of them wrote and was
+//! told was accepted is in the end in a note or in a copy of a conflict, or in the history if somebody replaced it who had it in front
+//! of them; and both folders and the mirror are equal.
+//!
+//! A history is a list of [`Step`]s, drawn at random. One that fails is made as short as can be and printed so that it can be
+//! pasted into `histories_that_failed_once`.
+
+mod bucket;
+mod host;
+mod losses;
+mod step;
+mod texts;
+mod world;
+
+use atlas_sync::Phase;
+use atlas_testkit::Op;
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+
+use step::Step::{self, *};
+use world::World;
+
+use crate::support::damage::{Damage, Kind};
+use crate::support::random;
+
+/// Histories of each kind, unless `ATLAS_HISTORIES` says how many.
+const CASES: u32 = 256;
+/// Most steps of one.
+const STEPS: usize = 24;
+
+/// Plays a history, and looks what is left of what was written.
+fn play(steps: &[Step]) {
+    let mut world = World::new();
+    steps.iter().for_each(|step| world.take(*step));
+    if let Err(lost) = world.end() {
+        panic!("{lost}\nto play it again: play(&{steps:?});");
+    }
+}
+
+fn histories(step: impl Strategy<Value = Step>) {
+    let steps = prop::collection::vec(step, 1..STEPS);
+    let config = Config { max_shrink_iters: 3000, ..random::cases(CASES) };
+    proptest!(config, |(steps in steps)| play(&steps));
+}
+
+#[test]
+fn what_agents_and_people_wrote_is_kept() {
+    histories(prop_oneof![3 => step::of_people(), 3 => step::of_agents(), 2 => step::of_sync()]);
+}
+
+#[test]
+fn what_agents_and_people_wrote_is_kept_when_syncs_are_killed() {
+    histories(prop_oneof![
+        3 => step::of_people(), 3 => step::of_agents(), 1 => step::of_sync(), 2 => step::of_kills()
+    ]);
+}
+
+#[test]
+fn what_agents_and_people_wrote_is_kept_when_the_store_fails() {
+    histories(prop_oneof![
+        3 => step::of_people(), 3 => step::of_agents(), 2 => step::of_sync(), 2 => step::of_faults()
+    ]);
+}
+
+#[test]
+fn what_agents_and_people_wrote_is_kept_when_state_and_bucket_are_lost() {
+    histories(prop_oneof![
+        4 => step::of_people(), 4 => step::of_agents(), 3 => step::of_sync(), 1 => step::of_kills(),
+        1 => step::of_faults(), 2 => step::of_losses(), 1 => step::of_clocks(), 1 => step::of_damage()
+    ]);
+}
+
+#[test]
+fn histories_that_failed_once() {
+    play(&[
+        AgentPuts(0, 0),
+        PersonWrites(0, 0),
+        Sync(0),
+        AgentAppends(1, 0),
+        PersonAppends(0, 0),
+        Sync(0),
+        LoseState(0),
+        Sync(0),
+    ]);
+    play(&[PersonWrites(0, 5), PersonWrites(0, 0), AgentReads(0, 0), Sync(1), MovedAside(0, 4), PersonAppends(0, 4)]);
+    play(&[AgentAppends(0, 0), StoreClockJumps(-25), AgentAppends(0, 0), Collect]);
+    for segment in 0..6 {
+        // The host that knows an older version has seen the generation of the newer one, and not brought it.
+        play(&[
+            PersonAppends(1, 0),
+            SyncAll(0),
+            PersonWrites(1, 0),
+            SyncMeanwhileAgent(1, Phase::Read, 0),
+            Sync(0),
+            Damaged(Kind::Segment(segment), Damage::Missing, 0),
+        ]);
+        play(&[
+            Sync(0),
+            SyncKilled(0, Op::Create, 3, true),
+            Sync(0),
+            PersonWrites(1, 0),
+            PersonAppends(0, 1),
+            SyncMeanwhileAgent(1, Phase::Read, 0),
+            AgentPuts(2, 5),
+            Sync(0),
+            Damaged(Kind::Segment(segment), Damage::Missing, 0),
+        ]);
+    }
+    // A copy has the name of another that comes in the same sync.
+    play(&[
+        PersonWrites(0, 0),
+        AgentAppends(0, 2),
+        PersonAppends(0, 2),
+        Damaged(Kind::Blob(0), Damage::Missing, 0),
+        AgentAppends(0, 2),
+        Collect,
+        Damaged(Kind::Blob(0), Damage::Missing, 1),
+    ]);
+    // A bit of the format's version.
+    play(&[PersonWrites(0, 0), Sync(0), Damaged(Kind::Segment(0), Damage::Flipped(11), 0)]);
+    for segment in 0..4 {
+        let damaged = |host| Damaged(Kind::Segment(segment), Damage::CutAt(100), host);
+        play(&[PersonDeletes(0, 2), Sync(0), damaged(0)]);
+        // The host that repairs knows another mirror.
+        play(&[Damaged(Kind::NewestAndLatest, Damage::Missing, 0), AgentAppends(1, 2), AgentPuts(0, 3), damaged(2)]);
+    }
+}

@@ -1,0 +1,214 @@
+//! The graph of links: backlinks, neighbors, and links that are added.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use atlas_testkit::VaultBuilder;
+use atlas_vault::resolve::{Files, resolve};
+use atlas_vault::{VaultPath, parse};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+
+use crate::support::costs::MAX_WAVES;
+use crate::support::deployment::Deployment;
+use crate::support::world::{World, caller};
+
+fn paths(answer: &Value, field: &str) -> Vec<String> {
+    answer[field].as_array().unwrap().iter().map(|one| one["path"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn harbour() -> World {
+    World::open(&[
+        ("Tide.md", "# Tide\n\n[[Berth]] and [[nowhere]] and [[Tide]] and [[#Tide]]\n"),
+        ("Berth.md", "---\nup: \"[[Tide]]\"\n---\nno other\n"),
+        ("log/a.md", "one\n\nSee ![[tide#Tide|high]] and [[Tide]].\n"),
+        ("log/b.md", "`[[Tide]]` is code\n\n[x](../Tide.md)\n"),
+        ("log/c.md", "`[[Tide]]` is code, [[log/Tide]] is not there\n"),
+        ("far.md", "[[log/a]]\n"),
+        ("図.md", "[[潮 🌊]]\n"),
+        ("deep/潮 🌊.md", "[[図]]\n"),
+    ])
+    .await
+}
+
+#[tokio::test]
+async fn backlinks_are_the_notes_that_link_to_one_with_the_line() {
+    let world = harbour().await;
+    let answer = world.ok("backlinks_search", json!({ "path": "Tide.md" })).await;
+    assert_eq!(
+        answer,
+        json!({
+            "results": [
+                { "path": "Berth.md", "line": 2, "text": "up: \"[[Tide]]\"" },
+                { "path": "log/a.md", "line": 3, "text": "See ![[tide#Tide|high]] and [[Tide]]." },
+                { "path": "log/b.md", "line": 3, "text": "[x](../Tide.md)" },
+            ],
+            "total": 3,
+        })
+    );
+    let only = world.ok("backlinks_search", json!({ "path": "deep/潮 🌊.md", "paths_only": true })).await;
+    assert_eq!(only, json!({ "results": [{ "path": "図.md" }], "total": 1 }));
+    let page = world.ok("backlinks_search", json!({ "path": "Tide.md", "limit": 2 })).await;
+    assert_eq!((paths(&page, "results").len(), page["total"].as_u64()), (2, Some(3)));
+    let next = json!({ "path": "Tide.md", "limit": 2, "cursor": page["cursor"] });
+    let next = world.ok("backlinks_search", next).await;
+    assert_eq!((paths(&next, "results"), next.get("cursor")), (vec!["log/b.md".to_owned()], None));
+    let other = json!({ "path": "Berth.md", "cursor": page["cursor"] });
+    assert_eq!(world.refused("backlinks_search", other).await, "cursor_invalid");
+    assert_eq!(world.refused("backlinks_search", json!({ "path": "absent.md" })).await, "note_not_found");
+}
+
+#[tokio::test]
+async fn neighbors_are_found_in_both_directions_the_nearest_first() {
+    let world = harbour().await;
+    let near = world.ok("graph_neighbors", json!({ "path": "Tide.md" })).await;
+    assert_eq!(
+        near,
+        json!({
+            "neighbors": [
+                { "path": "Berth.md", "depth": 1, "direction": "both" },
+                { "path": "log/a.md", "depth": 1, "direction": "in" },
+                { "path": "log/b.md", "depth": 1, "direction": "in" },
+            ],
+            "unresolved": ["nowhere"],
+            "truncated": false,
+        })
+    );
+    let further = world.ok("graph_neighbors", json!({ "path": "Tide.md", "depth": 2 })).await;
+    assert_eq!(further["neighbors"][3], json!({ "path": "far.md", "depth": 2, "direction": "in", "via": "log/a.md" }));
+    assert_eq!(further["neighbors"].as_array().unwrap().len(), 4);
+    let cut = world.ok("graph_neighbors", json!({ "path": "Tide.md", "depth": 2, "limit": 3 })).await;
+    assert_eq!((paths(&cut, "neighbors").len(), &cut["truncated"]), (3, &json!(true)));
+    assert_eq!(world.refused("graph_neighbors", json!({ "path": "Tide.md", "depth": 3 })).await, "validation_error");
+}
+
+#[tokio::test]
+async fn a_link_is_added_once_and_written_as_obsidian_would() {
+    let world = World::open(&[
+        ("from.md", "text"),
+        ("windows.md", "a\r\nb"),
+        ("code.md", "```\ncode"),
+        ("Tide.md", ""),
+        ("a/Log.md", ""),
+        ("b/Log.md", ""),
+        ("pic.png.md", ""),
+        ("a [b].md", ""),
+    ])
+    .await;
+    let add = async |from: &str, rest: Value| {
+        let mut arguments = json!({ "from": from });
+        arguments.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        world.ok("link_add", arguments).await
+    };
+    assert_eq!(add("from.md", json!({ "to": "Tide.md" })).await, json!({ "added": true, "link": "[[Tide]]" }));
+    assert_eq!(add("from.md", json!({ "to": "Tide.md" })).await["added"], false);
+    let part = json!({ "to": "a/Log.md", "heading": "High water", "alias": "log" });
+    assert_eq!(add("from.md", part.clone()).await["link"], "[[a/Log#High water|log]]");
+    assert_eq!(add("from.md", part).await["added"], false);
+    let text = world.ok("note_read", json!({ "path": "from.md" })).await["content"].clone();
+    assert_eq!(text, "text\n[[Tide]]\n[[a/Log#High water|log]]\n");
+    add("windows.md", json!({ "to": "b/Log.md" })).await;
+    let text = world.ok("note_read", json!({ "path": "windows.md" })).await["content"].clone();
+    assert_eq!(text, "a\r\nb\r\n[[b/Log]]\r\n");
+    let backlinks = world.ok("backlinks_search", json!({ "path": "b/Log.md" })).await;
+    assert_eq!(paths(&backlinks, "results"), ["windows.md"]);
+    for (arguments, reason) in [
+        (json!({ "from": "code.md", "to": "Tide.md" }), "link_impossible"),
+        (json!({ "from": "from.md", "to": "a [b].md" }), "link_impossible"),
+        (json!({ "from": "from.md", "to": "absent.md" }), "note_not_found"),
+        (json!({ "from": "absent.md", "to": "Tide.md" }), "note_not_found"),
+        (json!({ "from": "from.md", "to": "b/Log.md", "alias": "a]]b" }), "validation_error"),
+        (json!({ "from": "../x.md", "to": "Tide.md" }), "path_invalid"),
+    ] {
+        assert_eq!(world.refused("link_add", arguments.clone()).await, reason, "{arguments}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cold_graph_takes_three_waves() {
+    let vault = (0..2000).fold(VaultBuilder::new(), |vault, n| {
+        vault.note(&format!("n/{n:04}.md"), &format!("[[n/{:04}]] [[hub]] {n}\n", (n * 7) % 2000))
+    });
+    let deployment = Deployment::of_vault(&vault.note("hub.md", "")).await;
+    for (name, arguments) in [
+        ("backlinks_search", json!({ "path": "hub.md", "paths_only": true })),
+        ("graph_neighbors", json!({ "path": "n/0003.md", "depth": 2 })),
+    ] {
+        let client = deployment.client();
+        let body = json!({ "arguments": arguments });
+        let answer = client.post(&format!("/bridge/v1/tools/{name}/call"), body.clone()).await.ok();
+        assert_eq!(answer["success"], true, "{answer}");
+        let requests = client.requests.take();
+        assert!(requests.waves() <= MAX_WAVES, "{name}:\n{requests}");
+        client.post(&format!("/bridge/v1/tools/{name}/call"), body).await.ok();
+        assert_eq!(client.requests.take().count(), 1, "{name}, warm");
+    }
+}
+
+const FOLDERS: [&str; 5] = ["", "a/", "a/b/", "b/", "Ä/"];
+const NAMES: [&str; 6] = ["Note.md", "note.md", "v1.2.md", "v1.2", "潮.md", "x.png"];
+
+fn any_link() -> impl Strategy<Value = String> {
+    let target = prop::sample::select(vec![
+        "Note", "note.md", "a/Note", "./Note", "../Note", "/Note", "b/NOTE", "v1.2", "a/v1.2", "v1.2.md", "潮",
+        "x.png", "Ä/x.png", "x", "nowhere",
+    ]);
+    (target, 0..4usize).prop_map(|(target, form)| match form {
+        0 => format!("[[{target}]]"),
+        1 => format!("![[{target}#part|shown]]"),
+        2 => format!("[shown]({target})"),
+        _ => format!("`[[{target}]]`"),
+    })
+}
+
+fn any_file() -> impl Strategy<Value = (String, String)> {
+    let path = (prop::sample::select(&FOLDERS[..]), prop::sample::select(&NAMES[..]));
+    let text = prop::collection::vec(any_link(), 0..5);
+    (path, text).prop_map(|((folder, name), links)| (format!("{folder}{name}"), links.join(" ")))
+}
+
+/// What links lead to, by a plain scan: for each file the notes that link to it.
+fn scanned(files: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
+    let path = |path: &String| VaultPath::parse(path).unwrap();
+    let all: Files = files.keys().map(path).collect();
+    let mut linked: BTreeMap<_, BTreeSet<_>> = files.keys().map(|path| (path.clone(), BTreeSet::new())).collect();
+    for (from, text) in files.iter().filter(|(from, _)| from.ends_with(".md")) {
+        for link in parse(text).links {
+            if let Some(to) = resolve(&link.target, &path(from), &all).filter(|to| to.as_str() != from) {
+                linked.get_mut(to.as_str()).unwrap().insert(from.clone());
+            }
+        }
+    }
+    linked
+}
+
+/// Whatever was published in however many steps, backlinks and neighbors are those of a plain scan.
+#[test]
+fn the_graph_is_that_of_a_plain_scan() {
+    let mut runner = TestRunner::new(Config { cases: 48, failure_persistence: None, ..Config::default() });
+    let step = || prop::collection::vec(any_file(), 1..8).prop_map(BTreeMap::from_iter);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let seen = std::cell::Cell::new(0);
+    let result = runner.run(&prop::collection::vec(step(), 1..4), |steps: Vec<BTreeMap<String, String>>| {
+        let files: BTreeMap<String, String> =
+            steps.iter().flatten().map(|(path, text)| (path.clone(), text.clone())).collect();
+        let linked = scanned(&files);
+        seen.set(seen.get() + linked.values().map(BTreeSet::len).sum::<usize>());
+        runtime.block_on(async {
+            let world = World::of(&steps, &json!({}), caller(&[])).await;
+            for (path, expected) in &linked {
+                let answer = world.ok("backlinks_search", json!({ "path": path })).await;
+                let found = paths(&answer, "results");
+                assert_eq!(found, expected.iter().cloned().collect::<Vec<_>>(), "{path} of {files:#?}");
+                assert!(answer["results"].as_array().unwrap().iter().all(|one| one["text"].is_string()), "{answer}");
+                let near = world.ok("graph_neighbors", json!({ "path": path })).await;
+                let outgoing = linked.iter().filter(|(_, from)| from.contains(path)).map(|(to, _)| to);
+                let expected: BTreeSet<String> = expected.iter().chain(outgoing).cloned().collect();
+                assert_eq!(paths(&near, "neighbors").into_iter().collect::<BTreeSet<_>>(), expected, "{path}");
+            }
+        });
+        Ok(())
+    });
+    result.unwrap();
+    assert!(seen.get() > 50, "hardly any links");
+}

@@ -1,0 +1,85 @@
+//! obsidian-tc's tools for properties.
+
+use atlas_testkit::VaultBuilder;
+use serde_json::json;
+
+use crate::support::deployment::Deployment;
+use crate::support::tools::{Tools, guarded};
+
+const NOTE: &str = "---\n# kept\nstatus:   open # why\ncount: 1\n---\n# A\n";
+
+async fn vault() -> Deployment {
+    Deployment::of_vault(
+        &VaultBuilder::new().note("a.md", NOTE).note("b.md", "text\n").note("c.md", "---\na: [\n---\n"),
+    )
+    .await
+}
+
+#[tokio::test]
+async fn properties_change_and_every_other_byte_stays() {
+    let client = vault().await.client();
+    let tools = Tools::of(&client).await;
+    let set = json!({ "path": "a.md", "mode": "set", "key": "status", "value": ["x"], "idempotency_key": "1" });
+    let answer = tools.good("update_frontmatter", set.clone()).await;
+    assert_eq!((&answer["mode_used"], &answer["prev_value"]), (&json!("set"), &json!("open")));
+    assert_eq!(tools.text("a.md").await, NOTE.replace("   open # why", " # why\n  - x"));
+    // Made again, it tells what it told.
+    let again = tools.good("update_frontmatter", set).await;
+    assert_eq!((&again["prev_value"], &again["content_hash"]), (&json!("open"), &answer["content_hash"]));
+
+    let merge =
+        json!({ "path": "a.md", "mode": "merge", "patch": { "count": 2, "status": null, "gone": null, "new": true } });
+    let answer = tools.good("update_frontmatter", merge).await;
+    assert_eq!((&answer["applied"], &answer["removed"]), (&json!({ "count": 2, "new": true }), &json!(["status"])));
+    assert_eq!(tools.text("a.md").await, "---\n# kept\ncount: 2\nnew: true\n---\n# A\n");
+
+    let remove = json!({ "path": "a.md", "mode": "remove", "key": "new" });
+    let first = tools.good("update_frontmatter", remove.clone()).await;
+    assert_eq!(first["prev_value"], true);
+    let second = tools.good("update_frontmatter", remove).await;
+    assert_eq!((second.get("prev_value"), &second["updated_at"]), (None, &first["updated_at"]), "nothing is written");
+
+    let replace = json!({ "path": "a.md", "mode": "replace", "frontmatter": { "only": null } });
+    let answer = tools.good("update_frontmatter", replace).await;
+    assert_eq!(answer["prev_frontmatter"], json!({ "count": 2 }));
+    assert_eq!(tools.text("a.md").await, "---\nonly: null\n---\n# A\n");
+}
+
+#[tokio::test]
+async fn what_a_mode_needs_is_named_and_what_cannot_be_written_changes_nothing() {
+    let client = vault().await.client();
+    let tools = Tools::of(&client).await;
+    for (arguments, field) in [
+        (json!({ "mode": "set", "key": "a" }), "value"),
+        (json!({ "mode": "set", "value": 1 }), "key"),
+        (json!({ "mode": "remove" }), "key"),
+        (json!({ "mode": "merge" }), "patch"),
+        (json!({ "mode": "merge", "patch": {}, "key": "a" }), "key"),
+        (json!({ "mode": "replace" }), "frontmatter"),
+        (json!({ "mode": "set", "key": "x".repeat(200), "value": 1 }), "value"),
+        (json!({ "path": "c.md", "mode": "set", "key": "a", "value": 1 }), "value"),
+        (json!({ "path": "c.md", "mode": "remove", "key": "a" }), "key"),
+    ] {
+        let mut call = arguments;
+        if call.get("path").is_none() {
+            call["path"] = json!("b.md");
+        }
+        let error = tools.bad("update_frontmatter", call, "invalid_input").await;
+        assert_eq!(error["details"]["field"], field, "{error}");
+    }
+    let missing = json!({ "path": "no.md", "mode": "remove", "key": "a" });
+    tools.bad("update_frontmatter", missing, "note_not_found").await;
+    assert_eq!(tools.text("b.md").await, "text\n");
+}
+
+#[tokio::test]
+async fn to_replace_all_properties_is_to_be_confirmed() {
+    let deployment = vault().await;
+    let client = guarded(&deployment);
+    let tools = Tools::guarded(&client).await;
+    tools.good("update_frontmatter", json!({ "path": "b.md", "mode": "set", "key": "a", "value": null })).await;
+    let replace = json!({ "path": "b.md", "mode": "replace", "frontmatter": {} });
+    let answer = tools.confirmed("update_frontmatter", replace).await;
+    assert_eq!(answer["prev_frontmatter"], json!({ "a": null }));
+    assert_eq!(tools.text("b.md").await, "text\n");
+}

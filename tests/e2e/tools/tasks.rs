@@ -1,0 +1,102 @@
+//! obsidian-tc's tools for tasks.
+
+use atlas_testkit::VaultBuilder;
+use serde_json::json;
+
+use crate::support::deployment::Deployment;
+use crate::support::tools::{Tools, guarded};
+
+const NOTE: &str =
+    "# Tasks\n\n- [ ] Water the plants #home 📅 2026-01-04 🔁 every week\n- [x] Old ✅ 2020-01-01\n- [x] Undated\n";
+
+async fn vault() -> Deployment {
+    Deployment::of_vault(&VaultBuilder::new().note("a.md", NOTE)).await
+}
+
+#[tokio::test]
+async fn a_task_changes_where_it_stands_and_as_it_is_written() {
+    let client = vault().await.client();
+    let tools = Tools::of(&client).await;
+    let set = json!({ "status": "done", "due": "2026-02-01", "done": "2026-01-30", "priority": "high", "recur": null, "add_tags": ["green"], "remove_tags": ["Home"] });
+    let answer = tools.good("update_task", json!({ "path": "a.md", "line": 3, "set": set })).await;
+    let line = "- [x] Water the plants #green ⏫ 📅 2026-02-01 ✅ 2026-01-30\n";
+    assert_eq!(tools.text("a.md").await, NOTE.replace(NOTE.lines().nth(2).unwrap(), line.trim_end()));
+    assert_eq!(
+        answer["prev_state"],
+        json!({ "status": "todo", "description": "Water the plants #home", "due": "2026-01-04", "recur": "every week", "tags": ["home"] })
+    );
+    assert_eq!(
+        answer["new_state"],
+        json!({ "status": "done", "description": "Water the plants #green", "due": "2026-02-01", "done": "2026-01-30", "priority": "high", "tags": ["green"] })
+    );
+    let unchanged = tools.good("update_task", json!({ "path": "a.md", "line": 3 })).await;
+    assert_eq!(unchanged["content_hash"], answer["content_hash"]);
+}
+
+#[tokio::test]
+async fn what_is_no_task_or_no_day_is_told() {
+    let client = vault().await.client();
+    let tools = Tools::of(&client).await;
+    for (line, set, field) in [
+        (1, json!({}), "line"),
+        (9, json!({}), "line"),
+        (3, json!({ "due": "2026-02-30" }), "set.due"),
+        (3, json!({ "due": "soon" }), "set.due"),
+        (3, json!({ "description": "two\nlines" }), "set"),
+        (3, json!({ "add_tags": ["a b"] }), "set"),
+    ] {
+        let error =
+            tools.bad("update_task", json!({ "path": "a.md", "line": line, "set": set }), "invalid_input").await;
+        assert_eq!(error["details"]["field"], field, "{error}");
+    }
+    let missing = tools.bad("update_task", json!({ "path": "a.md", "line": 1 }), "invalid_input").await;
+    assert_eq!(missing["details"]["candidates"][0]["line"], 3);
+    tools.bad("update_task", json!({ "path": "no.md", "line": 1 }), "note_not_found").await;
+    assert_eq!(tools.text("a.md").await, NOTE);
+}
+
+#[tokio::test]
+async fn to_open_a_task_that_was_done_long_ago_is_to_be_confirmed() {
+    let deployment = vault().await;
+    let client = guarded(&deployment);
+    let tools = Tools::guarded(&client).await;
+    let reopen = |line: u32| json!({ "path": "a.md", "line": line, "set": { "status": "todo" } });
+    let answer = tools.confirmed("update_task", reopen(4)).await;
+    assert_eq!((&answer["prev_state"]["status"], &answer["new_state"]["status"]), (&json!("done"), &json!("todo")));
+    assert!(tools.text("a.md").await.contains("- [ ] Old ✅ 2020-01-01\n"));
+    // When it was done is not known of this one, and was today of the other.
+    tools.good("update_task", reopen(5)).await;
+    let today = jiff::Zoned::now().date().to_string();
+    tools.good("update_task", json!({ "path": "a.md", "line": 3, "set": { "status": "done", "done": today } })).await;
+    tools.good("update_task", reopen(3)).await;
+}
+
+#[tokio::test]
+async fn tasks_indented_with_tabs_are_listed_and_change_alone() {
+    let client = Deployment::of_demo().await.client();
+    let tools = Tools::of(&client).await;
+    let path = "vault/planning/backlog.md";
+    let texts = [
+        "Write down what frozen means: the same millimetre for 15 readings",
+        "Tell it apart from a flat calm at slack water",
+        "Page [[Tomasz Wrona|Tomasz]], not everybody",
+    ];
+    for (tool, arguments) in [
+        ("list_tasks", json!({ "paths": [path] })),
+        ("tasks_filter", json!({ "filter": "path includes planning/backlog" })),
+    ] {
+        let answer = tools.good(tool, arguments).await;
+        for (line, text) in (23..).zip(texts) {
+            let found = answer["items"].as_array().unwrap().iter().find(|task| task["line"] == line);
+            let found = found.unwrap_or_else(|| panic!("{tool}: line {line} is missing"));
+            let status = if line == 23 { "done" } else { "todo" };
+            let told = (&found["path"], &found["description"], &found["status"]);
+            assert_eq!(told, (&json!(path), &json!(text), &json!(status)), "{tool}");
+        }
+    }
+    let before = tools.text(path).await;
+    tools.good("update_task", json!({ "path": path, "line": 24, "set": { "status": "in_progress" } })).await;
+    let line = format!("\t- [ ] {}\n", texts[1]);
+    assert_eq!(before.lines().nth(23), Some(line.trim_end()));
+    assert_eq!(tools.text(path).await, before.replace(&line, &line.replace("[ ]", "[/]")));
+}
