@@ -36,7 +36,7 @@ pub fn routes() -> Routes {
 }
 
 async fn health() -> Response {
-    let health = json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION"), "protocolVersion": "1" });
+    let health = json!({ "protocolVersion": "1", "status": "ok", "version": env!("CARGO_PKG_VERSION") });
     json_response(StatusCode::OK, &health)
 }
 
@@ -52,7 +52,7 @@ async fn list(door: Door) -> Response {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        json_response(StatusCode::OK, &json!({ "tools": tools, "hash": hash }))
+        json_response(StatusCode::OK, &json!({ "hash": hash, "tools": tools }))
     };
     insert_etag(&mut response, &hash);
     response
@@ -92,7 +92,7 @@ fn result(result: &Result<Answer<Value>, Error>) -> Response {
     match result {
         Ok(answer) => {
             let content = json!([{ "type": "text", "text": answer.value.to_string() }]);
-            let body = json!({ "success": true, "content": content });
+            let body = json!({ "content": content, "success": true });
             with_generation(json_response(StatusCode::OK, &body), answer.generation)
         }
         Err(error) if error.code == Code::Internal => response::error(error),
@@ -101,7 +101,7 @@ fn result(result: &Result<Answer<Value>, Error>) -> Response {
                 tracing::error!(reason = error.reason(), internal, "{}", error.message);
             }
             let content = json!([{ "type": "text", "text": format!("Error: {}", error.message) }]);
-            json_response(StatusCode::OK, &json!({ "success": false, "content": content, "isError": true }))
+            json_response(StatusCode::OK, &json!({ "content": content, "isError": true, "success": false }))
         }
     }
 }

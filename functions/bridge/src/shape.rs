@@ -25,7 +25,7 @@ pub(crate) fn finish(app: &App, path: &str, mut response: Response) -> Response 
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
         let Failure { message, reason } = failure;
         let error = error(response.status(), &reason);
-        let body = json!({ "error": error, "message": message, "details": reason });
+        let body = json!({ "details": reason, "error": error, "message": message });
         *response.body_mut() = Body::from(body.to_string());
         response.headers_mut().remove(CONTENT_LENGTH);
     }

@@ -131,7 +131,7 @@ impl Server {
         let brief = |(index, score): (usize, f64)| {
             let info = &all.get(index)?.entry.info;
             Some(json!({
-                "name": info.name, "title": info.title, "description": info.description, "tags": info.tags, "score": score,
+                "description": info.description, "name": info.name, "score": score, "tags": info.tags, "title": info.title,
             }))
         };
         let capabilities: Vec<Value> = found.into_iter().take(limit).filter_map(brief).collect();
@@ -143,14 +143,14 @@ impl Server {
         let Offered { entry, tool } = self.capability(&name, |_| true)?;
         let scopes: Vec<&str> = entry.info.scopes.iter().map(|scope| scope.as_str()).collect();
         Ok(json!({
-            "name": entry.info.name,
-            "title": entry.info.title,
-            "description": entry.info.description,
-            "tags": entry.info.tags,
-            "scopes": scopes,
-            "inputSchema": tool.input_schema,
-            "outputSchema": tool.output_schema,
             "annotations": tool.annotations,
+            "description": entry.info.description,
+            "inputSchema": tool.input_schema,
+            "name": entry.info.name,
+            "outputSchema": tool.output_schema,
+            "scopes": scopes,
+            "tags": entry.info.tags,
+            "title": entry.info.title,
         }))
     }
 

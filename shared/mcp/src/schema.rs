@@ -13,7 +13,9 @@ pub(crate) fn input(entry: &Entry) -> JsonObject {
         for (name, description) in arguments_of_calls(&entry.info) {
             properties.insert(name.to_owned(), json!({ "type": "string", "description": description }));
         }
+        properties.sort_keys();
     }
+    schema.sort_keys();
     schema
 }
 

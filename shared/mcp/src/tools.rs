@@ -44,7 +44,7 @@ pub(crate) fn failed(error: &Error) -> CallToolResult {
 
 /// An error as agents see it.
 pub(crate) fn told(error: &Error) -> Value {
-    let mut told = json!({ "code": error.reason(), "message": error.message, "details": error.details });
+    let mut told = json!({ "code": error.reason(), "details": error.details, "message": error.message });
     if let Some(seconds) = error.details.get("retry_after_seconds") {
         told["retry_after_seconds"] = seconds.clone();
     }

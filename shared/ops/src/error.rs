@@ -64,7 +64,7 @@ pub struct Error {
     /// What the caller is told.
     pub message: String,
     /// Facts for programs; `reason` is the finer code of the domain.
-    pub details: Map<String, Value>,
+    pub details: Box<Map<String, Value>>,
     /// What only the operator is told: keys of the store, damage.
     pub internal: Option<String>,
 }
@@ -73,7 +73,7 @@ impl Error {
     /// An error of class `code` and finer `reason`.
     pub fn new(code: Code, reason: Reason, message: impl Into<String>) -> Self {
         let details = Map::from_iter([("reason".to_owned(), Value::from(reason.as_str()))]);
-        Self { code, message: message.into(), details, internal: None }
+        Self { code, message: message.into(), details: Box::new(details), internal: None }
     }
 
     /// A call that is wrong as it stands.
@@ -94,7 +94,10 @@ impl Error {
     /// Adds a fact for programs.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.details.insert(name.to_owned(), value.into());
+        let mut value = value.into();
+        value.sort_all_objects();
+        self.details.insert(name.to_owned(), value);
+        self.details.sort_keys();
         self
     }
 

@@ -25,7 +25,7 @@ impl ItemError {
     pub fn of(error: Error, caller: &Caller) -> Self {
         let code = error.reason().to_owned();
         let Error { message, mut details, .. } = redact_for(error, caller);
-        details.remove("reason");
-        Self { code, message, details }
+        details.shift_remove("reason");
+        Self { code, message, details: *details }
     }
 }

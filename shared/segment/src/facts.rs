@@ -80,6 +80,9 @@ impl FactWriter {
     /// Adds a note.
     pub fn note(&mut self, document: u32, note: &Note, text: &str) {
         for (key, value) in note.properties().into_iter().flatten() {
+            // Equal values are written alike, whatever the order of their keys.
+            let mut value = value.clone();
+            value.sort_all_objects();
             self.properties.push(key, document, value.to_string());
         }
         let mut tags: Vec<(&str, u8)> =

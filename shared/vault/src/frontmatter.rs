@@ -119,10 +119,13 @@ fn strings<'a>(
     names: [&'a str; 2],
     separates: fn(char) -> bool,
 ) -> impl Iterator<Item = String> + 'a {
-    let named = move |name: &str| names.iter().any(|wanted| name.eq_ignore_ascii_case(wanted));
-    let values = properties.iter().filter(move |(name, _)| named(name)).map(|(_, value)| value);
-    values
-        .flat_map(move |value| match value {
+    let named = |name: &str| names.iter().any(|wanted| name.eq_ignore_ascii_case(wanted));
+    let mut named: Vec<(&String, &Value)> = properties.iter().filter(|(name, _)| named(name)).collect();
+    // Several spellings of one name come in the same order, wherever they stand.
+    named.sort_unstable_by_key(|(name, _)| *name);
+    named
+        .into_iter()
+        .flat_map(move |(_, value)| match value {
             Value::Array(entries) => entries.iter().filter_map(scalar).collect::<Vec<_>>(),
             Value::String(text) => text.split(separates).map(str::to_owned).collect(),
             other => scalar(other).into_iter().collect(),

@@ -119,8 +119,8 @@ impl Gate {
         let door = path.strip_prefix(METADATA[0]).unwrap_or_default();
         let scopes: Vec<&str> = scope::ALL.iter().map(|scope| scope.as_str()).collect();
         let mut description = json!({
-            "resource": format!("{}{door}", self.base(headers)?),
             "bearer_methods_supported": ["header"],
+            "resource": format!("{}{door}", self.base(headers)?),
             "scopes_supported": scopes,
         });
         if !guard.authorization_servers.is_empty() {

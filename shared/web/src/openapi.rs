@@ -126,6 +126,7 @@ pub fn document(routes: &[Route], items: &[(&'static str, Item)]) -> Value {
     if let Some(document) = document.as_object_mut() {
         document.insert("components".to_owned(), json!({ "schemas": schemas }));
     }
+    document.sort_all_objects();
     document
 }
 

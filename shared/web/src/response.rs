@@ -19,7 +19,7 @@ pub fn ok(answer: &Answer<Value>) -> Response {
 pub fn error(error: &Error) -> Response {
     log(error);
     let mut response =
-        failure(status(error.code), error.code.as_str(), &error.message, &Value::Object(error.details.clone()));
+        failure(status(error.code), error.code.as_str(), &error.message, &Value::Object((*error.details).clone()));
     if let Some(seconds) = error.details.get("retry_after_seconds").and_then(Value::as_u64) {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
@@ -82,7 +82,7 @@ pub struct Failure {
 /// An error that is HTTP's own: no such route, a wrong method.
 pub(crate) fn failure(status: StatusCode, code: &str, message: &str, details: &Value) -> Response {
     let mut response =
-        json_response(status, &json!({ "error": { "code": code, "message": message, "details": details } }));
+        json_response(status, &json!({ "error": { "code": code, "details": details, "message": message } }));
     let reason = details.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
     response.extensions_mut().insert(Failure { message: message.to_owned(), reason });
     response

@@ -1,9 +1,11 @@
 //! obsidian-tc's tools for properties.
 
 use atlas_testkit::VaultBuilder;
-use serde_json::json;
+use axum::http::Method;
+use serde_json::{Value, json};
 
 use crate::support::deployment::Deployment;
+use crate::support::note_calls::send;
 use crate::support::tools::{Tools, guarded};
 
 const NOTE: &str = "---\n# kept\nstatus:   open # why\ncount: 1\n---\n# A\n";
@@ -43,6 +45,51 @@ async fn properties_change_and_every_other_byte_stays() {
     let answer = tools.good("update_frontmatter", replace).await;
     assert_eq!(answer["prev_frontmatter"], json!({ "count": 2 }));
     assert_eq!(tools.text("a.md").await, "---\nonly: null\n---\n# A\n");
+}
+
+#[tokio::test]
+async fn frontmatter_keeps_the_order_given_through_every_door() {
+    let client = vault().await.client();
+    let tools = Tools::of(&client).await;
+    let given: Value = serde_json::from_str(r#"{"zeta":1,"alpha":{"y":1,"b":2},"mid":[{"q":1,"a":2}]}"#).unwrap();
+    let written = "zeta: 1\nalpha:\n  y: 1\n  b: 2\nmid:\n  - q: 1\n    a: 2\n";
+
+    let edit = json!({ "edits": [{ "op": "merge_properties", "properties": given }] });
+    send(&client, Method::PATCH, "a.md", &[], edit).await.ok();
+    assert_eq!(tools.text("a.md").await, NOTE.replace("---\n# A", &format!("{written}---\n# A")), "REST");
+
+    let write = |path: &str| json!({ "path": path, "content": "# New\n", "frontmatter": given });
+    let new = format!("---\n{written}---\n# New\n");
+    for (tool, arguments) in [
+        ("note_upsert", write("upserted.md")),
+        ("write_note", write("bridged.md")),
+        ("bulk_create_notes", json!({ "items": [write("created.md")] })),
+    ] {
+        let body = json!({ "arguments": arguments });
+        let answer = client.post(&format!("/bridge/v1/tools/{tool}/call"), body).await.ok();
+        assert_eq!(answer["success"], true, "{tool}: {answer}");
+    }
+    tools.good("write_note", write("mcp.md")).await;
+    for path in ["upserted.md", "bridged.md", "created.md", "mcp.md"] {
+        assert_eq!(tools.text(path).await.trim_end(), new.trim_end(), "{path}");
+    }
+
+    // Those that are there keep their places.
+    let merge =
+        json!({ "path": "mcp.md", "mode": "merge", "patch": { "new": 1, "alpha": { "z": 1, "c": 2 }, "zeta": 2 } });
+    tools.good("update_frontmatter", merge).await;
+    let merged = "---\nzeta: 2\nalpha:\n  z: 1\n  c: 2\nmid:\n  - q: 1\n    a: 2\nnew: 1\n---\n";
+    assert!(tools.text("mcp.md").await.starts_with(merged), "{}", tools.text("mcp.md").await);
+    let replace =
+        json!({ "path": "mcp.md", "mode": "replace", "frontmatter": { "x": 1, "b": { "q": 1, "a": 2 }, "c": 3 } });
+    tools.good("update_frontmatter", replace).await;
+    assert!(tools.text("mcp.md").await.starts_with("---\nx: 1\nb:\n  q: 1\n  a: 2\nc: 3\n---\n"));
+
+    // An answer has one order, whatever the note's is.
+    let read =
+        client.post("/bridge/v1/tools/read_frontmatter/call", json!({ "arguments": { "path": "mcp.md" } })).await;
+    let text = read.ok()["content"][0]["text"].as_str().unwrap().to_owned();
+    assert!(text.contains(r#"{"b":{"a":2,"q":1},"c":3,"x":1}"#), "{text}");
 }
 
 #[tokio::test]

@@ -58,7 +58,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let approved = approve(&vault.mirror, &approval, Timestamp::now()).await;
     let approved = approved.map_err(|error| error.internal.clone().unwrap_or(error.message))?;
     if arguments.json {
-        return output::json(&json!({ "token": approved.token, "expires_at": approved.expires, "args_hash": hash }));
+        return output::json(&json!({ "args_hash": hash, "expires_at": approved.expires, "token": approved.token }));
     }
     output::line(format_args!("{}", approved.token));
     output::note(format_args!(

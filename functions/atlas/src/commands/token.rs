@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: Arguments) -> Outcome {
     };
     let token = mint(&secret, &grant, Timestamp::now())?;
     if arguments.json {
-        return output::json(&json!({ "access_token": token, "token_type": "Bearer", "expires_in": arguments.ttl }));
+        return output::json(&json!({ "access_token": token, "expires_in": arguments.ttl, "token_type": "Bearer" }));
     }
     output::line(token);
     Ok(())

@@ -51,7 +51,10 @@ impl<O: Operation + 'static> Prepared for Arguments<O> {
 
 fn sent<T: Serialize>(result: Result<Answer<T>, Error>) -> Result<Answer<Value>, Error> {
     let Answer { value, generation } = result?;
-    Ok(Answer { value: serde_json::to_value(value).map_err(|error| unwritten(&error))?, generation })
+    let mut value = serde_json::to_value(value).map_err(|error| unwritten(&error))?;
+    // The order of a note's properties is the note's; an answer is the same whatever that is.
+    value.sort_all_objects();
+    Ok(Answer { value, generation })
 }
 
 #[cold]

@@ -58,7 +58,9 @@ fn schema<T: JsonSchema>(mut generator: SchemaGenerator) -> String {
     RecursiveTransform(drop_default_of_nothing).transform(&mut schema);
     // Answers are objects, also those that are one of several.
     schema.insert("type".to_owned(), "object".into());
-    schema.to_value().to_string()
+    let mut schema = schema.to_value();
+    schema.sort_all_objects();
+    schema.to_string()
 }
 
 /// Takes out the formats that the generator gives to numbers: `uint64`, `double` and the like.

@@ -1,6 +1,10 @@
 //! The frontmatter.
 
+use proptest::prelude::*;
+use serde_json::Map;
+
 use super::*;
+use crate::edit::properties;
 use crate::parse;
 
 /// A frontmatter with something of everything.
@@ -242,4 +246,40 @@ fn a_frontmatter_is_replaced_whole_and_nothing_below_it() {
     assert_eq!(crate::edit::replace_frontmatter("---\na: 1\n---\n# A\n", &none).unwrap(), "# A\n");
     let below = "---\na: 1\n---\n---\nb: 2\n---\n";
     assert!(matches!(crate::edit::replace_frontmatter(below, &none), Err(Problem::Unreadable(_))));
+}
+
+fn keys(text: &str) -> Vec<String> {
+    parse(text).properties().unwrap().keys().cloned().collect()
+}
+
+/// Distinct names in a random order, each with the same kind of value: a map of two of them, in that order.
+fn any_names() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::hash_set("[a-z]{1,6}", 1..8)
+        .prop_map(|names| names.into_iter().collect::<Vec<_>>())
+        .prop_shuffle()
+}
+
+fn nested(names: &[String]) -> Map<String, Value> {
+    let inner: Map<String, Value> = names.iter().map(|name| (name.clone(), json!([name]))).collect();
+    names.iter().map(|name| (name.clone(), Value::Object(inner.clone()))).collect()
+}
+
+proptest! {
+    #[test]
+    fn properties_stand_in_the_order_given(names in any_names()) {
+        let text = with_frontmatter(&nested(&names), "# Body\n").unwrap();
+        prop_assert_eq!(&keys(&text), &names);
+        for (_, inner) in parse(&text).properties().unwrap() {
+            prop_assert_eq!(inner.as_object().unwrap().keys().cloned().collect::<Vec<_>>(), names.clone());
+        }
+    }
+
+    #[test]
+    fn properties_that_are_there_keep_their_places_and_new_ones_follow_as_given(before in any_names(), given in any_names()) {
+        let plain = |names: &[String]| names.iter().map(|name| (name.clone(), json!(1))).collect::<Map<String, Value>>();
+        let text = with_frontmatter(&plain(&before), "# Body\n").unwrap();
+        let edited = properties::set(&text, &nested(&given)).unwrap();
+        let new = given.iter().filter(|name| !before.contains(name));
+        prop_assert_eq!(keys(&edited), before.iter().chain(new).cloned().collect::<Vec<_>>());
+    }
 }
