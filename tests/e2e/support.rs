@@ -10,6 +10,7 @@ pub mod note_calls;
 pub mod programs;
 pub mod publish;
 pub mod random;
+pub mod reading;
 pub mod signing;
 pub mod throttled;
 pub mod tokens;

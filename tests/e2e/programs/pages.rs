@@ -1,11 +1,13 @@
 //! The pages of the project: their links lead somewhere, the README is short, and the command lines in them do what the pages say.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use atlas_ops::error::Reason;
 use atlas_testkit::project::project;
+use atlas_tools::catalogue;
 use atlas_vault::{anchor, parse};
 
 use crate::support::deployment::demo;
@@ -100,6 +102,13 @@ fn every_reason_stands_in_the_page_of_errors() {
         table += &format!("| `{reason}` | {} | {} |\n", reason.meaning(), reason.remedy());
     }
     generated_part("shared/web/README.md", "reasons", &table);
+}
+
+#[test]
+fn every_tag_stands_in_the_page_of_settings() {
+    let tags: BTreeSet<&str> = catalogue::ALL.iter().flat_map(|info| info.tags).copied().collect();
+    let tags: Vec<String> = tags.into_iter().map(|tag| format!("`{tag}`")).collect();
+    generated_part("shared/web/README.md", "tags", &format!("{}\n", tags.join(", ")));
 }
 
 #[test]

@@ -51,8 +51,8 @@ async fn properties_change_and_every_other_byte_stays() {
 async fn frontmatter_keeps_the_order_given_through_every_door() {
     let client = vault().await.client();
     let tools = Tools::of(&client).await;
-    let given: Value = serde_json::from_str(r#"{"zeta":1,"alpha":{"y":1,"b":2},"mid":[{"q":1,"a":2}]}"#).unwrap();
-    let written = "zeta: 1\nalpha:\n  y: 1\n  b: 2\nmid:\n  - q: 1\n    a: 2\n";
+    let given: Value = serde_json::from_str(r#"{"zeta":1,"alpha":{"w":1,"b":2},"mid":[{"q":1,"a":2}]}"#).unwrap();
+    let written = "zeta: 1\nalpha:\n  w: 1\n  b: 2\nmid:\n  - q: 1\n    a: 2\n";
 
     let edit = json!({ "edits": [{ "op": "merge_properties", "properties": given }] });
     send(&client, Method::PATCH, "a.md", &[], edit).await.ok();

@@ -1,0 +1,41 @@
+//! Operations that read the vault, with arguments that each takes: an operation that is added is among them.
+
+use atlas_access::Scope;
+use atlas_ops::Entry;
+use serde_json::{Map, Value, json};
+
+use crate::support::agent::listed;
+
+/// All that read the vault and do nothing else.
+pub fn reading() -> impl Iterator<Item = &'static Entry> {
+    listed().filter(|entry| entry.info.scopes == [Scope::ReadVault] && !entry.info.tags.contains(&"sync"))
+}
+
+fn required(entry: &Entry) -> Vec<String> {
+    let schema = entry.arguments_schema();
+    schema["required"].as_array().into_iter().flatten().map(|name| name.as_str().unwrap().to_owned()).collect()
+}
+
+/// Whether it is asked about one path.
+pub fn is_about_a_path(entry: &Entry) -> bool {
+    required(entry).iter().any(|name| ["path", "paths", "id"].contains(&name.as_str()))
+}
+
+/// What it cannot be called without, about the file at `path`.
+pub fn arguments_of(entry: &Entry, path: &str) -> Value {
+    let value = |name: &str| match name {
+        "path" | "id" => json!(path),
+        "paths" => json!([path]),
+        "root" => json!(""),
+        "period" => json!("daily"),
+        "tag" => json!("port"),
+        "key" => json!("rank"),
+        "filter" if entry.info.name == "tasks_filter" => json!("not done"),
+        "filter" => json!([{ "key": "rank", "op": "neq", "value": 1 }]),
+        "logic" => json!({ "!=": [{ "var": "rank" }, 1] }),
+        "question" => json!("Where is \"tide\" defined?"),
+        "term" | "query" | "pattern" | "task" | "intent" => json!("tide"),
+        name => panic!("say here what {} takes for `{name}`", entry.info.name),
+    };
+    Value::Object(required(entry).into_iter().map(|name| (name.clone(), value(&name))).collect::<Map<String, Value>>())
+}
