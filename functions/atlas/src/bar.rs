@@ -20,7 +20,7 @@ pub(crate) fn start(quiet: bool) -> Arc<dyn Progress> {
     } else if quiet {
         Arc::new(())
     } else {
-        Arc::new(Lines(Mutex::new(Line { phase: Phase::Scan, done: 0, total: None, printed: Instant::now() })))
+        Arc::new(ProgressLines(Mutex::new(Line { phase: Phase::Scan, done: 0, total: None, printed: Instant::now() })))
     }
 }
 
@@ -115,7 +115,7 @@ impl Drop for Bar {
 }
 
 /// A line now and then.
-struct Lines(Mutex<Line>);
+struct ProgressLines(Mutex<Line>);
 
 struct Line {
     phase: Phase,
@@ -124,7 +124,7 @@ struct Line {
     printed: Instant,
 }
 
-impl Progress for Lines {
+impl Progress for ProgressLines {
     fn begin(&self, phase: Phase, total: Option<u64>) {
         let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *line = Line { phase, done: 0, total, printed: line.printed };

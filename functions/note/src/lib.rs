@@ -15,7 +15,7 @@ use atlas_tools::notes::move_note::MoveNote;
 use atlas_tools::notes::read_note::ReadNote;
 use atlas_tools::notes::upsert_note::UpsertNote;
 use atlas_tools::notes::write_note::WriteNote;
-use atlas_web::openapi::{Place, Route, RouteParameter};
+use atlas_web::openapi::{ParameterPlace, Route, RouteParameter};
 use atlas_web::routes::call;
 use atlas_web::state::Offer;
 use atlas_web::{Door, Routes, request, response};
@@ -28,84 +28,96 @@ use serde_json::{Map, Value};
 
 const PATH: RouteParameter = RouteParameter {
     name: "path",
-    place: Place::Path,
+    place: ParameterPlace::Path,
     description: "The note's path; its slashes may stand as they are.",
 };
 
 const LIST: Route = Route::get("/notes", atlas_tools::entry::<ListNotes>()).with(&[
-    RouteParameter { name: "root", place: Place::Query, description: "The folder to list." },
-    RouteParameter { name: "prefix", place: Place::Query, description: "Only paths that begin so." },
+    RouteParameter { name: "root", place: ParameterPlace::Query, description: "The folder to list." },
+    RouteParameter { name: "prefix", place: ParameterPlace::Query, description: "Only paths that begin so." },
     RouteParameter {
         name: "recursive",
-        place: Place::Query,
+        place: ParameterPlace::Query,
         description: "`false`: not what is in folders of the folder.",
     },
-    RouteParameter { name: "include_folders", place: Place::Query, description: "`true`: folders too." },
+    RouteParameter { name: "include_folders", place: ParameterPlace::Query, description: "`true`: folders too." },
     RouteParameter {
         name: "extensions",
-        place: Place::Query,
-        description: "Those of the files to list, parted by commas; `.md` if not given.",
+        place: ParameterPlace::Query,
+        description: "Those of the files to list, comma-separated; `.md` if not given.",
     },
-    RouteParameter { name: "limit", place: Place::Query, description: "Most items to return, up to 1000." },
-    RouteParameter { name: "cursor", place: Place::Query, description: "The cursor of the page before." },
+    RouteParameter { name: "limit", place: ParameterPlace::Query, description: "Most items to return, up to 1000." },
+    RouteParameter { name: "cursor", place: ParameterPlace::Query, description: "The cursor of the page before." },
 ]);
 const READ: Route = Route::get("/notes/{path}", atlas_tools::entry::<ReadNote>()).with(&[
     PATH,
     RouteParameter {
         name: "offset",
-        place: Place::Query,
+        place: ParameterPlace::Query,
         description: "The byte to begin at, for notes that come in pages.",
     },
     RouteParameter {
         name: "generation",
-        place: Place::Query,
+        place: ParameterPlace::Query,
         description: "The generation to read the note as it was at.",
     },
-    RouteParameter { name: "include_content", place: Place::Query, description: "`false`: without its text." },
+    RouteParameter { name: "include_content", place: ParameterPlace::Query, description: "`false`: without its text." },
     RouteParameter {
         name: "include_frontmatter",
-        place: Place::Query,
+        place: ParameterPlace::Query,
         description: "`false`: without its properties.",
     },
-    RouteParameter { name: "include_stats", place: Place::Query, description: "`true`: with its size and time." },
+    RouteParameter {
+        name: "include_stats",
+        place: ParameterPlace::Query,
+        description: "`true`: with its size and time.",
+    },
 ]);
 
 const WRITE: Route = Route::put("/notes/{path}", atlas_tools::entry::<WriteNote>()).with(&[
     PATH,
     RouteParameter {
         name: "If-Match",
-        place: Place::Header,
+        place: ParameterPlace::Header,
         description: "The ETag of the version to replace, or `*`.",
     },
-    RouteParameter { name: "If-None-Match", place: Place::Header, description: "`*`: only if there is no note." },
+    RouteParameter {
+        name: "If-None-Match",
+        place: ParameterPlace::Header,
+        description: "`*`: only if there is no note.",
+    },
 ]);
 
 const EDIT: Route = Route::patch("/notes/{path}", atlas_tools::entry::<EditNote>()).with(&[
     PATH,
-    RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to edit." },
+    RouteParameter { name: "If-Match", place: ParameterPlace::Header, description: "The ETag of the version to edit." },
 ]);
 const UPSERT: Route = Route::post("/notes/{path}", atlas_tools::entry::<UpsertNote>()).with(&[PATH]);
 const DELETE: Route = Route::delete("/notes/{path}", atlas_tools::entry::<DeleteNote>()).with(&[
     PATH,
-    RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to delete." },
-    RouteParameter { name: "hard", place: Place::Query, description: "`true`: keep nothing in the trash." },
-    RouteParameter { name: "message", place: Place::Query, description: "Why, for the log." },
+    RouteParameter {
+        name: "If-Match",
+        place: ParameterPlace::Header,
+        description: "The ETag of the version to delete.",
+    },
+    RouteParameter { name: "hard", place: ParameterPlace::Query, description: "`true`: keep nothing in the trash." },
+    RouteParameter { name: "message", place: ParameterPlace::Query, description: "Why, for the log." },
 ]);
 const MOVE: Route = Route::post("/move/{from}", atlas_tools::entry::<MoveNote>()).with(&[
     RouteParameter { name: "from", ..PATH },
-    RouteParameter { name: "If-Match", place: Place::Header, description: "The ETag of the version to move." },
+    RouteParameter { name: "If-Match", place: ParameterPlace::Header, description: "The ETag of the version to move." },
 ]);
 const HISTORY: Route = Route::get("/history/{path}", atlas_tools::entry::<NoteHistory>()).with(&[
     PATH,
-    RouteParameter { name: "limit", place: Place::Query, description: "Most versions to return, up to 50." },
-    RouteParameter { name: "before", place: Place::Query, description: "The `before` of the page before." },
+    RouteParameter { name: "limit", place: ParameterPlace::Query, description: "Most versions to return, up to 50." },
+    RouteParameter { name: "before", place: ParameterPlace::Query, description: "The `before` of the page before." },
 ]);
 
 const RESTORE: Route = Route::post("/restore/{path}", atlas_tools::entry::<RestoreNote>()).with(&[
     PATH,
     RouteParameter {
         name: "If-Match",
-        place: Place::Header,
+        place: ParameterPlace::Header,
         description: "The ETag of the version to replace, or `*`.",
     },
 ]);
@@ -316,7 +328,7 @@ fn add(arguments: &mut Map<String, Value>, name: &str, value: Value) -> Result<(
     }
 }
 
-/// The entity tags of a precondition without their quotes, parted by commas (RFC 9110, section 13.1); a weak one stays as it is, and so
+/// The entity tags of a precondition without their quotes, comma-separated (RFC 9110, section 13.1); a weak one stays as it is, and so
 /// matches nothing.
 fn entity_tags(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let values: Vec<&str> = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or_default()).collect();

@@ -1,6 +1,6 @@
 //! Access lists: which paths of a vault a call may read, write and delete.
 //!
-//! Everything is decided by the path alone, before anything is looked at, so what there is at a path that is denied shows nowhere. What
+//! Everything is decided by the path alone, before anything is looked at, so nothing shows what there is at a path that is denied. What
 //! file systems may take for the same path is decided alike: a list of what is allowed is matched as it is written, whatever forbids
 //! or asks for scopes is matched in any case as well, and the stricter answer counts.
 

@@ -6,7 +6,7 @@ use crate::policy::VisibilityConfig;
 
 /// What is to be known of an operation to decide about it.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
+pub struct KnownOperation<'a> {
     /// Its name.
     pub name: &'a str,
     /// What it is about.
@@ -53,7 +53,7 @@ impl Visibility {
     ///
     /// # Errors
     /// When it names an operation or a tag that there is not.
-    pub fn new(config: &VisibilityConfig, known: &[Known<'_>]) -> Result<Self, UnknownName> {
+    pub fn new(config: &VisibilityConfig, known: &[KnownOperation<'_>]) -> Result<Self, UnknownName> {
         let mut names: Vec<&str> = known.iter().map(|operation| operation.name).collect();
         let mut tags: Vec<&str> = known.iter().flat_map(|operation| operation.tags).copied().collect();
         names.sort_unstable();
@@ -71,7 +71,7 @@ impl Visibility {
                 return Err(UnknownName { field, name: name.clone(), known: there.join(", ") });
             }
         }
-        let offer = |operation: &Known<'_>| {
+        let offer = |operation: &KnownOperation<'_>| {
             let named = |list: &[String]| list.iter().any(|name| name == operation.name);
             let tagged = |list: &[String]| list.iter().any(|tag| operation.tags.contains(&tag.as_str()));
             if named(&config.disabled) || tagged(&config.disabled_tags) {
@@ -102,10 +102,10 @@ mod tests {
     use super::*;
     use Offer::{Disabled, Hidden, Listed};
 
-    const KNOWN: [Known<'static>; 3] = [
-        Known { name: "find", tags: &["search"], writes: false },
-        Known { name: "move", tags: &["notes", "links"], writes: true },
-        Known { name: "read", tags: &["notes"], writes: false },
+    const KNOWN: [KnownOperation<'static>; 3] = [
+        KnownOperation { name: "find", tags: &["search"], writes: false },
+        KnownOperation { name: "move", tags: &["notes", "links"], writes: true },
+        KnownOperation { name: "read", tags: &["notes"], writes: false },
     ];
 
     fn offers(config: &str) -> [Offer; 3] {

@@ -81,7 +81,7 @@ impl Mirror {
                 made: claim.made,
                 is_new,
             };
-            match self.make_or_find(&name(&hash.to_string(), number), &Link::Claim(own)).await? {
+            match self.get_or_create_state(&name(&hash.to_string(), number), &Link::Claim(own)).await? {
                 None => return Ok(claimed(own, true)),
                 Some(Link::Claim(found)) if found.expires.is_none_or(|expires| now < expires) => {
                     return Ok(claimed(found, false));

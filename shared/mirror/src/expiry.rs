@@ -10,7 +10,7 @@ use crate::claim::{self, Link};
 use crate::collect::Collected;
 use crate::error::MirrorError;
 use crate::mirror::Mirror;
-use crate::once::Made;
+use crate::once::StateObject;
 
 /// Folders of what has no effect a day after it was made, by the clocks of those who made it: here it gets another, for clocks that differ.
 const FOLDERS: [&str; 3] = ["confirmations", "throttle", "writing"];
@@ -25,14 +25,14 @@ impl Mirror {
     pub(crate) async fn collect_state(&self, now: Timestamp, most: usize) -> Result<Collected, MirrorError> {
         let mut collected = Collected::default();
         for folder in FOLDERS {
-            let made = self.made_below(folder, None).await?;
+            let made = self.list_state(folder, None).await?;
             let old = made.into_iter().filter(|made| made.written < now - KEPT).take(most);
             let names: Vec<String> = old.map(|made| format!("{folder}/{}", made.name)).collect();
             collected.objects += names.len() as u64;
             self.unmake_all(names).await?;
         }
         let mut keys: BTreeMap<String, Vec<(u32, Timestamp)>> = BTreeMap::new();
-        for Made { name, written } in self.made_below(claim::FOLDER, None).await? {
+        for StateObject { name, written } in self.list_state(claim::FOLDER, None).await? {
             if let Some((hash, number)) = claim::parsed(&name) {
                 keys.entry(hash.to_owned()).or_default().push((number, written));
             }
@@ -51,18 +51,18 @@ impl Mirror {
         numbers.sort_unstable();
         let Some(last) = numbers.last().copied() else { return Ok(0) };
         let next = last.saturating_add(1);
-        if !self.make(&claim::name(&hash, next), &Link::Closed { closed: true }).await? {
+        if !self.create_state_if_absent(&claim::name(&hash, next), &Link::Closed { closed: true }).await? {
             return Ok(0);
         }
         numbers.push(next);
         for number in &numbers {
-            self.unmake(&claim::name(&hash, *number)).await?;
+            self.delete_state(&claim::name(&hash, *number)).await?;
         }
         Ok(claims.len() as u64)
     }
 
     async fn unmake_all(&self, names: Vec<String>) -> Result<(), MirrorError> {
-        let unmade: Vec<_> = names.iter().map(|name| self.unmake(name)).collect();
+        let unmade: Vec<_> = names.iter().map(|name| self.delete_state(name)).collect();
         stream::iter(unmade).buffer_unordered(PARALLEL).try_collect().await
     }
 }

@@ -47,7 +47,7 @@ impl Mirror {
     /// # Errors
     /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn synced(&self) -> Result<Option<Heartbeat>, MirrorError> {
-        self.made(SYNCED).await
+        self.get_state(SYNCED).await
     }
 }
 

@@ -186,8 +186,8 @@ impl Mirror {
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn note_damage(&self, flaw: Option<&Flaw>) -> Result<(), MirrorError> {
         match flaw {
-            Some(flaw) => self.make(NOTED, flaw).await.map(drop),
-            None => self.unmake(NOTED).await,
+            Some(flaw) => self.create_state_if_absent(NOTED, flaw).await.map(drop),
+            None => self.delete_state(NOTED).await,
         }
     }
 
@@ -196,7 +196,7 @@ impl Mirror {
     /// # Errors
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn noted_damage(&self) -> Result<Option<Flaw>, MirrorError> {
-        match self.made(NOTED).await {
+        match self.get_state(NOTED).await {
             Err(MirrorError::Damaged { .. }) => Ok(None),
             noted => noted,
         }

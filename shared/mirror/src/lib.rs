@@ -76,7 +76,7 @@ pub use inspect::Flaw;
 pub use keys::{BlobKey, VaultId};
 pub use manifest::Manifest;
 pub use mirror::{Mirror, Options};
-pub use once::Made;
+pub use once::StateObject;
 pub use presigned::{UploadRequest, Uploaded};
 pub use probe::probe_conditional_writes;
 pub use repair::Repaired;

@@ -73,7 +73,7 @@ impl Held {
 ///
 /// # Errors
 /// As [`Snapshot::load`]; [`MirrorError::Conflict`] when a segment holds what no segment can.
-pub async fn fold(head: &Snapshot, most: u64, derived: &mut Derived) -> Result<(), MirrorError> {
+pub async fn compact(head: &Snapshot, most: u64, derived: &mut Derived) -> Result<(), MirrorError> {
     let due = due(head.segments(), most);
     if due.is_empty() {
         return Ok(());

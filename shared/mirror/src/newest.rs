@@ -30,7 +30,7 @@ pub(crate) enum Presence {
 
 /// What a probe found.
 #[derive(Debug)]
-pub(crate) enum Probe {
+pub(crate) enum Probed {
     /// The head is the newest.
     Newest(Head),
     /// Here is the next generation; there may be more.
@@ -122,17 +122,17 @@ impl Mirror {
     }
 
     /// Asks, in one wave, whether there is a generation after `head`, and whether `head` is there.
-    pub(crate) async fn probe(&self, head: Head, presence: Presence) -> Result<Probe, MirrorError> {
+    pub(crate) async fn probe(&self, head: Head, presence: Presence) -> Result<Probed, MirrorError> {
         let begun = Instant::now();
         let next = self.head_at(head.generation().saturating_add(1));
         let (next, present) = try_join(next, self.is_present(&head, presence)).await?;
         Ok(match next {
-            Some(next) => Probe::Newer(next),
+            Some(next) => Probed::Newer(next),
             None if present => {
                 let seen = if head.is_seen() && presence == Presence::Likely { head.seen } else { Some(begun) };
-                Probe::Newest(Head { seen, ..head }.newest_at(begun))
+                Probed::Newest(Head { seen, ..head }.newest_at(begun))
             }
-            None => Probe::Lost,
+            None => Probed::Lost,
         })
     }
 

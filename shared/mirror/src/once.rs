@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 4 << 10;
 
 /// One that is there, as a listing shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct StateObject {
     /// Its name below the folder that was listed.
     pub name: String,
     /// When it was made, by the store's clock.
@@ -30,7 +30,11 @@ impl Mirror {
     ///
     /// # Errors
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]: it may have been made nevertheless.
-    pub async fn make(&self, name: &str, value: &(impl Serialize + Sync)) -> Result<bool, MirrorError> {
+    pub async fn create_state_if_absent(
+        &self,
+        name: &str,
+        value: &(impl Serialize + Sync),
+    ) -> Result<bool, MirrorError> {
         let key = self.state_key(name, "write")?;
         let bytes = serde_json::to_vec(value).map_err(|error| refused("write", &error))?;
         let bytes = Bytes::from(bytes);
@@ -45,7 +49,7 @@ impl Mirror {
     ///
     /// # Errors
     /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
-    pub async fn made<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, MirrorError> {
+    pub async fn get_state<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, MirrorError> {
         let key = self.state_key(name, "read")?;
         let Some(bytes) = self.store.get(&key, MAX_BYTES).await? else { return Ok(None) };
         serde_json::from_slice(&bytes).map(Some).map_err(|error| MirrorError::damaged(&key, error))
@@ -55,24 +59,24 @@ impl Mirror {
     /// answer.
     ///
     /// # Errors
-    /// As [`make`](Self::make) and [`made`](Self::made). Calling again does no harm.
-    pub async fn make_or_find<T: Serialize + DeserializeOwned + Sync>(
+    /// As [`create_state_if_absent`](Self::create_state_if_absent) and [`get_state`](Self::get_state). Calling again does no harm.
+    pub async fn get_or_create_state<T: Serialize + DeserializeOwned + Sync>(
         &self,
         name: &str,
         value: &T,
     ) -> Result<Option<T>, MirrorError> {
-        if self.make(name, value).await? {
+        if self.create_state_if_absent(name, value).await? {
             return Ok(None);
         }
         let gone = || MirrorError::unavailable(format!("state/{name} is there and is not"));
-        self.made(name).await?.ok_or_else(gone).map(Some)
+        self.get_state(name).await?.ok_or_else(gone).map(Some)
     }
 
     /// Deletes `state/<name>`, if it is there.
     ///
     /// # Errors
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
-    pub async fn unmake(&self, name: &str) -> Result<(), MirrorError> {
+    pub async fn delete_state(&self, name: &str) -> Result<(), MirrorError> {
         self.store.delete(&self.state_key(name, "delete")?).await
     }
 
@@ -80,12 +84,12 @@ impl Mirror {
     ///
     /// # Errors
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
-    pub async fn made_below(&self, folder: &str, after: Option<&str>) -> Result<Vec<Made>, MirrorError> {
+    pub async fn list_state(&self, folder: &str, after: Option<&str>) -> Result<Vec<StateObject>, MirrorError> {
         let key = self.state_key(folder, "list")?;
         let offset = after.map(|name| self.state_key(&format!("{folder}/{name}"), "list")).transpose()?;
         let listed = self.store.list(&key, offset.as_ref()).await?;
         let name = |found: &Path| Some(key_of(found).strip_prefix(key_of(&key))?.strip_prefix('/')?.to_owned());
-        let made = |found: crate::store::Listed| Some(Made { name: name(&found.key)?, written: found.written });
+        let made = |found: crate::store::Listed| Some(StateObject { name: name(&found.key)?, written: found.written });
         Ok(listed.into_iter().filter_map(made).collect())
     }
 

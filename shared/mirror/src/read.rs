@@ -9,7 +9,7 @@ use futures::future::{Either, select};
 use crate::error::MirrorError;
 use crate::head::Head;
 use crate::mirror::Mirror;
-use crate::newest::{Presence, Probe};
+use crate::newest::{Presence, Probed};
 use crate::snapshot::Snapshot;
 
 /// Of so many rounds one looks for the newest generation by a listing, the others step to the next. A listing finds many at once, but
@@ -119,18 +119,18 @@ impl Mirror {
             Either::Right((probe, run)) => (Either::Right(run), probe?),
         };
         match probe {
-            Probe::Newest(head) => {
+            Probed::Newest(head) => {
                 self.keep_head(head);
                 Ok(Either::Left(match result {
                     Either::Left(result) => result,
                     Either::Right(run) => run.await,
                 }))
             }
-            Probe::Newer(newer) => {
+            Probed::Newer(newer) => {
                 self.keep_head(newer.clone());
                 Ok(Either::Right(Some(newer)))
             }
-            Probe::Lost => Ok(Either::Right(None)),
+            Probed::Lost => Ok(Either::Right(None)),
         }
     }
 

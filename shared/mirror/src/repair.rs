@@ -21,7 +21,7 @@ use crate::manifest::{Changes, FORMAT, Manifest, REPAIR, Totals};
 use crate::merge::{Content, build};
 use crate::mirror::Mirror;
 use crate::rescue::held_with;
-pub use crate::rescue::{Pieces, Recovered, Source};
+pub use crate::rescue::{ContentSource, Pieces, Recovered};
 use crate::snapshot::{MAX_MANIFEST, Snapshot};
 
 /// The marks of repairs, below `state/`.
@@ -33,7 +33,7 @@ const MOST_BACK: usize = 1_000;
 
 /// The newest generation that the caller of a repair knows of.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct KnownGeneration {
     /// The mirror's lineage.
     pub lineage: Id,
     /// Its number.
@@ -92,8 +92,8 @@ impl Mirror {
     pub async fn repair(
         &self,
         info: &CommitInfo,
-        known: Option<Known>,
-        source: &impl Source,
+        known: Option<KnownGeneration>,
+        source: &impl ContentSource,
     ) -> Result<Repaired, MirrorError> {
         let mut done = Repaired::default();
         self.repair_manifests(info, known, &mut done).await?;
@@ -122,7 +122,7 @@ impl Mirror {
     /// # Errors
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn was_repaired_since(&self, generation: u64, hash: Hash) -> Result<bool, MirrorError> {
-        let marks = self.made_below(MARKS, None).await?;
+        let marks = self.list_state(MARKS, None).await?;
         let newest = marks.iter().filter_map(|mark| mark.name.parse::<u64>().ok()).max().unwrap_or(0);
         if newest == generation && newest > 0 {
             let key = self.keys().manifest(generation);
@@ -132,7 +132,7 @@ impl Mirror {
     }
 
     /// Whether the manifests from `head` down to the one that is `known` are there and readable, and end with that one.
-    async fn is_followed_to(&self, head: &Snapshot, known: Option<Known>) -> Result<bool, MirrorError> {
+    async fn is_followed_to(&self, head: &Snapshot, known: Option<KnownGeneration>) -> Result<bool, MirrorError> {
         let oldest = known.map_or(1, |known| known.generation.max(1));
         let distance = head.generation().saturating_sub(oldest);
         let wanted = usize::try_from(distance).unwrap_or(MOST_BACK).min(MOST_BACK) + 1;
@@ -147,13 +147,13 @@ impl Mirror {
 
     /// Marks `generation` as one of a repair, before it is.
     async fn mark(&self, generation: u64) -> Result<(), MirrorError> {
-        self.make(&format!("{MARKS}/{generation:020}"), &serde_json::json!({})).await.map(drop)
+        self.create_state_if_absent(&format!("{MARKS}/{generation:020}"), &serde_json::json!({})).await.map(drop)
     }
 
     async fn repair_manifests(
         &self,
         info: &CommitInfo,
-        known: Option<Known>,
+        known: Option<KnownGeneration>,
         done: &mut Repaired,
     ) -> Result<(), MirrorError> {
         let keys = self.shared.keys.clone();
@@ -224,7 +224,7 @@ impl Mirror {
         &self,
         info: &CommitInfo,
         last: u64,
-        known: Option<Known>,
+        known: Option<KnownGeneration>,
         done: &mut Repaired,
     ) -> Result<(), MirrorError> {
         self.mark(last).await?;
@@ -316,7 +316,7 @@ impl Mirror {
     }
 }
 
-impl<S: Source> ChangeSet for Change<'_, S> {
+impl<S: ContentSource> ChangeSet for Change<'_, S> {
     type Error = MirrorError;
     type Outcome = Repaired;
 

@@ -24,7 +24,7 @@ impl Mirror {
     /// # Errors
     /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. Asking again does no harm.
     pub async fn ask_for_sync(&self, by: &str, now: Timestamp) -> Result<Option<SyncRequest>, MirrorError> {
-        self.make_or_find(SYNC, &SyncRequest { by: by.to_owned(), time: now }).await
+        self.get_or_create_state(SYNC, &SyncRequest { by: by.to_owned(), time: now }).await
     }
 
     /// The request that is waiting.
@@ -32,7 +32,7 @@ impl Mirror {
     /// # Errors
     /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn sync_asked_for(&self) -> Result<Option<SyncRequest>, MirrorError> {
-        self.made(SYNC).await
+        self.get_state(SYNC).await
     }
 
     /// Takes the request away, for who begins a sync: one that is made from now on asks for another.
@@ -40,6 +40,6 @@ impl Mirror {
     /// # Errors
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn take_sync_request(&self) -> Result<(), MirrorError> {
-        self.unmake(SYNC).await
+        self.delete_state(SYNC).await
     }
 }

@@ -26,7 +26,7 @@ const MOST_GENERATIONS: u64 = 1_000;
 pub type Pieces = BoxStream<'static, Result<Bytes, String>>;
 
 /// Where contents can be had that the store has lost.
-pub trait Source: Sync {
+pub trait ContentSource: Sync {
     /// The content with the hash `sha256`, which the document at `path` had.
     fn open(&self, path: &str, sha256: Hash) -> impl Future<Output = Option<Pieces>> + Send;
 
@@ -101,7 +101,7 @@ impl Mirror {
         &self,
         head: &Arc<Snapshot>,
         found: &Inspection,
-        source: &impl Source,
+        source: &impl ContentSource,
     ) -> Result<Rescued, MirrorError> {
         let mut rescued = Rescued::default();
         let mut broken: BTreeMap<String, Record> = BTreeMap::new();
@@ -175,7 +175,7 @@ impl Mirror {
         found: &Inspection,
         (undated, broken): (&mut BTreeMap<SegmentId, Undated>, &mut BTreeMap<String, Record>),
         is_wanted: impl Fn(&str) -> bool + Send + Sync,
-        source: &impl Source,
+        source: &impl ContentSource,
         rescued: &mut Rescued,
     ) -> Result<(), MirrorError> {
         // By how many tombstones each had; one that cannot be read is looked at no more.
@@ -302,7 +302,7 @@ impl Mirror {
         head: &Snapshot,
         found: &Inspection,
         record: &Record,
-        source: &impl Source,
+        source: &impl ContentSource,
     ) -> Result<Option<BlobKey>, MirrorError> {
         let sha256 = Hash::from_bytes(record.sha256);
         let prefix = format!("{sha256}-");
@@ -341,7 +341,7 @@ async fn one(snapshot: &Snapshot, segment: usize, part: PartRef) -> Result<Optio
     }
 }
 
-async fn text_from(source: &impl Source, record: &Record) -> Option<Bytes> {
+async fn text_from(source: &impl ContentSource, record: &Record) -> Option<Bytes> {
     let sha256 = Hash::from_bytes(record.sha256);
     let mut pieces = source.open(&record.path, sha256).await?;
     let mut text = BytesMut::new();

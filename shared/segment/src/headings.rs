@@ -6,7 +6,7 @@ use atlas_vault::fold;
 
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
-use crate::lines::Lines;
+use crate::lines::LineStrings;
 use crate::section::SectionName;
 use crate::varint;
 
@@ -64,7 +64,7 @@ pub struct Headings {
     texts: String,
     /// Start of each text, and the end of the last.
     starts: Vec<u32>,
-    folded: Lines,
+    folded: LineStrings,
 }
 
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl Headings {
             entries.push(Entry { document, line, level: *level });
         }
         let texts = String::from_utf8(table.split_off(table.len() - rest.len())).map_err(|_| damaged())?;
-        let folded = Lines::new(fold::fold(&texts).into_bytes(), SectionName::Headings)?;
+        let folded = LineStrings::new(fold::fold(&texts).into_bytes(), SectionName::Headings)?;
         let starts: Vec<u32> =
             std::iter::once(0).chain(memchr::memchr_iter(b'\n', texts.as_bytes()).map(|end| end as u32 + 1)).collect();
         if folded.len() != entries.len() || starts.len() != entries.len() + 1 {

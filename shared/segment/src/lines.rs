@@ -7,13 +7,13 @@ use crate::section::SectionName;
 
 /// Strings without line feeds, each ended by one.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct LineStrings {
     bytes: Vec<u8>,
     /// Start of each line, and the end of the last.
     starts: Vec<u32>,
 }
 
-impl Lines {
+impl LineStrings {
     pub(crate) fn new(bytes: Vec<u8>, section: SectionName) -> Result<Self, FormatError> {
         if u32::try_from(bytes.len()).is_err() || bytes.last().is_some_and(|last| *last != b'\n') {
             return Err(FormatError::damaged(section, "its lines are not ended"));
@@ -61,7 +61,7 @@ mod tests {
             if !lines.is_empty() {
                 bytes.push(b'\n');
             }
-            let table = Lines::new(bytes, SectionName::Names).unwrap();
+            let table = LineStrings::new(bytes, SectionName::Names).unwrap();
             prop_assert_eq!(table.len(), lines.len());
             let expected: Vec<u32> = (0..lines.len() as u32)
                 .filter(|line| !needle.is_empty() && lines[*line as usize].contains(&needle))

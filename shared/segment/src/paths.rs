@@ -10,7 +10,7 @@ use fst::{IntoStreamer as _, Streamer as _};
 
 use crate::error::FormatError;
 use crate::frame;
-use crate::lines::Lines;
+use crate::lines::LineStrings;
 use crate::section::SectionName;
 
 /// After so many paths were asked for all of them are taken out of the fst, which takes as long as asking it for a few dozen times so many.
@@ -25,7 +25,7 @@ pub struct Paths {
     dotted: Range<u32>,
     /// How many paths were asked for.
     asked: AtomicU32,
-    all: OnceLock<Lines>,
+    all: OnceLock<LineStrings>,
 }
 
 impl Paths {
@@ -59,7 +59,7 @@ impl Paths {
     }
 
     /// All paths, if so many were asked for that it is worth the while.
-    fn all(&self) -> Option<&Lines> {
+    fn all(&self) -> Option<&LineStrings> {
         if self.all.get().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) < MANY {
             return None;
         }
@@ -70,7 +70,7 @@ impl Paths {
                 bytes.extend_from_slice(path);
                 bytes.push(b'\n');
             }
-            Lines::new(bytes, SectionName::Paths).unwrap_or_default()
+            LineStrings::new(bytes, SectionName::Paths).unwrap_or_default()
         });
         // A path cannot have a line feed; where one has, it is not what it should be, and the fst tells.
         Some(all).filter(|all| all.len() == self.fst.len())
@@ -155,12 +155,12 @@ impl std::fmt::Debug for Paths {
 
 /// The folded file name of every document, by document id.
 #[derive(Debug)]
-pub struct Names(Lines);
+pub struct Names(LineStrings);
 
 impl Names {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
         let names = frame::unpack(part, SectionName::Names, MAX_NAMES_BYTES)?;
-        Ok(Self(Lines::new(names, SectionName::Names)?))
+        Ok(Self(LineStrings::new(names, SectionName::Names)?))
     }
 
     /// The documents, ascending, whose folded name holds `folded`.

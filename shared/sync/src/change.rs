@@ -161,7 +161,7 @@ impl ChangeSet for Change {
         let totals = head.map_or_else(Totals::default, |head| head.manifest().totals);
         let mut derived = self.derived(&attempt, &documents, totals);
         if let (Some(derived), Some(head)) = (&mut derived, head) {
-            merge::fold(head, merge::MEDIUM, derived).await?;
+            merge::compact(head, merge::MEDIUM, derived).await?;
         }
         Ok(atlas_mirror::Attempt { derived, outcome: attempt })
     }
@@ -288,7 +288,7 @@ fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Pr
     readahead::in_order(
         &jobs,
         |(_, write)| write.file.stamp.size <= SMALL,
-        |(_, write)| Source::of(folder, write),
+        |(_, write)| ReadWrite::of(folder, write),
         |(chosen, write), source| {
             progress.advance(write.file.stamp.size);
             let source = match source {
@@ -326,13 +326,13 @@ fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Pr
 }
 
 /// What a document is made from.
-struct Source {
+struct ReadWrite {
     known: Fingerprint,
     /// What was read just now.
     read: Option<Vec<u8>>,
 }
 
-impl Source {
+impl ReadWrite {
     fn of(folder: &Folder, write: &Write) -> Result<Self, Reason> {
         if let Some(known) = write.known.filter(|_| write.text.is_some() || write.blob.is_some()) {
             return Ok(Self { known, read: None });

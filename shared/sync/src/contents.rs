@@ -123,17 +123,17 @@ impl Contents<'_> {
     async fn attachment(&self, record: &Record) -> Result<Result<Stamp, Reason>, SyncError> {
         match self.stream(record).await {
             Ok(stamp) => Ok(Ok(stamp)),
-            Err(Failure::File(reason)) => Ok(Err(reason)),
-            Err(Failure::Mirror(MirrorError::Damaged { object, reason })) => {
+            Err(AttachmentFailure::File(reason)) => Ok(Err(reason)),
+            Err(AttachmentFailure::Mirror(MirrorError::Damaged { object, reason })) => {
                 tracing::warn!(object, reason, "an attachment is damaged");
                 Ok(Err(Reason::Damaged))
             }
-            Err(Failure::Mirror(error)) => Err(error.into()),
-            Err(Failure::Sync(error)) => Err(error),
+            Err(AttachmentFailure::Mirror(error)) => Err(error.into()),
+            Err(AttachmentFailure::Sync(error)) => Err(error),
         }
     }
 
-    async fn stream(&self, record: &Record) -> Result<Stamp, Failure> {
+    async fn stream(&self, record: &Record) -> Result<Stamp, AttachmentFailure> {
         let key = record.blob.as_deref().and_then(|name| name.parse::<BlobKey>().ok());
         let key = key.filter(|key| key.sha256 == Hash::from_bytes(record.sha256)).ok_or(Reason::Damaged)?;
         let mut pieces = self.mirror.get_blob(&key).await?;
@@ -168,33 +168,33 @@ pub(crate) fn disk_path(record: &Record) -> Result<String, Reason> {
     Ok(on_disk.unwrap_or(&record.path).clone())
 }
 
-fn broken_off(error: MirrorError) -> Failure {
+fn broken_off(error: MirrorError) -> AttachmentFailure {
     match error {
-        MirrorError::Unavailable { reason } => Failure::File(Reason::Unfetched(reason)),
-        error => Failure::Mirror(error),
+        MirrorError::Unavailable { reason } => AttachmentFailure::File(Reason::Unfetched(reason)),
+        error => AttachmentFailure::Mirror(error),
     }
 }
 
 /// Why an attachment was not written.
-enum Failure {
+enum AttachmentFailure {
     File(Reason),
     Mirror(MirrorError),
     Sync(SyncError),
 }
 
-impl From<Reason> for Failure {
+impl From<Reason> for AttachmentFailure {
     fn from(reason: Reason) -> Self {
         Self::File(reason)
     }
 }
 
-impl From<MirrorError> for Failure {
+impl From<MirrorError> for AttachmentFailure {
     fn from(error: MirrorError) -> Self {
         Self::Mirror(error)
     }
 }
 
-impl From<SyncError> for Failure {
+impl From<SyncError> for AttachmentFailure {
     fn from(error: SyncError) -> Self {
         Self::Sync(error)
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use atlas_mirror::manifest::REPAIR;
-use atlas_mirror::repair::{Known, Pieces, Repaired, Source};
+use atlas_mirror::repair::{ContentSource, KnownGeneration, Pieces, Repaired};
 use atlas_mirror::{CommitInfo, Flaw, Hash, Mirror, MirrorError, Snapshot};
 use futures::{StreamExt as _, TryStreamExt as _};
 use sha2::{Digest as _, Sha256};
@@ -45,7 +45,7 @@ struct Files<'a> {
     progress: Arc<dyn Progress>,
 }
 
-impl Source for Files<'_> {
+impl ContentSource for Files<'_> {
     async fn open(&self, path: &str, sha256: Hash) -> Option<Pieces> {
         let others = self.paths.get(sha256.as_bytes()).into_iter().flatten().filter(|other| *other != path);
         let paths: Vec<String> = std::iter::once(path.to_owned()).chain(others.cloned()).collect();
@@ -123,7 +123,7 @@ pub(crate) async fn repair(
     let last = session.before.as_ref().map(|before| &before.seen);
     let known = last.and_then(|seen| {
         let (lineage, manifest) = (seen.lineage.parse().ok()?, Hash::from_bytes(seen.manifest));
-        Some(Known { lineage, generation: seen.generation, manifest })
+        Some(KnownGeneration { lineage, generation: seen.generation, manifest })
     });
     let mut repaired = mirror.repair(&info, known, &files).await?;
     // The folder has a newer text of them.

@@ -72,7 +72,7 @@ fn day(field: &str, text: &Text<10>) -> Result<Date, Error> {
 
 /// A periodic note that may not be there yet.
 #[derive(Debug)]
-struct Place {
+struct PeriodicNote {
     path: VaultPath,
     /// What it has when it is made.
     new: String,
@@ -80,7 +80,7 @@ struct Place {
     template: Option<String>,
 }
 
-impl Place {
+impl PeriodicNote {
     /// Where the note is, in a vault as its caller sees it; made of `template`, if that is given, and not of what the settings name.
     async fn find(
         context: &Context<'_>,

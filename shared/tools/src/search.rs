@@ -43,7 +43,7 @@ use crate::search::filter::Filter;
 use crate::search::pattern::Pattern;
 use crate::search::plan::Plan;
 
-/// The operation.
+/// Finds notes by words, best first, with title, nearest heading and a snippet (mode text.
 pub struct Search;
 
 /// What to look for.
@@ -106,7 +106,7 @@ pub enum Case {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// Notes, best first; or lines, by path and line.
-    pub(crate) results: Vec<Found>,
+    pub(crate) results: Vec<SearchResult>,
     /// What to pass for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cursor: Option<String>,
@@ -124,7 +124,7 @@ pub struct Output {
 /// One result.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Found {
+pub enum SearchResult {
     /// In the mode `text`.
     Note(Note),
     /// In the modes `regex` and `literal`.
@@ -174,7 +174,7 @@ pub struct Line {
     after: Vec<String>,
     /// Where the first match is in it, if that was asked for.
     #[serde(skip)]
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<MatchPlace>,
     /// Bytes of the file's text.
     #[serde(skip)]
     file_bytes: u32,
@@ -182,7 +182,7 @@ pub struct Line {
 
 /// A match in its line.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct MatchPlace {
     /// Its first character, counted from 1.
     pub(crate) column: usize,
     /// The match; of a long one the beginning, with `…` behind it.
@@ -192,7 +192,7 @@ pub(crate) struct Place {
 /// Most bytes of a match.
 const PLACE_BYTES: usize = 400;
 
-impl Place {
+impl MatchPlace {
     fn of(line: &[u8], range: Range<usize>) -> Self {
         let before = line.get(..range.start).unwrap_or_default();
         let text = line.get(range).unwrap_or_default();

@@ -16,7 +16,15 @@ use serde::Serialize;
 /// Where a tag stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+enum TagPlace {
+    Frontmatter,
+    Inline,
+}
+
+/// Where a tag stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TagSource {
     /// In the text.
     Inline,
     /// In the properties.
@@ -25,7 +33,7 @@ pub enum Source {
     Both,
 }
 
-impl Source {
+impl TagSource {
     /// What `places` come to; none if there are none.
     fn of(places: TagPlaces) -> Option<Self> {
         match (places.inline, places.in_properties) {

@@ -13,8 +13,8 @@
 //! - [`task`]: list items with a check box, and the dates and other fields of their texts
 //! - [`words`](mod@words): words, as full-text search knows them
 //! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps it so when a file moves
-//! - [`unlink`]: takes links out of a note
-//! - [`moment`]: formats of dates, by which periodic notes are named
+//! - [`remove_links`]: takes links out of a note
+//! - [`date_format`]: formats of dates, by which periodic notes are named
 //! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
 //! - [`loss`]: how much of a note a change takes away
 //! - [`symbol`](mod@symbol): what code in notes and files defines
@@ -22,6 +22,7 @@
 //! - `lines`: lines and their numbers
 
 mod block_id;
+pub mod date_format;
 pub mod edit;
 pub mod file_kind;
 pub mod fold;
@@ -31,15 +32,14 @@ mod lines;
 pub mod loss;
 mod markdown;
 mod mask;
-pub mod moment;
 pub mod note;
 pub mod path;
 pub mod relink;
+pub mod remove_links;
 pub mod resolve;
 pub mod symbol;
 mod tag;
 pub mod task;
-pub mod unlink;
 mod wikilink;
 pub mod words;
 

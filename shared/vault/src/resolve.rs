@@ -61,7 +61,7 @@ impl Files {
         if target.is_empty() || target.starts_with("./") || target.starts_with("../") {
             return None;
         }
-        let mut found = spellings(target).map(|written| Found::of(&written, "", self).all());
+        let mut found = spellings(target).map(|written| Candidates::of(&written, "", self).all());
         match found.find(|found| !found.is_empty())?.as_slice() {
             [only] => Some(only),
             _ => None,
@@ -92,7 +92,7 @@ pub fn resolve<'f>(target: &str, from: &'f VaultPath, files: &'f Files) -> Optio
     if target.is_empty() {
         return Some(from);
     }
-    spellings(target).find_map(|written| Found::of(&written, from.folder().unwrap_or_default(), files).best())
+    spellings(target).find_map(|written| Candidates::of(&written, from.folder().unwrap_or_default(), files).best())
 }
 
 /// All that it could mean, best first.
@@ -101,7 +101,8 @@ pub fn meanings<'f>(target: &str, from: &'f VaultPath, files: &'f Files) -> Vec<
     if target.is_empty() {
         return vec![from];
     }
-    let found = spellings(target).map(|written| Found::of(&written, from.folder().unwrap_or_default(), files).all());
+    let found =
+        spellings(target).map(|written| Candidates::of(&written, from.folder().unwrap_or_default(), files).all());
     found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
 }
 
@@ -129,14 +130,14 @@ fn spellings(target: &str) -> impl Iterator<Item = String> {
 }
 
 /// What a link may mean as it is written.
-enum Found<'f> {
+enum Candidates<'f> {
     /// This, if anything.
     Exact(Option<&'f VaultPath>),
     /// What ends so; what is in the folder that has this folded path from its end, or below it, before others.
     Ending { end: String, near: String, files: &'f Files },
 }
 
-impl<'f> Found<'f> {
+impl<'f> Candidates<'f> {
     fn of(written: &str, folder: &str, files: &'f Files) -> Self {
         let (path, is_whole) = match written.strip_prefix('/') {
             Some(path) => (path.to_owned(), true),

@@ -6,7 +6,7 @@ use crate::lines::{is_break, run_length};
 use crate::note::parts::{Link, LinkKind};
 
 /// A wikilink as it stands in a text.
-pub(crate) struct Found {
+pub(crate) struct FoundWikilink {
     /// The whole link, the `!` of an embed included.
     pub(crate) range: Range<usize>,
     /// Between the brackets.
@@ -14,7 +14,7 @@ pub(crate) struct Found {
     embed: bool,
 }
 
-impl Found {
+impl FoundWikilink {
     /// The link's parts; `None` if it names nothing.
     pub(crate) fn link(&self, text: &str, range: Range<usize>, line: u32) -> Option<Link> {
         let inner = text.get(self.inner.clone())?;
@@ -45,7 +45,7 @@ impl Found {
 
 /// The wikilink that begins with the last two of the `run` brackets at `at`, if it ends on the same
 /// line. Looks no further than the next `[[`, so reading after every run takes linear time.
-pub(crate) fn read(text: &str, at: usize, run: usize) -> Option<Found> {
+pub(crate) fn read(text: &str, at: usize, run: usize) -> Option<FoundWikilink> {
     let bytes = text.as_bytes();
     if run < 2 || (run == 2 && is_escaped(bytes, at)) {
         return None;
@@ -72,7 +72,7 @@ pub(crate) fn read(text: &str, at: usize, run: usize) -> Option<Found> {
     };
     let before = (open - 2).checked_sub(1);
     let bang = before.filter(|before| bytes.get(*before) == Some(&b'!') && !is_escaped(bytes, *before));
-    Some(Found { range: bang.unwrap_or(open - 2)..end, inner: open..end - 2, embed: bang.is_some() })
+    Some(FoundWikilink { range: bang.unwrap_or(open - 2)..end, inner: open..end - 2, embed: bang.is_some() })
 }
 
 /// Whether an odd number of backslashes stands before `at`.
@@ -82,7 +82,7 @@ pub(crate) fn is_escaped(bytes: &[u8], at: usize) -> bool {
 }
 
 /// All wikilinks of a text that is not markdown.
-pub(crate) fn all(text: &str) -> impl Iterator<Item = Found> + '_ {
+pub(crate) fn all(text: &str) -> impl Iterator<Item = FoundWikilink> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
         while let Some(found) = memchr::memchr(b'[', text.as_bytes().get(at..)?) {

@@ -2,24 +2,24 @@
 //!
 //! # Layout
 //!
-//! - [`place`]: where the document is, and reading it
-//! - [`document`]: what it can say; `foreign`: what it cannot; `wording`: what is wrong with it
+//! - [`source`]: where the document is, and reading it
+//! - [`document`]: what it can say; `unsupported_keys`: what it cannot; `error_messages`: what is wrong with it
 //! - [`merge`]: the document and the environment together
 //! - [`listing`]: every setting with its value and where that comes from
-//! - `follower`: looking at the document again while a process lives
+//! - `reloader`: looking at the document again while a process lives
 
 pub mod document;
 pub(crate) mod error;
-pub(crate) mod follower;
-mod foreign;
+mod error_messages;
 pub mod listing;
 pub mod merge;
-pub mod place;
-mod wording;
+pub(crate) mod reloader;
+pub mod source;
+mod unsupported_keys;
 
 pub use document::{Document, Facade};
 pub use error::{ConfigError, DocumentError};
-pub use place::Place;
+pub use source::ConfigSource;
 
 #[cfg(test)]
 mod tests;

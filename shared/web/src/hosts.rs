@@ -19,7 +19,7 @@ use atlas_ops::error::Reason;
 pub struct Hosts(Arc<[String]>);
 
 impl Hosts {
-    /// The names in `text`, parted by commas; [`None`] if one cannot be a name.
+    /// The names in `text`, comma-separated; [`None`] if one cannot be a name.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let names = text.split(',').map(|name| name.trim().to_ascii_lowercase());

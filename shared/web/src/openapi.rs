@@ -26,14 +26,14 @@ pub struct RouteParameter {
     /// Its name.
     pub name: &'static str,
     /// Where it stands.
-    pub place: Place,
+    pub place: ParameterPlace,
     /// What it means.
     pub description: &'static str,
 }
 
 /// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ParameterPlace {
     /// In the path.
     Path,
     /// In the query.
@@ -90,14 +90,14 @@ impl Route {
 /// What every route has that changes the vault.
 const IDEMPOTENCY_KEY: RouteParameter = RouteParameter {
     name: "Idempotency-Key",
-    place: Place::Header,
+    place: ParameterPlace::Header,
     description: "Sent again with the same key, the call is not executed again: it gets the answer that it had.",
 };
 
 /// What every route has whose calls may have to be confirmed.
 const CONFIRMATION: RouteParameter = RouteParameter {
     name: "X-Atlas-Confirmation",
-    place: Place::Header,
+    place: ParameterPlace::Header,
     description: "The token of a person who has confirmed the call; the error `elicit_required` says when one is needed.",
 };
 
@@ -188,11 +188,11 @@ fn parameter(parameter: &RouteParameter) -> Parameter {
     ParameterBuilder::new()
         .name(parameter.name)
         .parameter_in(match parameter.place {
-            Place::Path => ParameterIn::Path,
-            Place::Query => ParameterIn::Query,
-            Place::Header => ParameterIn::Header,
+            ParameterPlace::Path => ParameterIn::Path,
+            ParameterPlace::Query => ParameterIn::Query,
+            ParameterPlace::Header => ParameterIn::Header,
         })
-        .required(if parameter.place == Place::Path { Required::True } else { Required::False })
+        .required(if parameter.place == ParameterPlace::Path { Required::True } else { Required::False })
         .description(Some(parameter.description))
         .schema(Some(utoipa::openapi::Object::with_type(utoipa::openapi::Type::String)))
         .build()

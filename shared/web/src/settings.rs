@@ -16,7 +16,7 @@ pub use error::SettingsError;
 
 use self::auth::is_address;
 use crate::config::document::Facade;
-use crate::config::place::Place;
+use crate::config::source::ConfigSource;
 use crate::hosts::Hosts;
 use crate::origins::Origins;
 
@@ -31,7 +31,7 @@ pub struct Settings {
     /// `AWS_…`: how to reach a store that is a bucket.
     pub variables: Variables,
     /// `ATLAS_CONFIG`: where the configuration document is, if there is one.
-    pub config: Option<Place>,
+    pub config: Option<ConfigSource>,
     /// `ATLAS_VAULT`: id of the vault, or of the default one of several.
     pub vault: VaultId,
     /// The vaults, the default one first.
@@ -210,7 +210,7 @@ impl Settings {
                     settings.hosts = Hosts::parse(&text).ok_or_else(|| SettingsError::Value {
                         name: "ATLAS_HOSTS",
                         value: text,
-                        remedy: "write host names without ports, parted by commas".to_owned(),
+                        remedy: "write host names without ports, comma-separated".to_owned(),
                     })?;
                 }
                 "ATLAS_ALLOWED_ORIGINS" => {
@@ -222,7 +222,7 @@ impl Settings {
                     })?;
                 }
                 "ATLAS_CONFIG" => {
-                    settings.config = Some(Place::parse(&text).map_err(|remedy| SettingsError::Value {
+                    settings.config = Some(ConfigSource::parse(&text).map_err(|remedy| SettingsError::Value {
                         name: "ATLAS_CONFIG",
                         value: text.chars().take(200).collect(),
                         remedy,
@@ -293,13 +293,13 @@ fn secret(text: String) -> Result<Secret, SettingsError> {
     Secret::new(text).map_err(unusable)
 }
 
-/// Words parted by commas; one at least.
+/// Comma-separated words; at least one.
 fn list(name: &'static str, text: &str) -> Result<Vec<String>, SettingsError> {
     let words: Vec<String> = text.split(',').map(|word| word.trim().to_owned()).collect();
     if words.iter().all(|word| !word.is_empty()) {
         return Ok(words);
     }
-    let remedy = "write one, or some parted by commas".to_owned();
+    let remedy = "write one, or several, comma-separated".to_owned();
     Err(SettingsError::Value { name, value: text.to_owned(), remedy })
 }
 

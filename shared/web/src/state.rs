@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::caller::Caller;
 use crate::config::document::Facade;
-use crate::config::follower::{self, Follower};
+use crate::config::reloader::{self, Reloader};
 use crate::deployed::{Deployed, Deploys};
 pub use crate::deployed::{OpenError, Reach};
 use crate::gate::Gate;
@@ -57,7 +57,7 @@ pub struct Configured {
     pub(crate) version: u64,
     /// Whether requests for hosts that are not its own are refused.
     pub(crate) checks_hosts: bool,
-    follower: Option<Arc<Follower>>,
+    reloader: Option<Arc<Reloader>>,
 }
 
 impl App {
@@ -68,7 +68,7 @@ impl App {
     /// are not. The store is asked for the document at most.
     pub async fn open(settings: &Settings, reach: Reach) -> Result<Self, OpenError> {
         let store = atlas_mirror::location::open(&settings.store, &settings.variables)?;
-        Self::open_in(store, settings, reach, follower::MAX_AGE).await
+        Self::open_in(store, settings, reach, reloader::MAX_AGE).await
     }
 
     /// The same over a store that is open. The document is looked at again when it was looked at `max_age` ago.
@@ -85,8 +85,8 @@ impl App {
         let Some(place) = settings.config.clone() else {
             return Ok(Self::new(&deploys.deploy(settings, 0)?, None));
         };
-        let (follower, deployed) = Follower::start(place, settings.clone(), deploys, max_age, Timestamp::now).await?;
-        Ok(Self::new(&deployed, Some(Arc::new(follower))))
+        let (reloader, deployed) = Reloader::start(place, settings.clone(), deploys, max_age, Timestamp::now).await?;
+        Ok(Self::new(&deployed, Some(Arc::new(reloader))))
     }
 
     /// The settings that the environment's and the document that they name come to.
@@ -114,7 +114,7 @@ impl App {
         Ok(Self::new(&Deploys::new(store, cache_bytes, Reach::Loopback, Timestamp::now()).deploy(&settings, 0)?, None))
     }
 
-    fn new(deployed: &Deployed, follower: Option<Arc<Follower>>) -> Self {
+    fn new(deployed: &Deployed, reloader: Option<Arc<Reloader>>) -> Self {
         Self {
             atlas: deployed.atlas.clone(),
             clock: Timestamp::now,
@@ -128,7 +128,7 @@ impl App {
             asked_by: None,
             #[cfg(feature = "otlp")]
             spans: None,
-            configured: Configured { version: deployed.version, checks_hosts: false, follower },
+            configured: Configured { version: deployed.version, checks_hosts: false, reloader },
         }
     }
 
@@ -140,8 +140,8 @@ impl App {
 
     /// The deployment as it is configured now. What is wrong with its configuration is told to the log only.
     pub(crate) async fn current(&self) -> Result<Self, Unusable> {
-        let Some(follower) = &self.configured.follower else { return Ok(self.clone()) };
-        let now = follower.current().await.map_err(|_| Unusable)?;
+        let Some(reloader) = &self.configured.reloader else { return Ok(self.clone()) };
+        let now = reloader.current().await.map_err(|_| Unusable)?;
         Ok(Self {
             atlas: now.atlas.clone(),
             gate: now.gate.clone(),

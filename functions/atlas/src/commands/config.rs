@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atlas_web::config::{Place, listing};
+use atlas_web::config::{ConfigSource, listing};
 use atlas_web::state::Reach;
 use atlas_web::{App, Settings};
 use clap::{Args, Subcommand};
@@ -41,7 +41,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         What::Show { json } => show(&App::settings(&environment).await?, json),
         What::Validate { file } => {
             if let Some(file) = file {
-                environment.config = Some(Place::File(file));
+                environment.config = Some(ConfigSource::File(file));
             }
             App::open(&environment, Reach::Loopback).await?;
             output::line("the settings can be used");

@@ -79,7 +79,7 @@ pub async fn approve(mirror: &Mirror, approval: &Approval<'_>, now: Timestamp) -
         approved_by: approval.by.to_owned(),
         not_for: approval.not_for.map(str::to_owned),
     };
-    mirror.make(&name(&token), &given).await?;
+    mirror.create_state_if_absent(&name(&token), &given).await?;
     Ok(Approved { token, expires })
 }
 
@@ -124,7 +124,7 @@ impl Confirmation<'_> {
         let mirror = self.mirror;
         mirror.check_writes_once().await?;
         let name = name(token);
-        let Some(given) = mirror.made::<Given>(&name).await? else { return Ok(Some("unknown")) };
+        let Some(given) = mirror.get_state::<Given>(&name).await? else { return Ok(Some("unknown")) };
         let is_for_it =
             given.vault == self.vault && given.operation == self.operation && given.args_hash == self.args_hash;
         if !is_for_it {
@@ -143,7 +143,7 @@ impl Confirmation<'_> {
         if self.now >= given.expires {
             return Ok(Some("expired"));
         }
-        let other = mirror.make_or_find(&name, &own).await?;
+        let other = mirror.get_or_create_state(&name, &own).await?;
         Ok(other.filter(|other| *other != own).map(|_| "used"))
     }
 

@@ -76,12 +76,12 @@ impl Throttle {
             format!("throttle/{}", Hash::of(json!([bucket.0, class.as_str(), bucket.2]).to_string().as_bytes()));
         for attempt in 1..=TRIES {
             let token = self.take(&bucket, now).ok_or_else(refused)?;
-            if mirror.make(&format!("{folder}/{token:020}"), &json!({})).await? {
+            if mirror.create_state_if_absent(&format!("{folder}/{token:020}"), &json!({})).await? {
                 return Ok(());
             }
             if attempt == 1 {
                 let before = self.config.tiers.of(class).window(now).start().saturating_sub(1);
-                let made = mirror.made_below(&folder, Some(&format!("{before:020}"))).await?;
+                let made = mirror.list_state(&folder, Some(&format!("{before:020}"))).await?;
                 let taken = made.iter().filter_map(|made| made.name.parse().ok());
                 self.buckets.lock().unwrap_or_else(PoisonError::into_inner).bucket(&bucket, now).extend(taken);
             }
@@ -119,9 +119,9 @@ impl Throttle {
         let millisecond = |time: Timestamp| u64::try_from(time.as_millisecond()).unwrap_or(0);
         let ticket = format!("{:020}-{}", millisecond(now), Id::random()?);
         let ticket = Ticket { mirror, name: ticket };
-        ticket.mirror.make(&format!("writing/{}", ticket.name), &json!({})).await?;
+        ticket.mirror.create_state_if_absent(&format!("writing/{}", ticket.name), &json!({})).await?;
         let after = millisecond(now - (LONGEST_WRITE + MAX_SKEW));
-        let made = ticket.mirror.made_below("writing", Some(&format!("{after:020}"))).await;
+        let made = ticket.mirror.list_state("writing", Some(&format!("{after:020}"))).await;
         let others = made.map(|made| {
             let own = made.iter().find(|made| made.name == ticket.name).map_or(Timestamp::MIN, |own| own.written);
             let is_young =
@@ -147,7 +147,7 @@ fn throttled(seconds: u64, message: String) -> Error {
 impl Ticket {
     /// The write has come to an end.
     pub(crate) async fn end(self) {
-        if let Err(error) = self.mirror.unmake(&format!("writing/{}", self.name)).await {
+        if let Err(error) = self.mirror.delete_state(&format!("writing/{}", self.name)).await {
             tracing::warn!(%error, "a write that has ended counts for half a minute as under way");
         }
     }

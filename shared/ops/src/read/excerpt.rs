@@ -14,12 +14,12 @@ const MATCH_BYTES: usize = 1_200;
 const BESIDE_BYTES: usize = 400;
 
 /// The lines of a text: ended by LF or CRLF, without a byte order mark, and without an empty one after the last end.
-pub struct Lines<'a> {
+pub struct TextLines<'a> {
     text: &'a [u8],
     starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> TextLines<'a> {
     /// The lines of `text`.
     pub fn new(text: &'a [u8]) -> Self {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -70,7 +70,7 @@ impl<'a> Lines<'a> {
         self.get(line).map(String::from_utf8_lossy)
     }
 
-    /// Lines `from..to`, cut to `limit` bytes.
+    /// TextLines `from..to`, cut to `limit` bytes.
     pub fn range(&self, from: usize, to: usize, limit: usize) -> String {
         let mut quoted = String::new();
         for line in (from..to).filter_map(|line| self.text(line)) {
@@ -122,20 +122,20 @@ mod tests {
 
     #[test]
     fn a_quote_is_the_line_and_its_neighbours() {
-        let lines = Lines::new(b"\xef\xbb\xbfone\r\ntwo\r\nthree\n");
+        let lines = TextLines::new(b"\xef\xbb\xbfone\r\ntwo\r\nthree\n");
         assert_eq!(lines.count(), 3);
         assert_eq!(lines.around(0, b"one"), "one\ntwo");
         assert_eq!(lines.around(1, b"two"), "one\ntwo\nthree");
         assert_eq!(lines.around(2, b"three"), "two\nthree");
-        assert_eq!(Lines::new(b"").count(), 0);
-        assert_eq!(Lines::new(b"a\n\nb").around(1, b""), "a\n\nb");
+        assert_eq!(TextLines::new(b"").count(), 0);
+        assert_eq!(TextLines::new(b"a\n\nb").around(1, b""), "a\n\nb");
     }
 
     #[test]
     fn a_quote_is_exact_and_a_long_line_is_quoted_around_the_match() {
         let long = format!("{}ミナト{}", "波".repeat(5_000), "x".repeat(5_000));
         let text = format!("{long}\nbeside\n{long}\n");
-        let lines = Lines::new(text.as_bytes());
+        let lines = TextLines::new(text.as_bytes());
         for (line, term) in [(0, "ミナト"), (1, "beside"), (2, "ミナト"), (0, "波波"), (2, "xxx"), (0, "")] {
             let quote = lines.around(line, term.as_bytes());
             assert!(text.contains(&quote) && quote.contains(term) && !quote.is_empty(), "{line} {term}: {quote}");

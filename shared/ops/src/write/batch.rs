@@ -261,7 +261,7 @@ impl<'a> Batch<'a> {
             Some(segment) => vec![segment],
             None => segments(new.values())?,
         };
-        merge::fold(head, merge::SMALL, &mut derived).await?;
+        merge::compact(head, merge::SMALL, &mut derived).await?;
         Ok(derived)
     }
 }

@@ -1,4 +1,4 @@
-//! Moving files: each gets another path, and the links that would mean something else after that are rewritten, all in one commit. Files
+//! Moving files: each gets another path, and the links that the move would break are updated, all in one commit. Files
 //! can take each other's places.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

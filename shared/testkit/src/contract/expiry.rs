@@ -54,7 +54,7 @@ impl Keyed {
     }
 
     async fn write(&self, name: &str, value: &Value) {
-        assert!(self.instance().make(name, value).await.unwrap());
+        assert!(self.instance().create_state_if_absent(name, value).await.unwrap());
     }
 
     async fn collect(&self) -> u64 {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Gives the confirmation that a call needs which can destroy what a person wrote.
 pub struct Approve;
 
 /// Which call.

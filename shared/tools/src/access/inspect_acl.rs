@@ -14,7 +14,7 @@ use crate::notes::write_note::WriteNote;
 /// Most scopes that one call asks about.
 const MAX_SCOPES: usize = 64;
 
-/// The operation.
+/// Tells whether a call with some scopes may read, write or delete at a path of the vault, and what decides.
 pub struct InspectAcl;
 
 /// Which path, and who.

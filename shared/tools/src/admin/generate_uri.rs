@@ -15,7 +15,7 @@ const MAX_URI: usize = 100_000;
 /// Most parameters.
 const MAX_PARAMS: usize = 50;
 
-/// The operation.
+/// Makes an obsidian:// link that has the Obsidian app of whoever follows it open, search, make or do something.
 pub struct GenerateUri;
 
 /// What the app is to do.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Most values that are told.
 const MAX_METRICS: usize = 5000;
 
-/// The operation.
+/// Tells what the instance that answers has counted since it began (requests, their times, what they asked of the store), and how much of the vault is published.
 pub struct GetMetrics;
 
 /// No arguments: the vault is that of the call.

@@ -7,7 +7,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Tells how the deployment is configured.
 pub struct GetServerConfig;
 
 /// No arguments.

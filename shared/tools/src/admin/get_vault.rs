@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::VaultState;
 
-/// The operation.
+/// Tells of one vault which paths of it may be touched, what is published of it and since when.
 pub struct GetVault;
 
 /// No arguments: the vault is that of the call.

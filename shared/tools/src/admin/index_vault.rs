@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Asks the host of the vault to sync and index it now, and tells what the newest generation that is published changed.
 pub struct IndexVault;
 
 /// What to index.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::VaultState;
 
-/// The operation.
+/// Lists the vaults that the caller may name, with what is published of each and since when.
 pub struct ListVaults;
 
 /// No arguments.

@@ -5,7 +5,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Says that the service is up, its version, the vaults that the caller may name, and for how long the instance that answers has been up.
 pub struct ServerHealth;
 
 /// No arguments.

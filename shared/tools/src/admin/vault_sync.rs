@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Asks the host that has the vault's folder to sync it with the mirror now.
 pub struct VaultSync;
 
 /// No arguments.

@@ -26,7 +26,7 @@ use tokio::sync::OnceCell;
 use super::mime;
 use super::upload_attachment::{MAX_BYTES, check, hash, key, path};
 
-/// The operation.
+/// Puts a file into the vault whose bytes were uploaded by a URL of upload_attachment within the last hour.
 pub struct CommitAttachment;
 
 /// Which upload, as it was asked for.

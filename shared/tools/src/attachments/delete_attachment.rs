@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::get_attachment::missing;
 
-/// The operation.
+/// Takes a file that is no note out of the vault.
 pub struct DeleteAttachment;
 
 /// Which file.

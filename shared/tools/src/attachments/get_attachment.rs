@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{URL_TIME, mime};
 
-/// The operation.
+/// Tells size, media type, time and hash of a file that is no note.
 pub struct GetAttachment;
 
 /// Which file.

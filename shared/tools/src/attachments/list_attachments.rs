@@ -19,7 +19,7 @@ use super::{is_media, mime};
 /// Most extensions that are asked for.
 const MAX_EXTENSIONS: usize = 50;
 
-/// The operation.
+/// Lists pictures, PDF, sound and video, or other files by extension, by path, with how many notes link to each.
 pub struct ListAttachments;
 
 /// Which files.

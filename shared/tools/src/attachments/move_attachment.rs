@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attachments;
 
-/// The operation.
+/// Gives a file that is no note another path, with the same extension, and rewrites the links to it in all notes, in one commit.
 pub struct MoveAttachment;
 
 /// Which file, and where to.

@@ -22,7 +22,7 @@ use super::get_attachment::missing;
 /// Most bytes of a file that is uploaded: whoever commits it reads them all, within the time of a commit.
 pub(super) const MAX_BYTES: u32 = 256 << 20;
 
-/// The operation.
+/// Gives a URL to which anyone who has it can PUT the bytes of one file that is no note within 15 minutes, without a token and without passing them through here.
 pub struct UploadAttachment;
 
 /// Which file.

@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::bridge::paths::{BridgePaths, VAULT_FOLDER};
 
-/// The operation.
+/// Returns the notes that say what is being worked on now, whole and unsummarised.
 pub struct ContextCurrent;
 
 /// What to add and how much to return.
@@ -46,12 +46,12 @@ pub struct Output {
     generated_at: Timestamp,
     /// `now.md` first, then the spine, the notes that `now.md` links to, and those asked for.
     #[schemars(length(min = 1))]
-    sources: Vec<Source>,
+    sources: Vec<ContextSource>,
 }
 
 /// One note, whole.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Source {
+pub struct ContextSource {
     /// Its path.
     path: String,
     /// Its size in bytes.
@@ -102,7 +102,7 @@ impl Operation for ContextCurrent {
     }
 }
 
-async fn bundle(view: View, arguments: &Arguments, limits: &Limits) -> Result<Vec<Source>, Error> {
+async fn bundle(view: View, arguments: &Arguments, limits: &Limits) -> Result<Vec<ContextSource>, Error> {
     let records = [NOW.to_owned(), NOW.trim_start_matches("vault/").to_owned()];
     let index = Index::fetch(view, Want { names: true, headings: true, records: &records, ..Want::default() }).await?;
     let paths = BridgePaths::of(&index)?;
@@ -250,7 +250,7 @@ async fn texts(index: &Index, documents: Vec<DocumentRef>) -> Result<Vec<Documen
 const AROUND_SOURCE: usize = 200;
 
 /// The chosen notes, whole; those over the limits are left out, except `now.md`, which is the first.
-async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Result<Vec<Source>, Error> {
+async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Result<Vec<ContextSource>, Error> {
     let mut fitting = Vec::with_capacity(chosen.len());
     let mut total = 0;
     for (position, document) in chosen.iter().enumerate() {
@@ -283,7 +283,7 @@ async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Resu
     Ok(sources)
 }
 
-fn source(path: String, text: &Bytes) -> Source {
+fn source(path: String, text: &Bytes) -> ContextSource {
     let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-    Source { path, bytes: text.len(), sha256, content: String::from_utf8_lossy(text).into_owned() }
+    ContextSource { path, bytes: text.len(), sha256, content: String::from_utf8_lossy(text).into_owned() }
 }

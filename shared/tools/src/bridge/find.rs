@@ -5,7 +5,7 @@ use atlas_mirror::Snapshot;
 use atlas_ops::arguments::{Bounded, Given, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
-use atlas_ops::read::excerpt::{Lines, first_line_holding};
+use atlas_ops::read::excerpt::{TextLines, first_line_holding};
 use atlas_ops::read::index::{Blocks, DocumentRef, FetchedBlocks, Index, Want};
 use atlas_ops::read::merge::Merge;
 use atlas_ops::read::passages::Passages;
@@ -16,11 +16,11 @@ use atlas_vault::fold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bridge::found::Found;
+use crate::bridge::found::FoundTerm;
 use crate::bridge::paths::{BridgePaths, SEARCH_NOTES};
 use crate::bridge::search_notes;
 
-/// The operation.
+/// Finds the notes whose file name, heading or text holds a term, whatever its case.
 pub struct Find;
 
 /// What to look for.
@@ -40,7 +40,7 @@ pub struct Output {
     /// The term looked for.
     term: String,
     /// The results, best first.
-    results: Vec<Found>,
+    results: Vec<FoundTerm>,
 }
 
 impl Operation for Find {
@@ -62,7 +62,7 @@ impl Operation for Find {
         let answer = context.read(|view| find(view, folded, most)).await?;
         let (paths, results) = answer.value;
         let output = Output { term: arguments.term.as_str().to_owned(), results };
-        // Who may only read changes nothing, not even so; and what one caller finds is not for others who may see less.
+        // Read-only callers must not trigger the write, and what one caller finds is not for others who may see less.
         let may_leave = context.caller.scopes().holds(Scope::WriteVault) && !context.vault.acl().tells_callers_apart();
         if context.limits.search_notes && may_leave {
             search_notes::leave(context, &Self::INFO, paths, &output.term, &output.results).await;
@@ -88,7 +88,7 @@ const WAVE_SHARE: u64 = 25;
 const WAVE_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
 
 /// The results, and how the vault spells the specification's paths.
-async fn find(view: View, folded: &[u8], most: usize) -> Result<(BridgePaths, Vec<Found>), Error> {
+async fn find(view: View, folded: &[u8], most: usize) -> Result<(BridgePaths, Vec<FoundTerm>), Error> {
     let probe = Probe::new(folded, grams_per_segment(view.snapshot()));
     let text_bytes = view.snapshot().manifest().totals.text_bytes;
     let index = Index::fetch(
@@ -224,7 +224,7 @@ impl<'a> Candidate<'a> {
         folded: &[u8],
         buffer: &mut Vec<u8>,
         scanned: &mut u64,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<FoundTerm>, Error> {
         let segment = self.document.segment;
         let table = index.chunks(segment)?;
         let document = self.document.document;
@@ -254,12 +254,12 @@ impl<'a> Candidate<'a> {
         let quote = match place {
             Some((chunk, line)) => {
                 let around = self.surroundings(index, chunk)?;
-                Some(Lines::new(&text(around.clone())?).around(line - first_line(around.start), folded))
+                Some(TextLines::new(&text(around.clone())?).around(line - first_line(around.start), folded))
             }
             None => None,
         };
         let anchor = heading.map(|heading| atlas_vault::anchor(heading.text));
-        Ok(Some(Found { path: index.path(self.document)?, anchor, quote }))
+        Ok(Some(FoundTerm { path: index.path(self.document)?, anchor, quote }))
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// One note.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Found {
+pub struct FoundTerm {
     /// Its path.
     pub(crate) path: String,
     /// The heading that matches or is nearest above the match, as `#anchor`; null if there is none.

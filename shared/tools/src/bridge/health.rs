@@ -7,7 +7,7 @@ use futures::future::join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Says that the service is up, its version, and the newest published generation of the vault, and when the vault was synced last.
 pub struct Health;
 
 /// No arguments.

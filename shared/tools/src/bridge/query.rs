@@ -4,7 +4,7 @@
 use atlas_ops::arguments::Text;
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
-use atlas_ops::read::excerpt::{Lines, first_line_holding};
+use atlas_ops::read::excerpt::{TextLines, first_line_holding};
 use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::view::View;
 use atlas_vault::{Note, fold};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bridge::paths::BridgePaths;
 
-/// The operation.
+/// Answers two kinds of question from the architecture notes, with citations.
 pub struct Query;
 
 /// The question.
@@ -75,11 +75,11 @@ impl Operation for Query {
 
 /// The notes that questions are answered from; at least one.
 struct Sources {
-    notes: Vec<Source>,
+    notes: Vec<QuotedNote>,
     architecture: String,
 }
 
-struct Source {
+struct QuotedNote {
     path: String,
     text: Bytes,
     note: Note,
@@ -106,12 +106,12 @@ impl Sources {
         let notes = found_paths
             .into_iter()
             .zip(texts)
-            .map(|(path, text)| Source { path, note: atlas_vault::parse(&String::from_utf8_lossy(&text)), text })
+            .map(|(path, text)| QuotedNote { path, note: atlas_vault::parse(&String::from_utf8_lossy(&text)), text })
             .collect();
         Ok(Self { notes, architecture: paths.resolve(ARCHITECTURE).to_owned() })
     }
 
-    fn headings(&self) -> impl Iterator<Item = (&Source, &atlas_vault::Heading)> {
+    fn headings(&self) -> impl Iterator<Item = (&QuotedNote, &atlas_vault::Heading)> {
         self.notes.iter().flat_map(|source| source.note.headings.iter().map(move |heading| (source, heading)))
     }
 }
@@ -153,7 +153,7 @@ fn components(sources: &Sources) -> Output {
         return not_found(sources, "components", &format!("Components section missing in {}", sources.architecture));
     };
     let within: Vec<&atlas_vault::Heading> = after.iter().take_while(|next| next.level > heading.level).collect();
-    let lines = Lines::new(&source.text);
+    let lines = TextLines::new(&source.text);
     let end = after.get(within.len()).map_or(lines.count(), |next| next.line as usize);
     let mut answer = format!("Components and responsibilities are defined in {} under '{}'", source.path, heading.text);
     let names: Vec<&str> =
@@ -183,9 +183,9 @@ fn definition(sources: &Sources, term: &str) -> Output {
     not_found(sources, term, &format!("'{term}'"))
 }
 
-fn found(term: &str, source: &Source, line: usize, heading: Option<&atlas_vault::Heading>) -> Output {
+fn found(term: &str, source: &QuotedNote, line: usize, heading: Option<&atlas_vault::Heading>) -> Output {
     let under = heading.map(|heading| format!(" under '{}'", heading.text)).unwrap_or_default();
-    let quote = Lines::new(&source.text).around(line, fold::fold(term).as_bytes());
+    let quote = TextLines::new(&source.text).around(line, fold::fold(term).as_bytes());
     let anchor = heading.map_or_else(|| "#".to_owned(), atlas_vault::Heading::anchor);
     Output {
         answer: format!("Found '{term}' in {}{under}.", source.path),
@@ -196,7 +196,7 @@ fn found(term: &str, source: &Source, line: usize, heading: Option<&atlas_vault:
 /// Says that `what` was not found and names the headings closest to `term`.
 fn not_found(sources: &Sources, term: &str, what: &str) -> Output {
     let term = fold::fold(term);
-    let mut closest: Vec<(f64, &Source, &atlas_vault::Heading)> = sources
+    let mut closest: Vec<(f64, &QuotedNote, &atlas_vault::Heading)> = sources
         .headings()
         .map(|(source, heading)| (closeness(&term, &fold::fold(&heading.text)), source, heading))
         .collect();
@@ -215,7 +215,7 @@ fn not_found(sources: &Sources, term: &str, what: &str) -> Output {
         .map(|(_, source, heading)| Citation {
             path: source.path.clone(),
             anchor: heading.anchor(),
-            quote: Lines::new(&source.text).around(heading.line as usize, &[]),
+            quote: TextLines::new(&source.text).around(heading.line as usize, &[]),
         })
         .filter(|citation| !citation.quote.is_empty())
         .collect();

@@ -10,11 +10,17 @@ use atlas_ops::write::writable;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::bridge::found::Found;
+use crate::bridge::found::FoundTerm;
 use crate::bridge::paths::{BridgePaths, SEARCH_NOTES};
 
 /// Writes what was found for `term`. What was found is the answer all the same if that cannot be written: the log says so.
-pub(crate) async fn leave(context: &Context<'_>, operation: &Info, paths: BridgePaths, term: &str, results: &[Found]) {
+pub(crate) async fn leave(
+    context: &Context<'_>,
+    operation: &Info,
+    paths: BridgePaths,
+    term: &str,
+    results: &[FoundTerm],
+) {
     if let Err(error) = write(context, operation, paths, &text(context.now, term, results)).await {
         let internal = error.internal.as_deref().unwrap_or(&error.message);
         tracing::warn!(reason = error.reason(), internal, "the search notes were not written");
@@ -30,7 +36,7 @@ async fn write(context: &Context<'_>, operation: &Info, paths: BridgePaths, text
 }
 
 /// The note, at most some hundred lines: a search has few results, and each has a short quote.
-fn text(now: Timestamp, term: &str, results: &[Found]) -> String {
+fn text(now: Timestamp, term: &str, results: &[FoundTerm]) -> String {
     let now = now.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M");
     let term: String = term.chars().map(|one| if one.is_control() { ' ' } else { one }).collect();
     let mut text = format!(
@@ -39,7 +45,7 @@ fn text(now: Timestamp, term: &str, results: &[Found]) -> String {
     if results.is_empty() {
         text.push_str("\n- No matches found.\n");
     }
-    for (number, Found { path, anchor, quote }) in (1..).zip(results) {
+    for (number, FoundTerm { path, anchor, quote }) in (1..).zip(results) {
         let anchor = anchor.as_deref().unwrap_or("n/a");
         let quote = quote.as_ref().map_or_else(|| "(no excerpt)".to_owned(), |quote| quote.replace('\n', "\n> "));
         // Writing to a string does not fail.
@@ -54,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_note_is_as_the_specification_has_it() {
-        let found = |path: &str, anchor: Option<&str>, quote: Option<&str>| Found {
+        let found = |path: &str, anchor: Option<&str>, quote: Option<&str>| FoundTerm {
             path: path.to_owned(),
             anchor: anchor.map(str::to_owned),
             quote: quote.map(str::to_owned),

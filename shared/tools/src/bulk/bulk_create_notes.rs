@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 
 use super::{Bulk, Planned, Report, UNCONFIRMED, Way, check_count, twice};
 
-/// The operation.
+/// Writes up to 200 notes in one commit, each in its mode as write_note does.
 pub struct BulkCreateNotes;
 
 /// Which notes.

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use super::{Bulk, Planned, Report, UNCONFIRMED, Way, check_count, twice};
 
-/// The operation.
+/// Gives up to 500 notes a property, in one commit.
 pub struct BulkSetProperty;
 
 /// Which notes, and what property.

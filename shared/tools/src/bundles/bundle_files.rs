@@ -15,7 +15,7 @@ use super::{Bundle, Format, MaxBytes};
 /// Most files that are asked for.
 const MAX_FILES: usize = 200;
 
-/// The operation.
+/// Gives the texts of up to 200 notes as one text, in the order in which they are named and up to a size.
 pub struct BundleFiles;
 
 /// Which files.

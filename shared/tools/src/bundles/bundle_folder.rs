@@ -13,7 +13,7 @@ use super::{Bundle, BundledFile, Format, MaxBytes};
 /// Most extensions that are asked for.
 const MAX_EXTENSIONS: usize = 50;
 
-/// The operation.
+/// Gives the texts of all notes of a folder, and of the folders in it, as one text, in path order and up to a size.
 pub struct BundleFolder;
 
 /// Which folder, and how much of it.

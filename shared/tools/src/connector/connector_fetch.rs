@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::notes::read_note::{self, ReadNote};
 use crate::search::ranking::title;
 
-/// The operation.
+/// Returns the text of a note that connector_search found, with its title and address.
 pub struct ConnectorFetch;
 
 /// Which note.

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::connector::connector_fetch::address;
-use crate::search::{self, Found, Mode, Search};
+use crate::search::{self, Mode, Search, SearchResult};
 
-/// The operation.
+/// Finds notes by words, best first, and returns an id, a title and an address of each.
 pub struct ConnectorSearch;
 
 /// What to look for.
@@ -54,10 +54,10 @@ impl Operation for ConnectorSearch {
         let wanted = search::Arguments::of(arguments.query, Mode::Text, None, None);
         let Answer { value, generation } = Search::run(context, wanted).await?;
         let hit = |found| match found {
-            Found::Note(search::Note { path, title, .. }) => {
+            SearchResult::Note(search::Note { path, title, .. }) => {
                 Some(Hit { url: address(&context.vault.id, &path), id: path, title })
             }
-            Found::Line(_) => None,
+            SearchResult::Line(_) => None,
         };
         Ok(Answer { value: Output { results: value.results.into_iter().filter_map(hit).collect() }, generation })
     }

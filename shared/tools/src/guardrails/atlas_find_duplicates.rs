@@ -17,9 +17,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::guardrails::atlas_find_duplicates::similarity::Intent;
-use crate::search::{self, Found, Mode, Search};
+use crate::search::{self, Mode, Search, SearchResult};
 
-/// The operation.
+/// Finds what the vault has already that matches an intent, so that it is not written twice.
 pub struct AtlasFindDuplicates;
 
 /// Of what.
@@ -196,7 +196,7 @@ async fn by_text(context: &Context<'_>, intent: &Intent) -> Result<Vec<Candidate
     let mut best = None;
     let mut candidates = Vec::new();
     for found in found {
-        let Found::Note(search::Note { path, title, score, line, .. }) = found else { continue };
+        let SearchResult::Note(search::Note { path, title, score, line, .. }) = found else { continue };
         let best = *best.get_or_insert(score);
         let score = if best > 0.0 { rounded(TEXT_SCORE * score / best) } else { 0.0 };
         candidates.push(Candidate { kind: Kind::Note, name: title, path, line, score });

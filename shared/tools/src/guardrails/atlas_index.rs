@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Tells which generation of the vault is indexed, since when, and how much it has.
 pub struct AtlasIndex;
 
 /// No arguments.

@@ -27,7 +27,7 @@ use crate::search::ranking::Ranked;
 use crate::search::scores::Lists;
 use crate::search::snippet::Wanted;
 
-/// The operation.
+/// Returns the notes and sections of the vault that say most about a task, each with the reason, within a budget of characters.
 pub struct AtlasPack;
 
 /// For what.

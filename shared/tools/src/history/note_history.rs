@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Lists the versions of a note, newest first.
 pub struct NoteHistory;
 
 /// Which note.

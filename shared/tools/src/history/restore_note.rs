@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use crate::notes::write_note::Output;
 
-/// The operation.
+/// Makes a note again what it was at a generation (see note_history), or takes it out of the trash if no generation is given.
 pub struct RestoreNote;
 
 /// Which note, and from where.
@@ -33,7 +33,7 @@ pub struct Arguments {
     /// The generation to restore it from, one that `note_history` lists; if none is given, it is taken out of the trash.
     #[serde(default)]
     generation: Given<u64>,
-    /// If there is a note at the path, replace it only if its SHA-256 is this one, or one of these, parted by commas; `*` for whatever is there.
+    /// If there is a note at the path, replace it only if its SHA-256 is this one, or one of these, comma-separated; `*` for whatever is there.
     #[serde(default)]
     if_match: Given<Versions>,
     #[serde(default)]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::filter::Excluded;
 
-/// The operation.
+/// Lists the notes that no other note links to or embeds, by path.
 pub struct FindOrphans;
 
 /// Which notes.

@@ -13,7 +13,7 @@ use atlas_segment::SectionName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Lists the links and embeds that lead to no file, by target, or by note and target, with the lines they stand on.
 pub struct FindUnresolvedLinks;
 
 /// Of which notes.

@@ -5,7 +5,7 @@ use atlas_ops::arguments::{self, Given, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::bytes_of;
-use atlas_ops::read::excerpt::{Lines, cut_at};
+use atlas_ops::read::excerpt::{TextLines, cut_at};
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Page, Paging};
@@ -16,7 +16,7 @@ use atlas_vault::resolve::{Files, resolve};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Lists the other notes that link to a note or another file, by path, and how often each does.
 pub struct GetBacklinks;
 
 /// Of which file.
@@ -41,7 +41,7 @@ pub struct Arguments {
 
 /// A note that links to the file.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Source {
+pub struct Backlink {
     /// Its path.
     source_path: String,
     /// How many links to the file it has.
@@ -74,7 +74,7 @@ impl Operation for GetBacklinks {
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
-    type Output = Page<Source>;
+    type Output = Page<Backlink>;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
         Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
@@ -103,7 +103,7 @@ impl Operation for GetBacklinks {
                         for ((document, link_count), text) in wave.iter().zip(graph.index().texts(&documents).await?) {
                             let source_path = graph.path(*document)?;
                             let contexts = contexts(path, &source_path, &decoded(&text), &files, include_embeds)?;
-                            let item = Source { source_path, link_count: *link_count, contexts: Some(contexts) };
+                            let item = Backlink { source_path, link_count: *link_count, contexts: Some(contexts) };
                             room = room.saturating_sub(bytes_of(&item));
                             items.push(item);
                             if room == 0 {
@@ -115,7 +115,7 @@ impl Operation for GetBacklinks {
                 } else {
                     for (document, link_count) in page {
                         let source_path = graph.path(*document)?;
-                        items.push(Source { source_path, link_count: *link_count, contexts: None });
+                        items.push(Backlink { source_path, link_count: *link_count, contexts: None });
                     }
                 }
                 paging.page(context, generation, found.len(), items)
@@ -158,7 +158,7 @@ fn contexts(
     });
     links.sort_by_key(|link| (link.line, link.range.start));
     links.dedup_by_key(|link| link.line);
-    let lines = Lines::new(text.as_bytes());
+    let lines = TextLines::new(text.as_bytes());
     let context = |link: &atlas_vault::Link| {
         let before = text.get(..link.range.start).unwrap_or_default();
         let at = link.range.start - before.rfind('\n').map_or(0, |end| end + 1);

@@ -13,7 +13,7 @@ use atlas_vault::{Link, LinkKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Lists the wikilinks, markdown links and embeds of a note that lead into the vault, with the files they mean, as in Obsidian, and where they stand.
 pub struct GetOutgoingLinks;
 
 /// Of which note.

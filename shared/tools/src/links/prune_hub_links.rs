@@ -19,13 +19,13 @@ use atlas_ops::write::commit;
 use atlas_ops::write::writable;
 use atlas_ops::write::writable::text_of;
 use atlas_vault::VaultPath;
-use atlas_vault::unlink::{Standing, standings, without};
+use atlas_vault::remove_links::{LinkOccurrence, link_occurrences, remove_links};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::links::prune_hub_links::policy::{Kind, Meant, Policy, Rule};
 
-/// The operation.
+/// Takes links out of a note that has too many.
 pub struct PruneHubLinks;
 
 /// Of which note, and by which policy.
@@ -160,14 +160,14 @@ impl Pruning<'_> {
         let found = notes::find(head, self.path.as_str(), |_| true).await?;
         let found = found.ok_or_else(|| notes::missing(self.path.as_str()))?;
         let note = text_of(&found)?;
-        let links = standings(note);
+        let links = link_occurrences(note);
         let meant = if self.rule.is_of_targets() { self.meant(head, &links).await? } else { HashMap::new() };
         let deadline = self.context.deadline(self.context.limits.max_scan_time);
         let reasons = self.rule.reasons(&links, &meant, &deadline)?;
-        let going: Vec<(&Standing, String)> =
+        let going: Vec<(&LinkOccurrence, String)> =
             links.iter().zip(reasons).filter_map(|(link, reason)| Some((link, reason?))).take(self.most).collect();
-        let dropped: Vec<&Standing> = going.iter().map(|(link, _)| *link).collect();
-        let pruned = without(note, &dropped).ok_or_else(|| {
+        let dropped: Vec<&LinkOccurrence> = going.iter().map(|(link, _)| *link).collect();
+        let pruned = remove_links(note, &dropped).ok_or_else(|| {
             let message =
                 format!("links of {} cannot be told apart from what is around them: use edit_note", self.path);
             Error::bad_request(Reason::LinkImpossible, message).with("path", self.path.as_str())
@@ -195,7 +195,7 @@ impl Pruning<'_> {
     }
 
     /// What the targets of the links mean.
-    async fn meant(&self, head: &Arc<Snapshot>, links: &[Standing]) -> Result<HashMap<String, Meant>, Error> {
+    async fn meant(&self, head: &Arc<Snapshot>, links: &[LinkOccurrence]) -> Result<HashMap<String, Meant>, Error> {
         let graph = Graph::fetch(self.context, self.context.view(head.clone())).await?;
         let mut meant = HashMap::new();
         for link in links {

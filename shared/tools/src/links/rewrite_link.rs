@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 /// Most bytes of notes that are made at once.
 const MAX_REWRITTEN_BYTES: usize = 48 << 20;
 
-/// The operation.
+/// Gives all links to a note or another file a new target, in every note or in those of a folder, in one commit.
 pub struct RewriteLink;
 
 /// Which links, and what they are to be.

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Adds text to the end of a note, or to its start below the properties, on lines of its own unless ensure_newline is false.
 pub struct AppendNote;
 
 /// What to add, and where.

@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Makes another note with the same text.
 pub struct CopyNote;
 
 /// Which note, and where to.

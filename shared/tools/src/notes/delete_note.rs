@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Takes the note at a path out of the vault.
 pub struct DeleteNote;
 
 /// Which note.

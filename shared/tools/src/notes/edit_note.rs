@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::notes::write_note::Output;
 
-/// The operation.
+/// Changes parts of a note and leaves every other byte as it is.
 pub struct EditNote;
 
 /// What to change.

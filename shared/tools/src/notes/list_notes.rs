@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Lists the notes below a folder, or whose paths begin with a prefix, in path order, with sizes, times and hashes.
 pub struct ListNotes;
 
 /// Which notes.

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Gives a note another path, in another folder or with another name, and updates the links that the move would break, in all notes.
 pub struct MoveNote;
 
 /// Which note, and where to.
@@ -68,7 +68,7 @@ impl Operation for MoveNote {
     const INFO: Info = Info {
         name: "move_note",
         title: "Move a note",
-        description: "Gives a note another path, in another folder or with another name, and rewrites the links that would mean something else after that, in all notes: wikilinks, embeds and markdown links, with what they show and the part they point to as it was. All of it is one commit. Nothing is moved if there is a note at the new path, unless overwrite_target puts that into the trash.",
+        description: "Gives a note another path, in another folder or with another name, and updates the links that the move would break, in all notes: wikilinks, embeds and markdown links, with what they show and the part they point to as it was. All of it is one commit. Nothing is moved if there is a note at the new path, unless overwrite_target puts that into the trash.",
         // What links to it, and where, is told.
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
         destructive: true,

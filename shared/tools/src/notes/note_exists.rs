@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::notes::list_notes::What;
 
-/// The operation.
+/// Tells whether there is a file or a folder at a path, without reading it.
 pub struct NoteExists;
 
 /// Where.

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Replaces text that is in a note exactly once, or as often as expected_occurrences says.
 pub struct PatchNote;
 
 /// What to replace by what.

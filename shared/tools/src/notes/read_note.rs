@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// The operation.
+/// Returns the text and properties of the note at a path.
 pub struct ReadNote;
 
 /// Which note.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::notes::read_note::{self, Parts, has_text};
 
-/// The operation.
+/// Returns the texts and properties of up to 50 notes, of one state of the vault.
 pub struct ReadNotes;
 
 /// Which notes.

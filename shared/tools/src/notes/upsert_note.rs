@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::notes::write_note::Output;
 
-/// The operation.
+/// Creates the note at a path with this text and these properties.
 pub struct UpsertNote;
 
 /// What to write.

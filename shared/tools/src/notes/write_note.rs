@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The operation.
+/// Creates the note at a path, or replaces it whole.
 pub struct WriteNote;
 
 /// What to write, and instead of what.
@@ -28,7 +28,7 @@ pub struct Arguments {
     /// Its properties, written above the text.
     #[serde(default)]
     frontmatter: Given<Map<String, Value>>,
-    /// Replace the note only if its SHA-256 is this one, or one of these, parted by commas; `*` for whatever is there.
+    /// Replace the note only if its SHA-256 is this one, or one of these, comma-separated; `*` for whatever is there.
     #[serde(default)]
     if_match: Given<Versions>,
     /// `*`: write the note only if there is none at the path.

@@ -13,9 +13,9 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Period, Place, Which};
+use super::{Period, PeriodicNote, Which};
 
-/// The operation.
+/// Adds text at the end of the daily, weekly, monthly, quarterly or yearly note of a day, or of one of its sections, and makes the note first if it is not there.
 pub struct AppendToPeriodicNote;
 
 /// What to add, and to which note.
@@ -79,7 +79,7 @@ impl Operation for AppendToPeriodicNote {
         let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
         let find = |view: View| {
             let which = &which;
-            async move { Place::find(context, &view, which, None).await }
+            async move { PeriodicNote::find(context, &view, which, None).await }
         };
         let place = context.read(find).await?.value;
         super::check(context, Access::Write, &place.path)?;

@@ -11,9 +11,9 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Period, Place, Which};
+use super::{Period, PeriodicNote, Which};
 
-/// The operation.
+/// Makes the daily, weekly, monthly, quarterly or yearly note of a day, where the vault's own settings say and from the template that they name, with {{date}}.
 pub struct CreatePeriodicNote;
 
 /// Which note.
@@ -75,7 +75,7 @@ impl Operation for CreatePeriodicNote {
         let template = super::template(arguments.template_override.as_deref())?;
         let find = |view: View| {
             let (which, template) = (&which, template.as_ref());
-            async move { Place::find(context, &view, which, template).await }
+            async move { PeriodicNote::find(context, &view, which, template).await }
         };
         let place = context.read(find).await?.value;
         super::check(context, Access::Write, &place.path)?;

@@ -10,9 +10,9 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Period, Place, Shown, Which};
+use super::{Period, PeriodicNote, Shown, Which};
 
-/// The operation.
+/// Gives the daily, weekly, monthly, quarterly or yearly note of a day, and makes it first if it is not there.
 pub struct FindOrCreatePeriodicNote;
 
 /// Which note.
@@ -64,7 +64,7 @@ impl Operation for FindOrCreatePeriodicNote {
         let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
         let find = |view: View| {
             let which = &which;
-            async move { Place::find(context, &view, which, None).await }
+            async move { PeriodicNote::find(context, &view, which, None).await }
         };
         let place = context.read(find).await?.value;
         super::check(context, Access::Write, &place.path)?;

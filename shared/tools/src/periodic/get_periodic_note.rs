@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::periodic::settings::Settings;
 use crate::periodic::{Period, Shown, Which};
 
-/// The operation.
+/// Tells where the daily, weekly, monthly, quarterly or yearly note of a day is, whether it is there, and what it says.
 pub struct GetPeriodicNote;
 
 /// Which note.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Period, day, settings::Settings};
 
-/// The operation.
+/// Lists the daily, weekly, monthly, quarterly or yearly notes that are there, by date.
 pub struct ListPeriodicNotes;
 
 /// Which notes.

@@ -4,7 +4,7 @@ use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::read::settings::document;
 use atlas_ops::read::view::View;
 use atlas_ops::write::writable;
-use atlas_vault::{VaultPath, moment};
+use atlas_vault::{VaultPath, date_format};
 use futures::future::try_join;
 use jiff::civil::{Date, DateTime};
 use jiff::{Span, ToSpan as _};
@@ -75,8 +75,11 @@ impl Settings {
     fn of(settings: &Value, period: Period, date_format: Option<&'static str>) -> Result<Self, Error> {
         let text = |name: &str| settings.get(name).and_then(Value::as_str).map(str::trim).unwrap_or_default();
         let format = Some(text("format")).filter(|format| !format.is_empty()).unwrap_or(period.format());
-        if format.len() > moment::MAX_FORMAT_BYTES {
-            return Err(unusable(&format!("the format of its names has more than {} bytes", moment::MAX_FORMAT_BYTES)));
+        if format.len() > date_format::MAX_FORMAT_BYTES {
+            return Err(unusable(&format!(
+                "the format of its names has more than {} bytes",
+                date_format::MAX_FORMAT_BYTES
+            )));
         }
         let folder = text("folder").trim_matches('/');
         let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
@@ -87,7 +90,7 @@ impl Settings {
 
     /// The path of the note of the period that has this day.
     pub(super) fn path(&self, at: DateTime) -> Result<VaultPath, Error> {
-        let name = moment::write(&self.format, at);
+        let name = date_format::write(&self.format, at);
         let path = format!("{}{}.md", self.folder, name.strip_suffix(".md").unwrap_or(&name));
         writable::path("format", &path)
             .map_err(|error| unusable(&format!("what it names cannot be a note: {}", error.message)))
@@ -101,7 +104,7 @@ impl Settings {
     /// The first day of the period of the note at `path`, if it is one of them.
     pub(super) fn first_day(&self, path: &str) -> Option<Date> {
         let name = path.strip_prefix(&self.folder)?.strip_suffix(".md")?;
-        moment::read(self.format.strip_suffix(".md").unwrap_or(&self.format), name)
+        date_format::read(self.format.strip_suffix(".md").unwrap_or(&self.format), name)
     }
 
     /// The template, if one is named.
@@ -142,14 +145,16 @@ impl Settings {
             None => (inner, None),
         };
         let beside =
-            |days: Span| at.checked_add(days).map_or_else(|_| String::new(), |at| moment::write(&self.format, at));
+            |days: Span| at.checked_add(days).map_or_else(|_| String::new(), |at| date_format::write(&self.format, at));
         Some(match (name.trim().to_ascii_lowercase().as_str(), format) {
-            ("date" | "time", Some(format)) if format.len() <= moment::MAX_FORMAT_BYTES => moment::write(format, at),
+            ("date" | "time", Some(format)) if format.len() <= date_format::MAX_FORMAT_BYTES => {
+                date_format::write(format, at)
+            }
             ("date", None) => match self.date_format {
-                Some(format) => moment::write(format, at),
+                Some(format) => date_format::write(format, at),
                 None => path.stem().to_owned(),
             },
-            ("time", None) => moment::write("HH:mm", at),
+            ("time", None) => date_format::write("HH:mm", at),
             ("title", None) => path.stem().to_owned(),
             ("yesterday", None) => beside(-1.day()),
             ("tomorrow", None) => beside(1.day()),

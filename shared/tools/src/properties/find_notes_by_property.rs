@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The operation.
+/// Lists the notes whose properties meet all of some conditions, by path.
 pub struct FindNotesByProperty;
 
 /// With which properties.

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::PropertyType;
 
-/// The operation.
+/// Lists the properties that notes of the vault or a folder have, the most used first.
 pub struct ListProperties;
 
 /// Which properties.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The operation.
+/// Returns the properties of the note at a path, without its text.
 pub struct ReadFrontmatter;
 
 /// Of which note.

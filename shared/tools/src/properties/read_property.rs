@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The operation.
+/// Returns one property of the note at a path, without its text.
 pub struct ReadProperty;
 
 /// Which one.

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The operation.
+/// Changes a note's properties and leaves every other byte as it is, comments and quoting too.
 pub struct UpdateFrontmatter;
 
 /// Which note, and what becomes of its properties.

@@ -1,4 +1,4 @@
-//! Lines that match, as `search_text` and `search_regex` ask for them.
+//! LineSearch that match, as `search_text` and `search_regex` ask for them.
 
 use atlas_ops::arguments::{Root, Text};
 use atlas_ops::atlas::Limits;
@@ -11,10 +11,10 @@ use crate::search::matching;
 use crate::search::pattern::Pattern;
 use crate::search::plan::Plan;
 use crate::search::request::{Cursor, Request};
-use crate::search::{Found, Line, Listing, Output};
+use crate::search::{Line, Listing, Output, SearchResult};
 
 /// Which lines, and which page of them.
-pub(super) struct Lines<'a> {
+pub(super) struct LineSearch<'a> {
     pub(super) pattern: Pattern,
     pub(super) plan: Plan,
     pub(super) root: Root,
@@ -25,7 +25,7 @@ pub(super) struct Lines<'a> {
     pub(super) cursor: Option<&'a Text<4096>>,
 }
 
-impl Lines<'_> {
+impl LineSearch<'_> {
     /// The page of the lines that match, made into items.
     pub(super) async fn page<T>(
         self,
@@ -43,8 +43,8 @@ impl Lines<'_> {
         let answer = cursor::read(context, generation, |view| matching::page(view, &request, cursor.as_ref())).await?;
         Ok(answer.map(|Output { results, cursor, partial, .. }| {
             let lines = results.into_iter().filter_map(|found| match found {
-                Found::Line(line) => Some(item(line)),
-                Found::Note(_) => None,
+                SearchResult::Line(line) => Some(item(line)),
+                SearchResult::Note(_) => None,
             });
             let items: Vec<T> = lines.collect();
             // Where all were looked at.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use atlas_ops::error::Error;
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
-use atlas_ops::read::excerpt::{Lines, cut_at};
+use atlas_ops::read::excerpt::{TextLines, cut_at};
 use atlas_ops::read::index::{Blocks, DocumentRef, FetchedBlocks, Index};
 use atlas_segment::TextSpan;
 
@@ -13,7 +13,7 @@ use crate::search::filter::Filter;
 use crate::search::pattern::Searchers;
 use crate::search::regions::{Region, Regions};
 use crate::search::request::{Cursor, Request};
-use crate::search::{Explained, Found, Line, Output, Place, TOO_LARGE};
+use crate::search::{Explained, Line, MatchPlace, Output, SearchResult, TOO_LARGE};
 
 /// Chunks of the first region of a vault.
 const FIRST_CHUNKS: u32 = 16;
@@ -318,7 +318,7 @@ impl<'a> Page<'a> {
         let has_place = self.request.has_places || bytes.len() > MATCH_BYTES;
         let place = if has_place { self.request.pattern.place(bytes) } else { 0..0 };
         let text = cut_at(bytes.strip_suffix(b"\r").unwrap_or(bytes), place.start, MATCH_BYTES);
-        let place = self.request.has_places.then(|| Place::of(bytes, place));
+        let place = self.request.has_places.then(|| MatchPlace::of(bytes, place));
         self.results.push(Line {
             path: path.to_owned(),
             line,
@@ -342,7 +342,7 @@ impl<'a> Page<'a> {
         let mut documents = self.documents.clone();
         documents.dedup();
         let texts = index.texts(&documents).await?;
-        let mut texts = documents.iter().zip(&texts).map(|(document, text)| (document, Lines::new(text)));
+        let mut texts = documents.iter().zip(&texts).map(|(document, text)| (document, TextLines::new(text)));
         let mut current = texts.next();
         for (line, document) in self.results.iter_mut().zip(&self.documents) {
             while current.as_ref().is_some_and(|(of, _)| *of != document) {
@@ -383,7 +383,7 @@ impl<'a> Page<'a> {
         });
         let kind = if is_scan { "scan" } else { "index" };
         Ok(Output {
-            results: self.results.into_iter().map(Found::Line).collect(),
+            results: self.results.into_iter().map(SearchResult::Line).collect(),
             cursor,
             partial: if is_cut { Some(TOO_LARGE) } else { self.partial.filter(|_| !is_full) },
             corrections: Vec::new(),

@@ -73,7 +73,7 @@ impl Pattern {
         &self,
         searchers: &mut Searchers,
         text: &[u8],
-        each: impl FnMut(Found<'_>) -> bool,
+        each: impl FnMut(PatternMatch<'_>) -> bool,
     ) -> Result<(), Error> {
         searchers.lines.search_slice(&self.matcher, text, Each(each)).map_err(failed)
     }
@@ -83,7 +83,7 @@ impl Pattern {
         &self,
         searchers: &mut Searchers,
         file: &[u8],
-        each: impl FnMut(Found<'_>) -> bool,
+        each: impl FnMut(PatternMatch<'_>) -> bool,
     ) -> Result<(), Error> {
         // Not as a slice: what one holds beyond a NUL is told apart from what a file does.
         searchers.files.search_reader(&self.matcher, file, Each(each)).map_err(failed)
@@ -103,7 +103,7 @@ fn failed(error: std::io::Error) -> Error {
 }
 
 /// A line that matches.
-pub(crate) struct Found<'a> {
+pub(crate) struct PatternMatch<'a> {
     /// Where it begins in the text.
     pub(crate) offset: usize,
     /// Its number, counted from 1, where the text is a file.
@@ -133,13 +133,13 @@ impl Default for Searchers {
 
 struct Each<F>(F);
 
-impl<F: FnMut(Found<'_>) -> bool> Sink for Each<F> {
+impl<F: FnMut(PatternMatch<'_>) -> bool> Sink for Each<F> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
         let bytes = found.bytes();
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let offset = found.absolute_byte_offset() as usize;
-        Ok((self.0)(Found { offset, number: found.line_number().unwrap_or(0), bytes }))
+        Ok((self.0)(PatternMatch { offset, number: found.line_number().unwrap_or(0), bytes }))
     }
 }

@@ -15,7 +15,7 @@ use crate::search::expression::{Expression, Token};
 use crate::search::filter::Filter;
 use crate::search::scores::Lists;
 use crate::search::snippet::{Wanted, holds};
-use crate::search::{Explained, Found, Listing, Note, Output, TOO_LARGE};
+use crate::search::{Explained, Listing, Note, Output, SearchResult, TOO_LARGE};
 
 /// Most texts fetched at a time.
 const MAX_BATCH: usize = 128;
@@ -80,7 +80,7 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
             let text = decoded(&text);
             if holds_what_it_must(expression, &candidate.path, &text) {
                 places.push(candidate.place);
-                page.push(Found::Note(note(&index, candidate, &text, &mut wanted)?));
+                page.push(SearchResult::Note(note(&index, candidate, &text, &mut wanted)?));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Lines that hold a text, those first that say most about it: of notes that are named so or hold it often for their length, in headings,
+//! LineSearch that hold a text, those first that say most about it: of notes that are named so or hold it often for their length, in headings,
 //! as a word of its own. Only the lines count that the caller sees.
 
 use std::collections::HashMap;
@@ -13,9 +13,9 @@ use atlas_ops::read::paging::{Page, PartialPage, clamped};
 use atlas_vault::fold;
 use serde::{Deserialize, Serialize};
 
-use crate::search::lines::Lines;
+use crate::search::lines::LineSearch;
 use crate::search::request::Cursor;
-use crate::search::{Found, Line, Output, TOO_LARGE, matching};
+use crate::search::{Line, Output, SearchResult, TOO_LARGE, matching};
 
 /// Most lines that are put in order together: beyond that, the next so many by path.
 const MAX_LINES: usize = 10_000;
@@ -41,7 +41,7 @@ struct Begin {
 
 /// The page of the lines that hold `needle`, made into items.
 pub(super) async fn page<T: Serialize>(
-    lines: Lines<'_>,
+    lines: LineSearch<'_>,
     needle: &str,
     context: &Context<'_>,
     item: fn(Line, f64) -> T,
@@ -62,8 +62,8 @@ pub(super) async fn page<T: Serialize>(
     let generation = answer.generation.unwrap_or_default();
     Ok(answer.map(|Output { results, cursor: rest, partial, .. }| {
         let found = results.into_iter().filter_map(|found| match found {
-            Found::Line(line) => Some(line),
-            Found::Note(_) => None,
+            SearchResult::Line(line) => Some(line),
+            SearchResult::Note(_) => None,
         });
         let ranked = ranked(found.collect(), needle);
         let (whole, total) = (from.is_none() && rest.is_none() && partial.is_none(), ranked.len());

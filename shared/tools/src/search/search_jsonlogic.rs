@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::jsonlogic::{Datum, Logic, MAX_OPERATIONS, Record};
 
-/// The operation.
+/// Lists the notes of which a JSONLogic condition holds, by path.
 pub struct SearchJsonlogic;
 
 /// Which notes.

@@ -7,12 +7,12 @@ use atlas_ops::read::paging::{Limit, PartialPage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::lines::{Lines, number_of};
+use super::lines::{LineSearch, number_of};
 use super::pattern::Pattern;
 use super::plan::Plan;
 use super::{Case, Line};
 
-/// The operation.
+/// Finds the lines that match a regular expression (ripgrep's syntax), in notes and other text files, by path and line, with the column and text of the first match.
 pub struct SearchRegex;
 
 /// Which lines.
@@ -82,7 +82,7 @@ impl Operation for SearchRegex {
         let case = if flags.contains('i') { Case::Insensitive } else { Case::Sensitive };
         let pattern = Pattern::new(pattern.as_str(), false, case)
             .map_err(|error| refused("pattern", error.message.replacen("query", "pattern", 1)))?;
-        let lines = Lines {
+        let lines = LineSearch {
             plan: pattern.hir.as_ref().map_or(Plan::Anything, Plan::of_regex),
             pattern,
             root: Root::of("root", &root)?,

@@ -7,12 +7,12 @@ use atlas_ops::read::paging::{Limit, PartialPage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::lines::{Lines, number_of};
+use super::lines::{LineSearch, number_of};
 use super::pattern::Pattern;
 use super::plan::Plan;
 use super::{Case, Line, relevance};
 
-/// The operation.
+/// Finds the lines that hold a literal text, in notes and other text files, those first that say most about it, with the column of the first match.
 pub struct SearchText;
 
 /// Which text.
@@ -77,7 +77,7 @@ impl Operation for SearchText {
         let plan = Plan::of_literal(query.as_str());
         let root = Root::of("root", &root)?;
         let needle = query.as_str();
-        let lines = Lines { pattern, plan, root, most_of_file: None, of, limit, cursor: cursor.as_ref() };
+        let lines = LineSearch { pattern, plan, root, most_of_file: None, of, limit, cursor: cursor.as_ref() };
         let item = |Line { path, line, text, place, .. }, score| TextMatch {
             path,
             line,

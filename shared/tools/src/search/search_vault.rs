@@ -14,9 +14,9 @@ use super::lines::number_of;
 use super::search_jsonlogic::{self, LogicMatch, SearchJsonlogic};
 use super::search_regex::{self, RegexMatch, SearchRegex};
 use super::search_text::{self, SearchText, TextMatch};
-use super::{Found, Listing, Output as Results, ranking};
+use super::{Listing, Output as Results, SearchResult, ranking};
 
-/// The operation.
+/// One search for all.
 pub struct SearchVault;
 
 /// What to look for.
@@ -299,8 +299,8 @@ impl Search<'_> {
             cursor::read(self.context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await?;
         Ok(answer.map(|Results { results, cursor, partial, .. }| {
             let notes = results.into_iter().filter_map(|found| match found {
-                Found::Note(note) => Some(Hit::of_note(note)),
-                Found::Line(_) => None,
+                SearchResult::Note(note) => Some(Hit::of_note(note)),
+                SearchResult::Line(_) => None,
             });
             let items: Vec<Hit> = notes.collect();
             let total_count = (is_first && cursor.is_none() && partial.is_none()).then_some(items.len());

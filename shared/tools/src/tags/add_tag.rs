@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Adds a tag to a note.
 pub struct AddTag;
 
 /// Which note, and which tag.

@@ -14,9 +14,9 @@ use atlas_segment::facts::TagPlaces;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Source, add};
+use super::{Asked, TagSource, add};
 
-/// The operation.
+/// Lists the notes that have a tag, or one below it, by path.
 pub struct FindNotesByTag;
 
 /// With which tags.
@@ -55,7 +55,7 @@ pub struct TaggedNote {
     /// Those of its tags that were asked for, without `#`, as it writes them.
     matched_tags: Vec<String>,
     /// Where it has them.
-    source: Source,
+    source: TagSource,
 }
 
 /// Most tags that are asked for besides the first.
@@ -100,7 +100,7 @@ impl Operation for FindNotesByTag {
                 let mut items = Vec::new();
                 for (document, tagged) in paging.of(&found) {
                     let path = facts.index().path(*document)?;
-                    let source = Source::of(tagged.places);
+                    let source = TagSource::of(tagged.places);
                     items.extend(source.map(|source| TaggedNote { path, matched_tags: tagged.tags.clone(), source }));
                 }
                 paging.page(context, generation, total, items)

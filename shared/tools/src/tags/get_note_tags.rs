@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::notes::read_note::has_text;
 
-/// The operation.
+use super::TagPlace;
+
+/// Tells the tags of one note, each once for the frontmatter and once for the text, there with the places where it stands.
 pub struct GetNoteTags;
 
 /// Which note.
@@ -38,18 +40,10 @@ struct NoteTag {
     /// Its name as it is written first, without `#`.
     tag: String,
     /// Where it stands.
-    source: Source,
+    source: TagPlace,
     /// Where in the text each `#` of it is, in bytes from the beginning of the note; absent for the frontmatter's.
     #[serde(skip_serializing_if = "Option::is_none")]
     positions: Option<Vec<usize>>,
-}
-
-/// Where a tag stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Source {
-    Frontmatter,
-    Inline,
 }
 
 impl Operation for GetNoteTags {
@@ -85,9 +79,9 @@ fn tags(text: &str) -> Vec<NoteTag> {
     let mut tags: Vec<(String, NoteTag)> = Vec::new();
     let mut known = std::collections::HashMap::new();
     for tag in parse(text).tags {
-        let source = if tag.range.is_some() { Source::Inline } else { Source::Frontmatter };
+        let source = if tag.range.is_some() { TagPlace::Inline } else { TagPlace::Frontmatter };
         let folded = fold(&tag.name).to_string();
-        let index = *known.entry((folded.clone(), source == Source::Inline)).or_insert_with(|| {
+        let index = *known.entry((folded.clone(), source == TagPlace::Inline)).or_insert_with(|| {
             tags.push((folded, NoteTag { tag: tag.name, source, positions: tag.range.as_ref().map(|_| Vec::new()) }));
             tags.len() - 1
         });

@@ -13,9 +13,9 @@ use atlas_vault::fold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Source, add};
+use super::{TagSource, add};
 
-/// The operation.
+/// Lists the tags of the vault or a folder, the most used first, with how many notes have each and whether they stand in properties or in the text.
 pub struct ListTags;
 
 /// Which tags.
@@ -48,7 +48,7 @@ pub struct TagCount {
     /// How many notes have it. Those with a tag below it (`#a/b` for `#a`) do not count.
     count: usize,
     /// Where they have it.
-    source: Source,
+    source: TagSource,
 }
 
 /// A tag while notes are counted.
@@ -104,7 +104,7 @@ fn counted(
     facts: &Facts,
     root: &Root,
     wanted: impl Fn(TagPlaces) -> TagPlaces,
-) -> Result<Vec<(String, usize, Source)>, Error> {
+) -> Result<Vec<(String, usize, TagSource)>, Error> {
     let mut tags: BTreeMap<String, Counted> = BTreeMap::new();
     for segment in facts.index().segments() {
         let below = facts.below(segment, root)?;
@@ -127,9 +127,9 @@ fn counted(
     let tag = |counted: Counted| {
         // Of spellings that are used as often, the first.
         let most = counted.spellings.iter().rev().max_by_key(|(_, count)| **count)?.0.clone();
-        Some((most, counted.spellings.values().sum::<usize>(), Source::of(counted.places)?))
+        Some((most, counted.spellings.values().sum::<usize>(), TagSource::of(counted.places)?))
     };
-    let mut all: Vec<(String, usize, Source)> = tags.into_values().filter_map(tag).collect();
+    let mut all: Vec<(String, usize, TagSource)> = tags.into_values().filter_map(tag).collect();
     all.sort_by(|(one, one_count, _), (other, other_count, _)| other_count.cmp(one_count).then_with(|| one.cmp(other)));
     Ok(all)
 }

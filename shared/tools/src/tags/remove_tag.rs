@@ -11,7 +11,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+use super::TagPlace;
+
+/// Takes a tag out of a note, in any case.
 pub struct RemoveTag;
 
 /// Which note, and which tag.
@@ -40,14 +42,6 @@ enum From {
     All,
 }
 
-/// Where a tag was.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Place {
-    Frontmatter,
-    Inline,
-}
-
 /// What was done.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
@@ -57,7 +51,7 @@ pub struct Output {
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
     /// Where the tag was; empty if it was nowhere.
-    removed_from: Vec<Place>,
+    removed_from: Vec<TagPlace>,
     /// SHA-256 of the note, in hex.
     content_hash: String,
 }
@@ -95,14 +89,14 @@ impl Operation for RemoveTag {
                     edit::remove_tag(&edited, name).map_err(|problem| editing::refused("from", &problem))?
             {
                 edited = rest;
-                places.push(Place::Frontmatter);
+                places.push(TagPlace::Frontmatter);
             }
             if arguments.from != From::Frontmatter
                 && let Some(rest) =
                     edit::remove_inline_tag(&edited, name).map_err(|problem| editing::refused("from", &problem))?
             {
                 edited = rest;
-                places.push(Place::Inline);
+                places.push(TagPlace::Inline);
             }
             Ok((edited, places))
         };

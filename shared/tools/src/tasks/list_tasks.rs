@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::ListedTask;
 use crate::tags::Asked;
 
-/// The operation.
+/// Lists the tasks of notes, by path and line, with status, dates, priority, tags and recurrence as the Tasks plugin or Dataview writes them.
 pub struct ListTasks;
 
 /// Which tasks.

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ListedTask;
 
-/// The operation.
+/// Lists the tasks that a query in the language of the Tasks plugin asks for.
 pub struct TasksFilter;
 
 /// Which tasks, and in which order.
@@ -69,7 +69,7 @@ pub struct GroupCount {
 }
 
 /// A task that is asked for.
-struct Found<'a> {
+struct FoundTask<'a> {
     /// The index of its path.
     path: usize,
     heading: Option<&'a str>,
@@ -162,13 +162,13 @@ fn page(
     });
     let max_response_bytes = max_bytes.saturating_sub(groups.as_ref().map_or(0, bytes_of));
     let limits = Limits { max_response_bytes, ..*context.limits };
-    let listed = |found: &Found<'_>| ListedTask::of(found.item(&paths).path.to_owned(), found.task);
+    let listed = |found: &FoundTask<'_>| ListedTask::of(found.item(&paths).path.to_owned(), found.task);
     let tasks = paging.of(&found).iter().map(listed).collect();
     let page = paging.page(&context.with_limits(&limits), generation, found.len(), tasks)?;
     Ok(Output { page, groups })
 }
 
-impl Found<'_> {
+impl FoundTask<'_> {
     /// The task as queries see it.
     fn item<'a>(&'a self, paths: &'a [String]) -> Item<'a> {
         let path = paths.get(self.path).map_or("", String::as_str);
@@ -183,7 +183,7 @@ fn found<'a>(
     facts: &'a Facts,
     query: &Query,
     paths: &mut Vec<String>,
-) -> Result<Vec<Found<'a>>, Error> {
+) -> Result<Vec<FoundTask<'a>>, Error> {
     let index = facts.index();
     let deadline = context.deadline(context.limits.max_scan_time);
     let mut found = Vec::new();
@@ -213,7 +213,7 @@ fn found<'a>(
             let above = headings.partition_point(|heading| heading.line <= task.line);
             let heading = above.checked_sub(1).and_then(|last| headings.get(last)).map(|heading| heading.text);
             let path = paths.len().saturating_sub(1);
-            let one = Found { path, heading, task, fields: fields(&task.text), folded: Folded::default() };
+            let one = FoundTask { path, heading, task, fields: fields(&task.text), folded: Folded::default() };
             if query.matches(&one.item(paths)) {
                 found.push(one);
             }

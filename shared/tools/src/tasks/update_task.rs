@@ -21,7 +21,7 @@ const DAYS_TO_REOPEN: i32 = 7;
 /// Most tags to add or remove.
 const MAX_TAGS: usize = 50;
 
-/// The operation.
+/// Changes one task where it stands.
 pub struct UpdateTask;
 
 /// Which task, and what it is to say.

@@ -6,7 +6,7 @@ use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::{bytes_of, fitting};
 use atlas_ops::read::cursor;
-use atlas_ops::read::excerpt::{Lines, cut_at};
+use atlas_ops::read::excerpt::{TextLines, cut_at};
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::view::View;
@@ -17,7 +17,7 @@ use atlas_vault::{Link, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Lists the notes that link to a note or another file, by wikilink, embed or markdown link, with the line of the first link.
 pub struct BacklinksSearch;
 
 /// Of which file.
@@ -173,7 +173,7 @@ impl Backlink {
     /// Adds a line of the note's `text` that links to the file at `path`, of which `files` are the rivals.
     fn show(&mut self, line: u32, path: &VaultPath, text: &str, files: &Files) -> Result<(), Error> {
         let from = arguments::path("path", &self.path)?;
-        let Some(text) = Lines::new(text.as_bytes()).get(line as usize) else { return Ok(()) };
+        let Some(text) = TextLines::new(text.as_bytes()).get(line as usize) else { return Ok(()) };
         let is_meant = |link: &Link| {
             !link.is_external() && !link.target.is_empty() && resolve(&link.target, &from, files) == Some(path)
         };

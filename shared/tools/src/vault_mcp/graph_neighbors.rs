@@ -12,7 +12,7 @@ use atlas_ops::read::view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Lists the notes and files that are one or two links away from one, in both directions, and which of its links lead nowhere.
 pub struct GraphNeighbors;
 
 /// Of which file, and how far.

@@ -17,7 +17,7 @@ use atlas_vault::resolve::{Files, resolve};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Adds a wikilink to another note at the end of a note, as Obsidian writes it, on a line of its own.
 pub struct LinkAdd;
 
 /// From where to where.

@@ -9,7 +9,7 @@ use atlas_ops::write::writable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The operation.
+/// Takes the note at a path out of the vault, into the trash.
 pub struct NoteDelete;
 
 /// Which note.

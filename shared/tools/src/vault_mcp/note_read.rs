@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::notes::read_note::has_text;
 
-/// The operation.
+/// Returns the whole text of the note at a path.
 pub struct NoteRead;
 
 /// Which note.

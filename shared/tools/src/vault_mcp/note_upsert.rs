@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::notes::upsert_note::{New, upsert};
 
-/// The operation.
+/// Creates a note with these properties, or appends the text to the note that is there, whose properties stay.
 pub struct NoteUpsert;
 
 /// What to write.

@@ -6,9 +6,9 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::search::{self, Found, Mode, Search};
+use crate::search::{self, Mode, Search, SearchResult};
 
-/// The operation.
+/// Full-text search with ripgrep's regular expressions.
 pub struct VaultSearch;
 
 /// Most lines in an answer.
@@ -66,8 +66,8 @@ impl Operation for VaultSearch {
         let wanted = search::Arguments::of(arguments.query, Mode::Regex, filter, Some(Bounded::nearest(MAX_LINES)));
         let Answer { value: found, generation } = Search::run(context, wanted).await?;
         let line = |found| match found {
-            Found::Line(search::Line { path, line, text, .. }) => Some(Line { path, line, text }),
-            Found::Note(_) => None,
+            SearchResult::Line(search::Line { path, line, text, .. }) => Some(Line { path, line, text }),
+            SearchResult::Note(_) => None,
         };
         let partial = found.cursor.is_some().then_some(TOO_MANY);
         Ok(Answer {

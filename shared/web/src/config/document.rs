@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::config::error::DocumentError;
-use crate::config::foreign;
-use crate::config::wording::remedy;
+use crate::config::error_messages::remedy;
+use crate::config::unsupported_keys;
 use crate::hosts::Hosts;
 use crate::origins::Origins;
 use crate::settings::auth::{Auth, is_address};
@@ -158,12 +158,12 @@ impl Document {
         }
         let value: Value = serde_json::from_slice(bytes).map_err(|error| remedy("", &error))?;
         let mut said = BTreeSet::new();
-        foreign::look_through(&value, &mut said)?;
+        unsupported_keys::look_through(&value, &mut said)?;
         // Once more from the text, in which a name that stands there twice is seen.
         let mut reader = serde_json::Deserializer::from_slice(bytes);
         let document: Self = serde_path_to_error::deserialize(&mut reader)
             .map_err(|error| remedy(&error.path().to_string(), error.inner()))?;
-        foreign::check_lists(&value, "")?;
+        unsupported_keys::check_lists(&value, "")?;
         let document = Self { said, ..document };
         document.check()?;
         Ok(document)

@@ -14,13 +14,13 @@ pub struct Row {
     /// Its value; secrets are masked.
     pub value: Value,
     /// Where that comes from.
-    pub source: Source,
+    pub source: SettingSource,
 }
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum SettingSource {
     /// Nothing says otherwise.
     Default,
     /// A variable.
@@ -29,7 +29,7 @@ pub enum Source {
     Document,
 }
 
-impl Source {
+impl SettingSource {
     /// The word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -51,7 +51,7 @@ pub fn list(settings: &Settings) -> Vec<Row> {
         let paths = PAIRS.iter().find(|(name, _)| name == variable).map(|(_, paths)| *paths).unwrap_or_default();
         let setting = [&[*variable], paths].concat().join(" ");
         let source = if settings.said.environment.contains(*variable) {
-            Source::Environment
+            SettingSource::Environment
         } else {
             of_document(settings, paths)
         };
@@ -77,13 +77,17 @@ pub fn list(settings: &Settings) -> Vec<Row> {
     let acls = settings.vaults.iter().map(|vault| Row {
         setting: format!("acl of {}", vault.id),
         value: json!(vault.acl),
-        source: if vault.has_own_acl { Source::Document } else { of_document(settings, &["acl"]) },
+        source: if vault.has_own_acl { SettingSource::Document } else { of_document(settings, &["acl"]) },
     });
     variables.chain(rest).chain(acls).collect()
 }
 
-fn of_document(settings: &Settings, paths: &[&str]) -> Source {
-    if paths.iter().any(|path| settings.said.document.contains(*path)) { Source::Document } else { Source::Default }
+fn of_document(settings: &Settings, paths: &[&str]) -> SettingSource {
+    if paths.iter().any(|path| settings.said.document.contains(*path)) {
+        SettingSource::Document
+    } else {
+        SettingSource::Default
+    }
 }
 
 fn of_variable(settings: &Settings, variable: &str) -> Value {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atlas_access::visibility::{Known, Visibility};
+use atlas_access::visibility::{KnownOperation, Visibility};
 use atlas_mirror::VaultId;
 use atlas_ops::Info;
 use atlas_tools::catalogue;
@@ -143,8 +143,8 @@ impl Settings {
     /// # Errors
     /// When the configuration names one that there is not.
     pub fn visible(&self) -> Result<Visibility, DocumentError> {
-        let known = |info: &Info| Known { name: info.name, tags: info.tags, writes: info.writes() };
-        let known: Vec<Known<'_>> = catalogue::ALL.iter().map(known).collect();
+        let known = |info: &Info| KnownOperation { name: info.name, tags: info.tags, writes: info.writes() };
+        let known: Vec<KnownOperation<'_>> = catalogue::ALL.iter().map(known).collect();
         Visibility::new(&self.visibility, &known).map_err(|error| {
             let remedy = format!("no operation has {:?}: use some of {}", error.name, error.known);
             DocumentError::new(format!("toolVisibility.{}", error.field), remedy)

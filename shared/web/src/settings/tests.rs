@@ -53,7 +53,7 @@ fn what_cannot_be_used_stops_the_start_and_says_what_to_write() {
         ("ATLAS_AUTH", "None", "write none or jwt"),
         ("ATLAS_JWT_SECRET", "short", "fewer than 32 bytes"),
         ("ATLAS_JWT_ALGORITHMS", "RS256,none", "write some of HS256, RS256, ES256, EdDSA"),
-        ("ATLAS_JWT_ISSUER", "a,,b", "parted by commas"),
+        ("ATLAS_JWT_ISSUER", "a,,b", "comma-separated"),
         ("ATLAS_RESOURCE", "atlas.example", "begins with https://"),
         ("ATLAS_AUTHORIZATION_SERVERS", "https://a,b", "begins with https://"),
         ("ATLAS_PORT", "70000", "write a port from 0 to 65535"),

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use atlas_ops::arguments::{Bounded, Given, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Deadline;
-use atlas_vault::unlink::Standing;
+use atlas_vault::remove_links::LinkOccurrence;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -128,20 +128,20 @@ impl Rule {
     /// Why each of the links goes, if it does. `meant` is what their targets mean, if the rule asks for that.
     pub(super) fn reasons(
         &self,
-        links: &[Standing],
+        links: &[LinkOccurrence],
         meant: &HashMap<String, Meant>,
         deadline: &Deadline,
     ) -> Result<Vec<Option<String>>, Error> {
-        let score = |field: Score, link: &Standing| field.of(meant.get(&link.target));
+        let score = |field: Score, link: &LinkOccurrence| field.of(meant.get(&link.target));
         let best: BTreeSet<usize> = match self {
             Self::Top(field, n) => {
-                let mut order: Vec<(usize, &Standing)> = links.iter().enumerate().collect();
+                let mut order: Vec<(usize, &LinkOccurrence)> = links.iter().enumerate().collect();
                 order.sort_by_cached_key(|(_, link)| std::cmp::Reverse(score(*field, link)));
                 order.into_iter().take(*n).map(|(at, _)| at).collect()
             }
             _ => BTreeSet::new(),
         };
-        let reason = |(at, link): (usize, &Standing)| {
+        let reason = |(at, link): (usize, &LinkOccurrence)| {
             Ok(match self {
                 Self::Below(field, least) => {
                     let score = score(*field, link);
@@ -184,7 +184,7 @@ fn holds(logic: &Logic, data: &LinkData<'_>, deadline: &Deadline) -> Result<bool
 
 /// A link as logic sees it.
 struct LinkData<'a> {
-    link: &'a Standing,
+    link: &'a LinkOccurrence,
     meant: Option<&'a Meant>,
 }
 

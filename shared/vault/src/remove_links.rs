@@ -10,7 +10,7 @@ use crate::task::after_marker;
 
 /// A link of a note's body that leads into the vault and is no embed, and what stands around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct LinkOccurrence {
     /// What it leads to as written, without the subpath.
     pub target: String,
     /// Its line, counted from 0.
@@ -29,10 +29,10 @@ pub struct Standing {
 
 /// The links of a note.
 #[must_use]
-pub fn standings(text: &str) -> Vec<Standing> {
+pub fn link_occurrences(text: &str) -> Vec<LinkOccurrence> {
     let note = parse(text);
     let body = note.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
-    let lines = Lines::new(text, body, &Covered::by(&note.links));
+    let lines = LinkLines::new(text, body, &Covered::by(&note.links));
     let is_link = |link: &&Link| {
         let is_kind = matches!(link.kind, LinkKind::Wikilink | LinkKind::Markdown);
         is_kind && !link.target.is_empty() && !link.is_external() && link.range.start >= body
@@ -46,7 +46,7 @@ pub fn standings(text: &str) -> Vec<Standing> {
         let column = before + text.get(from..link.range.start).unwrap_or_default().chars().count();
         last = (link.range.start, column);
         let subpath = link.subpath.as_ref().map(|subpath| format!("#{subpath}")).unwrap_or_default();
-        Standing {
+        LinkOccurrence {
             target: link.target.clone(),
             line: link.line,
             column,
@@ -60,20 +60,20 @@ pub fn standings(text: &str) -> Vec<Standing> {
     note.links.iter().filter(is_link).map(standing).collect()
 }
 
-/// `text` without the links that are `dropped`, which are some of its [`standings`]: a list item of one line that has nothing else, neither
+/// `text` without the links that are `dropped`, which are some of its [`link_occurrences`]: a list item of one line that has nothing else, neither
 /// text nor links nor embeds, goes with them. [`None`] if other links would be others then.
 #[must_use]
-pub fn without(text: &str, dropped: &[&Standing]) -> Option<String> {
+pub fn remove_links(text: &str, dropped: &[&LinkOccurrence]) -> Option<String> {
     let note = parse(text);
     let body = note.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
-    let lines = Lines::new(text, body, &Covered::by(&note.links));
+    let lines = LinkLines::new(text, body, &Covered::by(&note.links));
     let gone: BTreeSet<usize> = dropped.iter().map(|link| link.range.start).collect();
     let is_gone = |start: usize| gone.contains(&start);
     let stay: Vec<&Link> = note.links.iter().filter(|link| !is_gone(link.range.start)).collect();
     let lines_that_stay: BTreeSet<u32> = stay.iter().map(|link| link.line).collect();
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
-    for link in standings(text).iter().filter(|link| is_gone(link.range.start)) {
+    for link in link_occurrences(text).iter().filter(|link| is_gone(link.range.start)) {
         if link.range.start < at {
             continue;
         }
@@ -134,13 +134,13 @@ struct Line {
     paragraph: usize,
 }
 
-struct Lines {
+struct LinkLines {
     lines: Vec<Line>,
     /// What each paragraph has besides links and list markers, line by line.
     paragraphs: Vec<Arc<str>>,
 }
 
-impl Lines {
+impl LinkLines {
     /// The lines of `text` from `body` on, where links cover this much.
     fn new(text: &str, body: usize, links: &Covered) -> Self {
         let mut lines: Vec<Line> = Vec::new();
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_stands_around_a_link_is_told() {
-        let found = standings(HUB);
+        let found = link_occurrences(HUB);
         let found: Vec<_> = found
             .iter()
             .map(|link| (&*link.target, link.line, link.column, link.is_in_list_item, &*link.annotation, &*link.prose))
@@ -250,10 +250,11 @@ mod tests {
 
     #[test]
     fn what_is_dropped_leaves_what_it_shows() {
-        let all = standings(HUB);
+        let all = link_occurrences(HUB);
         let drop = |targets: &[&str]| {
-            let dropped: Vec<&Standing> = all.iter().filter(|link| targets.contains(&link.target.as_str())).collect();
-            without(HUB, &dropped).unwrap()
+            let dropped: Vec<&LinkOccurrence> =
+                all.iter().filter(|link| targets.contains(&link.target.as_str())).collect();
+            remove_links(HUB, &dropped).unwrap()
         };
         assert_eq!(drop(&[]), HUB);
         assert_eq!(drop(&["a", "f"]), HUB.replace("- [[a]]\n", "").replace("1. [[f]]\n", ""));
@@ -277,17 +278,20 @@ mod tests {
             ("- b\n  - [[a]]\n\t- c\n", "- b\n  - a\n\t- c\n"),
         ] {
             let text = format!("before\n{item}\nafter\n");
-            let all = standings(&text);
-            let dropped: Vec<&Standing> = all.iter().filter(|link| link.target == "a").collect();
-            assert_eq!(without(&text, &dropped).unwrap(), format!("before\n{left}\nafter\n"), "{item}");
+            let all = link_occurrences(&text);
+            let dropped: Vec<&LinkOccurrence> = all.iter().filter(|link| link.target == "a").collect();
+            assert_eq!(remove_links(&text, &dropped).unwrap(), format!("before\n{left}\nafter\n"), "{item}");
         }
     }
 
     #[test]
     fn a_note_of_many_links_is_pruned_in_a_moment() {
         let text = "[[a]] [[b]] ".repeat(20_000) + &"\n- [[a]]".repeat(20_000);
-        let all = standings(&text);
-        let dropped: Vec<&Standing> = all.iter().filter(|link| link.target == "a").collect();
-        assert_eq!(without(&text, &dropped).map(|left| left.trim_end().len()), Some("a [[b]] ".len() * 20_000 - 1));
+        let all = link_occurrences(&text);
+        let dropped: Vec<&LinkOccurrence> = all.iter().filter(|link| link.target == "a").collect();
+        assert_eq!(
+            remove_links(&text, &dropped).map(|left| left.trim_end().len()),
+            Some("a [[b]] ".len() * 20_000 - 1)
+        );
     }
 }

@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Where a document is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ConfigSource {
     /// Here: this is it.
     Inline(String),
     /// In this file.
@@ -43,7 +43,7 @@ pub(crate) struct Contents {
     tag: Option<String>,
 }
 
-impl Place {
+impl ConfigSource {
     /// The place that `text` names.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ConfigSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Inline(_) => f.write_str("ATLAS_CONFIG"),

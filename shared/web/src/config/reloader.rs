@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use crate::config::document::Document;
 use crate::config::error::ConfigError;
-use crate::config::place::{Contents, Place};
+use crate::config::source::{ConfigSource, Contents};
 use crate::deployed::{Deployed, Deploys, OpenError};
 use crate::settings::Settings;
 
@@ -19,8 +19,8 @@ pub(crate) const MAX_AGE: Duration = Duration::from_secs(30);
 const MAX_AGE_OF_REFUSAL: Duration = Duration::from_secs(1);
 
 /// A document that is followed.
-pub(crate) struct Follower {
-    place: Place,
+pub(crate) struct Reloader {
+    place: ConfigSource,
     environment: Settings,
     deploys: Deploys,
     max_age: Duration,
@@ -51,10 +51,10 @@ impl Seen {
     }
 }
 
-impl Follower {
+impl Reloader {
     /// The document at `place`, which must be good.
     pub(crate) async fn start(
-        place: Place,
+        place: ConfigSource,
         environment: Settings,
         deploys: Deploys,
         max_age: Duration,
