@@ -91,7 +91,7 @@ async fn arguments_of(door: &Door, uri: &Uri, body: Body) -> Result<(&'static En
 fn result(result: &Result<Answer<Value>, Error>) -> Response {
     match result {
         Ok(answer) => {
-            let content = json!([{ "type": "text", "text": answer.value.to_string() }]);
+            let content = json!([{ "text": answer.value.to_string(), "type": "text" }]);
             let body = json!({ "content": content, "success": true });
             with_generation(json_response(StatusCode::OK, &body), answer.generation)
         }
@@ -100,7 +100,7 @@ fn result(result: &Result<Answer<Value>, Error>) -> Response {
             if let Some(internal) = &error.internal {
                 tracing::error!(reason = error.reason(), internal, "{}", error.message);
             }
-            let content = json!([{ "type": "text", "text": format!("Error: {}", error.message) }]);
+            let content = json!([{ "text": format!("Error: {}", error.message), "type": "text" }]);
             json_response(StatusCode::OK, &json!({ "content": content, "isError": true, "success": false }))
         }
     }

@@ -53,7 +53,9 @@ fn operation(id: &str, summary: &str, answer: &Value) -> Value {
 
 /// The schema of an object with these properties, all of which it has.
 fn object(properties: &Value) -> Value {
-    let required: Vec<&String> = properties.as_object().into_iter().flat_map(|properties| properties.keys()).collect();
+    let mut required: Vec<&String> =
+        properties.as_object().into_iter().flat_map(|properties| properties.keys()).collect();
+    required.sort_unstable();
     json!({ "type": "object", "required": required, "properties": properties })
 }
 

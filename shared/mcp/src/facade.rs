@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use atlas_ops::arguments::{self, Bounded, Given, Written};
-use atlas_ops::{Entry, Error, Reason};
+use atlas_ops::{Entry, Error, Reason, sorted};
 use atlas_web::config::Facade;
 use atlas_web::state::Offer;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
@@ -142,7 +142,7 @@ impl Server {
         let DescribeArguments { name } = decoded(arguments)?;
         let Offered { entry, tool } = self.capability(&name, |_| true)?;
         let scopes: Vec<&str> = entry.info.scopes.iter().map(|scope| scope.as_str()).collect();
-        Ok(json!({
+        Ok(sorted(json!({
             "annotations": tool.annotations,
             "description": entry.info.description,
             "inputSchema": tool.input_schema,
@@ -151,7 +151,7 @@ impl Server {
             "scopes": scopes,
             "tags": entry.info.tags,
             "title": entry.info.title,
-        }))
+        })))
     }
 
     async fn call_capability(
@@ -252,6 +252,6 @@ fn tool(
         "required": required,
         "additionalProperties": false,
     });
-    let schema = schema.as_object().cloned().unwrap_or_default();
+    let schema = sorted(schema).as_object().cloned().unwrap_or_default();
     Tool::new(name.into(), description.into(), schema).with_title(title)
 }

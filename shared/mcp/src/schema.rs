@@ -11,7 +11,7 @@ pub(crate) fn input(entry: &Entry) -> JsonObject {
     let properties = schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     if let Value::Object(properties) = properties {
         for (name, description) in arguments_of_calls(&entry.info) {
-            properties.insert(name.to_owned(), json!({ "type": "string", "description": description }));
+            properties.insert(name.to_owned(), json!({ "description": description, "type": "string" }));
         }
         properties.sort_keys();
     }

@@ -106,7 +106,7 @@ async fn say(output: &Mutex<impl AsyncWrite + Unpin>, line: &[u8]) -> io::Result
 
 fn malformed(error: &serde_json::Error) -> Value {
     let message = format!("Parse error: send one JSON message a line ({error})");
-    json!({ "jsonrpc": "2.0", "id": null, "error": { "code": PARSE_ERROR, "message": message } })
+    json!({ "error": { "code": PARSE_ERROR, "message": message }, "id": null, "jsonrpc": "2.0" })
 }
 
 #[cfg(test)]

@@ -264,12 +264,10 @@ impl Root {
 ///
 /// # Errors
 /// When they are not an object, or not the arguments of the operation.
-pub fn decode<A: DeserializeOwned>(mut arguments: Value) -> Result<A, Error> {
-    let Value::Object(fields) = &mut arguments else {
+pub fn decode<A: DeserializeOwned>(arguments: Value) -> Result<A, Error> {
+    if !arguments.is_object() {
         return Err(Error::bad_request(Reason::ValidationError, "the arguments must be a JSON object"));
-    };
-    // Of several faults the same one is told, whatever the order of the arguments.
-    fields.sort_keys();
+    }
     A::deserialize(Reader(arguments)).map_err(refused)
 }
 

@@ -8,6 +8,7 @@ use atlas_segment::FormatError;
 use serde_json::{Map, Value};
 
 pub use self::reason::Reason;
+use crate::sorted;
 
 /// The class of an error: what kind of thing the caller should do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,9 +95,7 @@ impl Error {
     /// Adds a fact for programs.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        let mut value = value.into();
-        value.sort_all_objects();
-        self.details.insert(name.to_owned(), value);
+        self.details.insert(name.to_owned(), sorted(value.into()));
         self.details.sort_keys();
         self
     }

@@ -19,6 +19,7 @@ pub mod item_error;
 pub mod operation;
 pub mod pipeline;
 pub mod read;
+mod sorted;
 pub mod write;
 
 pub use atlas::{Atlas, Limits, Vault};
@@ -28,3 +29,4 @@ pub use error::{Code, Error, Reason};
 pub use operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 pub use pipeline::gates::dispatch;
 pub use pipeline::response_limit::Sent;
+pub use sorted::sorted;

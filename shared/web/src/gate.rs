@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use atlas_access::{Caller, Expected, KeyError, Keys, Refused, Secret, Verifier, scope};
-use atlas_ops::{Error, Reason};
+use atlas_ops::{Error, Reason, sorted};
 use axum::http::header::{AUTHORIZATION, HOST, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
@@ -126,7 +126,7 @@ impl Gate {
         if !guard.authorization_servers.is_empty() {
             description["authorization_servers"] = guard.authorization_servers.clone().into();
         }
-        Some(description)
+        Some(sorted(description))
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use atlas_ops::Code;
 use atlas_ops::atlas::Counts;
+use atlas_ops::sorted;
 use axum::response::Response;
 use jiff::Timestamp;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -190,7 +191,7 @@ impl<'a> Told<'a> {
             metric("Errors", "Count"),
             metric("Throttled", "Count"),
         ];
-        json!({
+        sorted(json!({
             "_aws": {
                 "Timestamp": timestamp,
                 "CloudWatchMetrics": [{ "Namespace": "AtlasMirror", "Dimensions": [["Operation"]], "Metrics": metrics }],
@@ -208,7 +209,7 @@ impl<'a> Told<'a> {
             "Reason": self.reason,
             "Errors": u8::from(self.is_fault()),
             "Throttled": u8::from(self.is_throttled()),
-        })
+        }))
     }
 }
 
@@ -236,6 +237,7 @@ mod tests {
         // Doors with an error of their own say 200.
         let told = Told { outcome: "UNAVAILABLE", counts, ..told() };
         let line = told.embedded_metrics(1_767_571_200_000);
+        assert_eq!(line.to_string(), sorted(line.clone()).to_string());
         let named = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
         assert!(named.iter().all(|metric| line[metric["Name"].as_str().unwrap()].is_number()));
         assert_eq!((&line["Operation"], &line["StoreWaves"], &line["Errors"]), (&json!("find"), &json!(3), &json!(1)));

@@ -106,6 +106,8 @@ pub fn parameters(uri: &Uri) -> Result<serde_json::Map<String, Value>, Error> {
             return Err(Error::bad_request(Reason::ValidationError, format!("{name} is given twice")));
         }
     }
+    // Of several faults the same one is told, whatever the order.
+    parameters.sort_keys();
     Ok(parameters)
 }
 

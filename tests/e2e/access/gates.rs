@@ -12,7 +12,7 @@ use object_store::ObjectStore as _;
 use serde_json::{Value, json};
 
 use crate::support::clock;
-use crate::support::deployment::{Client, Deployment, Reply};
+use crate::support::deployment::{Client, Deployment, Reply, assert_sorted};
 use crate::support::tokens::{SECRET, bearer, send, token};
 
 /// The gates in their order, each with the status and reason that a call gets which it stops.
@@ -149,6 +149,7 @@ async fn each_call_is_one_event_that_tells_no_arguments() {
         let data = &event["data"];
         assert_eq!((&data["operation"], &data["vault"]), (&json!("read_note"), &json!("main")));
         assert_eq!((&data["status"], &data["reason"]), (&json!(status), &reason));
+        assert_sorted(event);
         let text = event.to_string();
         assert!(!text.contains("secret") && !text.contains("maeve"), "{text}");
     }

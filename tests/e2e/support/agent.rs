@@ -5,7 +5,7 @@ use atlas_tools::obsidian_app::NEEDS_APP;
 use atlas_tools::operations;
 use serde_json::{Value, json};
 
-use crate::support::deployment::{Client, Reply};
+use crate::support::deployment::{Client, Reply, assert_sorted};
 use crate::support::tokens::send;
 
 /// The two eras: each request by itself, and after a handshake.
@@ -78,6 +78,8 @@ impl<'a> Agent<'a> {
         assert_eq!(result["isError"], false, "{result}");
         let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(text, result["structuredContent"]);
+        assert_sorted(&text);
+        assert_sorted(&result["structuredContent"]);
         text
     }
 
@@ -85,11 +87,18 @@ impl<'a> Agent<'a> {
     pub async fn failure(&self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments).await;
         assert_eq!((&result["isError"], result.get("structuredContent")), (&json!(true), None), "{result}");
-        serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
+        let error = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_sorted(&error);
+        error
     }
 
     pub async fn tools(&self) -> Vec<Value> {
-        self.result("tools/list", json!({})).await["tools"].as_array().unwrap().clone()
+        let tools = self.result("tools/list", json!({})).await["tools"].as_array().unwrap().clone();
+        for tool in &tools {
+            assert_sorted(&tool["inputSchema"]);
+            assert_sorted(&tool["outputSchema"]);
+        }
+        tools
     }
 
     /// The same of one whose schemas hold for its arguments and for what it returns.

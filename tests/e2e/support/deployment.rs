@@ -251,7 +251,12 @@ impl Client {
 
 impl Reply {
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+        let json = serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        // The envelopes of JSON-RPC are the protocol library's.
+        if !self.body.starts_with(br#"{"jsonrpc""#) {
+            assert_sorted(&json);
+        }
+        json
     }
 
     /// The body of a reply that must be a success.
@@ -276,6 +281,12 @@ impl Reply {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
+}
+
+/// Answers are the same bytes in whatever order they were made: the members of objects are sorted.
+#[track_caller]
+pub fn assert_sorted(json: &Value) {
+    assert_eq!(json.to_string(), atlas_ops::sorted(json.clone()).to_string(), "the members are not sorted");
 }
 
 /// `path` as it is written in a URL.

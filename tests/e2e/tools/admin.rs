@@ -148,6 +148,10 @@ async fn links_for_the_app_are_made_and_encoded() {
             json!({ "action": "new", "params": { "name": "n", "silent": true, "append": false } }),
             "obsidian://new?name=n&silent",
         ),
+        (
+            json!({ "action": "new", "params": { "silent": true, "name": "n", "content": "c" } }),
+            "obsidian://new?content=c&name=n&silent",
+        ),
         (json!({ "action": "daily", "vault_name": "v" }), "obsidian://daily?vault=v"),
         (
             json!({ "action": "command", "params": { "commandid": "editor:save-file" } }),

@@ -5,7 +5,7 @@ use axum::http::Method;
 use serde_json::{Value, json};
 
 use crate::support::deployment::Deployment;
-use crate::support::note_calls::send;
+use crate::support::note_calls::{put, read, send};
 use crate::support::tools::{Tools, guarded};
 
 const NOTE: &str = "---\n# kept\nstatus:   open # why\ncount: 1\n---\n# A\n";
@@ -90,6 +90,48 @@ async fn frontmatter_keeps_the_order_given_through_every_door() {
         client.post("/bridge/v1/tools/read_frontmatter/call", json!({ "arguments": { "path": "mcp.md" } })).await;
     let text = read.ok()["content"][0]["text"].as_str().unwrap().to_owned();
     assert!(text.contains(r#"{"b":{"a":2,"q":1},"c":3,"x":1}"#), "{text}");
+}
+
+#[tokio::test]
+async fn one_property_keeps_the_order_given_within_it_through_every_door() {
+    let client = vault().await.client();
+    let tools = Tools::of(&client).await;
+    let given: Value = serde_json::from_str(r#"{"u":1,"b":{"q":1,"a":[{"p":1,"m":2}]}}"#).unwrap();
+    let written = "map:\n  u: 1\n  b:\n    q: 1\n    a:\n      - p: 1\n        m: 2\n";
+    let expected = NOTE.replace("---\n# A", &format!("{written}---\n# A"));
+    for path in ["rest.md", "set.md", "bridged.md", "bulk.md"] {
+        assert_eq!(put(&client, path, &[("if-none-match", "*")], json!({ "content": NOTE })).await.status, 201);
+    }
+    let edit = json!({ "edits": [{ "op": "set_property", "name": "map", "value": given }] });
+    send(&client, Method::PATCH, "rest.md", &[], edit).await.ok();
+    let set = |path: &str| json!({ "path": path, "mode": "set", "key": "map", "value": given });
+    tools.good("update_frontmatter", set("set.md")).await;
+    let body = json!({ "arguments": set("bridged.md") });
+    client.post("/bridge/v1/tools/update_frontmatter/call", body).await.ok();
+    tools.good("bulk_set_property", json!({ "paths": ["bulk.md"], "key": "map", "value": given })).await;
+    for path in ["rest.md", "set.md", "bridged.md", "bulk.md"] {
+        assert_eq!(tools.text(path).await, expected, "{path}");
+    }
+
+    let body = json!({ "content": "# New\n", "frontmatter": { "zeta": 1, "map": given } });
+    assert_eq!(put(&client, "new.md", &[("if-none-match", "*")], body).await.status, 201);
+    assert_eq!(tools.text("new.md").await, format!("---\nzeta: 1\n{written}---\n# New\n"));
+}
+
+#[tokio::test]
+async fn the_same_properties_in_another_order_are_the_same_call() {
+    let client = vault().await.client();
+    let write = async |frontmatter: &str| {
+        let frontmatter: Value = serde_json::from_str(frontmatter).unwrap();
+        let keyed = [("if-none-match", "*"), ("idempotency-key", "k")];
+        put(&client, "new.md", &keyed, json!({ "content": "# New\n", "frontmatter": frontmatter })).await
+    };
+    let first = write(r#"{"z":{"u":1,"b":2},"a":1}"#).await.json();
+    let again = write(r#"{"a":1,"z":{"b":2,"u":1}}"#).await.json();
+    assert_eq!(first, again);
+    assert!(read(&client, "new.md").await.starts_with("---\nz:\n  u: 1\n  b: 2\na: 1\n---\n"));
+    let (_, reason, _) = write(r#"{"a":1,"z":{"b":2,"u":3}}"#).await.error(409);
+    assert_eq!(reason, "idempotency_key_mismatch");
 }
 
 #[tokio::test]

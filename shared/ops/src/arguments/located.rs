@@ -129,6 +129,19 @@ impl<'de> Deserializer<'de> for Reader {
         visitor.visit_newtype_struct(self)
     }
 
+    fn deserialize_struct<V: Visitor<'de>>(
+        mut self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        if let Value::Object(fields) = &mut self.0 {
+            // Of several faults the same one is told, whatever the order of the fields. Maps keep theirs.
+            fields.sort_keys();
+        }
+        self.deserialize_any(visitor)
+    }
+
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -143,7 +156,7 @@ impl<'de> Deserializer<'de> for Reader {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map
         identifier
     }
 }

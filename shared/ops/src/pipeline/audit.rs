@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::sorted;
 
 /// Where events go; nowhere by default.
 #[derive(Clone, Default)]
@@ -63,7 +64,7 @@ impl Event<'_> {
             Ok(_) => ("ok", None, None),
             Err(error) => ("error", Some(error.code.as_str()), Some(error.reason())),
         };
-        json!({
+        sorted(json!({
             "specversion": "1.0",
             "id": Id::random().map(|id| id.to_string()).unwrap_or_default(),
             "source": format!("/atlas-mirror/vaults/{}", self.vault.as_deref().unwrap_or_default()),
@@ -84,6 +85,6 @@ impl Event<'_> {
                 "generation": result.ok().flatten(),
                 "milliseconds": now.as_millisecond() - self.began.as_millisecond(),
             },
-        })
+        }))
     }
 }

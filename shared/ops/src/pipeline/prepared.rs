@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::arguments;
 use crate::error::{Code, Error, Reason};
 use crate::operation::{Answer, Context, Operation, PathAccess};
+use crate::sorted;
 
 /// A call whose arguments are known to be its operation's. The methods are those of [`Operation`].
 pub(crate) trait Prepared: Send + Sync {
@@ -51,10 +52,9 @@ impl<O: Operation + 'static> Prepared for Arguments<O> {
 
 fn sent<T: Serialize>(result: Result<Answer<T>, Error>) -> Result<Answer<Value>, Error> {
     let Answer { value, generation } = result?;
-    let mut value = serde_json::to_value(value).map_err(|error| unwritten(&error))?;
+    let value = serde_json::to_value(value).map_err(|error| unwritten(&error))?;
     // The order of a note's properties is the note's; an answer is the same whatever that is.
-    value.sort_all_objects();
-    Ok(Answer { value, generation })
+    Ok(Answer { value: sorted(value), generation })
 }
 
 #[cold]

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Code, Error, Reason};
 use crate::operation::{Context, Info};
+use crate::sorted;
 
 /// How long a write tries to win against others.
 const COMMIT_TIME: Duration = Duration::from_secs(20);
@@ -134,7 +135,8 @@ where
         let derive = async move {
             let Attempt { mut derived, outcome } = ChangeSet::derive(self, head).await?;
             if let Some(derived) = &mut derived {
-                derived.result = Some(serde_json::to_value(&outcome.kept).map_err(|error| unreadable(&error))?);
+                // Manifests are the same bytes for the same result.
+                derived.result = Some(sorted(serde_json::to_value(&outcome.kept).map_err(|error| unreadable(&error))?));
             }
             Ok(Attempt { derived, outcome: Box::new(outcome) as Erased })
         };

@@ -1,12 +1,14 @@
 //! `generate_uri`: a link that has the Obsidian app do something.
 
+use std::collections::BTreeMap;
+
 use atlas_ops::arguments::{Given, Text, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// What a value keeps as it is (RFC 3986, unreserved).
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -32,7 +34,7 @@ pub struct Arguments {
     /// `daily`: content, clipboard, silent, append, prepend, paneType. `command`: commandid or commandname, and filepath. `hookmark`: nothing.
     /// All but open and search take x-success and x-error. `advanced`: whatever the plugin Advanced URI takes.
     #[serde(default)]
-    params: Map<String, Value>,
+    params: BTreeMap<String, Value>,
 }
 
 /// What the app is to do.
@@ -176,7 +178,7 @@ fn uri(arguments: &Arguments) -> Result<String, Error> {
 }
 
 /// The file to open, with the heading or block of it.
-fn file_of(file: &Value, params: &Map<String, Value>) -> Result<String, Error> {
+fn file_of(file: &Value, params: &BTreeMap<String, Value>) -> Result<String, Error> {
     let text = |name: &str, value: &Value| {
         let text = value.as_str().map(str::to_owned);
         text.ok_or_else(|| invalid_input(&format!("params.{name}"), "write text"))

@@ -189,8 +189,9 @@ fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
         }
         Task::Merge(patch) => {
             let (gone, properties): (Vec<_>, Vec<_>) = patch.iter().partition(|(_, value)| value.is_null());
-            let removed: Vec<String> =
+            let mut removed: Vec<String> =
                 gone.into_iter().map(|(name, _)| name.clone()).filter(|name| has(name)).collect();
+            removed.sort_unstable();
             let applied: Map<String, Value> =
                 properties.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
             let merged = editing::apply(text, &[Edit::MergeProperties { properties: applied.clone() }], "patch")?;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use atlas_access::token::ALGORITHMS;
 use atlas_access::{Acl, AclConfig, AclError, ThrottleConfig, VisibilityConfig};
 use atlas_mirror::VaultId;
+use atlas_ops::sorted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -156,7 +157,8 @@ impl Document {
         if bytes.len() > MAX_BYTES {
             return Err(DocumentError::new("", format!("write at most {MAX_BYTES} bytes")));
         }
-        let value: Value = serde_json::from_slice(bytes).map_err(|error| remedy("", &error))?;
+        // Sorted: of several faults the same one is told, wherever they stand.
+        let value: Value = sorted(serde_json::from_slice(bytes).map_err(|error| remedy("", &error))?);
         let mut said = BTreeSet::new();
         unsupported_keys::look_through(&value, &mut said)?;
         // Once more from the text, in which a name that stands there twice is seen.

@@ -1,5 +1,6 @@
 //! Every setting with its value and where that comes from, for people who ask what holds.
 
+use atlas_ops::sorted;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -79,7 +80,7 @@ pub fn list(settings: &Settings) -> Vec<Row> {
         value: json!(vault.acl),
         source: if vault.has_own_acl { SettingSource::Document } else { of_document(settings, &["acl"]) },
     });
-    variables.chain(rest).chain(acls).collect()
+    variables.chain(rest).chain(acls).map(|row| Row { value: sorted(row.value), ..row }).collect()
 }
 
 fn of_document(settings: &Settings, paths: &[&str]) -> SettingSource {

@@ -169,7 +169,11 @@ fn the_environment_has_the_last_word() {
 fn no_secret_is_listed() {
     let secret = "a secret that is long enough to be one";
     let settings = environment(&[("ATLAS_JWT_SECRET", secret), ("ATLAS_JWKS", "{\"keys\":[{\"d\":\"private\"}]}")]);
-    let listed = serde_json::to_string(&listing::list(&settings)).unwrap();
+    let rows = listing::list(&settings);
+    for row in &rows {
+        assert_eq!(row.value.to_string(), atlas_ops::sorted(row.value.clone()).to_string(), "{}", row.setting);
+    }
+    let listed = serde_json::to_string(&rows).unwrap();
     assert!(!listed.contains(secret) && !listed.contains("private"), "{listed}");
     assert_eq!(listed.matches("(set)").count(), 2);
 }

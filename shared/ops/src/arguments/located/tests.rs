@@ -82,6 +82,25 @@ fn a_value_is_read_as_serde_json_reads_it() {
 }
 
 #[test]
+fn of_several_faults_the_same_one_is_told_in_whatever_order_the_fields_stand() {
+    for text in [
+        r#"{"ratio": "x", "flag": 1}"#,
+        r#"{"flag": 1, "ratio": "x"}"#,
+        r#"{"number": 1, "ratio": "x", "name": [], "flag": 1}"#,
+    ] {
+        let value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(All::deserialize(Reader(value)).unwrap_err().way(), "flag", "{text}");
+    }
+    let nested =
+        r#"{"shapes": [{"box": {"width": 300, "more": 1, "bad": []}}], "any": {"z": 1, "a": {"y": 2, "b": 3}}}"#;
+    let all = All::deserialize(Reader(serde_json::from_str(nested).unwrap()));
+    assert_eq!(all.unwrap_err().way(), "shapes[0].box.width");
+    let kept = r#"{"z":1,"a":{"y":2,"b":3}}"#;
+    let all = All::deserialize(Reader(json!({ "any": serde_json::from_str::<Value>(kept).unwrap() }))).unwrap();
+    assert_eq!(all.any.to_string(), kept, "a map keeps its order");
+}
+
+#[test]
 fn a_fault_says_where_it_is() {
     for (value, way) in [
         (json!({ "number": "a" }), "number"),
