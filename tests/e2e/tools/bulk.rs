@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::deployment::Deployment;
 use crate::support::note_calls::notes;
+use crate::support::tokens::{bearer, send, token};
 use crate::support::tool_calls::{agent, caller, confirmed, guarded};
 
 async fn generation(deployment: &Deployment) -> u64 {
@@ -270,4 +271,33 @@ async fn of_two_that_write_the_same_notes_each_is_told_what_it_wrote() {
         let found: Vec<(String, String)> = notes(&deployment).await.into_iter().filter(is_of_round).collect();
         assert_eq!((found.len(), found), (4, told), "{answers:?}");
     }
+}
+
+#[tokio::test]
+async fn a_dry_run_of_moves_tells_the_names_that_cannot_be_taken() {
+    let vault =
+        VaultBuilder::new().note("a.md", "a\n").note("b.md", "b\n").note("c.md/inner.md", "c\n").note("d.md", "d\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    let moves = json!([
+        { "from": "a.md", "to": "c.md" },
+        { "from": "b.md", "to": "d.md/below.md" },
+        { "from": "c.md/inner.md", "to": "e.md" }
+    ]);
+    let dry = agent.checked("bulk_move_notes", json!({ "moves": moves })).await;
+    // What is moved away stands in nobody's way.
+    assert_eq!(told(&dry["results"]), ["ok", "name_taken", "ok"]);
+    let (two, before) = (json!([moves[1], moves[2]]), notes(&deployment).await);
+    let call = json!({ "moves": two, "dry_run": false });
+    let refused = agent.failure("bulk_move_notes", call.clone()).await;
+    assert_eq!(refused["code"], "elicit_required");
+    let hash = json!({ "operation": "bulk_move_notes", "args_hash": refused["details"]["args_hash"] });
+    let person = [bearer(&token("person", &[Scope::Admin], None))];
+    let mut confirmed = call;
+    confirmed["elicit_token"] = send(&client, "POST", "/approve", &person, &hash).await.ok()["token"].clone();
+    let none = agent.failure("bulk_move_notes", confirmed).await;
+    let codes = vec!["name_taken", "not_done"];
+    assert_eq!((&none["code"], told(&none["details"]["results"])), (&json!("bulk_partial"), codes));
+    assert_eq!(notes(&deployment).await, before);
 }

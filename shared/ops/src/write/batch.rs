@@ -131,6 +131,20 @@ impl<'a> Batch<'a> {
         one_name::among(new, &self.created)
     }
 
+    /// For each path where there was nothing and whose name cannot be taken, the error. The others' names are not looked up again.
+    pub async fn taken(&mut self) -> Result<BTreeMap<VaultPath, Error>, Error> {
+        let mut taken: BTreeMap<VaultPath, Error> =
+            self.created.iter().filter_map(|path| Some((path.clone(), self.clash(path)?))).collect();
+        let left = self.left.iter().map(String::as_str);
+        let left: BTreeSet<&str> = left.filter(|path| !self.new.contains_key(*path)).collect();
+        let unknown: BTreeSet<VaultPath> = self.created.difference(&self.free).cloned().collect();
+        for (path, error) in one_name::clashes(&self.context, self.head, &unknown, &left).await? {
+            taken.entry(path).or_insert(error);
+        }
+        self.free.extend(unknown.into_iter().filter(|path| !taken.contains_key(path)));
+        Ok(taken)
+    }
+
     /// Whether nothing is to change.
     pub fn is_empty(&self) -> bool {
         self.new.is_empty() && self.derived.deleted.is_empty()
@@ -245,17 +259,12 @@ impl<'a> Batch<'a> {
     }
 
     /// The same, of a segment that was made before for what may be all that is put.
-    pub async fn derived_with(self, early: Option<&(Hash, NewSegment)>) -> Result<Derived, Error> {
+    pub async fn derived_with(mut self, early: Option<&(Hash, NewSegment)>) -> Result<Derived, Error> {
         // First, since a confirmation is used up.
-        if let Some(clash) = self.created.iter().find_map(|path| self.clash(path)) {
+        if let Some((_, clash)) = self.taken().await?.pop_first() {
             return Err(clash);
         }
-        let Self { context, head, mut derived, new, created, free, left, changes } = self;
-        let left: BTreeSet<&str> = left.iter().map(String::as_str).filter(|path| !new.contains_key(*path)).collect();
-        let unknown = created.difference(&free).cloned().collect();
-        if let Some(clash) = one_name::clashes(&context, head, &unknown, &left).await?.into_values().next() {
-            return Err(clash);
-        }
+        let Self { context, head, mut derived, new, created, changes, .. } = self;
         derived.origins = destruction::confirmed(&context, head, &changes, &created).await?;
         derived.segments = match early.and_then(|early| made_early(early, &new)) {
             Some(segment) => vec![segment],

@@ -159,8 +159,10 @@ impl Bulk for MovingAll<'_> {
             let items = ends.into_iter().map(|ends| ends.map(|_| None)).collect();
             return Ok(Planned { items, batch: Batch::on(head, moving.context), needs_confirmation: false });
         }
-        let plan = moving.plan(head, ends.into_iter().flatten().collect()).await?;
-        let items = plan.moved.into_iter().map(|moved| Ok(Some(moved))).collect();
+        let mut plan = moving.plan(head, ends.into_iter().flatten().collect()).await?;
+        let mut taken = plan.batch.taken().await?;
+        let moved = moving.ways.iter().map(|(_, to)| to).zip(plan.moved);
+        let items = moved.map(|(to, moved)| taken.remove(to).map_or(Ok(Some(moved)), Err)).collect();
         Ok(Planned { items, batch: plan.batch, needs_confirmation: false })
     }
 

@@ -39,7 +39,7 @@ pub struct Arguments {
     /// `create`. A mode together with `if_match` or `if_none_match` is an error (invalid_input): use `expected_hash` with a mode.
     #[serde(default)]
     mode: Given<Mode>,
-    /// Where a mode replaces a note: only if its SHA-256 is this one.
+    /// Only with a mode: where it replaces a note, only if its SHA-256 is this one. The mode `create` replaces none.
     #[serde(default)]
     expected_hash: Given<Text<64>>,
     /// Means nothing: a folder is there as soon as a note is in it.
@@ -130,6 +130,10 @@ impl Operation for WriteNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Response>, Error> {
         let path = writable::path("path", &arguments.path)?;
+        if arguments.mode.is_none() && arguments.expected_hash.is_some() {
+            let message = "expected_hash: give it with mode overwrite or upsert, or give the hash as if_match";
+            return Err(Error::bad_request(Reason::InvalidInput, message).with("field", "expected_hash"));
+        }
         let condition = match (*arguments.mode, arguments.if_match.as_ref(), arguments.if_none_match.as_ref()) {
             (None, if_match, if_none_match) => Condition::of(if_match, if_none_match)?,
             (Some(mode), None, None) => Condition::Mode(mode, arguments.expected_hash.as_ref().map(Text::as_str)),
