@@ -46,6 +46,16 @@ pub(crate) enum Link {
     Closed { closed: bool },
 }
 
+impl Link {
+    /// When it ends, if it says so.
+    pub(crate) const fn expires(&self) -> Option<Timestamp> {
+        match self {
+            Self::Claim(claim) => claim.expires,
+            Self::Closed { .. } => None,
+        }
+    }
+}
+
 /// A key that is claimed, by this call or an earlier one, which may have claimed it for other arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claimed {

@@ -38,17 +38,33 @@ impl Mirror {
             }
         }
         keys.retain(|_, claims| claims.iter().all(|(_, written)| *written < now - CLAIMS_KEPT));
-        let ends: Vec<_> = keys.into_iter().take(most).map(|(hash, claims)| self.forget_key(hash, claims)).collect();
+        let ends: Vec<_> =
+            keys.into_iter().take(most).map(|(hash, claims)| self.forget_key(hash, claims, now)).collect();
         let ends: Vec<u64> = stream::iter(ends).buffer_unordered(PARALLEL).try_collect().await?;
         collected.objects += ends.iter().sum::<u64>();
         Ok(collected)
     }
 
-    /// Deletes all `claims` of a key, unless there is a newer one by now. Nobody may claim the next number meanwhile, for that claim would not be found
+    /// Deletes all `claims` of a key, unless one still stands, or there is a newer one by now. Nobody may claim the next number meanwhile, for that claim would not be found
     /// once the first is gone: so the number is closed before, and opened last. Whoever finds the first gone begins anew with it.
-    async fn forget_key(&self, hash: String, claims: Vec<(u32, Timestamp)>) -> Result<u64, MirrorError> {
+    async fn forget_key(
+        &self,
+        hash: String,
+        claims: Vec<(u32, Timestamp)>,
+        now: Timestamp,
+    ) -> Result<u64, MirrorError> {
         let mut numbers: Vec<u32> = claims.iter().map(|(number, _)| *number).collect();
         numbers.sort_unstable();
+        // A store whose clock was behind when it was claimed says that it is older than it is.
+        for number in &numbers {
+            let link: Option<Link> = match self.get_state(&claim::name(&hash, *number)).await {
+                Err(MirrorError::Damaged { .. }) => None,
+                link => link?,
+            };
+            if link.and_then(|link| link.expires()).is_some_and(|expires| now < expires) {
+                return Ok(0);
+            }
+        }
         let Some(last) = numbers.last().copied() else { return Ok(0) };
         let next = last.saturating_add(1);
         if !self.create_state_if_absent(&claim::name(&hash, next), &Link::Closed { closed: true }).await? {

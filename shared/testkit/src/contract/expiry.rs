@@ -98,6 +98,16 @@ async fn a_key_is_free_when_its_time_is_over() {
     assert!(keyed.claim("third").await.unwrap().is_new);
 }
 
+#[tokio::test]
+async fn a_claim_stands_that_a_store_says_is_old_whose_clock_was_behind() {
+    let mut keyed = Keyed::new().await;
+    let (key, now) = (Hash::of(b"key"), Timestamp::now());
+    let claimed = keyed.instance().claim(key, key, now, DAY).await.unwrap();
+    keyed.pass(365 * 24);
+    assert_eq!(keyed.collect().await, 0);
+    assert_eq!(keyed.instance().claim(key, key, now, DAY).await.unwrap(), Claimed { is_new: false, ..claimed });
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_slept_claims_from_what_is_there_now() {
     let keyed = Keyed::new().await;
