@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run quick test test-mcp generated check watch bench fuzz package pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
+.PHONY: help run quick about-test test test-all test-mcp generated check watch bench fuzz package pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
 
 # A copy beside its store, for what agents write is to come into it.
 VAULT ?= .atlas-store/demo
@@ -41,9 +41,17 @@ run: $(filter .atlas-store/demo,$(VAULT)) ## Publish a vault folder and serve it
 quick: ## Run the library tests of the crates that you changed: make quick [CRATES="vault tools"]
 	tests/quick.sh $(CRATES)
 
-test: setup-tools setup-fuse setup-browser setup-localstack setup-bench $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
-	cargo test --workspace --locked
-	cargo test --package atlas-web --features otlp --locked otlp
+about-test:
+	@echo "Installs what the tests need: tools into target/tools, and chromium from Debian where the system has none."
+	@echo "Then it takes some 25 minutes on 2 cores, or 10 where all is built. \`make test-all\` draws more random cases."
+
+test: about-test setup-tools setup-fuse setup-browser setup-localstack setup-bench $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
+	PROPTEST_CASES=$${PROPTEST_CASES:-64} cargo test --workspace --locked
+	cargo test --workspace --features atlas-web/otlp --lib --quiet --locked otlp
+
+test-all: test ## Run the tests also over many more random cases and histories: an hour or more
+	PROPTEST_CASES=$${PROPTEST_CASES:-2000} cargo test --workspace --lib --locked
+	ATLAS_HISTORIES=$${ATLAS_HISTORIES:-2500} cargo test --workspace --test e2e --locked
 
 test-mcp: setup-tools setup-mcp ## Run the conformance suite of MCP, and clients of other makers, against the mcp function
 	cargo build --locked --package atlas --bin atlas
@@ -58,7 +66,7 @@ check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and a
 	cargo fmt --all --check
 	cargo fmt --manifest-path tests/benches/peers/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy --package atlas-web --features otlp --all-targets --locked -- -D warnings
+	cargo clippy --workspace --features atlas-web/otlp --all-targets --locked -- -D warnings
 	.ci/deny
 	python3 infra/circles.py
 	infra/lint.sh

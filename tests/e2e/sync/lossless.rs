@@ -24,7 +24,7 @@ use crate::support::damage::{Damage, Kind};
 use crate::support::random;
 
 /// Histories of each kind, unless `ATLAS_HISTORIES` says how many.
-const CASES: u32 = 256;
+const CASES: u32 = 128;
 /// Most steps of one.
 const STEPS: usize = 24;
 
