@@ -136,7 +136,7 @@ $(TOOLS)/bin/minio:
 	GOBIN="$(CURDIR)/$(@D)" CGO_ENABLED=0 go install -trimpath -ldflags '-s -w' github.com/minio/minio@$(MINIO_VERSION)
 
 $(TOOLS)/bin/cargo-deny:
-	cargo install cargo-deny --version $(DENY_VERSION) --locked --root $(TOOLS)
+	cargo install --debug cargo-deny --version $(DENY_VERSION) --locked --root $(TOOLS)
 
 $(TOOLS)/bin/cargo-fuzz:
 	cargo install cargo-fuzz --version $(FUZZ_VERSION) --locked --root $(TOOLS)

@@ -109,7 +109,7 @@ impl FromIterator<u32> for DocumentSet {
     }
 }
 
-/// One LEB128 varint of at most 32 bits in its shortest form.
+/// One LEB128 varint of at most 32 bits in its shortest form: unlike in segments there is one spelling of each set.
 fn read_varint(rest: &mut &[u8]) -> Option<u32> {
     let mut value = 0u32;
     for shift in (0..32).step_by(7) {

@@ -14,7 +14,7 @@ use crate::pipeline::response_limit::Sent;
 /// A call, as a door understood it.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The operation.
+    /// What is called.
     pub operation: &'static Entry,
     /// The vault's id; none for the default vault.
     pub vault: Option<String>,

@@ -64,21 +64,21 @@ struct Way<'a> {
     dry_run: bool,
 }
 
-/// What became of things that were to be done.
+/// The result of a bulk call.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Report<I> {
-    /// How many there are in the report.
+    /// How many items were processed.
     processed: usize,
-    /// How many of them were done, and are in the vault; on a dry run, could be.
+    /// How many items succeeded, or on a dry run would succeed.
     succeeded: usize,
-    /// How many were not; on a dry run, could not be.
+    /// How many items failed, or on a dry run would fail.
     failed: usize,
-    /// Each, in order; the first of them if an answer has no room for all.
+    /// The result of each item, in order; only the first ones if the answer has no room for all.
     results: Vec<I>,
     /// Whether there are more than these.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// Whether nothing was done, and this is what would be.
+    /// Whether this was a dry run, so that nothing was changed.
     dry_run: bool,
     /// The generation that has them; on a dry run, the one that was looked at.
     generation: u64,

@@ -93,12 +93,12 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Case {
-    /// It does.
+    /// Case counts.
     #[default]
     Sensitive,
-    /// It does not.
+    /// Case does not count.
     Insensitive,
-    /// It does if the query has an upper-case letter.
+    /// Case counts if the query has an upper-case letter.
     Smart,
 }
 
@@ -110,7 +110,7 @@ pub struct Output {
     /// What to pass for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cursor: Option<String>,
-    /// Why the page ends before it is full, where it does; its cursor goes on from there.
+    /// Why the page is not full, if it is not. To continue, pass the cursor.
     #[serde(skip_serializing_if = "Option::is_none")]
     partial: Option<&'static str>,
     /// Words that no note has, and those one edit away that were looked for instead.

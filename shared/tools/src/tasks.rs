@@ -30,32 +30,32 @@ impl ListedTask {
 /// What a task says. Dates are as they are written, `YYYY-MM-DD`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct TaskState {
-    /// How far it is.
+    /// Its status.
     pub(crate) status: Status,
-    /// What is to be done, with its tags.
+    /// Its description, with its tags.
     pub(crate) description: String,
-    /// The day until which it is to be done.
+    /// The day on which it is due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) due: Option<String>,
-    /// The day on which to do it.
+    /// The day for which it is scheduled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scheduled: Option<String>,
-    /// The day from which on it can be done.
+    /// The day on which it can start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) start: Option<String>,
-    /// The day on which it was written down.
+    /// The day on which it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) created: Option<String>,
     /// The day on which it was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) done: Option<String>,
-    /// The day on which it was given up.
+    /// The day on which it was cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cancelled: Option<String>,
     /// How important it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) priority: Option<Priority>,
-    /// When it is to be done again.
+    /// Its recurrence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) recur: Option<String>,
     /// Its tags, without `#`.

@@ -25,7 +25,7 @@ const REFUSED: &str = "refused";
 /// What a call was and what it asked of the store; handlers leave it with the response.
 #[derive(Clone, Debug)]
 pub struct Cost {
-    /// The operation.
+    /// The name of the operation.
     pub operation: &'static str,
     /// The vault that it was for, if there is such a vault.
     pub vault: Option<String>,

@@ -43,7 +43,7 @@ pub struct PartialPage<T> {
     /// The page.
     #[serde(flatten)]
     pub page: Page<T>,
-    /// Why not all was looked at, where that is so. If there is a cursor, it goes on from there.
+    /// Why the search stopped early, if it did. To continue, pass the cursor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<&'static str>,
 }

@@ -26,12 +26,12 @@ pub enum Condition<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Where there is no note.
+    /// Create the file; fail if there is one at the path.
     #[default]
     Create,
-    /// Instead of the note that is there.
+    /// Replace the file that is there; fail if there is none.
     Overwrite,
-    /// Whether or not there is one.
+    /// Create the file, or replace the one that is there.
     Upsert,
 }
 

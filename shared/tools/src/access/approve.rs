@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Gives the confirmation that a call needs which can destroy what a person wrote.
 pub struct Approve;
 
-/// Which call.
+/// Which call to confirm.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {

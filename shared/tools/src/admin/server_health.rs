@@ -22,7 +22,7 @@ pub struct Output {
     name: &'static str,
     /// Its version.
     version: &'static str,
-    /// The ids of the vaults that the caller may name; none for who has shown no token.
+    /// The ids of the vaults that the caller may name; empty without a token.
     vaults: Vec<String>,
     /// For how long this instance has been up, in milliseconds.
     uptime_ms: u64,

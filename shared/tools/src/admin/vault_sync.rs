@@ -14,7 +14,7 @@ pub struct VaultSync;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
 
-/// How things stand.
+/// The state of the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// Whether this call made the request; false if one was waiting already.

@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Keep nothing in the trash. Older generations still have the file for as long as they are kept.
     #[serde(default)]
     hard: bool,
-    /// Delete it although notes link to it.
+    /// Delete the file even if notes link to it.
     #[serde(default)]
     force: bool,
 }

@@ -34,7 +34,7 @@ pub struct Arguments {
     /// Most bytes to return; 5,000,000 if not given, and never more than an answer may have.
     #[serde(default)]
     max_bytes: Bounded<1, { u32::MAX }, 5_000_000>,
-    /// Also a URL from which anyone who has it can read the bytes for 15 minutes, whatever the size. Stores that are no buckets make none.
+    /// Also return a URL from which anyone who has it can read the bytes for 15 minutes, whatever the size. Only buckets make such URLs.
     #[serde(default)]
     presign: bool,
 }

@@ -34,10 +34,10 @@ pub struct Arguments {
     /// Write none after the first that cannot be written.
     #[serde(default)]
     stop_on_first_error: bool,
-    /// Write nothing, and tell what would be written.
+    /// Write nothing, and return what would be written.
     #[serde(default)]
     dry_run: bool,
-    /// Means nothing: all are written at once.
+    /// Ignored: all notes are written in one commit.
     #[serde(default)]
     #[expect(dead_code, reason = "it means nothing")]
     max_concurrent: Bounded<1, 16, 4>,
@@ -59,18 +59,18 @@ pub struct NewNote {
     /// How it is written: `create` if not given.
     #[serde(default)]
     mode: Mode,
-    /// Means nothing: the call has one for all.
+    /// Ignored: the call has one key for all items.
     #[serde(default)]
     #[expect(dead_code, reason = "it means nothing")]
     idempotency_key: Given<Text<256>>,
 }
 
-/// What became of one.
+/// The result of one item.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
     /// Its path.
     path: String,
-    /// Whether it is in the vault as it was given; on a dry run, whether it could be written.
+    /// Whether the note was written, or on a dry run could be.
     ok: bool,
     /// How.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ pub struct Item {
     /// SHA-256 of its bytes, in hex.
     #[serde(skip_serializing_if = "Option::is_none")]
     content_hash: Option<String>,
-    /// Why it cannot be.
+    /// Why it failed, or on a dry run would fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ItemError>,
 }

@@ -30,14 +30,14 @@ pub struct Arguments {
     /// Rewrite the links of all notes, so that they mean what they meant.
     #[serde(default = "arguments::yes")]
     update_backlinks: bool,
-    /// Move nothing, and tell what would be moved: so if it is not given.
+    /// Move nothing, and return what would be moved; true if not given.
     #[serde(default = "arguments::yes")]
     dry_run: bool,
     #[serde(default)]
     message: Given<Message>,
 }
 
-/// A note's way.
+/// The result for one note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OneMove {
@@ -47,7 +47,7 @@ pub struct OneMove {
     to: String,
 }
 
-/// What became of one.
+/// The result of one item.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
     /// The path that it had.
@@ -59,12 +59,12 @@ pub struct Item {
     /// How many links to it were rewritten, in notes that are not moved; absent if some cannot be moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     backlinks_updated: Option<usize>,
-    /// Why it cannot be.
+    /// Why it failed, or on a dry run would fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ItemError>,
 }
 
-/// What became of them.
+/// The results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     #[serde(flatten)]

@@ -40,10 +40,10 @@ pub struct Arguments {
     /// Change none after the first that cannot be changed.
     #[serde(default)]
     stop_on_first_error: bool,
-    /// Change nothing, and tell what would be changed.
+    /// Change nothing, and return what would be changed.
     #[serde(default)]
     dry_run: bool,
-    /// Means nothing: all are changed at once.
+    /// Ignored: all notes are changed in one commit.
     #[serde(default)]
     #[expect(dead_code, reason = "it means nothing")]
     max_concurrent: Bounded<1, 16, 4>,
@@ -51,14 +51,14 @@ pub struct Arguments {
     message: Given<Message>,
 }
 
-/// What became of one.
+/// The result of one item.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
     /// Its path.
     path: String,
-    /// Whether it has the property now; on a dry run, whether it could.
+    /// Whether the property was set, or on a dry run could be.
     ok: bool,
-    /// What it was before. Absent if it was not there, or if the values of all notes are more than 64 KiB.
+    /// The value before. Absent if the note did not have the property, or if the values of all notes are more than 64 KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     prev_value: Option<Value>,

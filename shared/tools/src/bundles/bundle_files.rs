@@ -25,10 +25,10 @@ pub struct Arguments {
     /// Their paths, with their extensions.
     #[schemars(length(min = 1, max = 200))]
     paths: Vec<String>,
-    /// Most bytes of the bundle, which has no more; 500,000 if not given.
+    /// Largest size of the bundle in bytes; 500,000 if not given.
     #[serde(default)]
     max_bytes: MaxBytes,
-    /// With the notes' frontmatter. So it is if not given.
+    /// Include the notes' frontmatter; true if not given.
     #[serde(default = "arguments::yes")]
     include_frontmatter: bool,
     /// How the bundle is written.

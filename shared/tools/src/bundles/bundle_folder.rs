@@ -25,14 +25,14 @@ pub struct Arguments {
     /// Most files; 100 if not given.
     #[serde(default)]
     max_files: Bounded<1, 500, 100>,
-    /// Most bytes of the bundle, which has no more; 500,000 if not given.
+    /// Largest size of the bundle in bytes; 500,000 if not given.
     #[serde(default)]
     max_bytes: MaxBytes,
     /// What the files' names end with, with or without the dot, in any case; `.md` if not given.
     #[serde(default = "notes")]
     #[schemars(length(max = 50))]
     extensions: Vec<Text<50>>,
-    /// With the notes' frontmatter. So it is if not given.
+    /// Include the notes' frontmatter; true if not given.
     #[serde(default = "arguments::yes")]
     include_frontmatter: bool,
     /// How the bundle is written.

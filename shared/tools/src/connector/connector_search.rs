@@ -30,7 +30,7 @@ pub struct Output {
 /// A note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Hit {
-    /// What it is fetched by: its path.
+    /// What `connector_fetch` takes: the note's path.
     id: String,
     /// Its title.
     title: String,

@@ -37,7 +37,7 @@ pub struct Output {
     candidates: Vec<Candidate>,
 }
 
-/// What may be what is intended.
+/// What the vault has that may already be what is intended.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Candidate {
     /// What it is.

@@ -27,7 +27,7 @@ pub struct Output {
     published_at: Timestamp,
     /// How long ago that was.
     age_seconds: i64,
-    /// How much it has; absent for who may not read all of it.
+    /// Totals; absent for callers who may not read the whole vault.
     #[serde(skip_serializing_if = "Option::is_none")]
     totals: Option<Totals>,
     /// When a sync was asked for that has not begun yet; absent if none was.

@@ -48,16 +48,16 @@ pub struct Version {
     sha256: String,
     /// Its size in bytes.
     bytes: u64,
-    /// When it was written; of a version that is older than the history that is kept, the file's time.
+    /// When it was written; the file's own time if the version is older than the kept history.
     #[schemars(with = "String", extend("format" = "date-time"))]
     time: Timestamp,
-    /// Who wrote it; absent of a version that is older than the history that is kept.
+    /// Who wrote it; absent if the version is older than the kept history.
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
-    /// By which operation; absent like `author`.
+    /// The operation that wrote it; absent where `author` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<String>,
-    /// Why, in the author's words; absent if it is said of other notes as well, some of which the caller may not see.
+    /// The author's message; absent if the commit also changed notes that the caller may not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }

@@ -25,7 +25,7 @@ pub struct Arguments {
     /// Only links of these kinds.
     #[serde(default)]
     kinds: Given<Vec<Kind>>,
-    /// Also links that lead nowhere. So it is if not given.
+    /// Also return links that lead to no file; true if not given.
     #[serde(default = "arguments::yes")]
     include_unresolved: bool,
 }

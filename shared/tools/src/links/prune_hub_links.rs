@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Most links that go, the first in the note; 50 if not given.
     #[serde(default)]
     max_removals: Bounded<1, 1000, 50>,
-    /// Change nothing, and tell what would go: so if it is not given.
+    /// Change nothing, and return which links would be removed; true if not given.
     #[serde(default = "arguments::yes")]
     dry_run: bool,
     #[serde(default)]
@@ -65,7 +65,7 @@ pub struct Output {
     /// SHA-256 of the note's bytes, in hex; absent on a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     content_hash: Option<String>,
-    /// Whether nothing was changed, and this is what would be.
+    /// Whether this was a dry run, so that nothing was changed.
     dry_run: bool,
 }
 

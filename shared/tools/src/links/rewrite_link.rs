@@ -43,7 +43,7 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(with = "String", length(max = 1024))]
     folder_path: Given<String>,
-    /// Change nothing, and tell what would be changed: so if it is not given.
+    /// Change nothing, and return what would be changed; true if not given.
     #[serde(default = "arguments::yes")]
     dry_run: bool,
     #[serde(default)]
@@ -75,7 +75,7 @@ pub struct Output {
     truncated: bool,
     /// How many links there are in all of them.
     total_replacements: usize,
-    /// Whether nothing was changed, and this is what would be.
+    /// Whether this was a dry run, so that nothing was changed.
     dry_run: bool,
     /// The generation that has them; on a dry run, the one that was looked at.
     generation: u64,

@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Only with a mode: where it replaces a note, only if its SHA-256 is this one. The mode `create` replaces none.
     #[serde(default)]
     expected_hash: Given<Text<64>>,
-    /// Means nothing: a folder is there as soon as a note is in it.
+    /// Ignored: a folder exists as soon as it has a note.
     #[serde(default = "arguments::yes")]
     #[expect(dead_code, reason = "it means nothing")]
     create_dirs: bool,
@@ -98,11 +98,11 @@ impl Output {
 pub struct Response {
     #[serde(flatten)]
     note: Output,
-    /// How: `if_match` overwrites.
+    /// The mode that was used; `overwrite` for `if_match`.
     mode_used: Mode,
     /// Whether it was not there before.
     was_created: bool,
-    /// SHA-256 of what it was before, for who may read it.
+    /// SHA-256 of the note before the write; absent for callers who may not read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_hash: Option<String>,
 }

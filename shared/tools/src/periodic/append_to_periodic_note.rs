@@ -22,17 +22,17 @@ pub struct AppendToPeriodicNote;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What the note is of.
+    /// The period of the note.
     period: Period,
     /// A day of it, `YYYY-MM-DD`; today if not given.
     #[serde(default)]
     date: Given<Text<10>>,
-    /// Where it is today: the name of a time zone; UTC if not given.
+    /// The time zone that decides which day today is; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
     /// The text.
     content: Exact<1_000_000>,
-    /// Begin on a line of its own, and end the line. So it is if not given; under a heading it is always so.
+    /// Put the text on lines of its own; true if not given, and always true under a heading.
     #[serde(default = "arguments::yes")]
     ensure_newline: bool,
     /// The heading under which to add it, at the end of its section; made at the end of the note if it is not there.
@@ -43,7 +43,7 @@ pub struct Arguments {
 /// What was done.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// What the note is of.
+    /// The period of the note.
     period: Period,
     /// The day that was asked for.
     #[schemars(with = "String", extend("format" = "date"))]

@@ -20,15 +20,15 @@ pub struct GetPeriodicNote;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What the note is of.
+    /// The period of the note.
     period: Period,
     /// A day of it, `YYYY-MM-DD`; today if not given.
     #[serde(default)]
     date: Given<Text<10>>,
-    /// Where it is today: the name of a time zone; UTC if not given.
+    /// The time zone that decides which day today is; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
-    /// Also its text and properties. So it is if not given.
+    /// Also return its text and properties; true if not given.
     #[serde(default = "arguments::yes")]
     include_content: bool,
 }
@@ -36,7 +36,7 @@ pub struct Arguments {
 /// The note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// What the note is of.
+    /// The period of the note.
     period: Period,
     /// The day that was asked for.
     #[schemars(with = "String", extend("format" = "date"))]

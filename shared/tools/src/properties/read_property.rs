@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Returns one property of the note at a path, without its text.
 pub struct ReadProperty;
 
-/// Which one.
+/// Which property.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {

@@ -57,7 +57,7 @@ enum Mode {
 pub struct Output {
     /// The note's path.
     path: String,
-    /// What was to be done.
+    /// The mode that was used.
     mode_used: Mode,
     /// When the note was last changed: now, unless it is as it was.
     #[schemars(with = "String", extend("format" = "date-time"))]

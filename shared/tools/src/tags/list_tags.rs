@@ -26,10 +26,10 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     root: String,
-    /// Those in texts too; they are if not given.
+    /// Also count tags in texts; true if not given.
     #[serde(default = "arguments::yes")]
     include_inline: bool,
-    /// Those in properties too; they are if not given.
+    /// Also count tags in properties; true if not given.
     #[serde(default = "arguments::yes")]
     include_frontmatter: bool,
     /// Most tags to return; 100 if not given, at most 1,000.

@@ -42,21 +42,21 @@ pub struct Arguments {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Set {
-    /// How far it is. The dates of that are fields of their own: set `done` too.
+    /// Its status. Dates are separate fields: set `done` too.
     status: Given<Status>,
-    /// What is to be done, with its tags.
+    /// Its description, with its tags.
     description: Given<Text<4096>>,
-    /// The day until which it is to be done, `YYYY-MM-DD`.
+    /// The day on which it is due, `YYYY-MM-DD`.
     due: Given<Option<Text<10>>>,
-    /// The day on which to do it.
+    /// The day for which it is scheduled.
     scheduled: Given<Option<Text<10>>>,
-    /// The day from which on it can be done.
+    /// The day on which it can start.
     start: Given<Option<Text<10>>>,
     /// The day on which it was done.
     done: Given<Option<Text<10>>>,
     /// How important it is.
     priority: Given<Option<Priority>>,
-    /// When it is to be done again, such as `every week`.
+    /// Its recurrence, such as `every week`.
     recur: Given<Option<Text<200>>>,
     /// Tags to add at the end of the description.
     #[schemars(length(max = 50))]
