@@ -78,14 +78,14 @@ impl Mirror {
     /// # Errors
     /// What `change` returns, and as its error:
     /// - [`MirrorError::CommitUnknown`] when it is not known at the deadline whether the commit happened;
-    /// - [`MirrorError::Contended`], [`MirrorError::Conflict`], [`MirrorError::TooLarge`] when it did not;
+    /// - [`MirrorError::Contended`], [`MirrorError::TooLate`], [`MirrorError::Conflict`], [`MirrorError::TooLarge`] when it did not;
     /// - as [`read`](Mirror::read), but for [`MirrorError::NotPublished`]: it did not.
     pub async fn commit<C: ChangeSet>(&self, info: &CommitInfo, change: &C) -> Result<Committed<C::Outcome>, C::Error> {
         let deadline = Instant::now() + info.deadline.min(LONGEST_DEADLINE);
         let searched = Mutex::new(info.key.map_or(0, |key| key.since));
         let attempts = Attempts { info, change, uploads: Mutex::default(), searched };
         let mut wait = FIRST_WAIT;
-        let mut late = MirrorError::unavailable("the commit's time was over before its manifest was written");
+        let mut late = MirrorError::TooLate;
         loop {
             let prepare = |head| self.prepare(&attempts, head);
             let prepared = self.run_on_newest(Duration::ZERO, Presence::Certain, prepare);

@@ -74,6 +74,9 @@ pub enum MirrorError {
     /// Other writers kept winning until the deadline. Nothing was committed; try again.
     #[error("other writers kept committing until the deadline: nothing was committed, try again")]
     Contended,
+    /// The change was not made, or its objects not stored, by the deadline. Nothing was committed; try again.
+    #[error("the change was not ready at the deadline: nothing was committed, try again")]
+    TooLate,
     /// It is not known whether the commit happened. Do not repeat it blindly: look whether generation
     /// `generation` (or, for a keyed write, any since) carries `nonce`.
     #[error("the outcome of the commit is not known: if it happened it is generation {generation} with nonce {nonce}")]
@@ -108,7 +111,7 @@ impl MirrorError {
 
     /// Whether the same call may succeed if it is made again later, with nothing else changed.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unavailable { .. } | Self::Contended)
+        matches!(self, Self::Unavailable { .. } | Self::Contended | Self::TooLate)
     }
 }
 

@@ -128,12 +128,30 @@ impl From<MirrorError> for Error {
                 internal: Some(error.to_string()),
                 ..Self::not_found(Reason::VaultNotPublished, "the vault is not published yet: run `atlas sync`")
             },
-            MirrorError::Unavailable { .. } | MirrorError::Contended | MirrorError::Gone { .. } => Self {
+            MirrorError::Unavailable { .. } | MirrorError::Gone { .. } => Self {
                 internal: Some(error.to_string()),
                 ..Self::new(
                     Code::Unavailable,
                     Reason::StoreUnavailable,
                     "the store does not answer; try again in a few seconds",
+                )
+                .with("retry_after_seconds", 2)
+            },
+            MirrorError::Contended => Self {
+                internal: Some(error.to_string()),
+                ..Self::new(
+                    Code::Unavailable,
+                    Reason::VaultContended,
+                    "others kept changing the vault, so nothing was changed; make the same call again in a few seconds",
+                )
+                .with("retry_after_seconds", 2)
+            },
+            MirrorError::TooLate => Self {
+                internal: Some(error.to_string()),
+                ..Self::new(
+                    Code::Unavailable,
+                    Reason::OperationTimeout,
+                    "the change took longer than a write may, so nothing was changed; make the same call again in a few seconds, or change less at once",
                 )
                 .with("retry_after_seconds", 2)
             },

@@ -38,7 +38,7 @@ pub const MAX_EDITS: usize = 100;
 /// Most bytes by which replacements of a text that occurs several times may make a note longer, in one call of [`apply`].
 const MAX_REPEATED_BYTES: usize = 4 * 1024 * 1024;
 /// Most bytes of notes that headings and block ids are looked for in, in one call of [`apply`]; the first of its edits always is.
-const MAX_SOUGHT_BYTES: usize = 32 * 1024 * 1024;
+const MAX_SOUGHT_BYTES: usize = 16 * 1024 * 1024;
 
 /// One edit of a note. Text that is put in stands on lines of its own and takes over the note's line breaks (`\n` or
 /// `\r\n`). No blank lines are added around it, except above an underlined heading: begin or end the text with an empty

@@ -12,8 +12,8 @@ use crate::frontmatter;
 /// A note of so few lines and words has no half that says anything: all of it counts.
 const FEW_LINES: usize = 5;
 const FEW_WORDS: usize = 30;
-/// Most bytes, between what two texts begin and end with alike, that are compared line by line; more counts as gone.
-const MAX_COMPARED: usize = 4 << 20;
+/// Most different lines, and most different words in changed lines, that are known of the text after. What is beyond counts as gone.
+const MAX_KNOWN: usize = 1 << 20;
 
 /// What a change takes away of a note.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,13 +74,6 @@ impl Loss {
         }
         let (start, end) = (common_start(before, after), common_end(before, after));
         let (old_end, new_end) = ((before.len() - end).max(start), (after.len() - end).max(start));
-        if (old_end - start).max(new_end - start) > MAX_COMPARED {
-            for line in old.lines(start, old_end, false) {
-                loss.lines.gone += 1;
-                loss.words.gone += units(line.text).count();
-            }
-            return loss;
-        }
         let (old, new) = (old.lines(start, old_end, false), new.lines(start, new_end, false));
         (loss.lines.gone, loss.words.gone) = compared(old, new);
         loss
@@ -108,41 +101,58 @@ impl Loss {
 
 /// How many of the `old` lines, and of their words, are not among the `new`.
 fn compared<'a>(old: impl Iterator<Item = Line<'a>>, new: impl Iterator<Item = Line<'a>> + Clone) -> (usize, usize) {
-    let mut there: HashMap<u64, usize> = HashMap::new();
-    for line in new.clone() {
-        *there.entry(line.hash).or_default() += 1;
-    }
-    let mut take = |hash: u64| match there.get_mut(&hash) {
-        Some(count) if *count > 0 => {
-            *count -= 1;
-            true
+    let mut there = Known::default();
+    new.clone().for_each(|line| there.add(line.hash));
+    let (mut lines_gone, mut words_gone) = (0, 0);
+    let mut changed: Vec<Line<'a>> = Vec::new();
+    for line in old.filter(|line| !there.take(line.hash)) {
+        if changed.len() < MAX_KNOWN {
+            changed.push(line);
+        } else {
+            lines_gone += 1;
+            words_gone += units(line.text).count();
         }
-        _ => false,
-    };
-    let changed: Vec<Line<'a>> = old.filter(|line| !take(line.hash)).collect();
+    }
     if changed.is_empty() {
         return (0, 0);
     }
-    let mut words: HashMap<u64, usize> = HashMap::new();
-    for line in new.filter(|line| take(line.hash)) {
-        for unit in units(line.text) {
-            *words.entry(unit).or_default() += 1;
-        }
+    let mut words = Known::default();
+    for line in new.filter(|line| there.take(line.hash)) {
+        units(line.text).for_each(|unit| words.add(unit));
     }
-    let (mut lines_gone, mut words_gone) = (0, 0);
     for line in changed {
         let mut share = Share::default();
         for unit in units(line.text) {
             share.of += 1;
-            match words.get_mut(&unit) {
-                Some(count) if *count > 0 => *count -= 1,
-                _ => share.gone += 1,
-            }
+            share.gone += usize::from(!words.take(unit));
         }
         words_gone += share.gone;
         lines_gone += usize::from(share.is_most());
     }
     (lines_gone, words_gone)
+}
+
+/// How often each of at most [`MAX_KNOWN`] things is there that has not been taken.
+#[derive(Default)]
+struct Known(HashMap<u64, usize>);
+
+impl Known {
+    fn add(&mut self, hash: u64) {
+        if self.0.len() < MAX_KNOWN || self.0.contains_key(&hash) {
+            *self.0.entry(hash).or_default() += 1;
+        }
+    }
+
+    /// Whether there was one.
+    fn take(&mut self, hash: u64) -> bool {
+        match self.0.get_mut(&hash) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 /// A note's text, and where its frontmatter is.
@@ -254,6 +264,8 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -262,7 +274,7 @@ mod tests {
         Loss::between(before, after).is_destruction()
     }
 
-    fn numbered(lines: std::ops::Range<usize>) -> String {
+    fn numbered(lines: Range<usize>) -> String {
         lines.map(|line| format!("What was said on day {line}, by whom, and why it holds.\n")).collect()
     }
 
@@ -338,13 +350,22 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_too_long_to_compare_count_as_gone() {
+    fn long_texts_are_compared_by_their_lines_too() {
         let before = numbered(0..120_000);
+        let reversed: String = before.lines().rev().map(|line| format!("{line}\n")).collect();
+        let both_ends = format!("first\n{before}last\n");
+        assert!(Loss::between(&before, &reversed).is_none());
+        assert!(Loss::between(&both_ends, &format!("1st\n{before}end\n")).lines.gone <= 2);
+        assert!(destroys(&both_ends, &format!("first\n{}last\n", numbered(90_000..120_000))));
+    }
+
+    #[test]
+    fn what_is_beyond_the_most_that_is_known_counts_as_gone() {
+        let lines = |numbers: Range<usize>| numbers.map(|number| format!("{number:x}\n")).collect::<String>();
+        let before = lines(0..MAX_KNOWN * 2 + 2);
         let after: String = before.lines().rev().map(|line| format!("{line}\n")).collect();
-        assert!(before.len() > MAX_COMPARED);
-        assert!(destroys(&before, &after));
-        assert!(!destroys(&before, &(before.clone() + "more\n")));
-        assert!(!destroys(&before, &format!("first\n{before}")));
+        let gone = Loss::between(&before, &after).lines.gone;
+        assert!(gone > MAX_KNOWN && gone <= MAX_KNOWN + 2, "{gone}");
     }
 
     proptest! {

@@ -108,6 +108,7 @@ reasons! {
     UploadMismatch = "upload_mismatch": "The uploaded bytes are not those that were announced.", "Upload them again.";
     UploadMissing = "upload_missing": "Nothing was uploaded by this id.", "PUT the bytes to the URL first.";
     ValidationError = "validation_error": "An argument is missing, unknown, or of the wrong type or size.", "Change the argument that `field` names.";
+    VaultContended = "vault_contended": "Others kept changing the vault while this call tried to.", "Make the same call again in a few seconds.";
     VaultForbidden = "vault_forbidden": "The token is not for this vault.", "Name its own vault.";
     VaultNotFound = "vault_not_found": "There is no such vault.", "List the vaults.";
     VaultNotPublished = "vault_not_published": "The vault is not published yet.", "Run `atlas sync`.";

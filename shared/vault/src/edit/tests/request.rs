@@ -109,7 +109,7 @@ fn what_edits_of_one_call_may_take_is_bounded() {
     let note = format!("# H\n\n{}", "x".repeat(1_000_000));
     let add = |count: usize| vec![json!({ "op": "insert_after", "target": { "heading": ["H"] }, "text": "x" }); count];
     match apply(&note, &edits(Value::from(add(100))), 64 << 20) {
-        Err(EditError::Refused { edit: 34, problem }) => assert_eq!(*problem, Problem::TooManyTargets),
+        Err(EditError::Refused { edit: 17, problem }) => assert_eq!(*problem, Problem::TooManyTargets),
         other => panic!("{:?}", other.map(|text| text.len())),
     }
     assert!(apply("# H\n", &edits(Value::from(add(100))), ROOM).is_ok());
