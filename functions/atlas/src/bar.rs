@@ -26,7 +26,7 @@ pub(crate) fn start(quiet: bool) -> Arc<dyn Progress> {
 
 /// Passes on what it is told, and knows how far the work has come.
 pub(crate) struct Phases {
-    inner: Arc<dyn Progress>,
+    inner: Mutex<Arc<dyn Progress>>,
     now: Mutex<(Phase, u64)>,
     repaired: Mutex<Option<Repaired>>,
 }
@@ -34,7 +34,16 @@ pub(crate) struct Phases {
 impl Phases {
     /// Over what shows it.
     pub(crate) fn over(inner: Arc<dyn Progress>) -> Arc<Self> {
-        Arc::new(Self { inner, now: Mutex::new((Phase::Scan, 0)), repaired: Mutex::default() })
+        Arc::new(Self { inner: Mutex::new(inner), now: Mutex::new((Phase::Scan, 0)), repaired: Mutex::default() })
+    }
+
+    fn inner(&self) -> Arc<dyn Progress> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends what shows it.
+    pub(crate) fn end(&self) {
+        *self.inner.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(());
     }
 
     /// What was repaired, if anything.
@@ -58,12 +67,12 @@ impl Phases {
 impl Progress for Phases {
     fn begin(&self, phase: Phase, total: Option<u64>) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = (phase, 0);
-        self.inner.begin(phase, total);
+        self.inner().begin(phase, total);
     }
 
     fn advance(&self, units: u64) {
         self.now.lock().unwrap_or_else(PoisonError::into_inner).1 += units;
-        self.inner.advance(units);
+        self.inner().advance(units);
     }
 
     fn repaired(&self, repaired: &Repaired) {

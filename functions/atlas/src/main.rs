@@ -2,13 +2,21 @@
 
 mod bar;
 mod bucket;
+mod clients;
 mod commands;
+mod examples;
 mod kept;
+mod newcomer;
 mod output;
 mod rclone;
+mod remembered;
+mod report;
 mod repository;
+mod runner;
+mod signals;
 mod store;
 mod vault;
+mod vault_location;
 mod watch;
 
 use std::process::ExitCode;

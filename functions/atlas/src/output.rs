@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write as _};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -44,6 +45,16 @@ pub(crate) fn json(result: &impl Serialize) -> Result<(), Box<dyn Error>> {
 pub(crate) fn start_log() {
     let warnings = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN);
     warnings.with_writer(io::stderr).without_time().with_target(false).init();
+}
+
+/// A path as people write it, with `~` for their home.
+pub(crate) fn short(path: &Path) -> String {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    match home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
 }
 
 /// One line without control characters: names come from files and stores, and must not command the terminal.

@@ -15,13 +15,12 @@ use atlas_sync::rules::Tree;
 use atlas_sync::{Phase, Progress, Skipped, SyncError, SyncOptions, sync};
 use indicatif::{DecimalBytes, HumanCount};
 use jiff::Timestamp;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
 use crate::kept;
 use crate::output;
-use crate::store::CACHE_BYTES;
+use crate::store::{CACHE_BYTES, folder_url};
 use crate::vault::author;
 use crate::watch::Watch;
 
@@ -54,7 +53,6 @@ pub(crate) struct Repository {
 impl Repository {
     /// The folder at `root`, and its index, which is made when it is [followed](Self::follow).
     pub(crate) fn at(root: PathBuf) -> Result<(Self, Indexing), Box<dyn Error>> {
-        const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
         let root =
             root.canonicalize().map_err(|error| format!("the folder {} cannot be served: {error}", root.display()))?;
         let kept = root.join(KEPT);
@@ -76,10 +74,9 @@ impl Repository {
             Err(error) => return Err(error.into()),
         }
         let path = kept.join(STORE);
-        let path = path.to_str().ok_or("the folder's path is not UTF-8: start it in another folder")?;
-        let store = format!("file://{}", utf8_percent_encode(path, PATH));
+        let store = folder_url(&path).ok_or("the folder's path is not UTF-8: start it in another folder")?;
         let cache = Arc::new(PartCache::new(CACHE_BYTES));
-        let mirror = Mirror::open(kept::open(path.as_ref())?, VAULT.parse()?, cache, Options::default())?;
+        let mirror = Mirror::open(kept::open(&path)?, VAULT.parse()?, cache, Options::default())?;
         let (state, seen) = watch::channel(State::default());
         let (asked, askers) = mpsc::channel(MAX_ASKERS);
         Ok((Self { root, mirror, store, generation: None, state, askers }, Indexing::new(seen, asked)))

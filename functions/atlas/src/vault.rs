@@ -1,55 +1,64 @@
-//! Which folder is synced with which vault: the arguments of `sync` and `status`.
+//! The arguments of commands that need a vault's folder, or what a deployment of it is configured by.
 
 use std::env;
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use atlas_sync::folder::Folder;
-use atlas_sync::is_inside;
 use clap::Args;
-use sha2::{Digest as _, Sha256};
 
-use crate::store::StoreArguments;
+use crate::store::variables;
+use crate::vault_location::{LocationArguments, VaultLocation};
 
 /// Which folder is synced with which vault.
 #[derive(Debug, Args)]
-pub(crate) struct VaultArguments {
-    /// The vault's folder
-    #[arg(long, value_name = "DIR", env = "ATLAS_VAULT_ROOT")]
-    pub(crate) root: PathBuf,
+pub(crate) struct FolderArguments {
+    /// The vault's folder; the same as --root
+    #[arg(value_name = "DIR", conflicts_with = "root")]
+    dir: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) store: StoreArguments,
+    place: LocationArguments,
     /// The folder for what a sync remembers [default: a folder below $XDG_STATE_HOME/atlas-mirror]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }
 
-impl VaultArguments {
-    /// The folder of the sync state.
-    pub(crate) fn state(&self) -> Result<PathBuf, Box<dyn Error>> {
-        let folder = Folder::open(&self.root)?;
-        if self.store.folder().is_some_and(|store| is_inside(&folder, &store)) {
-            return Err("the store lies inside the vault, which would publish it: name a store outside of it".into());
-        }
-        match &self.state {
-            Some(state) => Ok(state.clone()),
-            None => self.default_state(folder.path()),
+impl FolderArguments {
+    /// Where the vault is, as far as it is named; its folder is `default` if nothing names one.
+    pub(crate) fn find(&self, default: Option<PathBuf>, config: Option<&str>) -> Result<VaultLocation, Box<dyn Error>> {
+        let mut place = self.place.clone();
+        place.root = self.dir.clone().or(place.root);
+        match (place.find(config, self.state.as_deref()), default) {
+            (Ok(VaultLocation { folder: None, .. }) | Err(_), Some(default)) if place.root.is_none() => {
+                LocationArguments { root: Some(default), ..place }.find(config, self.state.as_deref())
+            }
+            (found, _) => found,
         }
     }
+}
 
-    /// Where the sync state is by default: one folder for each vault folder, vault and store.
-    fn default_state(&self, root: &Path) -> Result<PathBuf, Box<dyn Error>> {
-        let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let base = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-        let base = base.ok_or("there is no home folder for the sync state: name a folder with --state")?;
-        let identity = self.store.identity()?;
-        let mut hasher = Sha256::new();
-        for part in [root.as_os_str().as_encoded_bytes(), self.store.vault.as_str().as_bytes(), identity.as_bytes()] {
-            hasher.update(part);
-            hasher.update([0]);
-        }
-        let digest: String = hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        Ok(base.join("atlas-mirror").join(digest))
+/// What a command that answers agents serves.
+#[derive(Debug, Args)]
+pub(crate) struct DeploymentArguments {
+    #[command(flatten)]
+    pub(crate) place: LocationArguments,
+    /// The configuration: the path of a file, store:KEY for an object of the store, or the JSON itself [env: ATLAS_CONFIG]
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) config: Option<String>,
+}
+
+impl DeploymentArguments {
+    /// Where that is.
+    pub(crate) fn find(&self) -> Result<VaultLocation, Box<dyn Error>> {
+        self.place.find(self.config.as_deref(), None)
+    }
+
+    /// The environment, in which what was typed has the last word.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        let vault = self.place.vault.as_ref().map(ToString::to_string);
+        let typed = [("ATLAS_STORE", &self.place.store), ("ATLAS_VAULT", &vault), ("ATLAS_CONFIG", &self.config)];
+        let typed: Vec<_> =
+            typed.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect();
+        variables().chain(typed)
     }
 }
 

@@ -16,6 +16,10 @@ const QUIET: Duration = Duration::from_millis(500);
 /// However busy the folder is, it is synced after so long.
 const LONGEST: Duration = Duration::from_secs(10);
 
+/// How often it is looked whether this process committed something, and after how many looks the store is asked.
+const LOOK: Duration = Duration::from_millis(100);
+const LOOKS_A_REQUEST: u32 = 3;
+
 /// How often it is looked whether a sync was asked for.
 const ASKED: Duration = Duration::from_secs(5);
 
@@ -72,6 +76,15 @@ impl Watch {
         }
     }
 
+    /// The same, and ends soon after `mirror` got a generation newer than `synced`: at once if this process made it, else where the store
+    /// `is_folder`, which can be asked often.
+    pub(crate) async fn wait_on_both(&self, mirror: &Mirror, synced: u64, is_folder: bool) {
+        tokio::select! {
+            () = self.wait(Some(mirror)) => {}
+            () = committed(mirror, synced, is_folder) => {}
+        }
+    }
+
     async fn wait_for_changes(&self) {
         let end = Instant::now() + self.pause;
         if timeout_at(end, self.changed.notified()).await.is_err() {
@@ -97,6 +110,23 @@ async fn asked_for(mirror: Option<&Mirror>, pause: Duration) {
             Ok(None) => {}
             // The next run says what is wrong with the store.
             Err(error) => tracing::debug!(%error, "cannot tell whether a sync was requested"),
+        }
+    }
+}
+
+/// Done when `mirror` has a generation newer than `synced`.
+async fn committed(mirror: &Mirror, synced: u64, is_folder: bool) {
+    let mut looks = 0_u32;
+    loop {
+        sleep(LOOK).await;
+        looks = looks.wrapping_add(1);
+        let known = match is_folder && looks.is_multiple_of(LOOKS_A_REQUEST) {
+            // The next run says what is wrong with the store.
+            true => mirror.head().await.ok().map(|head| head.generation()),
+            false => mirror.known_generation(),
+        };
+        if known.is_some_and(|known| known > synced) {
+            return;
         }
     }
 }

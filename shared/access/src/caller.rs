@@ -39,6 +39,12 @@ impl Caller {
         Self { authenticated: false, ..nobody }
     }
 
+    /// Somebody who has shown no token, where that is enough to read.
+    #[must_use]
+    pub fn reader() -> Self {
+        Self { scopes: [Scope::ReadVault].into_iter().collect(), ..Self::nobody() }
+    }
+
     /// Somebody of this name with these scopes, for the default vault.
     #[must_use]
     pub fn of_scopes(name: &str, scopes: Scopes) -> Self {

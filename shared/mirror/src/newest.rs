@@ -40,6 +40,12 @@ pub(crate) enum Probed {
 }
 
 impl Mirror {
+    /// The newest generation that this process has seen. No request is made.
+    #[must_use]
+    pub fn known_generation(&self) -> Option<u64> {
+        self.known_head().map(|head| head.generation())
+    }
+
     /// The head that the last request left.
     pub(crate) fn known_head(&self) -> Option<Head> {
         self.shared.head.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -2,7 +2,7 @@
 //! this deployment takes.
 
 use std::sync::Arc;
-use std::{fs, io};
+use std::{fmt, fs, io};
 
 use atlas_access::{Caller, Expected, KeyError, Keys, Refused, Secret, Verifier, scope};
 use atlas_ops::{Error, Reason, sorted};
@@ -28,7 +28,44 @@ const MAX_KEYS_FILE: u64 = 256 << 10;
 
 /// Tells callers apart.
 #[derive(Clone, Default)]
-pub struct Gate(Option<Arc<Guard>>);
+pub struct Gate(Asked);
+
+/// What a request has to show.
+#[derive(Clone, Default)]
+enum Asked {
+    /// Nothing: whoever reaches the process may do everything.
+    #[default]
+    Open,
+    /// The token of a client that the host knows. Requests without one may read.
+    Clients(Clients),
+    /// A signed token.
+    Tokens(Arc<Guard>),
+}
+
+/// Tells which client of this host a token belongs to.
+#[derive(Clone)]
+pub struct Clients(Arc<ClientOf>);
+
+type ClientOf = dyn Fn(&str) -> Option<Caller> + Send + Sync;
+
+impl Clients {
+    /// The clients that `client_of` knows by their tokens.
+    pub fn new(client_of: impl Fn(&str) -> Option<Caller> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(client_of))
+    }
+
+    /// The client that a token belongs to.
+    #[must_use]
+    pub fn client_of(&self, token: &str) -> Option<Caller> {
+        (self.0)(token)
+    }
+}
+
+impl fmt::Debug for Clients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clients")
+    }
+}
 
 struct Guard {
     verifier: Verifier,
@@ -43,7 +80,7 @@ impl Gate {
     /// When the keys cannot be used.
     pub fn of(settings: &Settings) -> Result<Self, SettingsError> {
         if settings.auth == Auth::None {
-            return Ok(Self(None));
+            return Ok(Self(settings.clients.clone().map_or(Asked::Open, Asked::Clients)));
         }
         let (mode, keys_of) = (settings.called("ATLAS_AUTH"), settings.called("ATLAS_JWKS"));
         let Tokens { jwks, issuers, audiences, algorithms, resource, authorization_servers, .. } = &settings.tokens;
@@ -64,7 +101,7 @@ impl Gate {
             audiences = addresses(resource.as_deref().ok_or_else(missing)?);
         }
         let expected = Expected { audiences, algorithms: algorithms.clone() };
-        Ok(Self(Some(Arc::new(Guard {
+        Ok(Self(Asked::Tokens(Arc::new(Guard {
             verifier: Verifier::new(keys, expected),
             resource: resource.clone(),
             authorization_servers: authorization_servers.clone(),
@@ -79,19 +116,29 @@ impl Gate {
     /// Whether callers are told apart.
     #[must_use]
     pub const fn is_shut(&self) -> bool {
-        self.0.is_some()
+        !matches!(self.0, Asked::Open)
+    }
+
+    fn guard(&self) -> Option<&Guard> {
+        match &self.0 {
+            Asked::Tokens(guard) => Some(guard),
+            Asked::Open | Asked::Clients(_) => None,
+        }
     }
 
     /// The caller of a request with `headers`.
     pub(crate) fn caller(&self, headers: &HeaderMap, now: Timestamp) -> Result<Caller, Challenge> {
-        let Some(guard) = &self.0 else { return Ok(Caller::trusted(ANYBODY)) };
-        let mut shown = headers.get_all(AUTHORIZATION).iter();
-        let token = match (shown.next(), shown.next()) {
-            (None, _) => return Err(Challenge::Missing),
-            (Some(_), Some(_)) => return Err(Challenge::Twice),
-            (Some(header), None) => header.to_str().ok().and_then(bearer).ok_or(Challenge::NoBearer)?,
-        };
-        guard.verifier.verify(token, now).map_err(Challenge::Refused)
+        match &self.0 {
+            Asked::Open => Ok(Caller::trusted(ANYBODY)),
+            Asked::Clients(clients) => match shown(headers)? {
+                None => Ok(Caller::reader()),
+                Some(token) => clients.client_of(token).ok_or(Challenge::Refused(Refused::Invalid)),
+            },
+            Asked::Tokens(guard) => {
+                let token = shown(headers)?.ok_or(Challenge::Missing)?;
+                guard.verifier.verify(token, now).map_err(Challenge::Refused)
+            }
+        }
     }
 
     /// The address of the description that fits a request for `path`.
@@ -104,7 +151,7 @@ impl Gate {
 
     /// Where this deployment is, as far as its settings or the request say.
     fn base(&self, headers: &HeaderMap) -> Option<String> {
-        if let Some(resource) = self.0.as_ref()?.resource.as_deref() {
+        if let Some(resource) = self.guard()?.resource.as_deref() {
             return Some(resource.trim_end_matches('/').to_owned());
         }
         let host = headers.get(HOST)?.to_str().ok()?;
@@ -115,7 +162,7 @@ impl Gate {
 
     /// The description of this deployment to those who look for a token (RFC 9728, section 2).
     pub(crate) fn description(&self, path: &str, headers: &HeaderMap) -> Option<Value> {
-        let guard = self.0.as_ref()?;
+        let guard = self.guard()?;
         let door = path.strip_prefix(METADATA[0]).unwrap_or_default();
         let scopes: Vec<&str> = scope::ALL.iter().map(|scope| scope.as_str()).collect();
         let mut description = json!({
@@ -167,6 +214,16 @@ fn set_of(name: &'static str, setting: &str) -> Result<String, SettingsError> {
 
 fn unusable(name: &'static str, value: &str, remedy: &str) -> SettingsError {
     SettingsError::Value { name, value: value.to_owned(), remedy: remedy.to_owned() }
+}
+
+/// The token that a request shows, if it shows one.
+fn shown(headers: &HeaderMap) -> Result<Option<&str>, Challenge> {
+    let mut shown = headers.get_all(AUTHORIZATION).iter();
+    match (shown.next(), shown.next()) {
+        (None, _) => Ok(None),
+        (Some(_), Some(_)) => Err(Challenge::Twice),
+        (Some(header), None) => header.to_str().ok().and_then(bearer).map(Some).ok_or(Challenge::NoBearer),
+    }
 }
 
 /// The token of an `Authorization` header.

@@ -45,6 +45,7 @@ mod threads;
 pub mod tls;
 mod unrouted;
 
+pub use gate::Clients;
 pub use routes::{Door, Routes};
 pub use settings::{Settings, SettingsError};
 pub use state::App;

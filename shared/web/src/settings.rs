@@ -17,6 +17,7 @@ pub use error::SettingsError;
 use self::auth::is_address;
 use crate::config::document::Facade;
 use crate::config::source::ConfigSource;
+use crate::gate::Clients;
 use crate::hosts::Hosts;
 use crate::origins::Origins;
 
@@ -40,6 +41,8 @@ pub struct Settings {
     pub auth: Auth,
     /// `ATLAS_JWT_…`, `ATLAS_JWKS`, `ATLAS_RESOURCE`, `ATLAS_AUTHORIZATION_SERVERS`: what tokens are checked against.
     pub tokens: Tokens,
+    /// The clients that a host knows by tokens of their own, where `auth` is none.
+    pub clients: Option<Clients>,
     /// `ATLAS_MAX_BYTES`, `ATLAS_MAX_RESULTS`, `ATLAS_SEARCH_NOTES`.
     pub limits: Limits,
     /// `ATLAS_CACHE_BYTES`: memory for what was fetched.
@@ -252,6 +255,7 @@ impl Settings {
             vault,
             auth: Auth::None,
             tokens: Tokens::default(),
+            clients: None,
             limits: Limits::default(),
             cache_bytes: DEFAULT_CACHE_BYTES,
             port: DEFAULT_PORT,

@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 
 use crate::commands::Outcome;
 use crate::output;
-use crate::store::StoreArguments;
 use crate::vault::author;
+use crate::vault_location::LocationArguments;
 
 /// Arguments of `atlas approve`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("call").required(true).args(["args_hash", "arguments"]))]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    store: StoreArguments,
+    location: LocationArguments,
     /// The operation to confirm, as in the refusal
     #[arg(long, value_name = "NAME")]
     operation: String,
@@ -51,7 +51,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         (Some(hash), _) => hash,
         (None, call) => arguments_hash(operation, call.as_ref().unwrap_or(&Value::Null)),
     };
-    let vault = Vault::new(arguments.store.vault.to_string(), arguments.store.open()?, Acl::default());
+    let location = arguments.location.find(None, None)?;
+    let vault = Vault::new(location.vault.value.to_string(), location.open()?, Acl::default());
     let by = author();
     let time = Duration::from_secs(arguments.ttl);
     let approval = Approval { vault: &vault.id, operation, args_hash: &hash, by: &by, not_for: None, time };

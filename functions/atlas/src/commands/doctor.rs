@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::commands::Outcome;
 use crate::output;
-use crate::store::StoreArguments;
+use crate::vault_location::LocationArguments;
 
 /// How far the clocks may be apart: S3 refuses requests at 15 minutes, and times in the log are to be believed.
 const MAX_SKEW: SignedDuration = SignedDuration::from_secs(60);
@@ -24,7 +24,7 @@ const HISTORY: usize = 100;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    store: StoreArguments,
+    location: LocationArguments,
     /// Check what a reader needs, and write nothing
     #[arg(long)]
     read_only: bool,
@@ -68,12 +68,13 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 }
 
 async fn examine(arguments: &Arguments, tell: &mut impl FnMut(&'static str, Result<String, String>) -> bool) {
-    let opened = arguments.store.store().map_err(|error| error.to_string());
-    let Ok(store) = &opened else {
+    let found = arguments.location.find(None, None).map_err(|error| error.to_string());
+    let opened = found.and_then(|location| Ok((location.store().map_err(|error| error.to_string())?, location)));
+    let Ok((store, location)) = &opened else {
         tell("settings", opened.map(|_| String::new()));
         return;
     };
-    let vault = &arguments.store.vault;
+    let vault = &location.vault.value;
     let cache = Arc::new(PartCache::new(0));
     let mirror = match Mirror::open(store.clone(), vault.clone(), cache, Options::default()) {
         Ok(mirror) => mirror,

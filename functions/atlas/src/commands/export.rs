@@ -9,7 +9,7 @@ use indicatif::DecimalBytes;
 use crate::bar;
 use crate::commands::Outcome;
 use crate::output;
-use crate::store::StoreArguments;
+use crate::vault_location::LocationArguments;
 
 /// Arguments of `atlas export`.
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     #[command(flatten)]
-    store: StoreArguments,
+    location: LocationArguments,
     /// The generation to write [default: the newest]
     #[arg(long, value_name = "GENERATION")]
     at: Option<u64>,
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
 /// Runs `atlas export`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let mirror = arguments.store.open()?;
+    let mirror = arguments.location.find(None, None)?.open()?;
     let options = ExportOptions { to: arguments.to, generation: arguments.at, force: arguments.force };
     let exported = export(&mirror, &options, bar::start(arguments.json)).await?;
     let Exported { generation, files, bytes, skipped, renamed } = &exported;

@@ -1,13 +1,15 @@
 //! `atlas init`
 
-use atlas_mirror::{location, probe_conditional_writes};
+use atlas_mirror::location::bucket;
+use atlas_mirror::probe_conditional_writes;
 use clap::Args;
 use serde::Serialize;
 
 use crate::bucket::{Admin, State};
 use crate::commands::Outcome;
 use crate::output;
-use crate::store::{StoreArguments, variables};
+use crate::store::variables;
+use crate::vault_location::LocationArguments;
 
 /// Not a fault if it is not so: it costs no more than space, and MinIO does it without being told to.
 const UPLOADS: &str = "unfinished uploads expire";
@@ -16,7 +18,7 @@ const UPLOADS: &str = "unfinished uploads expire";
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    store: StoreArguments,
+    location: LocationArguments,
     /// Change every setting that is not as it should be, also of an existing bucket
     #[arg(long)]
     apply: bool,
@@ -39,7 +41,8 @@ struct Finding {
 /// Runs `atlas init`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let store = arguments.store.store()?;
+    let location = arguments.location.find(None, None)?;
+    let store = location.store()?;
     let mut findings = Vec::new();
     let mut tell = |what: &'static str, state: State| {
         if !arguments.json {
@@ -47,7 +50,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         }
         findings.push(Finding { what, state });
     };
-    if let Some(bucket) = location::bucket(&arguments.store.store, &variables().collect())? {
+    if let Some(bucket) = bucket(&location.store.value, &variables().collect())? {
         let admin = Admin::new(bucket, store.prefix(), arguments.keep_days).await?;
         let made = admin.make().await?;
         // A bucket that was there may be in use for other things.

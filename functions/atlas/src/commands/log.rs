@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use crate::commands::Outcome;
 use crate::output;
-use crate::store::StoreArguments;
+use crate::vault_location::LocationArguments;
 
 /// Arguments of `atlas log`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    store: StoreArguments,
+    location: LocationArguments,
     /// How many generations to list
     #[arg(long, value_name = "NUMBER", default_value_t = 20)]
     limit: u16,
@@ -41,7 +41,7 @@ struct Line<'a> {
 /// Runs `atlas log`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let mirror = arguments.store.open()?;
+    let mirror = arguments.location.find(None, None)?.open()?;
     let head = mirror.head().await?;
     let history = mirror.history(head.generation(), usize::from(arguments.limit)).await?;
     let lines: Vec<Line<'_>> = history.iter().map(|snapshot| Line::of(snapshot.manifest())).collect();

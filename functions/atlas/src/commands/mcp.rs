@@ -10,29 +10,36 @@ use clap::Args;
 
 use crate::commands::Outcome;
 use crate::repository::Repository;
-use crate::store::{DeploymentArguments, variables};
+use crate::store::variables;
+use crate::vault::DeploymentArguments;
+use crate::vault_location::GivenBy;
 
-/// Arguments of `atlas mcp`. Without a store it publishes a folder into its `.atlas/`, and serves that, read-only.
+/// Arguments of `atlas mcp`. In a folder that was never synced, and without a store, it publishes that folder into its `.atlas/`, and serves
+/// that, read-only.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     deployment: DeploymentArguments,
-    /// The folder to serve if no store is named [default: the current folder]
-    #[arg(long, value_name = "DIR", env = "ATLAS_VAULT_ROOT")]
-    root: Option<PathBuf>,
 }
 
 /// Runs `atlas mcp`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
-    if arguments.deployment.names_no_store() {
-        if !arguments.deployment.is_empty() {
-            return Err("--vault and --config need a store: name it with --store".into());
-        }
-        return serve_folder(arguments.root.map_or_else(env::current_dir, Ok)?).await;
-    }
-    let settings = Settings::read(arguments.deployment.variables())?;
+    let location = match arguments.deployment.find() {
+        Ok(location) if location.store.given_by != GivenBy::Default => location,
+        found => return serve_code(&arguments.deployment, found.ok().and_then(|found| found.folder)).await,
+    };
+    let settings = Settings::read(location.variables())?;
     telemetry::start(&settings.log, false);
     serve(&settings, None).await
+}
+
+/// Serves the folder of code at `root`, or the current one.
+async fn serve_code(deployment: &DeploymentArguments, root: Option<PathBuf>) -> Outcome {
+    let names = ["ATLAS_VAULT", "ATLAS_CONFIG"];
+    if deployment.variables().any(|(name, _)| names.contains(&name.as_str())) {
+        return Err("--vault and --config need a store: name it with --store".into());
+    }
+    serve_folder(root.map_or_else(env::current_dir, Ok)?).await
 }
 
 /// Serves a folder. The client is answered at once; its calls wait for the index.

@@ -1,6 +1,7 @@
 //! The commands of the host program.
 
 mod approve;
+mod clients;
 mod config;
 mod doctor;
 mod export;
@@ -12,6 +13,8 @@ mod serve;
 mod status;
 mod sync;
 mod token;
+mod up;
+mod where_is;
 
 use std::error::Error;
 
@@ -23,6 +26,8 @@ pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 /// A command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Sync a folder of notes and serve it on this machine, until Ctrl-C
+    Up(up::Arguments),
     /// Sync a vault folder with its mirror, both ways
     Sync(sync::Arguments),
     /// Show what waits to be synced, and how the last sync went
@@ -37,6 +42,10 @@ pub(crate) enum Command {
     Restore(restore::Arguments),
     /// List the generations of a vault, the newest first
     Log(log::Arguments),
+    /// Show where a vault's folder, store and sync state are, and what says so
+    Where(where_is::Arguments),
+    /// List the clients that may write through `atlas up`, add one, or take one's token away
+    Clients(clients::Arguments),
     /// Make a token for trying out
     Token(token::Arguments),
     /// Confirm one call that may destroy what a person wrote
@@ -53,6 +62,9 @@ impl Command {
     /// Runs it.
     pub(crate) async fn run(self) -> Outcome {
         match self {
+            Self::Up(arguments) => up::run(arguments).await,
+            Self::Where(arguments) => where_is::run(arguments),
+            Self::Clients(arguments) => clients::run(arguments),
             Self::Sync(arguments) => sync::run(arguments).await,
             Self::Status(arguments) => status::run(arguments).await,
             Self::Serve(arguments) => serve::run(arguments).await,

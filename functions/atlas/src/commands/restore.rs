@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::commands::Outcome;
 use crate::output;
-use crate::store::StoreArguments;
 use crate::vault::author;
+use crate::vault_location::LocationArguments;
 
 /// Arguments of `atlas restore`.
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     /// The note's path from the root of the vault
     path: String,
     #[command(flatten)]
-    store: StoreArguments,
+    location: LocationArguments,
     /// The generation whose text to restore [default: take the note out of the trash]
     #[arg(long, value_name = "GENERATION")]
     generation: Option<u64>,
@@ -33,7 +33,8 @@ pub(crate) struct Arguments {
 /// Runs `atlas restore`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let vault = Vault::new(arguments.store.vault.to_string(), arguments.store.open()?, Acl::default());
+    let location = arguments.location.find(None, None)?;
+    let vault = Vault::new(location.vault.value.to_string(), location.open()?, Acl::default());
     let atlas = Atlas::new([vault], Limits::default());
     let mut call = Map::from_iter([("path".to_owned(), Value::from(arguments.path.as_str()))]);
     call.extend(arguments.generation.map(|generation| ("generation".to_owned(), Value::from(generation))));

@@ -11,15 +11,16 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::commands::Outcome;
-use crate::commands::sync::{changes, name, options};
 use crate::output;
-use crate::vault::VaultArguments;
+use crate::report::{changes, name};
+use crate::runner::options;
+use crate::vault::FolderArguments;
 
 /// Arguments of `atlas status`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    vault: VaultArguments,
+    folder: FolderArguments,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -68,9 +69,10 @@ struct Waiting {
 /// Runs `atlas status`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let options = SyncOptions { dry_run: true, ..options(&arguments.vault, Timestamp::now())? };
+    let location = arguments.folder.find(None, None)?;
+    let options = SyncOptions { dry_run: true, ..options(&location, Timestamp::now())? };
     let runs = Runs::of(&options.state);
-    let (waiting, running) = match sync(&arguments.vault.store.open()?, &options, Arc::new(())).await {
+    let (waiting, running) = match sync(&location.open()?, &options, Arc::new(())).await {
         Ok(summary) => (Some(Waiting::of(summary)), false),
         Err(SyncError::Locked { .. }) => (None, true),
         Err(error) => return Err(error.into()),
@@ -81,7 +83,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     } else {
         print(&status);
     }
-    if arguments.check { check(&arguments.vault.store.open()?).await } else { Ok(()) }
+    if arguments.check { check(&location.open()?).await } else { Ok(()) }
 }
 
 /// Fails unless the vault was synced a short while ago, by whichever host.

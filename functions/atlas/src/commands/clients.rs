@@ -1,0 +1,76 @@
+//! `atlas clients`
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::clients::{Client, ClientList};
+use crate::commands::Outcome;
+use crate::output;
+use crate::vault::FolderArguments;
+
+/// Arguments of `atlas clients`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List the clients that have a token for this vault
+    List {
+        #[command(flatten)]
+        folder: FolderArguments,
+        /// Print them as a JSON array, without their tokens
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a client's token; a new one if there is no such client
+    Add {
+        /// Its name, as the vault's log will have it
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        folder: FolderArguments,
+    },
+    /// Take a client's token away
+    Revoke {
+        /// Its name
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        folder: FolderArguments,
+    },
+}
+
+/// Runs `atlas clients`.
+pub(crate) fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let (What::List { folder, .. } | What::Add { folder, .. } | What::Revoke { folder, .. }) = &arguments.what;
+    let list = ClientList::of(&folder.find(None, None)?.state()?);
+    match &arguments.what {
+        What::List { json, .. } => print(&list.read()?, *json),
+        What::Add { name, .. } => {
+            output::line(list.add(name, Timestamp::now())?.token);
+            Ok(())
+        }
+        What::Revoke { name, .. } => {
+            list.revoke(name)?;
+            output::line(format_args!("{name}: its token is refused from now on"));
+            Ok(())
+        }
+    }
+}
+
+fn print(clients: &[Client], as_json: bool) -> Outcome {
+    if as_json {
+        let rows: Vec<_> = clients.iter().map(|client| json!({ "added": client.added, "name": client.name })).collect();
+        return output::json(&rows);
+    }
+    if clients.is_empty() {
+        output::note("no client has a token: `atlas clients add NAME` gives one");
+    }
+    clients.iter().for_each(|client| output::line(format_args!("{:.0}  {}", client.added, client.name)));
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! `atlas up`: sync of a folder, and serving it on this machine, in one process.
+
+use std::env;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atlas_mirror::Mirror;
+use atlas_sync::{Skipped, Summary};
+use atlas_web::server::Server;
+use atlas_web::{App, Settings, telemetry};
+use clap::Args;
+use indicatif::HumanCount;
+use jiff::Timestamp;
+use serde_json::json;
+use tokio::sync::watch;
+
+use crate::bar::{self, Phases};
+use crate::clients::ClientList;
+use crate::commands::Outcome;
+use crate::commands::serve::routes;
+use crate::examples;
+use crate::newcomer;
+use crate::output;
+use crate::report;
+use crate::runner::{Runner, SyncRules};
+use crate::signals::told_to_stop;
+use crate::vault::FolderArguments;
+use crate::vault_location::VaultLocation;
+use crate::watch::Watch;
+
+/// The folder is synced after so long, also if nothing was seen to change.
+const PAUSE: Duration = Duration::from_secs(60);
+/// The client that the printed line is for.
+const CLIENT: &str = "claude";
+
+/// Arguments of `atlas up`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    folder: FolderArguments,
+    #[command(flatten)]
+    rules: SyncRules,
+    /// The configuration: the path of a file, store:KEY for an object of the store, or the JSON itself [env: ATLAS_CONFIG]
+    #[arg(long, value_name = "PLACE")]
+    config: Option<String>,
+    /// The port to listen on [default: ATLAS_PORT or 3737]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+}
+
+/// Runs `atlas up`.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    let location = arguments.folder.find(Some(env::current_dir()?), arguments.config.as_deref())?;
+    let folder = location.folder()?;
+    newcomer::check(&location)?;
+    let clients = ClientList::of(&location.state()?);
+    let client = clients.add(CLIENT, Timestamp::now())?;
+    let settings = Settings::read(location.variables())?;
+    let log = if settings.said.environment.contains("ATLAS_LOG") { &settings.log } else { "warn" };
+    telemetry::start(log, false);
+    let settings = Settings { clients: Some(clients.by_token()), audit: telemetry::audit(), ..settings };
+    let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port.unwrap_or(settings.port));
+    let server = Server::listen(routes(), &settings, address).await?;
+    let url = format!("http://{}", server.address()?);
+    let app = server.app().clone();
+    let mirror = app.atlas.vault(None)?.mirror.clone();
+    let runner = Runner {
+        location: &location,
+        rules: &arguments.rules,
+        rclone: arguments.rules.rclone()?,
+        dry_run: false,
+        checksum: false,
+        repair: false,
+        message: None,
+    };
+    let (stop, stopped) = watch::channel(false);
+    // A second start answers from what is published, while the first sync runs.
+    let serving = tokio::spawn(server.run(until(stopped.clone())));
+    let phases = Phases::over(bar::start(false));
+    let work = async {
+        let first = runner.run(&mirror, phases.clone()).await?;
+        phases.end();
+        print_start(folder, &location, &first);
+        print_lines(&app, &url, &client.token).await;
+        follow(&runner, folder, &mirror, first, stopped).await
+    };
+    let mut work = pin!(work);
+    let outcome = tokio::select! {
+        outcome = &mut work => outcome,
+        () = told_to_stop() => {
+            stop.send_replace(true);
+            output::note("stopping after the sync in hand; Ctrl-C again ends it at once");
+            tokio::select! {
+                outcome = &mut work => outcome,
+                () = told_to_stop() => Err(phases.interrupted().into()),
+            }
+        }
+    };
+    stop.send_replace(true);
+    serving.await??;
+    outcome
+}
+
+/// Done when it is time to stop.
+async fn until(mut stopped: watch::Receiver<bool>) {
+    // The sender lives as long as the program.
+    let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+/// Syncs whenever either side changed, until it is time to stop; then once more, and says what is not synced.
+async fn follow(
+    runner: &Runner<'_>,
+    folder: &Path,
+    mirror: &Mirror,
+    first: Summary,
+    stopped: watch::Receiver<bool>,
+) -> Outcome {
+    let is_folder = runner.location.store_folder().is_some();
+    let mut watch = Watch::new(PAUSE);
+    let mut skipped = Vec::new();
+    let mut generation = first.generation;
+    print_changes(&first, None, &mut skipped);
+    loop {
+        watch.begin(folder);
+        tokio::select! {
+            () = watch.wait_on_both(mirror, generation, is_folder) => {}
+            () = until(stopped.clone()) => break,
+        }
+        match runner.run(mirror, Arc::new(())).await {
+            Ok(summary) => {
+                generation = summary.generation;
+                print_changes(&summary, Some(&format!("{:.0} ", Timestamp::now())), &mut skipped);
+            }
+            Err(error) => {
+                output::error(&*error);
+                // What failed is not tried again for the same change.
+                generation = mirror.known_generation().unwrap_or(generation);
+            }
+        }
+    }
+    let last = runner.run(mirror, Arc::new(())).await.map_err(|error| format!("the last sync failed: {error}"))?;
+    print_changes(&last, Some(&format!("{:.0} ", Timestamp::now())), &mut skipped);
+    output::note(match last.waiting + last.conflicts.len() as u64 {
+        0 => "stopped; folder and mirror are in sync".to_owned(),
+        count => format!("stopped; {count} paths are not in sync: `atlas status` names them"),
+    });
+    Ok(())
+}
+
+/// Prints what changed, after `time` if there is one, and what cannot be synced where that is news.
+fn print_changes(summary: &Summary, time: Option<&str>, skipped: &mut Vec<String>) {
+    if let Some(time) = time {
+        report::name(time, &summary.changed, summary.pushed.sum() + summary.pulled.sum());
+    }
+    let now: Vec<String> = summary.skipped.iter().map(Skipped::to_string).collect();
+    now.iter().filter(|one| !skipped.contains(one)).for_each(output::note);
+    *skipped = now;
+    report::conflicts(summary);
+    report::waiting(summary);
+}
+
+fn print_start(folder: &Path, location: &VaultLocation, summary: &Summary) {
+    let seconds = Duration::from_millis(summary.duration_ms).as_secs_f64();
+    let (notes, changed) = (HumanCount(summary.notes), summary.pushed.sum() + summary.pulled.sum());
+    let what = match changed {
+        0 => format!("{notes} notes are in sync since {seconds:.1} s"),
+        _ if summary.pushed.added >= summary.notes => format!("{notes} notes published in {seconds:.1} s"),
+        changed => format!("{notes} notes, {} changes synced in {seconds:.1} s", HumanCount(changed)),
+    };
+    let store = location.store_folder().map_or_else(|| location.store.value.clone(), |folder| output::short(&folder));
+    output::line(format_args!("{}: {what} (store: {store}; follows every change)", output::short(folder)));
+}
+
+/// Prints lines that work as they are printed, and which routes this vault cannot answer.
+async fn print_lines(app: &App, url: &str, token: &str) {
+    // A deployment that is configured to take signed tokens takes no others.
+    let takes_signed = app.atlas.about.auth_mode == "jwt";
+    let token = if takes_signed { "$(atlas token)" } else { token };
+    let bearer = format!("\"Authorization: Bearer {token}\"");
+    let row = |name: &str, text: &str| output::line(format_args!("{name:<9} {text}"));
+    row("MCP", &format!("claude mcp add --transport http atlas {url}/mcp --header {bearer}"));
+    let shown = if takes_signed { format!(" -H {bearer}") } else { String::new() };
+    let name = examples::first_name(app).await.unwrap_or_else(|| "plan".to_owned());
+    row("REST", &format!("{}{shown}", examples::post(url, "/search", &json!({ "query": name }))));
+    for (route, why) in examples::unanswered(app).await {
+        row("Not yet", &format!("{route}: {why}"));
+    }
+    row("Stop", "Ctrl-C");
+}

@@ -1,0 +1,88 @@
+//! What a sync of a folder was told, kept for the commands after it that run in the folder: a small file for each folder, beside the sync
+//! states. `atlas where` shows it.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::vault_location::{digest, states};
+
+/// Most bytes of such a file.
+const MAX_BYTES: u64 = 64 << 10;
+
+/// What is remembered for a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Remembered {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) store: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) vault: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) config: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) state: Option<PathBuf>,
+}
+
+/// The file, which names its folder, so that a person who finds it knows.
+#[derive(Serialize, Deserialize)]
+struct File {
+    folder: PathBuf,
+    #[serde(flatten)]
+    remembered: Remembered,
+}
+
+impl Remembered {
+    /// What is remembered for `folder`, whose path is canonical.
+    pub(crate) fn of(folder: &Path) -> Option<Self> {
+        let path = Self::path(folder)?;
+        if fs::metadata(&path).ok()?.len() > MAX_BYTES {
+            return None;
+        }
+        let file: File = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        (file.folder == folder).then_some(file.remembered)
+    }
+
+    /// The nearest folder at or above `here` for which something is remembered.
+    pub(crate) fn around(here: &Path) -> Option<PathBuf> {
+        let here = here.canonicalize().ok()?;
+        here.ancestors().find(|folder| Self::of(folder).is_some()).map(Path::to_owned)
+    }
+
+    /// Keeps it for `folder`. Returns what was remembered before, if that was something else.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn keep(&self, folder: &Path) -> io::Result<Option<Self>> {
+        let before = Self::of(folder);
+        if before.as_ref() == Some(self) {
+            return Ok(None);
+        }
+        let no_home = || io::Error::new(io::ErrorKind::NotFound, "there is no home folder");
+        let path = Self::path(folder).ok_or_else(no_home)?;
+        let file = File { folder: folder.to_owned(), remembered: self.clone() };
+        write(&path, &serde_json::to_vec_pretty(&file)?)?;
+        Ok(before)
+    }
+
+    /// The file of `folder`.
+    pub(crate) fn path(folder: &Path) -> Option<PathBuf> {
+        let name = digest(&[folder.as_os_str().as_encoded_bytes()]);
+        Some(states().ok()?.join("folders").join(format!("{name}.json")))
+    }
+}
+
+/// Writes a file that only its owner may read, whole or not at all.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! What a sync did, for people.
+
+use std::time::Duration;
+
+use atlas_mirror::Collected;
+use atlas_mirror::manifest::Changes;
+use atlas_mirror::repair::{Anew, Recovered, Repaired};
+use atlas_sync::{Changed, Conflicted, Side, Summary};
+use indicatif::DecimalBytes;
+
+use crate::output;
+
+/// Prints the whole of it. Changed files are named after `time`, if they are to be named.
+pub(crate) fn print(summary: &Summary, time: Option<&str>, is_dry_run: bool) {
+    if let Some(time) = time {
+        name(time, &summary.changed, summary.pushed.sum() + summary.pulled.sum());
+    }
+    summary.skipped.iter().for_each(output::note);
+    conflicts(summary);
+    if let Some(repaired) = &summary.repaired {
+        print_repaired(repaired);
+    }
+    let Summary { generation, notes, attachments, pushed, pulled, unchanged, .. } = summary;
+    let what = if is_dry_run { "would change" } else { "generation" };
+    let seconds = Duration::from_millis(summary.duration_ms).as_secs_f64();
+    output::line(format_args!(
+        "{what} {generation}: {notes} notes, {attachments} attachments; to the mirror {}, to the folder {}, {unchanged} unchanged; \
+         {} uploaded in {seconds:.2} s",
+        changes(pushed),
+        changes(pulled),
+        DecimalBytes(summary.uploaded_bytes)
+    ));
+    collected(summary);
+    waiting(summary);
+}
+
+/// Prints what changed on both sides.
+pub(crate) fn conflicts(summary: &Summary) {
+    for Conflicted { path, copy, is_folder } in &summary.conflicts {
+        match copy {
+            Some(copy) if *is_folder => output::note(format_args!(
+                "{path}: a folder has this name on one side and a file on the other; the folder is in its place, the file is {copy:?}"
+            )),
+            Some(copy) => output::note(format_args!(
+                "{path}: it changed on both sides; the folder's version is in its place, the mirror's is in {copy:?}"
+            )),
+            None => output::note(format_args!("{path}: it changed on both sides")),
+        }
+    }
+}
+
+/// Prints what was deleted from the store.
+fn collected(summary: &Summary) {
+    let Some(Collected { generations, objects, bytes, unread, ran_back }) = summary.collected else { return };
+    if generations + objects > 0 {
+        let bytes = DecimalBytes(bytes);
+        output::note(format_args!(
+            "{generations} old generations and {objects} objects of {bytes} were deleted from the store"
+        ));
+    }
+    if unread > 0 {
+        output::note(format_args!(
+            "{unread} more generations have to be read before more can be deleted from the store"
+        ));
+    }
+    if let Some(generation) = ran_back {
+        output::note(format_args!(
+            "the store's clock ran backwards before generation {generation}: history is kept longer until that is over"
+        ));
+    }
+}
+
+/// Prints that something could not be brought to the folder.
+pub(crate) fn waiting(summary: &Summary) {
+    if summary.waiting > 0 {
+        output::note(format_args!(
+            "{} paths changed in the mirror and could not be brought to the folder",
+            summary.waiting
+        ));
+    }
+}
+
+/// Prints the files that change, each after `time`, or with that of the version that comes if there is none; of all so many.
+pub(crate) fn name(time: &str, changed: &[Changed], all: u64) {
+    for Changed { path, side, how, modified } in changed {
+        let side = match side {
+            Side::Folder => "folder",
+            Side::Mirror => "mirror",
+        };
+        let of = modified.filter(|_| time.is_empty()).map(|modified| format!(", of {modified:.0}")).unwrap_or_default();
+        output::line(format_args!("{time}{} {path} (to the {side}){of}", how.sign()));
+    }
+    let left = all.saturating_sub(changed.len() as u64);
+    if left > 0 {
+        output::line(format_args!("{time}and {left} more"));
+    }
+}
+
+pub(crate) fn print_repaired(repaired: &Repaired) {
+    let Repaired { put_back, rewound, anew, flaws, rescued, recovered, lost, unnamed } = repaired;
+    if let Some(generation) = put_back {
+        output::note(format_args!("generation {generation} was put back from `latest`"));
+    }
+    for generation in rewound {
+        output::note(format_args!(
+            "the changes of generation {generation} are lost, except those that folders have: its manifest is gone"
+        ));
+    }
+    if let Some(Anew { generation, seen }) = anew {
+        output::note(format_args!(
+            "no manifest was readable, so generation {generation} was begun anew with what this folder has: what was written after generation {seen}, \
+             which it was synced with last, or had not come into it, is lost, but for what other folders have"
+        ));
+    }
+    flaws.iter().for_each(output::note);
+    if !flaws.is_empty() {
+        output::note(format_args!("{rescued} files of damaged objects were published again"));
+    }
+    for Recovered { path, generation } in recovered {
+        output::note(format_args!(
+            "{path}: came back as generation {generation} wrote it; it may have been changed or deleted since"
+        ));
+    }
+    lost.iter().for_each(|path| {
+        output::note(format_args!("{path}: its content is lost: neither the store nor this folder has it"))
+    });
+    if *unnamed > 0 {
+        output::note(format_args!(
+            "{unnamed} files were lost, and their names with them; those that this folder has are published again"
+        ));
+    }
+}
+
+/// Changes as they are printed.
+pub(crate) fn changes(changes: &Changes) -> String {
+    let Changes { added, changed, removed } = changes;
+    format!("+{added} ~{changed} -{removed}")
+}

@@ -1,0 +1,273 @@
+//! Where a vault is: its folder, its store, and what syncs of both keep. One rule, which all commands follow.
+//!
+//! - The folder is the one that is named (`--root`, or else `ATLAS_VAULT_ROOT`), or else the nearest one that was synced before and holds
+//!   the current folder.
+//! - The store, the vault's id and the configuration are each what is named, or else what the environment says (`ATLAS_STORE`,
+//!   `ATLAS_VAULT`, `ATLAS_CONFIG`), or else what is remembered for the folder.
+//! - The store may also be `.atlas-store` in the current folder, where earlier versions kept it; or else it is a folder of its own in the
+//!   user's data directory.
+
+use std::env;
+use std::error::Error;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use atlas_mirror::{Mirror, MirrorError, Store, VaultId, location};
+use atlas_sync::folder::Folder;
+use atlas_sync::is_inside;
+use clap::Args;
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::output;
+use crate::remembered::Remembered;
+use crate::store::{folder_url, open_mirror, variables};
+
+/// Where stores were by default in earlier versions, below the current folder, and a folder that every such store has.
+const EARLIER_STORE: &str = ".atlas-store";
+const VAULTS: &str = "vaults";
+/// The vault's id if nothing says another.
+const DEFAULT_VAULT: &str = "main";
+
+/// Which vault in which store.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct LocationArguments {
+    /// The vault's folder [env: ATLAS_VAULT_ROOT] [default: the folder here, if it was synced before]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// The store: file:///a/folder or s3://bucket/prefix [env: ATLAS_STORE] [default: see `atlas where`]
+    #[arg(long, value_name = "URL")]
+    pub(crate) store: Option<String>,
+    /// The vault's id in the store, or the default one's of several [env: ATLAS_VAULT] [default: main]
+    #[arg(long, value_name = "ID")]
+    pub(crate) vault: Option<VaultId>,
+}
+
+/// What said it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum GivenBy {
+    /// An argument.
+    Argument,
+    /// The environment.
+    Environment,
+    /// An earlier sync of the folder.
+    Remembered,
+    /// Nothing.
+    Default,
+}
+
+impl fmt::Display for GivenBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Argument => "named",
+            Self::Environment => "from the environment",
+            Self::Remembered => "remembered",
+            Self::Default => "default",
+        })
+    }
+}
+
+/// Something, and what said it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Setting<T> {
+    pub(crate) value: T,
+    pub(crate) given_by: GivenBy,
+}
+
+/// Where a vault is.
+#[derive(Clone, Debug)]
+pub(crate) struct VaultLocation {
+    /// Its folder, if that is known.
+    pub(crate) folder: Option<PathBuf>,
+    /// The URL of its store.
+    pub(crate) store: Setting<String>,
+    /// Its id in the store.
+    pub(crate) vault: Setting<VaultId>,
+    /// Where the deployment's configuration is, if there is one.
+    pub(crate) config: Option<Setting<String>>,
+    /// The folder of the sync state, if it is not the default one.
+    pub(crate) state: Option<Setting<PathBuf>>,
+}
+
+impl LocationArguments {
+    /// Where that is. `config` and `state` are arguments that only some commands have.
+    ///
+    /// # Errors
+    /// When nothing says where.
+    pub(crate) fn find(&self, config: Option<&str>, state: Option<&Path>) -> Result<VaultLocation, Box<dyn Error>> {
+        let folder = match self.root.clone().or_else(|| variable_os("ATLAS_VAULT_ROOT").map(PathBuf::from)) {
+            Some(root) => Some(std::path::absolute(&root).and_then(|root| root.canonicalize().or(Ok(root)))?),
+            None => Remembered::around(&env::current_dir()?),
+        };
+        let remembered = folder.as_deref().and_then(Remembered::of).unwrap_or_default();
+        let store = said(self.store.clone(), "ATLAS_STORE", remembered.store);
+        let store = match (store, &folder) {
+            (Some(store), _) => store,
+            (None, _) if Path::new(EARLIER_STORE).join(VAULTS).is_dir() => {
+                Setting { value: format!("file://{EARLIER_STORE}"), given_by: GivenBy::Default }
+            }
+            (None, Some(folder)) => Setting { value: default_store(folder)?, given_by: GivenBy::Default },
+            (None, None) => return Err(nowhere().into()),
+        };
+        let vault = said(self.vault.as_ref().map(VaultId::to_string), "ATLAS_VAULT", remembered.vault)
+            .unwrap_or(Setting { value: DEFAULT_VAULT.to_owned(), given_by: GivenBy::Default });
+        let unusable =
+            |_| format!("{} is no id of a vault: write letters, digits, `.`, `_`, `-`, at most 64", vault.value);
+        let vault = Setting { value: vault.value.parse().map_err(unusable)?, given_by: vault.given_by };
+        let config = said(config.map(str::to_owned), "ATLAS_CONFIG", remembered.config);
+        let state = match state {
+            Some(state) => Some(Setting { value: std::path::absolute(state)?, given_by: GivenBy::Argument }),
+            None => remembered.state.map(|value| Setting { value, given_by: GivenBy::Remembered }),
+        };
+        Ok(VaultLocation { folder, store, vault, config, state })
+    }
+}
+
+impl VaultLocation {
+    /// Says on standard error where the store is, unless that was named.
+    pub(crate) fn tell_store(&self) {
+        if matches!(self.store.given_by, GivenBy::Remembered | GivenBy::Default) {
+            output::note(format_args!("store: {} ({})", self.store.value, self.store.given_by));
+        }
+    }
+
+    /// Opens the store itself.
+    pub(crate) fn store(&self) -> Result<Store, MirrorError> {
+        location::open(&self.store.value, &variables().collect())
+    }
+
+    /// Opens the vault's mirror.
+    pub(crate) fn open(&self) -> Result<Mirror, Box<dyn Error>> {
+        open_mirror(&self.store.value, &self.vault.value)
+    }
+
+    /// The vault's folder.
+    ///
+    /// # Errors
+    /// When it is not known.
+    pub(crate) fn folder(&self) -> Result<&Path, Box<dyn Error>> {
+        self.folder
+            .as_deref()
+            .ok_or_else(|| "name the vault's folder, or run this in one that was synced before".into())
+    }
+
+    /// The folder of the sync state.
+    pub(crate) fn state(&self) -> Result<PathBuf, Box<dyn Error>> {
+        let folder = Folder::open(self.folder()?)?;
+        if self.store_folder().is_some_and(|store| is_inside(&folder, &store)) {
+            return Err("the store lies inside the vault, which would publish it: name a store outside of it".into());
+        }
+        match &self.state {
+            Some(state) => Ok(state.value.clone()),
+            None => self.default_state(folder.path()),
+        }
+    }
+
+    /// The environment of what serves this place, in which what was typed or is remembered has the last word.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        let own = [
+            ("ATLAS_STORE", Some(self.store.value.clone())),
+            ("ATLAS_VAULT", Some(self.vault.value.to_string())),
+            ("ATLAS_CONFIG", self.config.as_ref().map(|config| config.value.clone())),
+        ];
+        variables().chain(own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))))
+    }
+
+    /// The store's folder, if it is one.
+    pub(crate) fn store_folder(&self) -> Option<PathBuf> {
+        let path = percent_decode_str(self.store.value.strip_prefix("file://")?).decode_utf8().ok()?;
+        std::path::absolute(&*path).ok()
+    }
+
+    /// What tells this store from any other, wherever the program is started.
+    fn identity(&self) -> Result<String, MirrorError> {
+        match self.store_folder() {
+            Some(folder) => Ok(folder.to_string_lossy().into_owned()),
+            None => Ok(self.store()?.name().to_owned()),
+        }
+    }
+
+    /// Where the sync state is by default: one folder for each vault folder, vault and store.
+    fn default_state(&self, root: &Path) -> Result<PathBuf, Box<dyn Error>> {
+        let identity = self.identity()?;
+        let vault = self.vault.value.as_str();
+        let name = digest(&[root.as_os_str().as_encoded_bytes(), vault.as_bytes(), identity.as_bytes()]);
+        Ok(states()?.join(name))
+    }
+
+    /// What the next commands in this folder are to know; the store as a URL that means the same everywhere.
+    pub(crate) fn to_remember(&self) -> Remembered {
+        let store = self.store_folder().and_then(|folder| folder_url(&folder));
+        let own = |path: &Setting<String>| match Path::new(&path.value) {
+            path if path.exists() => std::path::absolute(path).ok()?.to_str().map(str::to_owned),
+            _ => Some(path.value.clone()),
+        };
+        Remembered {
+            store: Some(store.unwrap_or_else(|| self.store.value.clone())),
+            vault: Some(self.vault.value.to_string()),
+            config: self.config.as_ref().and_then(own),
+            state: self.state.as_ref().map(|state| state.value.clone()),
+        }
+    }
+}
+
+fn nowhere() -> String {
+    let here = env::current_dir().map_or_else(|_| "the current folder".to_owned(), |here| here.display().to_string());
+    format!(
+        "{here} is in no folder that was synced before: run `atlas up` in your notes first, or name a store with --store"
+    )
+}
+
+/// What is named, or else what the environment says, or else what is remembered.
+fn said(named: Option<String>, variable: &str, remembered: Option<String>) -> Option<Setting<String>> {
+    let environment = variable_os(variable).and_then(|text| text.into_string().ok());
+    let found = named.map(|value| (value, GivenBy::Argument));
+    let found = found.or_else(|| environment.map(|value| (value, GivenBy::Environment)));
+    let found = found.or_else(|| remembered.map(|value| (value, GivenBy::Remembered)));
+    found.map(|(value, given_by)| Setting { value, given_by })
+}
+
+fn variable_os(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The store of a folder for which none is named: one in the user's data directory.
+fn default_store(folder: &Path) -> Result<String, Box<dyn Error>> {
+    let base =
+        base("XDG_DATA_HOME", ".local/share").ok_or("there is no home folder for the store: name one with --store")?;
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name: String =
+        name.chars().map(|one| if one.is_ascii_alphanumeric() || "._-".contains(one) { one } else { '-' }).collect();
+    let name = match name.trim_matches(['-', '.']) {
+        "" => "vault",
+        name => name,
+    };
+    let digest = digest(&[folder.as_os_str().as_encoded_bytes()]);
+    let path = base.join("atlas-mirror").join(format!("{name}-{}", digest.get(..8).unwrap_or_default()));
+    folder_url(&path).ok_or_else(|| "the data directory's path is not UTF-8: name a store with --store".into())
+}
+
+/// The folder below which each vault's sync state is.
+pub(crate) fn states() -> Result<PathBuf, Box<dyn Error>> {
+    let base = base("XDG_STATE_HOME", ".local/state");
+    Ok(base.ok_or("there is no home folder for the sync state: name a folder with --state")?.join("atlas-mirror"))
+}
+
+/// The folder that `variable` names, or else the one at `usual` in the user's home.
+fn base(variable: &str, usual: &str) -> Option<PathBuf> {
+    let absolute = |name: &str| variable_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))
+}
+
+/// 32 hexadecimal digits that tell these parts from others.
+pub(crate) fn digest(parts: &[&[u8]]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part);
+        hasher.update([0]);
+    }
+    hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
