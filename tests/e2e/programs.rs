@@ -6,3 +6,4 @@ mod https;
 mod pages;
 mod policies;
 mod process;
+mod up;

@@ -45,7 +45,14 @@ pub fn atlas() -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("ATLAS_")) {
         command.env_remove(name);
     }
+    static HOME: OnceLock<tempfile::TempDir> = OnceLock::new();
+    at_home(&mut command, HOME.get_or_init(|| tempfile::tempdir().unwrap()).path());
     command
+}
+
+/// What the program remembers is kept in `home`, and nowhere else.
+fn at_home(command: &mut Command, home: &Path) {
+    command.env("HOME", home).env_remove("XDG_STATE_HOME").env_remove("XDG_DATA_HOME");
 }
 
 /// An empty place for a mirror, and a folder for what belongs to it: the sync state, exports.
@@ -94,6 +101,14 @@ impl Place {
     pub fn on_vault(&self, name: &str, root: &Path) -> Command {
         let mut command = self.atlas(name);
         command.arg("--root").arg(root).arg("--state").arg(self.path("state"));
+        command
+    }
+
+    /// `atlas` as a person starts it whose home this is, in `folder`; nothing names a store.
+    pub fn in_folder(&self, folder: &Path) -> Command {
+        let mut command = atlas();
+        at_home(&mut command, self.folder.path());
+        command.current_dir(folder);
         command
     }
 
