@@ -3,9 +3,9 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run quick about-test test test-all test-mcp generated check watch bench fuzz package pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
+.PHONY: help run install quick about-test test test-all test-mcp generated check watch bench fuzz package pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
 
-# A copy beside its store, for what agents write is to come into it.
+# A copy, since what agents write comes into it.
 VAULT ?= .atlas-store/demo
 PORT ?= 3737
 STORE ?=
@@ -23,8 +23,8 @@ export PATH := $(CURDIR)/$(TOOLS)/bin:$(CURDIR)/$(TOOLS)/tools/bin:$(CURDIR)/$(T
 # The lists are whole, and nothing is installed but what has the hash that is written down.
 PIP := pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement
 ATLAS := cargo run --quiet --release --locked --package atlas --bin atlas --
-STORE_URL = $${STORE:-$$(python3 localstack/store_url.py "$$VAULT")}
-STATE = $(if $(STORE),,--state "$$(python3 localstack/store_url.py --state "$$VAULT")")
+# By the rule of all commands, unless it is named: see `atlas where`.
+NAMED_STORE = $(if $(STORE),--store "$$STORE")
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,10 +33,12 @@ help: ## List the targets
 	mkdir -p .atlas-store
 	cp -R tests/vaults/demo $@
 
-run: $(filter .atlas-store/demo,$(VAULT)) ## Publish a vault folder and serve it: make run [VAULT=dir] [PORT=3737] [STORE=url]
+run: $(filter .atlas-store/demo,$(VAULT)) ## Sync a folder of notes and serve it, as `atlas up` does: make run [VAULT=dir] [PORT=3737] [STORE=url]
 	cargo build --release --locked --package atlas --bin atlas
-	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)" $(STATE)
-	$(ATLAS) serve --addr "127.0.0.1:$$PORT" --vault main --store "$(STORE_URL)"
+	exec "$${CARGO_TARGET_DIR:-target}/release/atlas" up "$$VAULT" --port "$$PORT" $(NAMED_STORE)
+
+install: ## Put `atlas` on your PATH
+	cargo install --locked --path functions/atlas
 
 quick: ## Run the library tests of the crates that you changed: make quick [CRATES="vault tools"]
 	tests/quick.sh $(CRATES)
@@ -72,8 +74,8 @@ check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and a
 	infra/lint.sh
 
 watch: setup-tools $(filter .atlas-store/demo,$(VAULT)) ## Publish VAULT and serve it with the functions themselves, rebuilt on change, on port 9000
-	$(ATLAS) sync --root "$$VAULT" --vault main --store "$(STORE_URL)" $(STATE)
-	ATLAS_STORE="$(STORE_URL)" ATLAS_VAULT=main cargo lambda watch -A 127.0.0.1 -P 9000
+	$(ATLAS) sync "$$VAULT" $(NAMED_STORE)
+	ATLAS_STORE="$$($(ATLAS) where "$$VAULT" --only store)" ATLAS_VAULT="$$($(ATLAS) where "$$VAULT" --only vault)" cargo lambda watch -A 127.0.0.1 -P 9000
 
 bench: setup-bench ## Run the benchmarks and print one table: make bench ATLAS_CORPORA=folder with hub/, help/ and tldr/
 	cargo build --release --locked --package atlas --bin atlas

@@ -3,6 +3,7 @@
 mod configured;
 mod deploying;
 mod https;
+mod newcomers;
 mod pages;
 mod policies;
 mod process;

@@ -107,7 +107,7 @@ impl ClientList {
         let before = clients.len();
         clients.retain(|client| client.name != name);
         if clients.len() == before {
-            return Err(format!("there is no client {name}: `atlas clients` lists them").into());
+            return Err(format!("there is no client {name}: `atlas clients list` names them").into());
         }
         Ok(remembered::write(&self.path, &serde_json::to_vec_pretty(&clients)?)?)
     }

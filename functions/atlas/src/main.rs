@@ -1,11 +1,14 @@
 //! `atlas`, the host program: one file for each command in [`commands`], wired to the library crates here.
 
 mod bar;
+#[cfg(feature = "init")]
 mod bucket;
 mod clients;
+mod color;
 mod commands;
 mod examples;
 mod kept;
+mod local;
 mod newcomer;
 mod output;
 mod rclone;
@@ -28,12 +31,15 @@ use crate::commands::Command;
 
 /// Mirrors a folder of notes in an object store, both ways, and serves it from there.
 #[derive(Debug, Parser)]
-#[command(name = "atlas", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "atlas", version, arg_required_else_help = true, max_term_width = 100, after_help = STATUSES)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
 
+/// How every command ends.
+const STATUSES: &str =
+    "Exit status: 0 done; 1 failed, or nothing found; 2 written wrong; 3 done, and something waits or is in conflict.";
 /// The exit status of a command that did its work, and left something to look at.
 const ATTENTION: u8 = 3;
 
@@ -48,6 +54,7 @@ async fn main() -> ExitCode {
     match arguments.command.run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<output::Attention>() => ExitCode::from(ATTENTION),
+        Err(error) if error.is::<output::Nothing>() => ExitCode::FAILURE,
         Err(error) => {
             output::error(&*error);
             ExitCode::FAILURE

@@ -39,35 +39,50 @@ pub(crate) fn check(location: &VaultLocation) -> Result<(), Box<dyn Error>> {
         let above = above.display();
         return Err(format!("{shown} lies in {above}, which is synced already: run `atlas up {above}`, or name a store of its own with --store").into());
     }
-    if !OF_VAULTS.iter().any(|name| folder.join(name).is_dir()) && has_notes(folder) == Some(false) {
-        return Err(format!(
-            "{shown} has no notes (*.md): name the folder of your notes, or write the first one there"
-        )
-        .into());
+    if OF_VAULTS.iter().any(|name| folder.join(name).is_dir()) {
+        return Ok(());
     }
-    Ok(())
+    match notes_in(folder) {
+        Notes::Some => Ok(()),
+        Notes::Elsewhere => {
+            Err(format!("the notes in {shown} are in iCloud and not on this disk: download them first").into())
+        }
+        Notes::None => {
+            Err(format!("{shown} has no notes (*.md): name the folder of your notes, or write the first one there")
+                .into())
+        }
+    }
 }
 
-/// Whether a note lies in `folder` or below it; nothing where there is too much to look at.
-fn has_notes(folder: &Path) -> Option<bool> {
+enum Notes {
+    /// There are some, or there is too much to look at.
+    Some,
+    /// There are none but in iCloud, which leaves a placeholder for each.
+    Elsewhere,
+    None,
+}
+
+/// Which notes lie in `folder` and below it.
+fn notes_in(folder: &Path) -> Notes {
     let mut looked_at = 0;
+    let mut found = Notes::None;
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             looked_at += 1;
             if looked_at > MOST_ENTRIES {
-                return None;
+                return Notes::Some;
             }
-            let (path, kind) = (entry.path(), entry.file_type());
-            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-            match kind {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy().to_lowercase();
+            let is_hidden = name.starts_with('.');
+            match entry.file_type() {
                 Ok(kind) if kind.is_dir() && !is_hidden => folders.push(path),
-                Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md")) => {
-                    return Some(true);
-                }
+                Ok(kind) if kind.is_file() && name.ends_with(".md") => return Notes::Some,
+                Ok(kind) if kind.is_file() && is_hidden && name.ends_with(".md.icloud") => found = Notes::Elsewhere,
                 _ => {}
             }
         }
     }
-    Some(false)
+    found
 }

@@ -19,6 +19,23 @@ impl Display for Attention {
     }
 }
 
+/// A command did its work, and found nothing.
+#[derive(Debug)]
+pub(crate) struct Nothing;
+
+impl Error for Nothing {}
+
+impl Display for Nothing {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("nothing was found")
+    }
+}
+
+/// Prints a line of the result that is [plain] but for its colours.
+pub(crate) fn painted(text: &str) {
+    let _ = writeln!(io::stdout(), "{text}");
+}
+
 /// Prints a line of the result.
 pub(crate) fn line(text: impl Display) {
     let _ = writeln!(io::stdout(), "{}", plain(&text.to_string()));
@@ -58,6 +75,11 @@ pub(crate) fn short(path: &Path) -> String {
 }
 
 /// One line without control characters: names come from files and stores, and must not command the terminal.
-fn plain(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect()
+pub(crate) fn plain(text: &str) -> String {
+    let shown = |character: char| match character {
+        '\t' => ' ',
+        character if character.is_control() => '\u{fffd}',
+        character => character,
+    };
+    text.chars().map(shown).collect()
 }

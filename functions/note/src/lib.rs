@@ -3,7 +3,8 @@
 
 mod representation;
 
-use atlas_ops::{Entry, Error, Operation, Reason};
+use atlas_ops::{Entry, Error, Reason};
+use atlas_tools::Listed;
 use atlas_tools::access::approve::Approve;
 use atlas_tools::access::inspect_acl::InspectAcl;
 use atlas_tools::history::note_history::NoteHistory;
@@ -198,11 +199,11 @@ async fn read(door: &Door, mut arguments: Map<String, Value>) -> Response {
     called.respond(|answer| representation::of(&door.headers, answer))
 }
 
-async fn write_at_path<O: Operation + 'static>(door: Door, uri: Uri, body: Body) -> Response {
+async fn write_at_path<O: Listed>(door: Door, uri: Uri, body: Body) -> Response {
     write(&door, atlas_tools::entry::<O>(), arguments_at_path(&uri, "/notes/"), body).await
 }
 
-async fn write_at_parameter<O: Operation + 'static>(door: Door, uri: Uri, body: Body) -> Response {
+async fn write_at_parameter<O: Listed>(door: Door, uri: Uri, body: Body) -> Response {
     write(&door, atlas_tools::entry::<O>(), request::parameters(&uri), body).await
 }
 

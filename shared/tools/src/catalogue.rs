@@ -141,18 +141,35 @@ macro_rules! infos {
 /// All operations, in the order of [`operations`].
 pub const ALL: &[Info] = every_operation!(infos);
 
-macro_rules! entries {
-    ($($operation:path,)*) => { const { &[$(entry::<$operation>()),*] } };
+/// An operation that is in the list.
+pub trait Listed: Operation {
+    /// What a door knows of it.
+    const ENTRY: &'static Entry;
 }
 
+macro_rules! entries {
+    ($($operation:path,)*) => {
+        $(impl Listed for $operation {
+            // A static, not a constant: what it refers to is the whole operation, which each crate with a door would compile again.
+            const ENTRY: &'static Entry = {
+                static ENTRY: Entry = Entry::of::<$operation>(schemas::of(<$operation>::INFO.name));
+                &ENTRY
+            };
+        })*
+
+        static ENTRIES: &[&Entry] = &[$(<$operation>::ENTRY),*];
+    };
+}
+every_operation!(entries);
+
 /// The operation `O`, for a door. A program holds only the operations that it names so.
-pub const fn entry<O: Operation + 'static>() -> &'static Entry {
-    const { &Entry::of::<O>(schemas::of(O::INFO.name)) }
+pub const fn entry<O: Listed>() -> &'static Entry {
+    O::ENTRY
 }
 
 /// All operations, for a door that offers every one of them.
 pub const fn operations() -> &'static [&'static Entry] {
-    every_operation!(entries)
+    ENTRIES
 }
 
 #[cfg(test)]

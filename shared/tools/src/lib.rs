@@ -36,4 +36,4 @@ pub mod tags;
 pub mod tasks;
 pub mod vault_mcp;
 
-pub use catalogue::{entry, operations};
+pub use catalogue::{Listed, entry, operations};

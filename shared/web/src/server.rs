@@ -43,7 +43,9 @@ pub enum ServerError {
 /// What to do about an address that is taken.
 fn other_address(source: &std::io::Error) -> &'static str {
     match source.kind() {
-        std::io::ErrorKind::AddrInUse => "; name another with --addr, or with ATLAS_PORT",
+        std::io::ErrorKind::AddrInUse => {
+            "; name another port with --port (`atlas up`), --addr (`atlas serve`) or ATLAS_PORT"
+        }
         _ => "",
     }
 }

@@ -2,13 +2,18 @@
 
 mod approve;
 mod clients;
+mod completions;
 mod config;
+mod diff;
 mod doctor;
 mod export;
+#[cfg(feature = "init")]
 mod init;
 mod log;
 mod mcp;
+mod read;
 mod restore;
+mod search;
 mod serve;
 mod status;
 mod sync;
@@ -36,6 +41,12 @@ pub(crate) enum Command {
     Serve(serve::Arguments),
     /// Speak MCP on standard input and output, for the agent that starts this process
     Mcp(mcp::Arguments),
+    /// Search the vault: by words, by a regular expression, or for a text as it stands
+    Search(search::Arguments),
+    /// Print a note
+    Read(read::Arguments),
+    /// Show what the next sync would change on either side, as a unified diff
+    Diff(diff::Arguments),
     /// Write a published vault into a folder, byte for byte
     Export(export::Arguments),
     /// Give a note in the mirror an earlier text, or take it out of the trash
@@ -53,9 +64,14 @@ pub(crate) enum Command {
     /// Show the settings, or check them
     Config(config::Arguments),
     /// Create a bucket for mirrors, or check an existing one
+    #[cfg(feature = "init")]
     Init(init::Arguments),
     /// Look for problems with the settings, the store and the mirror
     Doctor(doctor::Arguments),
+    /// Print a script that completes commands in your shell
+    Completions(completions::Arguments),
+    /// Write pages for `man` into a folder
+    Manual(completions::ManualArguments),
 }
 
 impl Command {
@@ -69,12 +85,18 @@ impl Command {
             Self::Status(arguments) => status::run(arguments).await,
             Self::Serve(arguments) => serve::run(arguments).await,
             Self::Mcp(arguments) => mcp::run(arguments).await,
+            Self::Search(arguments) => search::run(arguments).await,
+            Self::Read(arguments) => read::run(arguments).await,
+            Self::Diff(arguments) => diff::run(arguments).await,
+            Self::Completions(arguments) => completions::run(&arguments),
+            Self::Manual(arguments) => completions::write_manual(&arguments),
             Self::Export(arguments) => export::run(arguments).await,
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
             Self::Token(arguments) => token::run(arguments),
             Self::Approve(arguments) => approve::run(arguments).await,
             Self::Config(arguments) => config::run(arguments).await,
+            #[cfg(feature = "init")]
             Self::Init(arguments) => init::run(arguments).await,
             Self::Doctor(arguments) => doctor::run(arguments).await,
         }

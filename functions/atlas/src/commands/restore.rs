@@ -1,15 +1,13 @@
 //! `atlas restore`
 
-use atlas_access::{Acl, Caller};
-use atlas_ops::{Atlas, Call, Code, Limits, Vault, dispatch};
+use atlas_ops::Code;
 use atlas_tools::history::restore_note::RestoreNote;
 use clap::Args;
-use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::commands::Outcome;
+use crate::local::{Local, whole_reason};
 use crate::output;
-use crate::vault::author;
 use crate::vault_location::LocationArguments;
 
 /// Arguments of `atlas restore`.
@@ -33,25 +31,19 @@ pub(crate) struct Arguments {
 /// Runs `atlas restore`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let location = arguments.location.find(None, None)?;
-    let vault = Vault::new(location.vault.value.to_string(), location.open()?, Acl::default());
-    let atlas = Atlas::new([vault], Limits::default());
+    let local = Local::open(&arguments.location.find(None, None)?)?;
     let mut call = Map::from_iter([("path".to_owned(), Value::from(arguments.path.as_str()))]);
     call.extend(arguments.generation.map(|generation| ("generation".to_owned(), Value::from(generation))));
     call.extend(arguments.message.map(|message| ("message".to_owned(), Value::from(message))));
-    let restore = |arguments: &Map<String, Value>| {
-        let caller = Caller::trusted(&author());
-        Call::new(atlas_tools::entry::<RestoreNote>(), Value::Object(arguments.clone()), caller, Timestamp::now)
-    };
-    let answer = match dispatch(&atlas, restore(&call)).await {
+    let operation = atlas_tools::entry::<RestoreNote>();
+    let restored = match local.try_call(operation, Value::Object(call.clone())).await {
         // Whoever is at the host need not have seen what is there: it stays in the note's history.
         Err(error) if error.code == Code::PreconditionRequired => {
             call.insert("if_match".to_owned(), Value::from("*"));
-            dispatch(&atlas, restore(&call)).await
+            local.call(operation, Value::Object(call)).await?
         }
-        answer => answer,
+        restored => restored.map_err(whole_reason)?,
     };
-    let restored = answer.map_err(|error| error.internal.clone().unwrap_or(error.message))?.value;
     if arguments.json {
         return output::json(&restored);
     }

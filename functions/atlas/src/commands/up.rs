@@ -57,7 +57,6 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let folder = location.folder()?;
     newcomer::check(&location)?;
     let clients = ClientList::of(&location.state()?);
-    let client = clients.add(CLIENT, Timestamp::now())?;
     let settings = Settings::read(location.variables())?;
     let log = if settings.said.environment.contains("ATLAS_LOG") { &settings.log } else { "warn" };
     telemetry::start(log, false);
@@ -83,6 +82,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let work = async {
         let first = runner.run(&mirror, phases.clone()).await?;
         phases.end();
+        let client = clients.add(CLIENT, Timestamp::now())?;
         print_start(folder, &location, &first);
         print_lines(&app, &url, &client.token).await;
         follow(&runner, folder, &mirror, first, stopped).await

@@ -1,5 +1,7 @@
 //! `atlas where`
 
+use std::path::PathBuf;
+
 use clap::Args;
 use serde_json::json;
 
@@ -7,13 +9,16 @@ use crate::commands::Outcome;
 use crate::output;
 use crate::remembered::Remembered;
 use crate::vault::FolderArguments;
-use crate::vault_location::{Setting, VaultLocation};
+use crate::vault_location::VaultLocation;
 
 /// Arguments of `atlas where`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     folder: FolderArguments,
+    /// Print one value alone, for scripts
+    #[arg(long, value_name = "NAME", conflicts_with = "json", value_parser = ["folder", "store", "vault", "config", "state"])]
+    only: Option<String>,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -30,19 +35,23 @@ pub(crate) fn run(arguments: Arguments) -> Outcome {
             "config": config, "folder": folder, "remembered": memory, "state": state, "store": store, "vault": vault,
         }));
     }
-    let shown = |path: &Option<std::path::PathBuf>| {
-        path.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string())
-    };
-    let row = |name: &str, value: &str| output::line(format_args!("{name:<11} {value}"));
-    row("folder", &shown(folder));
-    row("store", &said(store));
-    row("vault", &said(vault));
-    row("config", &config.as_ref().map_or_else(|| "none".to_owned(), said));
-    row("state", &shown(&state));
-    row("remembered", &shown(&memory));
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let rows = [
+        ("folder", path(folder), None),
+        ("store", Some(store.value.clone()), Some(store.given_by)),
+        ("vault", Some(vault.value.to_string()), Some(vault.given_by)),
+        ("config", config.as_ref().map(|config| config.value.clone()), config.as_ref().map(|config| config.given_by)),
+        ("state", path(&state), None),
+        ("remembered", path(&memory), None),
+    ];
+    for (name, value, given_by) in rows {
+        match (&arguments.only, value, given_by) {
+            (Some(only), _, _) if only != name => {}
+            (Some(_), Some(value), _) => output::line(value),
+            (Some(_), None, _) => return Err(format!("there is no {name}").into()),
+            (None, Some(value), Some(given_by)) => output::line(format_args!("{name:<11} {value} ({given_by})")),
+            (None, value, _) => output::line(format_args!("{name:<11} {}", value.as_deref().unwrap_or("none"))),
+        }
+    }
     Ok(())
-}
-
-fn said<T: std::fmt::Display>(setting: &Setting<T>) -> String {
-    format!("{} ({})", setting.value, setting.given_by)
 }

@@ -1,0 +1,115 @@
+//! `atlas search`
+
+use std::io::{self, IsTerminal as _};
+
+use atlas_tools::search::Search;
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::color::Color;
+use crate::commands::Outcome;
+use crate::local::Local;
+use crate::output::{self, plain};
+use crate::vault_location::LocationArguments;
+
+/// Arguments of `atlas search`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Words, "phrases", word*, -word, tag:name, path:text; or what --regex and --literal say
+    query: String,
+    /// Find the lines that match QUERY as a regular expression, as ripgrep does
+    #[arg(short = 'e', long, conflicts_with = "literal")]
+    regex: bool,
+    /// Find the lines that have QUERY as it stands
+    #[arg(short = 'F', long)]
+    literal: bool,
+    /// Only files whose paths match
+    #[arg(short, long, value_name = "GLOB")]
+    glob: Option<String>,
+    /// Ignore case
+    #[arg(short, long)]
+    ignore_case: bool,
+    /// Show lines around each match
+    #[arg(short = 'C', long, value_name = "LINES", value_parser = clap::value_parser!(u8).range(0..=5))]
+    context: Option<u8>,
+    /// Most results [default: 10 notes, or 50 lines]
+    #[arg(short = 'n', long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: Option<u16>,
+    #[command(flatten)]
+    location: LocationArguments,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `atlas search`. Nothing found is status 1, as with grep.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let mode = match (arguments.regex, arguments.literal) {
+        (true, _) => "regex",
+        (_, true) => "literal",
+        _ => "text",
+    };
+    let mut call = Map::from_iter([
+        ("query".to_owned(), Value::from(arguments.query.as_str())),
+        ("mode".to_owned(), Value::from(mode)),
+    ]);
+    let case = arguments.ignore_case.then_some("insensitive");
+    let optional = [
+        ("path_filter", arguments.glob.map(Value::from)),
+        ("case", case.filter(|_| mode != "text").map(Value::from)),
+        ("context_lines", arguments.context.filter(|_| mode != "text").map(Value::from)),
+        ("limit", arguments.limit.map(Value::from)),
+    ];
+    call.extend(optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    let found = local.call(atlas_tools::entry::<Search>(), Value::Object(call)).await?;
+    let results = found["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if arguments.json {
+        output::json(&found)?;
+    } else {
+        print(&found, results);
+    }
+    if results.is_empty() { Err(output::Nothing.into()) } else { Ok(()) }
+}
+
+fn print(found: &Value, results: &[Value]) {
+    let color = Color::of(&io::stdout());
+    let mut last = None;
+    for result in results {
+        let path = result["path"].as_str().unwrap_or_default();
+        if last != Some(path) {
+            if last.is_some() {
+                output::line("");
+            }
+            let title = result["title"].as_str().filter(|title| !path.ends_with(&format!("{title}.md")));
+            let title = title.map(|title| format!("  {title}")).unwrap_or_default();
+            output::painted(&format!("{}{}", color.path(path), plain(&title)));
+            last = Some(path);
+        }
+        let number = result["line"].as_u64().unwrap_or_default();
+        let (before, after) = (lines(result, "before"), lines(result, "after"));
+        let text = result["text"].as_str().or_else(|| result["snippet"].as_str()).unwrap_or_default();
+        for (at, line) in before.iter().enumerate() {
+            let number = number.saturating_sub((before.len() - at) as u64);
+            output::painted(&format!("{}-{}", color.number(number), plain(line)));
+        }
+        output::painted(&format!("{}:{}", color.number(number), plain(text.trim_end())));
+        for (at, line) in after.iter().enumerate() {
+            output::painted(&format!("{}-{}", color.number(number + at as u64 + 1), plain(line)));
+        }
+    }
+    for correction in found["corrections"].as_array().into_iter().flatten() {
+        let instead: Vec<&str> =
+            correction["instead"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let word = correction["word"].as_str().unwrap_or_default();
+        output::note(format_args!("no note has {word:?}: looked for {}", instead.join(", ")));
+    }
+    if found.get("cursor").is_some() && io::stdout().is_terminal() {
+        output::note("there is more: raise --limit, or add words");
+    }
+}
+
+fn lines<'a>(result: &'a Value, name: &str) -> Vec<&'a str> {
+    result[name].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
