@@ -34,8 +34,8 @@ help: ## List the targets
 	cp -R tests/vaults/demo $@
 
 run: $(filter .atlas-store/demo,$(VAULT)) ## Sync a folder of notes and serve it, as `atlas up` does: make run [VAULT=dir] [PORT=3737] [STORE=url]
-	cargo build --release --locked --package atlas --bin atlas
-	exec "$${CARGO_TARGET_DIR:-target}/release/atlas" up "$$VAULT" --port "$$PORT" $(NAMED_STORE)
+	cargo build --profile quick --no-default-features --locked --package atlas --bin atlas
+	exec "$${CARGO_TARGET_DIR:-target}/quick/atlas" up "$$VAULT" --port "$$PORT" $(NAMED_STORE)
 
 install: ## Put `atlas` on your PATH
 	cargo install --locked --path functions/atlas

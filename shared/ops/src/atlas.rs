@@ -1,11 +1,13 @@
 //! What operations run on.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_access::{Acl, Scopes, ThrottleConfig, Visibility};
 pub use atlas_mirror::counters::Counts;
 use atlas_mirror::{Mirror, Snapshot};
+use atlas_vault::VaultPath;
 
 use crate::about::About;
 use crate::error::{Error, Reason};
@@ -27,8 +29,39 @@ pub struct Atlas {
     pub throttle: Arc<Throttle>,
     /// Which operations are offered.
     pub visibility: Arc<Visibility>,
+    /// Which notes say what is going on now.
+    pub current: Arc<CurrentContext>,
     /// What the program tells of itself.
     pub about: About,
+}
+
+/// Which notes say what is going on now, where a vault is not laid out as the Atlas Local Bridge specification has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CurrentContext {
+    /// The note that the current context starts from; the specification's if none.
+    pub now: Option<NowNote>,
+    /// Globs of the notes that belong to it always, in their order; the specification's if none.
+    pub spine: Option<Vec<String>>,
+    /// Where today is, as an IANA time zone; UTC if none.
+    pub time_zone: Option<String>,
+}
+
+impl fmt::Display for NowNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(path) => path.fmt(f),
+            Self::Daily => f.write_str("daily"),
+        }
+    }
+}
+
+/// The note that the current context starts from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NowNote {
+    /// That at this path.
+    At(VaultPath),
+    /// Today's note, by the vault's settings of daily notes.
+    Daily,
 }
 
 /// One vault.
@@ -122,8 +155,17 @@ impl Atlas {
     pub fn new(vaults: impl IntoIterator<Item = Vault>, limits: Limits) -> Self {
         let throttle = ThrottleConfig { enabled: false, ..ThrottleConfig::default() };
         let (throttle, visibility) = (Arc::new(Throttle::new(throttle)), Arc::default());
+        let current = Arc::default();
         let about = About::default();
-        Self { vaults: vaults.into_iter().collect(), limits, audit: Audit::default(), throttle, visibility, about }
+        Self {
+            vaults: vaults.into_iter().collect(),
+            limits,
+            audit: Audit::default(),
+            throttle,
+            visibility,
+            current,
+            about,
+        }
     }
 
     /// The same deployment, whose callers call as often as `config` says.

@@ -65,6 +65,14 @@ impl Which {
     }
 }
 
+/// Where today's note is, whether it is there or not; today is that of `zone`, or of UTC.
+pub(crate) async fn todays_path(context: &Context<'_>, view: &View, zone: Option<&str>) -> Result<VaultPath, Error> {
+    let zone = TimeZoneDatabase::bundled().get(zone.unwrap_or("UTC"));
+    let zone =
+        zone.map_err(|_| invalid_input("context.timeZone", "write the name of a time zone, such as Europe/Berlin"))?;
+    Settings::read(view, Period::Daily).await?.path(zone.to_datetime(context.now))
+}
+
 /// The day that argument `field` spells.
 fn day(field: &str, text: &Text<10>) -> Result<Date, Error> {
     text.as_str().parse().map_err(|_| invalid_input(field, "write a day as YYYY-MM-DD"))

@@ -111,6 +111,7 @@ impl Deploys {
             let (_, throttle) = last.insert(kept.unwrap_or_else(|| (config, Arc::new(Throttle::new(config)))));
             atlas.throttle = throttle.clone();
         }
+        atlas.current = Arc::new(settings.current.clone());
         atlas.about.started = Some(self.started);
         atlas.about.cpu = threads::cpu_time;
         if settings.auth == Auth::Jwt {

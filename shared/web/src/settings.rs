@@ -8,6 +8,7 @@ use atlas_access::{AclConfig, KeyError, Secret, ThrottleConfig, VisibilityConfig
 use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
+use atlas_ops::atlas::CurrentContext;
 use atlas_ops::pipeline::audit::Audit;
 use tracing_subscriber::filter::Targets;
 
@@ -59,6 +60,8 @@ pub struct Settings {
     pub visibility: VisibilityConfig,
     /// How they are offered over MCP.
     pub facade: Facade,
+    /// Which notes say what is going on now, if the configuration says so.
+    pub current: CurrentContext,
     /// How often callers may call, if the configuration says so.
     pub throttle: Option<ThrottleConfig>,
     /// `ATLAS_LOG`: what is logged, as `tracing` filters.
@@ -264,6 +267,7 @@ impl Settings {
             bridge_any_origin: false,
             visibility: VisibilityConfig::default(),
             facade: Facade::default(),
+            current: CurrentContext::default(),
             throttle: None,
             log: DEFAULT_LOG.to_owned(),
             otlp_endpoint: None,

@@ -1,6 +1,8 @@
 //! `POST /context/current`, as the Atlas Local Bridge specification has it.
 
 use atlas_testkit::VaultBuilder;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -203,4 +205,29 @@ async fn notes_over_the_limits_are_left_out_except_now_itself() {
         .await
         .error(413);
     assert_eq!((code.as_str(), reason.as_str()), ("TOO_LARGE", "note_too_large"));
+}
+
+#[tokio::test]
+async fn a_vault_with_another_layout_says_which_notes_are_current() {
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let vault = VaultBuilder::new()
+        .note("Journal/plan.md", "See [[Boats]].\n")
+        .note(&format!("Log/{today}.md"), "See [[Boats]] too.\n")
+        .note("Areas/Boats.md", "# Boats\n")
+        .note("Maps/b.md", "# B\n")
+        .note("Maps/a.md", "# A\n")
+        .note("Rules/z.md", "# Z\n")
+        .file(".obsidian/daily-notes.json", br#"{"folder": "Log"}"#);
+    let deployment = Deployment::of_vault(&vault).await;
+    let spine = json!(["Rules/*.md", "Maps/**"]);
+    for (now, first) in [("Journal/plan.md", "Journal/plan.md".to_owned()), ("daily", format!("Log/{today}.md"))] {
+        let document = json!({ "context": { "now": now, "spine": spine } }).to_string();
+        let client = deployment.set_up(&[("ATLAS_CONFIG", &document)]).await;
+        let found = client.post("/context/current", json!({})).await.ok();
+        assert_eq!(paths(&found), [first.as_str(), "Rules/z.md", "Maps/a.md", "Maps/b.md", "Areas/Boats.md"]);
+    }
+    let document = json!({ "context": { "now": "daily", "timeZone": "Nowhere/Land" } }).to_string();
+    let client = deployment.set_up(&[("ATLAS_CONFIG", &document)]).await;
+    let (_, reason, message) = client.post("/context/current", json!({})).await.error(400);
+    assert!(reason == "invalid_input" && message.contains("context.timeZone"), "{reason}: {message}");
 }

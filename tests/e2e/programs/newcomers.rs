@@ -147,7 +147,7 @@ const MISTAKES: &[Mistake] = &[
     // the settings
     mistake("up notes ATLAS_STROE=file://HOME/store", 1, "ATLAS_STROE"),
     mistake("up notes --config none.json", 1, "none.json"),
-    mistake("up notes --config broken.json", 1, "broken.json"),
+    mistake("up notes --config broken.json", 1, "write JSON"),
     mistake("up notes --config '{\"auht\": {}}'", 1, "auht"),
     mistake("config validate none.json", 1, "none.json"),
     mistake("mcp --vault main", 1, "name it with --store"),

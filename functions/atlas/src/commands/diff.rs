@@ -4,15 +4,14 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use atlas_ops::Code;
 use atlas_sync::{Changed, Side, SyncOptions, sync};
 use atlas_tools::notes::read_note::ReadNote;
 use clap::Args;
+use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
 use jiff::Timestamp;
 use serde_json::json;
-use similar::TextDiff;
 
 use crate::color::Color;
 use crate::commands::Outcome;
@@ -23,8 +22,6 @@ use crate::vault_location::LocationArguments;
 
 /// Larger files are only said to differ.
 const MAX_BYTES: u64 = 4 << 20;
-/// The longest time that one file may take; what comes of it then is right, but longer.
-const MAX_TIME: Duration = Duration::from_secs(2);
 /// Most pages of one note.
 const MOST_PAGES: usize = 100;
 
@@ -107,8 +104,11 @@ async fn text_in_mirror(local: &Local, path: &str) -> Result<Option<String>, Str
 
 fn print(color: Color, path: &str, to: &str, old: &str, new: &str) {
     output::painted(&color.path(&format!("{path} (to the {to})")));
-    let diff = TextDiff::configure().timeout(MAX_TIME).diff_lines(old, new);
-    for line in diff.unified_diff().to_string().lines() {
+    let input = InternedInput::new(old, new);
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    let printer = BasicLineDiffPrinter(&input.interner);
+    for line in diff.unified_diff(&printer, UnifiedDiffConfig::default(), &input).to_string().lines() {
         output::painted(&match line.chars().next() {
             Some('+') => color.added(line),
             Some('-') => color.removed(line),

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use atlas_ops::arguments::{self, Bounded, Given};
-use atlas_ops::atlas::Limits;
+use atlas_ops::atlas::{Limits, NowNote};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::response_limit::{AROUND_TEXT, json_bytes};
@@ -21,6 +21,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::bridge::paths::{BridgePaths, VAULT_FOLDER};
+use crate::periodic;
+use crate::search::filter::Filter;
 
 /// Returns the notes that say what is being worked on now, whole and unsummarised.
 pub struct ContextCurrent;
@@ -77,7 +79,7 @@ impl Operation for ContextCurrent {
     const INFO: Info = Info {
         name: "context_current",
         title: "Current context",
-        description: "Returns the notes that say what is being worked on now, whole and unsummarised: planning/now.md, the architecture and contract notes, and the notes that now.md links to.",
+        description: "Returns the notes that say what is being worked on now, whole and unsummarised: planning/now.md, the architecture and contract notes, and the notes that now.md links to. A deployment may name others (context.now, context.spine).",
         scopes: &[Scope::ReadVault],
         tags: &["context"],
         ..Info::HARMLESS
@@ -96,26 +98,39 @@ impl Operation for ContextCurrent {
             ));
         }
         let arguments = &arguments;
-        let answer = context.read(|view| bundle(view, arguments, context.limits)).await?;
+        let answer = context.read(|view| bundle(context, view, arguments)).await?;
         let output = Output { generated_at: context.now, sources: answer.value };
         Ok(Answer { value: output, generation: answer.generation })
     }
 }
 
-async fn bundle(view: View, arguments: &Arguments, limits: &Limits) -> Result<Vec<ContextSource>, Error> {
-    let records = [NOW.to_owned(), NOW.trim_start_matches("vault/").to_owned()];
+async fn bundle(context: &Context<'_>, view: View, arguments: &Arguments) -> Result<Vec<ContextSource>, Error> {
+    let (limits, current) = (context.limits, &*context.atlas.current);
+    let named = match &current.now {
+        None => None,
+        Some(NowNote::At(path)) => Some(path.clone()),
+        Some(NowNote::Daily) => Some(periodic::todays_path(context, &view, current.time_zone.as_deref()).await?),
+    };
+    let records = match &named {
+        Some(path) => vec![path.as_str().to_owned()],
+        None => vec![NOW.to_owned(), NOW.trim_start_matches(VAULT_FOLDER).to_owned()],
+    };
     let index = Index::fetch(view, Want { names: true, headings: true, records: &records, ..Want::default() }).await?;
-    let paths = BridgePaths::of(&index)?;
-    let now_path = paths.resolve(NOW);
+    let paths = if named.is_some() { BridgePaths::of_root() } else { BridgePaths::of(&index)? };
+    let now_path = named.as_ref().map_or_else(|| paths.resolve(NOW), VaultPath::as_str);
     let now = index.find(now_path)?.ok_or_else(|| {
         Error::not_found(
             Reason::NoteNotFound,
-            format!("{now_path} is not in the vault: the current context starts from it"),
+            format!("{now_path} is not in the vault, and the current context starts from it: make that note, or name another in the configuration as context.now"),
         )
         .with("path", now_path)
     })?;
 
-    let spine = texts(&index, spine(&index, paths)?).await?;
+    let spine = match &current.spine {
+        Some(globs) => matching(&index, globs)?,
+        None => spine(&index, paths)?,
+    };
+    let spine = texts(&index, spine).await?;
     let mut linked = links_of(&index, now, now_path, paths, &spine)?;
     // An attachment takes no place of a text, but how many are looked at is bounded.
     linked.truncate(MAX_LINKS);
@@ -213,6 +228,24 @@ fn links_of(
         found.extend(index.find(meant.as_str())?.filter(|document| seen.insert(*document)));
     }
     Ok(found)
+}
+
+/// The notes that `globs` match, in the order of those, and by path.
+fn matching(index: &Index, globs: &[String]) -> Result<Vec<DocumentRef>, Error> {
+    let filters = globs.iter().map(|glob| Filter::of("context.spine", glob)).collect::<Result<Vec<_>, _>>()?;
+    let mut found = Vec::new();
+    for segment in index.segments() {
+        for document in index.paths(segment)?.with_prefix("") {
+            let document = DocumentRef { segment, document };
+            let path = index.path(document)?;
+            let place = filters.iter().position(|filter| Filter::takes(Some(filter), &path));
+            if let Some(place) = place.filter(|_| path.to_ascii_lowercase().ends_with(".md") && index.shows(document)) {
+                found.push((place, path, document));
+            }
+        }
+    }
+    found.sort();
+    Ok(found.into_iter().take(MAX_SOURCES).map(|(_, _, document)| document).collect())
 }
 
 fn first_found(index: &Index, paths: &[VaultPath]) -> Result<Option<DocumentRef>, Error> {

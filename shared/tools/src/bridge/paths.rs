@@ -23,6 +23,11 @@ impl BridgePaths {
         Ok(Self { nested: index.has_prefix(VAULT_FOLDER)? })
     }
 
+    /// Those of a vault whose layout is its own.
+    pub(crate) const fn of_root() -> Self {
+        Self { nested: false }
+    }
+
     /// The folder that all notes of the specification are under: `vault/` or nothing.
     pub(crate) const fn folder(self) -> &'static str {
         if self.nested { VAULT_FOLDER } else { "" }

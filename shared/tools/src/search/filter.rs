@@ -15,8 +15,13 @@ pub(crate) enum Filter {
 impl Filter {
     /// What `text` says: a glob; without a slash at any depth; with `!` in front the paths that it does not match.
     pub(crate) fn new(text: &str) -> Result<Self, Error> {
+        Self::of("path_filter", text)
+    }
+
+    /// The same of argument or setting `field`.
+    pub(crate) fn of(field: &str, text: &str) -> Result<Self, Error> {
         let (is_negated, glob) = text.strip_prefix('!').map_or((false, text), |glob| (true, glob));
-        Ok(Self::Glob { glob: glob_of("path_filter", glob)?.compile_matcher(), is_negated })
+        Ok(Self::Glob { glob: glob_of(field, glob)?.compile_matcher(), is_negated })
     }
 
     /// Whether `path` is looked at.

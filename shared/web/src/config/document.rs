@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use atlas_access::token::ALGORITHMS;
 use atlas_access::{Acl, AclConfig, AclError, ThrottleConfig, VisibilityConfig};
 use atlas_mirror::VaultId;
+use atlas_ops::atlas::{CurrentContext, NowNote};
 use atlas_ops::sorted;
+use atlas_vault::VaultPath;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -22,6 +24,11 @@ pub const MAX_BYTES: usize = 256 << 10;
 pub const MAX_VAULTS: usize = 100;
 /// Longest name of a vault, in bytes.
 const MAX_NAME: usize = 200;
+/// What `context.now` says for today's note.
+const DAILY: &str = "daily";
+/// Most globs of the spine.
+const MAX_SPINE: usize = 50;
+const MAX_GLOB: usize = 500;
 /// Most calls of a tier a minute or at once, and most changes under way.
 const MAX_RATE: u32 = 1_000_000;
 
@@ -53,6 +60,8 @@ pub struct Document {
     pub transports: TransportsDocument,
     /// The door of the Bridge protocol.
     pub bridge: BridgeDocument,
+    /// Which notes say what is going on now.
+    pub context: ContextDocument,
     /// Every name that it says, as a path.
     #[serde(skip)]
     said: BTreeSet<String>,
@@ -120,6 +129,18 @@ pub enum Facade {
     /// Each operation.
     #[default]
     Flat,
+}
+
+/// `context`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ContextDocument {
+    /// The path of the note that the current context starts from, or `daily` for today's.
+    pub now: Option<String>,
+    /// Globs of the notes that belong to it always.
+    pub spine: Option<Vec<String>>,
+    /// Where today is, as an IANA time zone.
+    pub time_zone: Option<String>,
 }
 
 /// `bridge`.
@@ -198,6 +219,7 @@ impl Document {
         if let Some(throttle) = &self.throttle {
             check_throttle(throttle)?;
         }
+        self.context.check()?;
         let HttpDocument { allowed_hosts, allowed_origins } = &self.transports.http;
         if let Some(hosts) = allowed_hosts
             && Hosts::parse(&hosts.join(",")).is_none()
@@ -209,6 +231,35 @@ impl Document {
             Origins::new(origins).map_err(wrong)?;
         }
         Ok(())
+    }
+}
+
+impl ContextDocument {
+    /// What it comes to.
+    pub(crate) fn current(&self) -> CurrentContext {
+        let now = self.now.as_deref().and_then(|now| match now {
+            DAILY => Some(NowNote::Daily),
+            path => VaultPath::parse(path).ok().map(NowNote::At),
+        });
+        CurrentContext { now, spine: self.spine.clone(), time_zone: self.time_zone.clone() }
+    }
+
+    fn check(&self) -> Result<(), DocumentError> {
+        if let Some(now) = &self.now
+            && now != DAILY
+            && VaultPath::parse(now).is_err()
+        {
+            return Err(DocumentError::new("context.now", "write the path of a note, or daily"));
+        }
+        let is_glob = |glob: &String| !glob.is_empty() && glob.len() <= MAX_GLOB;
+        match &self.spine {
+            Some(globs) if globs.len() > MAX_SPINE || !globs.iter().all(is_glob) => {
+                let remedy =
+                    format!("write at most {MAX_SPINE} globs of 1 to {MAX_GLOB} bytes, such as architecture/**");
+                Err(DocumentError::new("context.spine", remedy))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

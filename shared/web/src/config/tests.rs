@@ -63,6 +63,8 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
             "`governor.maxResponseBytes`",
             "from 1000 to 5000000 instead of 10",
         ),
+        (r#"{"context": {"now": "../x.md"}}"#, "`context.now`", "write the path of a note, or daily"),
+        (r#"{"context": {"spine": [""]}}"#, "`context.spine`", "globs of 1 to 500 bytes"),
         (r#"{"governor": {"regexTimeoutMs": -1}}"#, "`governor.regexTimeoutMs`", "write a whole number instead of"),
         (r#"{"idempotencyTtlSeconds": 1}"#, "`idempotencyTtlSeconds`", "from 60 to 604800"),
         (r#"{"elicitTtlSeconds": 0}"#, "`elicitTtlSeconds`", "from 10 to 86400"),

@@ -47,7 +47,7 @@ const SECRET: &str = "auth.jwtSecret";
 const PROTECTION: &str = "transports.http.enableDnsRebindingProtection";
 
 /// Names whose values are lists.
-const LISTS: [&str; 18] = [
+const LISTS: [&str; 19] = [
     "vaults",
     "rules",
     "scopes",
@@ -66,6 +66,7 @@ const LISTS: [&str; 18] = [
     "disabledTags",
     "allowedHosts",
     "allowedOrigins",
+    "spine",
 ];
 
 /// Refuses lists where there are none: a reader takes one for the values of an object in their order.
