@@ -16,4 +16,5 @@ mod queries;
 mod surface;
 mod tags;
 mod tasks;
+mod undo;
 mod uploads;

@@ -13,7 +13,7 @@
 //! - [`probe`]: whether a store is safe to write to.
 //! - `heartbeat`: when the vault was synced last
 //! - [`store`]: requests with limits on time, size and tries; `failure`: why one failed; [`counters`]: what they cost.
-//! - [`mirror`]: opening a mirror; `head`, `newest` and `read`: the newest generation, strongly consistent; `history`: older ones.
+//! - [`mirror`]: opening a mirror; `head`, `newest` and `read`: the newest generation, strongly consistent; `history`: older ones; `changed`: the paths that one changed.
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
 //! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
 //! - [`once`]: small objects of which the first writer decides; [`claim`]: keyed requests, claimed before they are executed; [`request`]: requests for a sync.
@@ -29,6 +29,7 @@ mod added;
 pub mod blob;
 pub mod cache;
 pub mod change;
+mod changed;
 pub mod claim;
 pub mod collect;
 pub mod commit;

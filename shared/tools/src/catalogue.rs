@@ -23,6 +23,7 @@ macro_rules! every_operation {
             crate::notes::move_note::MoveNote,
             crate::history::restore_note::RestoreNote,
             crate::history::note_history::NoteHistory,
+            crate::history::undo_changes::UndoChanges,
             crate::notes::list_notes::ListNotes,
             crate::notes::read_notes::ReadNotes,
             crate::notes::note_exists::NoteExists,

@@ -2,3 +2,4 @@
 
 pub mod note_history;
 pub mod restore_note;
+pub mod undo_changes;

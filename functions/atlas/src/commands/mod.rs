@@ -18,6 +18,7 @@ mod serve;
 mod status;
 mod sync;
 mod token;
+mod undo;
 mod up;
 mod where_is;
 
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Export(export::Arguments),
     /// Give a note in the mirror an earlier text, or take it out of the trash
     Restore(restore::Arguments),
+    /// Take back what one commit did, or all commits of a caller
+    Undo(undo::Arguments),
     /// List the generations of a vault, the newest first
     Log(log::Arguments),
     /// Show where a vault's folder, store and sync state are, and what says so
@@ -90,6 +93,7 @@ impl Command {
             Self::Diff(arguments) => diff::run(arguments).await,
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Manual(arguments) => completions::write_manual(&arguments),
+            Self::Undo(arguments) => undo::run(arguments).await,
             Self::Export(arguments) => export::run(arguments).await,
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,

@@ -94,7 +94,10 @@ fn print(found: &Value, results: &[Value]) {
             let number = number.saturating_sub((before.len() - at) as u64);
             output::painted(&format!("{}-{}", color.number(number), plain(line)));
         }
-        output::painted(&format!("{}:{}", color.number(number), plain(text.trim_end())));
+        // A snippet may have several lines.
+        for (line, number) in text.lines().zip(number..) {
+            output::painted(&format!("{}:{}", color.number(number), plain(line)));
+        }
         for (at, line) in after.iter().enumerate() {
             output::painted(&format!("{}-{}", color.number(number + at as u64 + 1), plain(line)));
         }

@@ -1,0 +1,113 @@
+//! `atlas undo`
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use atlas_tools::history::undo_changes::UndoChanges;
+use clap::{ArgGroup, Args};
+use jiff::{Span, Timestamp, Zoned};
+use serde_json::{Map, Value};
+
+use crate::commands::Outcome;
+use crate::local::Local;
+use crate::output;
+use crate::vault_location::LocationArguments;
+
+/// Arguments of `atlas undo`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("which").required(true).args(["generation", "by"]))]
+pub(crate) struct Arguments {
+    /// The generation that one commit made, as `atlas log` lists it
+    generation: Option<u64>,
+    /// All commits of this caller, by the name that `atlas log` shows
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// Only since then: a time such as 2026-01-31T12:00:00Z, or how long ago, such as 2h or 3d
+    #[arg(long, value_name = "TIME", requires = "by", value_parser = time)]
+    since: Option<Timestamp>,
+    /// Take the changes back without asking
+    #[arg(long)]
+    yes: bool,
+    /// The reason, for the log
+    #[arg(long, value_name = "TEXT")]
+    message: Option<String>,
+    #[command(flatten)]
+    location: LocationArguments,
+    /// Print what would be taken back, or with --yes what was, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `atlas undo`: shows what would be taken back, asks, and does it.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let mut call = Map::new();
+    let optional = [
+        ("generation", arguments.generation.map(Value::from)),
+        ("by", arguments.by.map(Value::from)),
+        ("since", arguments.since.map(|since| Value::from(since.to_string()))),
+        ("message", arguments.message.map(Value::from)),
+    ];
+    call.extend(optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    let operation = atlas_tools::entry::<UndoChanges>();
+    let plan = local.call(operation, Value::Object(call.clone())).await?;
+    if arguments.json && !arguments.yes {
+        return output::json(&plan);
+    }
+    if !arguments.json {
+        print(&plan);
+    }
+    if list(&plan, "undone").is_empty() {
+        return Err(output::Nothing.into());
+    }
+    if !arguments.yes && !is_wanted() {
+        output::note("nothing was changed: to take these back, answer y, or add --yes");
+        return Ok(());
+    }
+    call.insert("dry_run".to_owned(), Value::Bool(false));
+    let done = local.call(operation, Value::Object(call)).await?;
+    if arguments.json {
+        return output::json(&done);
+    }
+    let count = list(&done, "undone").len();
+    output::line(format_args!(
+        "{count} files taken back: generation {}; the next sync brings them into the folder",
+        done["generation"]
+    ));
+    Ok(())
+}
+
+fn print(plan: &Value) {
+    for file in list(plan, "undone") {
+        let path = file["path"].as_str().unwrap_or_default();
+        match file["from_generation"].as_u64() {
+            Some(generation) => output::line(format_args!("~ {path} (as generation {generation} wrote it)")),
+            None => output::line(format_args!("- {path} (into the trash)")),
+        }
+    }
+    for file in list(plan, "left") {
+        let text = |name: &str| file[name].as_str().unwrap_or_default();
+        output::line(format_args!("  {} stays: {}", text("path"), text("reason")));
+    }
+}
+
+/// Whether the person at the terminal says yes.
+fn is_wanted() -> bool {
+    if !io::stdin().is_terminal() {
+        return false;
+    }
+    output::note("take these back? [y/N]");
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).is_ok() && answer.trim().eq_ignore_ascii_case("y")
+}
+
+fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value[name].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// A time, or how long it is ago.
+fn time(text: &str) -> Result<Timestamp, String> {
+    let ago = |span: Span| Zoned::now().checked_sub(span).map(|time| time.timestamp());
+    let found = text.parse::<Timestamp>().or_else(|_| text.parse::<Span>().and_then(ago));
+    found.map_err(|_| "write a time as 2026-01-31T12:00:00Z, or how long ago, as 2h or 3d".to_owned())
+}

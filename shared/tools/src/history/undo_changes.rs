@@ -1,0 +1,375 @@
+//! `undo_changes`: what some commits did is taken back, in one commit, except where others changed it since.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::{Attempt, ChangeSet, Hash, Manifest, Snapshot};
+use atlas_ops::arguments::{self, Given, Message, Text, invalid_input};
+use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::write::batch::{Batch, Content, New};
+use atlas_ops::write::commit;
+use atlas_ops::write::writable;
+use atlas_segment::Kind;
+use atlas_vault::VaultPath;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Takes back what some commits did.
+pub struct UndoChanges;
+
+/// Which commits: one generation, or those of a caller.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The generation that one commit made.
+    #[serde(default)]
+    generation: Given<u64>,
+    /// The name of a caller, as the log and `note_history` have it: all their commits.
+    #[serde(default)]
+    by: Given<Text<200>>,
+    /// Only commits at this time or later; with `by`.
+    #[serde(default)]
+    #[schemars(extend("format" = "date-time"))]
+    since: Given<Text<40>>,
+    /// Whether only to tell what would be taken back.
+    #[serde(default = "arguments::yes")]
+    dry_run: bool,
+    /// The reason, for the log.
+    #[serde(default)]
+    message: Given<Message>,
+}
+
+/// What was taken back.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The generations of the commits.
+    commits: Vec<u64>,
+    /// The files that are again what they were, by path.
+    undone: Vec<Undone>,
+    /// The files that stay as they are, by path.
+    left: Vec<Left>,
+    /// Whether this was a dry run, so that nothing was changed.
+    dry_run: bool,
+    /// The generation that has them; on a dry run, the one that was looked at.
+    generation: u64,
+}
+
+/// A file that is again what it was.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Undone {
+    /// Its path.
+    path: String,
+    /// How that came.
+    how: How,
+    /// The generation whose text it has again; absent where it was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_generation: Option<u64>,
+}
+
+/// How a file became what it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// It has its earlier text again.
+    Restored,
+    /// It was not there before: it is in the trash.
+    Removed,
+}
+
+/// A file that stays as it is.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Left {
+    /// Its path.
+    path: String,
+    /// Why.
+    reason: String,
+}
+
+/// Most generations that are looked through, from the newest on.
+const MAX_GENERATIONS: usize = 500;
+/// How many of them are fetched before it is known whether more are wanted.
+const PAGE: usize = 50;
+/// Most files that are taken back at once.
+const MAX_FILES: usize = 500;
+
+impl Operation for UndoChanges {
+    const INFO: Info = Info {
+        name: "undo_changes",
+        title: "Undo changes",
+        description: "Takes back what one commit did (generation), or all commits of a caller (by, since), in one new commit. A file that somebody else changed since stays as it is and is listed. Nothing is taken out of the history. It is a dry run unless dry_run is false; then a person has to confirm it. Looks through the newest 500 generations.",
+        scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
+        destructive: true,
+        tags: &["history", "bulk"],
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn needs_confirmation(arguments: &Arguments) -> bool {
+        !arguments.dry_run
+    }
+
+    fn is_dry_run(arguments: &Arguments) -> bool {
+        arguments.dry_run
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let undo = Undo { context, which: Which::of(&arguments)? };
+        let (kept, generation) = if arguments.dry_run {
+            let plan = &undo;
+            let look = |view: atlas_ops::read::view::View| async move {
+                let head = view.snapshot().clone();
+                let kept = plan.plan(&head).await?.1;
+                Ok((kept, head.generation()))
+            };
+            context.read(look).await?.value
+        } else {
+            let message = arguments.message.as_ref().map(Message::as_str);
+            commit::commit(context, &Self::INFO, message, &undo).await?.kept()
+        };
+        let Kept { commits, undone, left } = kept;
+        let output = Output { commits, undone, left, dry_run: arguments.dry_run, generation };
+        Ok(Answer { value: output, generation: Some(generation) })
+    }
+}
+
+/// Which commits are taken back.
+enum Which {
+    Generation(u64),
+    By { name: String, since: Option<Timestamp> },
+}
+
+impl Which {
+    fn of(arguments: &Arguments) -> Result<Self, Error> {
+        let since = arguments.since.as_ref().map(|since| {
+            since.as_str().parse().map_err(|_| invalid_input("since", "write a time as 2026-01-31T12:00:00Z"))
+        });
+        match (*arguments.generation, arguments.by.as_ref(), since.transpose()?) {
+            (Some(1), ..) => Err(invalid_input("generation", "the first one is the vault itself: name a later one")),
+            (Some(generation), None, None) => Ok(Self::Generation(generation)),
+            (None, Some(by), since) => Ok(Self::By { name: by.as_str().to_owned(), since }),
+            _ => Err(invalid_input("generation", "name either a generation, or a caller (by) and maybe since when")),
+        }
+    }
+
+    fn takes(&self, manifest: &Manifest) -> bool {
+        match self {
+            Self::Generation(generation) => manifest.generation == *generation,
+            Self::By { name, since } => {
+                manifest.generation > 1 && manifest.author == *name && since.is_none_or(|since| manifest.time >= since)
+            }
+        }
+    }
+
+    /// Whether older generations than this can be such.
+    fn looks_before(&self, manifest: &Manifest) -> bool {
+        match self {
+            Self::Generation(generation) => manifest.generation > *generation,
+            Self::By { since, .. } => since.is_none_or(|since| manifest.time >= since),
+        }
+    }
+}
+
+/// What is told of it. A keyed commit keeps it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    commits: Vec<u64>,
+    undone: Vec<Undone>,
+    left: Vec<Left>,
+}
+
+struct Undo<'a> {
+    context: &'a Context<'a>,
+    which: Which,
+}
+
+/// The newest generations, the newest first, back to the one before the oldest that is taken back.
+struct History {
+    snapshots: Vec<Arc<Snapshot>>,
+    commits: BTreeSet<u64>,
+}
+
+/// What a path is to be again: what it was at the generation at this place of the history; or why it is not.
+type Aim = Result<usize, String>;
+
+impl Undo<'_> {
+    async fn history(&self, head: &Arc<Snapshot>) -> Result<History, Error> {
+        let mut snapshots: Vec<Arc<Snapshot>> = Vec::new();
+        let mut next = head.generation();
+        while next > 0 && snapshots.len() <= MAX_GENERATIONS {
+            let page = self.context.vault.mirror.history(next, PAGE).await?;
+            let is_last =
+                page.len() < PAGE || page.last().is_some_and(|oldest| !self.which.looks_before(oldest.manifest()));
+            next = next.saturating_sub(PAGE as u64);
+            snapshots.extend(page);
+            if is_last {
+                break;
+            }
+        }
+        let is_taken_back = |snapshot: &&Arc<Snapshot>| self.which.takes(snapshot.manifest());
+        let commits: BTreeSet<u64> =
+            snapshots.iter().filter(is_taken_back).map(|snapshot| snapshot.generation()).collect();
+        // Back to the one before the oldest of them.
+        let places = snapshots
+            .iter()
+            .rposition(|snapshot| commits.contains(&snapshot.generation()))
+            .map_or(0, |oldest| oldest + 2);
+        if places == snapshots.len() + 1
+            && let Some(before) = self.context.vault.mirror.at(next).await?
+        {
+            snapshots.push(before);
+        }
+        if commits.is_empty() {
+            let message = format!(
+                "none of the newest {MAX_GENERATIONS} generations is such: note_history and `atlas log` list them"
+            );
+            return Err(Error::not_found(Reason::GenerationNotFound, message));
+        }
+        if places > snapshots.len() {
+            let message =
+                "the generation before is no longer kept, so what it had cannot be had again: name later ones";
+            return Err(Error::not_found(Reason::GenerationNotFound, message));
+        }
+        snapshots.truncate(places);
+        Ok(History { snapshots, commits })
+    }
+
+    /// What each path that the commits changed is to be.
+    async fn aims(&self, history: &History) -> Result<BTreeMap<String, Aim>, Error> {
+        let mirror = &self.context.vault.mirror;
+        // Of each path those who changed it, the newest first: at which place, and whether that is taken back.
+        let mut changes: BTreeMap<String, Vec<(usize, bool)>> = BTreeMap::new();
+        for (place, pair) in history.snapshots.windows(2).enumerate() {
+            let [after, before] = pair else { continue };
+            self.context.work.check()?;
+            let is_taken_back = history.commits.contains(&after.generation());
+            for path in mirror.changed_between(Some(before), after).await? {
+                changes.entry(path).or_default().push((place, is_taken_back));
+            }
+        }
+        let aim = |changes: &[(usize, bool)]| {
+            let (newest, is_taken_back) = *changes.first()?;
+            if !is_taken_back {
+                let since = history.snapshots.get(newest)?.generation();
+                return changes
+                    .iter()
+                    .any(|(_, is_taken_back)| *is_taken_back)
+                    .then(|| Err(format!("generation {since} changed it since")));
+            }
+            let (oldest, _) = changes.iter().take_while(|(_, is_taken_back)| *is_taken_back).last()?;
+            Some(Ok(oldest + 1))
+        };
+        Ok(changes.into_iter().filter_map(|(path, changes)| Some((path, aim(&changes)?))).collect())
+    }
+
+    /// What the caller may read of the paths, and why they may not write those that they may not.
+    fn allowed(&self, aims: BTreeMap<String, Aim>) -> Result<BTreeMap<VaultPath, Aim>, Error> {
+        let mut allowed = BTreeMap::new();
+        for (path, aim) in aims {
+            // What is closed to all, as the trash, is not theirs to take back.
+            let Ok(path) = writable::path("path", &path) else { continue };
+            if self.context.check(Access::Read, &path).is_err() {
+                continue;
+            }
+            let denied =
+                [Access::Write, Access::Delete].into_iter().find_map(|access| self.context.check(access, &path).err());
+            allowed.insert(path, denied.map_or(aim, |denied| Err(denied.message)));
+        }
+        if allowed.len() > MAX_FILES {
+            let message = format!(
+                "this is of {} files; at most {MAX_FILES} are taken back at once: name a later time, or single generations",
+                allowed.len()
+            );
+            return Err(Error::new(Code::TooLarge, Reason::TooMuchWork, message));
+        }
+        Ok(allowed)
+    }
+
+    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Batch<'h>, Kept), Error> {
+        let history = self.history(head).await?;
+        let aims = self.allowed(self.aims(&history).await?)?;
+        let mut batch = Batch::on(head, self.context);
+        let mut kept = Kept { commits: history.commits.iter().copied().collect(), ..Kept::default() };
+        for (path, aim) in aims {
+            self.context.work.check()?;
+            let name = path.as_str().to_owned();
+            let done = match aim {
+                Ok(place) => match history.snapshots.get(place) {
+                    Some(before) => self.take_back(&mut batch, head, before, path).await?,
+                    None => Ok(None),
+                },
+                Err(reason) => Err(reason),
+            };
+            match done {
+                Ok(Some((how, from_generation))) => kept.undone.push(Undone { path: name, how, from_generation }),
+                Ok(None) => {}
+                Err(reason) => kept.left.push(Left { path: name, reason }),
+            }
+        }
+        Ok((batch, kept))
+    }
+
+    /// Makes the file at `path` what it was `before`. Returns how, if it is not that already; or why that cannot be.
+    async fn take_back(
+        &self,
+        batch: &mut Batch<'_>,
+        head: &Snapshot,
+        before: &Snapshot,
+        path: VaultPath,
+    ) -> Result<Result<Option<(How, Option<u64>)>, String>, Error> {
+        let now = notes::find(head, path.as_str(), |record| record.blob.is_none()).await?;
+        let was = notes::find(before, path.as_str(), |record| record.blob.is_none()).await?;
+        let is_same = |one: &Found, other: &Found| one.record.sha256 == other.record.sha256;
+        Ok(Ok(match (now, was) {
+            (None, None) => None,
+            (Some(now), None) => {
+                batch.trash(&path, &now).await?;
+                Some((How::Removed, None))
+            }
+            (Some(now), Some(was)) if is_same(&now, &was) => None,
+            (now, Some(was)) => {
+                let from = was.generation;
+                let trash = writable::trash(&path)?;
+                let thrown = match now {
+                    None => notes::find(head, trash.as_str(), |_| true).await?.filter(|thrown| is_same(thrown, &was)),
+                    Some(_) => None,
+                };
+                match thrown {
+                    Some(thrown) if was.record.kind == Kind::Note => batch.take_from_trash(path, &thrown, None),
+                    _ if was.record.blob.is_some() => {
+                        return Ok(Err(format!("it is no text: `atlas export --at {}` has it", before.generation())));
+                    }
+                    _ => batch.put(self.version(path, &was, now.as_ref())?, now.as_ref()),
+                }
+                Some((How::Restored, Some(from)))
+            }
+        }))
+    }
+
+    fn version(&self, path: VaultPath, was: &Found, now: Option<&Found>) -> Result<New, Error> {
+        match was.record.kind {
+            Kind::Note => New::note(path, was.text.clone(), now, self.context.now),
+            _ => {
+                let sha256 = Hash::from_bytes(was.record.sha256);
+                Ok(New::written(path, Content::Text(was.text.clone()), sha256, now, self.context.now))
+            }
+        }
+    }
+}
+
+impl ChangeSet for Undo<'_> {
+    type Error = Error;
+    type Outcome = commit::Outcome<Kept>;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
+        let head = writable::published(head)?;
+        let (batch, kept) = self.plan(head).await?;
+        if batch.is_empty() {
+            return Ok(Attempt::nothing(kept.into()));
+        }
+        Ok(Attempt::changes(batch.derived().await?, kept.into()))
+    }
+}

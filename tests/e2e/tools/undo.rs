@@ -1,0 +1,203 @@
+//! `undo_changes`: an agent's work is taken back, and nobody else's.
+
+use std::collections::BTreeMap;
+
+use atlas_access::{Caller, scope};
+use atlas_ops::{Call, Error, dispatch};
+use atlas_testkit::VaultBuilder;
+use atlas_tools::operations;
+use atlas_web::App;
+use jiff::Timestamp;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::agent::Agent;
+use crate::support::deployment::{Client, Deployment};
+use crate::support::random::cases;
+use crate::support::tokens::{bearer, token};
+use crate::support::tool_calls::{confirmed, guarded};
+
+const ERA: &str = "2025-11-25";
+
+fn caller<'a>(client: &'a Client, name: &str) -> Agent<'a> {
+    Agent::new(client, ERA).with(bearer(&token(name, &scope::ALL, None)))
+}
+
+async fn write(agent: &Agent<'_>, path: &str, text: &str) -> u64 {
+    let written = agent.answer("write_note", json!({ "path": path, "content": text, "mode": "create" })).await;
+    written["generation"].as_u64().unwrap()
+}
+
+async fn add(agent: &Agent<'_>, path: &str, text: &str) -> u64 {
+    let edit = json!({ "path": path, "edits": [{ "op": "append", "text": text }] });
+    agent.answer("edit_note", edit).await["generation"].as_u64().unwrap()
+}
+
+async fn text(agent: &Agent<'_>, path: &str) -> Option<String> {
+    let there = agent.answer("note_exists", json!({ "path": path })).await;
+    if there["exists"] != true {
+        return None;
+    }
+    let note = agent.answer("read_note", json!({ "path": path })).await;
+    Some(note["content"].as_str().unwrap().to_owned())
+}
+
+fn paths<'a>(answer: &'a Value, list: &str) -> Vec<&'a str> {
+    answer[list].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn what_an_agent_did_is_taken_back_but_for_what_others_changed_since() {
+    let vault = VaultBuilder::new().note("a.md", "A\n").note("b.md", "B\n").note("c.md", "C\n").note("d.md", "D\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let (bot, ida) = (caller(&client, "bot"), caller(&client, "ida"));
+    add(&bot, "a.md", "of the bot").await;
+    add(&bot, "a.md", "and more").await;
+    add(&bot, "b.md", "of the bot").await;
+    add(&ida, "b.md", "of Ida").await;
+    add(&ida, "c.md", "of Ida").await;
+    add(&bot, "c.md", "of the bot").await;
+    write(&bot, "new.md", "made\n").await;
+    confirmed(&client, "delete_note", json!({ "path": "d.md" })).await;
+
+    let plan = ida.answer("undo_changes", json!({ "by": "bot" })).await;
+    assert_eq!((paths(&plan, "undone"), paths(&plan, "left")), (vec!["a.md", "c.md", "new.md"], vec!["b.md"]));
+    assert_eq!(plan["dry_run"], true);
+    assert_eq!(text(&ida, "a.md").await.as_deref(), Some("A\nof the bot\nand more\n"));
+    let refused = ida.failure("undo_changes", json!({ "by": "bot", "dry_run": false })).await;
+    assert_eq!(refused["code"], "elicit_required");
+
+    let done = confirmed(&client, "undo_changes", json!({ "by": "bot", "dry_run": false })).await;
+    assert_eq!(done["undone"], plan["undone"]);
+    assert_eq!(text(&ida, "a.md").await.as_deref(), Some("A\n"));
+    assert_eq!(text(&ida, "b.md").await.as_deref(), Some("B\nof the bot\nof Ida\n"));
+    assert_eq!(text(&ida, "c.md").await.as_deref(), Some("C\nof Ida\n"));
+    assert_eq!(text(&ida, "new.md").await, None);
+    // What was taken back is not taken back twice.
+    let again = ida.answer("undo_changes", json!({ "by": "bot" })).await;
+    assert_eq!((paths(&again, "undone"), paths(&again, "left").len()), (vec![], 4));
+}
+
+#[tokio::test]
+async fn one_commit_is_taken_back_and_that_too() {
+    let vault = VaultBuilder::new().note("a.md", "A\n").note("d.md", "D\n").note("links.md", "See [[d]].\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let ida = caller(&client, "ida");
+    confirmed(&client, "delete_note", json!({ "path": "d.md" })).await;
+    let undo = |generation: u64| json!({ "generation": generation, "dry_run": false });
+    let done = confirmed(&client, "undo_changes", undo(2)).await;
+    assert_eq!(paths(&done, "undone"), ["d.md"]);
+    assert_eq!(text(&ida, "d.md").await.as_deref(), Some("D\n"));
+    assert_eq!(done["generation"], 3);
+    confirmed(&client, "undo_changes", undo(3)).await;
+    assert_eq!(text(&ida, "d.md").await, None);
+
+    confirmed(&client, "move_note", json!({ "from": "a.md", "to": "z/a.md" })).await;
+    confirmed(&client, "undo_changes", undo(5)).await;
+    assert_eq!((text(&ida, "a.md").await.as_deref(), text(&ida, "z/a.md").await), (Some("A\n"), None));
+    for (arguments, code) in [
+        (json!({}), "invalid_input"),
+        (json!({ "generation": 1 }), "invalid_input"),
+        (json!({ "generation": 2, "by": "ida" }), "invalid_input"),
+        (json!({ "by": "ida", "since": "yesterday" }), "invalid_input"),
+        (json!({ "by": "nobody" }), "generation_not_found"),
+        (json!({ "generation": 999 }), "generation_not_found"),
+    ] {
+        assert_eq!(ida.failure("undo_changes", arguments.clone()).await["code"], code, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn hidden_notes_are_neither_told_nor_taken_back() {
+    let vault = VaultBuilder::new().note("Open/a.md", "A\n").note("Shut/b.md", "B\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let bot = deployment.client();
+    let bot = Agent::new(&bot, ERA);
+    add(&bot, "Open/a.md", "x").await;
+    add(&bot, "Shut/b.md", "x").await;
+    let document =
+        json!({ "acl": { "readPaths": ["Open/**"], "writePaths": ["Open/**"], "deletePaths": ["Open/**"] } });
+    let client = deployment.set_up(&[("ATLAS_CONFIG", &document.to_string())]).await;
+    let seen = Agent::new(&client, ERA).answer("undo_changes", json!({ "by": "anonymous", "dry_run": false })).await;
+    assert_eq!((paths(&seen, "undone"), paths(&seen, "left")), (vec!["Open/a.md"], vec![]));
+    assert!(!seen.to_string().contains("Shut"), "{seen}");
+    assert_eq!(text(&bot, "Shut/b.md").await.as_deref(), Some("B\nx\n"));
+}
+
+/// What somebody does to one of a few notes.
+#[derive(Clone, Debug)]
+enum Act {
+    Write(bool, usize, u8),
+    Delete(bool, usize),
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        3 => (any::<bool>(), 0..4_usize, any::<u8>()).prop_map(|(is_bot, note, text)| Act::Write(is_bot, note, text)),
+        1 => (any::<bool>(), 0..4_usize).prop_map(|(is_bot, note)| Act::Delete(is_bot, note)),
+    ];
+    prop::collection::vec(act, 1..12)
+}
+
+/// A call by somebody at the host.
+async fn done(app: &App, name: &str, operation: &str, arguments: Value) -> Result<Value, Error> {
+    let operation = operations().iter().find(|entry| entry.info.name == operation).unwrap();
+    let call = Call::new(operation, arguments, Caller::trusted(name), Timestamp::now);
+    Ok(dispatch(&app.atlas, call).await?.value)
+}
+
+async fn change(app: &App, name: &str, path: &str, text: Option<&str>) {
+    let Some(text) = text else {
+        done(app, name, "delete_note", json!({ "path": path })).await.unwrap();
+        return;
+    };
+    let created = done(app, name, "write_note", json!({ "path": path, "content": text })).await;
+    if created.is_err() {
+        done(app, name, "write_note", json!({ "path": path, "content": text, "if_match": "*" })).await.unwrap();
+    }
+}
+
+/// After an undo each note is what it was before the last run of the bot's changes, if nobody changed it after those.
+#[test]
+fn any_history_is_taken_back_as_a_model_says() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut runner = proptest::test_runner::TestRunner::new(cases(24));
+    let result = runner.run(&acts(), |acts| {
+        runtime.block_on(async {
+            let deployment = Deployment::of_vault(&VaultBuilder::new().note("keep.md", "K\n")).await;
+            let app = deployment.app();
+            let client = deployment.client();
+            let host = Agent::new(&client, ERA);
+            // Of each note its versions, the newest last, and whether the bot made them.
+            let mut versions: BTreeMap<String, Vec<(Option<String>, bool)>> = BTreeMap::new();
+            for (at, act) in acts.iter().enumerate() {
+                let (is_bot, note, new) = match act {
+                    Act::Write(is_bot, note, text) => (*is_bot, *note, Some(format!("{text} {at}\n"))),
+                    Act::Delete(is_bot, note) => (*is_bot, *note, None),
+                };
+                let path = format!("n{note}.md");
+                let kept = versions.entry(path.clone()).or_insert_with(|| vec![(None, false)]);
+                if kept.last().unwrap().0.is_none() && new.is_none() {
+                    continue;
+                }
+                let name = if is_bot { "bot" } else { "ida" };
+                change(&app, name, &path, new.as_deref()).await;
+                kept.push((new, is_bot));
+            }
+            if !versions.values().flatten().any(|(_, is_bot)| *is_bot) {
+                return Ok(());
+            }
+            done(&app, "ida", "undo_changes", json!({ "by": "bot", "dry_run": false })).await.unwrap();
+            for (path, mut versions) in versions {
+                while versions.last().is_some_and(|(_, is_bot)| *is_bot) {
+                    versions.pop();
+                }
+                prop_assert_eq!(text(&host, &path).await, versions.pop().unwrap().0, "{}", path);
+            }
+            Ok(())
+        })
+    });
+    result.unwrap();
+}
