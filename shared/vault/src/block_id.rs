@@ -1,9 +1,9 @@
-//! Block ids: `^name` at the end of a line, so that links can point to what it ends.
+//! Block ids: `^name` at the end of a line. Links point to a block by its id.
 
 use crate::lines::is_break;
 
-/// The end of the block id whose `^` is at `at`, if one is there: after white space or at the start
-/// of the line, with ASCII letters, digits and `-`, and nothing but white space after it.
+/// The end of the block id whose `^` is at `at`, or `None` if there is none. An id stands after white space or at the start of a line,
+/// consists of ASCII letters, digits and `-`, and is followed by nothing but white space.
 pub(crate) fn read(text: &str, at: usize) -> Option<usize> {
     let (before, rest) = text.split_at_checked(at)?;
     let name = rest.strip_prefix('^')?;

@@ -1,5 +1,5 @@
-//! Formats of dates as Moment.js has them, in English: written, and read back. Weeks (`w`, `gggg`) begin on Sunday, and the first has
-//! January 1st; ISO weeks (`W`, `GGGG`) begin on Monday, and the first has January 4th.
+//! Date formats as in Moment.js, in English: written and read. Weeks (`w`, `gggg`) begin on Sunday, and the first week of a year is the
+//! one with January 1st. ISO weeks (`W`, `GGGG`) begin on Monday, and the first is the one with January 4th.
 //!
 //! # Layout
 //! - `token`: what a format consists of; [`write`](mod@write); [`read`]
@@ -32,10 +32,10 @@ const MONTHS: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// The year of the week that begins on Sunday and holds `date`, and the week's number in it.
+/// The week that holds `date`, counted from Sundays: its year, and its number in that year.
 #[must_use]
 pub(crate) fn week(date: Date) -> (i16, i16) {
-    // The week's year is that of its last day: the first week has January 1st.
+    // A week belongs to the year of its last day, since the first week of a year has January 1st.
     let left = 6 - i64::from(date.weekday().to_sunday_zero_offset());
     let last = date.checked_add(jiff::Span::new().days(left)).unwrap_or(date);
     (last.year(), (last.day_of_year() - 1) / 7 + 1)

@@ -1,4 +1,4 @@
-//! Edits of a note's text: [`apply`] changes what an edit names, and no other byte.
+//! Edits of a note's text: [`apply`] changes the part that an edit names, and no other byte.
 //!
 //! # Layout
 //! - `error`: [`EditError`], and the [`Candidate`]s it lists
@@ -35,9 +35,9 @@ mod yaml;
 /// Most edits in one call of [`apply`].
 pub const MAX_EDITS: usize = 100;
 
-/// Most bytes by which replacements of a text that occurs several times may make a note longer, in one call of [`apply`].
+/// Most bytes that replacements of repeated text may add to a note in one call of [`apply`].
 const MAX_REPEATED_BYTES: usize = 4 * 1024 * 1024;
-/// Most bytes of notes that headings and block ids are looked for in, in one call of [`apply`]; the first of its edits always is.
+/// Most bytes of notes that one call of [`apply`] searches for headings and block ids. The first search of a call is always made.
 const MAX_SOUGHT_BYTES: usize = 16 * 1024 * 1024;
 
 /// One edit of a note. Text that is put in stands on lines of its own and takes over the note's line breaks (`\n` or
@@ -130,10 +130,10 @@ pub enum Target {
     Lines([u32; 2]),
 }
 
-/// Makes all of `edits` in order, each on what the one before left, or none. What comes out has at most `max_bytes`.
+/// Applies all of `edits` in order, each to the result of the one before, or none of them. The result has at most `max_bytes` bytes.
 ///
 /// # Errors
-/// When there are more than [`MAX_EDITS`], one cannot be made, or the note becomes too long.
+/// When there are more than [`MAX_EDITS`] edits, an edit cannot be made, or the result is too long.
 pub fn apply(text: &str, edits: &[Edit], max_bytes: usize) -> Result<String, EditError> {
     if edits.len() > MAX_EDITS {
         return Err(EditError::TooMany { count: edits.len() });
@@ -148,12 +148,12 @@ pub fn apply(text: &str, edits: &[Edit], max_bytes: usize) -> Result<String, Edi
     Ok(edited)
 }
 
-/// What the edits of one call may still take.
+/// The limits that are left for the edits of one call.
 struct Room {
     max_bytes: usize,
-    /// How much longer replacements of several occurrences may make the note.
+    /// How many bytes replacements of repeated text may still add.
     repeated: usize,
-    /// How many bytes targets can still be looked for in, once one was.
+    /// How many bytes can still be searched for targets; `None` before the first search.
     sought: Option<usize>,
 }
 

@@ -1,15 +1,14 @@
-//! What files other than notes are, by their names: text, which is kept so that it can be found; or what belongs to no vault.
+//! Kinds of files other than notes, by their names: text files, which are indexed for search, and junk, which belongs to no vault.
 
-/// Names of files that operating systems scatter.
+/// Names of files that operating systems leave in folders.
 const JUNK: &[&str] = &[".DS_Store", "Thumbs.db", "desktop.ini"];
-/// What the names of macOS's resource forks begin with.
+/// Prefix of the names of macOS resource forks.
 const JUNK_PREFIX: &str = "._";
 
-/// A larger one is an attachment, whatever its name; so is one with a NUL byte.
+/// Largest text file, in bytes. A larger file is an attachment whatever its name, and so is a file with a NUL byte.
 pub const MAX_TEXT_BYTES: u64 = 1 << 20;
 
-/// Extensions of files whose text is worth finding, in lower case and order. SVG is left to the attachments: it is a
-/// picture.
+/// Extensions of files whose text is worth finding, in lower case and sorted. SVG is missing because it is a picture, so an attachment.
 const EXTENSIONS: &[&str] = &[
     "adoc",
     "base",
@@ -90,7 +89,7 @@ const EXTENSIONS: &[&str] = &[
     "zsh",
 ];
 
-/// Extensions of source code, in lower case and order.
+/// Extensions of source code, in lower case and sorted.
 const CODE: &[&str] = &[
     "bash", "bat", "c", "cc", "cjs", "clj", "cljs", "cpp", "cs", "cts", "cxx", "dart", "ex", "exs", "fish", "fs", "go",
     "gradle", "graphql", "groovy", "h", "hh", "hpp", "hs", "java", "jl", "js", "jsx", "kt", "kts", "lua", "m", "mjs",
@@ -98,14 +97,14 @@ const CODE: &[&str] = &[
     "sql", "svelte", "swift", "tf", "ts", "tsx", "vue", "zig", "zsh",
 ];
 
-/// Whether a file of this name is source code, in which words are written together.
+/// Whether a file of this name is source code, in which identifiers join several words.
 #[must_use]
 pub fn is_code(file_name: &str) -> bool {
     let extension = file_name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
     extension.is_some_and(|extension| CODE.binary_search(&extension.to_ascii_lowercase().as_str()).is_ok())
 }
 
-/// Whether a file of this name is kept as text, if what is in it is fit for that.
+/// Whether a file of this name is kept as text, if its content is suitable (see [`MAX_TEXT_BYTES`]).
 #[must_use]
 pub fn may_be_text(file_name: &str) -> bool {
     let Some((_, extension)) = file_name.rsplit_once('.').filter(|_| !file_name.starts_with('.')) else { return false };

@@ -1,12 +1,12 @@
-//! Simple case folding: the statuses C and S of Unicode's `CaseFolding.txt`, one character for one
-//! character. Two texts fold alike exactly when a regex's `(?i)` takes one for the other (`K` and
-//! U+212A, `ſ` and `s`), so that folded indexes and regexes agree. Nothing is normalised.
+//! Simple case folding: the statuses C and S of Unicode's `CaseFolding.txt`, one character for one character. Two texts fold alike
+//! exactly when a regex with `(?i)` matches one for the other (`K` and U+212A, `ſ` and `s`), so that folded indexes and regexes agree.
+//! Nothing is normalised.
 
 /// The folded character of `c`.
 #[inline]
 #[must_use]
 pub fn fold_char(c: char) -> char {
-    // Kana, Han, Yi and Hangul have no case, and are most of what is not ASCII in many vaults.
+    // Kana, Han, Yi and Hangul have no case. In many vaults, most characters outside ASCII are of these.
     if c.is_ascii() {
         return c.to_ascii_lowercase();
     }
@@ -39,7 +39,7 @@ pub fn fold_bytes_into(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// What folded text is appended to.
+/// The output that folded text is appended to.
 trait Sink {
     /// Appends a run in which only ASCII letters change.
     fn run(&mut self, run: &str);

@@ -1,4 +1,4 @@
-//! The YAML block at the start of a note, and what its properties say.
+//! The YAML block at the start of a note, and its properties.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -47,12 +47,12 @@ pub(crate) fn fences(text: &str, start: usize) -> Option<(Range<usize>, usize)> 
     None
 }
 
-/// The property `title` of a note, trimmed, if it has one that is not empty: what takes no more than its frontmatter to tell.
+/// A note's `title` property, trimmed; `None` if it is missing or empty. Parses no more than the frontmatter.
 #[must_use]
 pub fn title(text: &str) -> Option<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let head = text.get(..text.floor_char_boundary(MAX_YAML_BYTES + 16))?;
-    // Most notes have none, and are spared the YAML.
+    // Most notes have no frontmatter, so the YAML parser is not called.
     let opening = head.strip_prefix("---")?;
     memchr::memmem::find(opening.get(..opening.find("\n---")?)?.as_bytes(), b"title")?;
     let properties = find(head, 0, &Lines::new(head))?.properties.ok()?;
@@ -96,7 +96,7 @@ fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
     serde_saphyr::from_str_with_options(yaml, options)
 }
 
-/// What the YAML parser says, without the place, which it counts from the start of the YAML.
+/// The YAML parser's message without the place, which the parser counts from the start of the YAML.
 fn message(error: &serde_saphyr::Error) -> String {
     let message = error.to_string();
     let first = message.lines().next().unwrap_or_default();
@@ -112,8 +112,8 @@ fn offset(error: &serde_saphyr::Error, yaml: &str) -> usize {
     place.map_or(yaml.trim_end().len(), |(offset, _)| offset)
 }
 
-/// The strings of the properties that have one of `names`, in any case: the entries of a list, or
-/// the parts of a string between what `separates`.
+/// The strings in the properties that have one of `names`, in any case: the entries of a list, or the parts of a string split at
+/// `separates`.
 fn strings<'a>(
     properties: &'a Map<String, Value>,
     names: [&'a str; 2],
@@ -121,7 +121,7 @@ fn strings<'a>(
 ) -> impl Iterator<Item = String> + 'a {
     let named = |name: &str| names.iter().any(|wanted| name.eq_ignore_ascii_case(wanted));
     let mut named: Vec<(&String, &Value)> = properties.iter().filter(|(name, _)| named(name)).collect();
-    // Several spellings of one name come in the same order, wherever they stand.
+    // Several spellings of one name give the same order, wherever they stand.
     named.sort_unstable_by_key(|(name, _)| *name);
     named
         .into_iter()
@@ -156,7 +156,7 @@ pub(crate) fn tags(properties: &Map<String, Value>) -> Vec<Tag> {
         .collect()
 }
 
-/// The wikilinks in the properties' strings. One without quotes is a list for YAML, and no link.
+/// The wikilinks in the properties' strings. YAML reads a wikilink without quotes as a list, so that one is not a link.
 pub(crate) fn links(
     text: &str,
     frontmatter: &Frontmatter,

@@ -1,7 +1,7 @@
-//! What stands inside lines: wikilinks, tags, math and block ids, and which markdown links hold.
+//! Parts inside lines: wikilinks, tags, math, block ids, and which markdown links are valid.
 //!
-//! Where two of them overlap, the one that begins first holds; of a wikilink and a markdown link
-//! that begin together (`[[a]](b)`), the wikilink.
+//! Where two of them overlap, the one that begins first wins. Where a wikilink and a markdown link begin together (`[[a]](b)`), the
+//! wikilink wins.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::note::parts::{BlockId, Link, LinkKind, MAX_ITEMS, Note, Tag, has_sche
 use crate::note::source::Source;
 use crate::{block_id, tag, wikilink};
 
-/// Adds the links, tags and block ids of the body to `note`. `masked` is the body that is read.
+/// Adds the links, tags and block ids of the body to `note`. `masked` is the body after masking; it is the text that is scanned.
 pub(crate) fn scan(source: &Source<'_>, masked: &str, blocks: Blocks, note: &mut Note) {
     let mut scanner = Scanner {
         source,
@@ -43,7 +43,7 @@ struct Scanner<'a> {
     text: &'a str,
     skips: &'a [Skip],
     links: &'a [MarkdownLink],
-    /// Which markdown links do not hold, because they begin inside a wikilink or math.
+    /// Which markdown links are invalid because they begin inside a wikilink or math.
     lost: Vec<bool>,
     at: usize,
     next_skip: usize,
@@ -109,8 +109,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Takes `range` for one thing, unless it ends inside something that began before it, or inside
-    /// code or HTML. Markdown links that begin inside are lost.
+    /// Claims `range` for one part, unless it ends inside a part that began before it, or inside code or HTML. Markdown links that begin
+    /// inside become invalid.
     fn claim(&mut self, range: &Range<usize>) -> bool {
         let mut next = self.next_skip;
         while let Some(skip) = self.skips.get(next)
@@ -147,8 +147,8 @@ impl Scanner<'_> {
     }
 }
 
-/// The end of the math whose first `$` is at `at`. It ends on the same line; what is inside `$…$`
-/// neither begins nor ends with white space, and no digit follows.
+/// The end of the math whose first `$` is at `at`. It ends on the same line; the text inside `$…$` neither begins nor ends with white
+/// space, and no digit follows the closing `$`.
 fn math_end(bytes: &[u8], at: usize) -> Option<usize> {
     if wikilink::is_escaped(bytes, at) {
         return None;
@@ -201,7 +201,7 @@ fn markdown_link(source: &Source<'_>, link: &MarkdownLink) -> Option<Link> {
     })
 }
 
-/// `text`, percent-decoded if what comes out is UTF-8.
+/// `text`, percent-decoded if the result is UTF-8; otherwise unchanged.
 pub(crate) fn decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Into::into)
 }

@@ -1,23 +1,23 @@
-//! One note and its parts, as Obsidian reads them. Pure: no files, no clock, no environment.
+//! Parses one note into its parts, as Obsidian reads them. Pure: no files, no clock, no environment.
 //!
 //! # Layout
 //!
-//! - [`path`]: [`VaultPath`], a vault-relative path that cannot hold a bad path
+//! - [`path`]: [`VaultPath`], a validated vault-relative path
 //! - [`fold`]: simple case folding, the equivalence of a regex's `(?i)`
-//! - [`note`]: [`Note`], what a note consists of, and [`parse`], which finds it
+//! - [`note`]: [`Note`], the parts of a note, and [`parse`], which finds them
 //! - [`frontmatter`]: the YAML block, and the tags, aliases and links in its properties
-//! - `mask`: hides comments and absurd nesting from the markdown parser
+//! - `mask`: hides comments and excessive nesting from the markdown parser
 //! - `markdown`: headings, list items, markdown links, code and HTML, by `pulldown-cmark`
-//! - `inline`: wikilinks, tags, math and block ids in what `markdown` leaves; `wikilink`, `tag` and
-//!   `block_id` each know one of them
-//! - [`task`]: list items with a check box, and the dates and other fields of their texts
-//! - [`words`](mod@words): words, as full-text search knows them
-//! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps it so when a file moves
+//! - `inline`: wikilinks, tags, math and block ids in the text outside of `markdown`'s code and HTML; `wikilink`, `tag` and `block_id`
+//!   each read one of them
+//! - [`task`]: list items with a check box, and the dates and other fields in their texts
+//! - [`words`](mod@words): words as full-text search defines them
+//! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps that meaning when a file moves
 //! - [`remove_links`]: takes links out of a note
-//! - [`date_format`]: formats of dates, by which periodic notes are named
-//! - [`edit`]: [`edit::apply`] changes a note's text where it is told to, and nowhere else
-//! - [`loss`]: how much of a note a change takes away
-//! - [`symbol`](mod@symbol): what code in notes and files defines
+//! - [`date_format`]: date formats, which name periodic notes
+//! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
+//! - [`loss`]: how much of a note a change removes
+//! - [`symbol`](mod@symbol): the symbols that code in notes and files defines
 //! - [`file_kind`]: which other files are text, and which belong to no vault
 //! - `lines`: lines and their numbers
 

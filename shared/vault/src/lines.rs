@@ -27,7 +27,9 @@ pub(crate) fn line_end(text: &str, offset: usize) -> usize {
     memchr::memchr2(b'\n', b'\r', rest).map_or(text.len(), |at| offset + at)
 }
 
-/// Where the line after the one that ends at `end` begins: behind `\n`, `\r\n` or a lone `\r`.
+/// Where the line after the one that ends at `end` begins: after `
+/// `, `\r
+/// ` or a lone `\r`.
 pub(crate) fn next_line(text: &str, end: usize) -> usize {
     match text.as_bytes().get(end..) {
         Some([b'\r', b'\n', ..]) => end + 2,

@@ -1,34 +1,34 @@
-//! How much of a note a change takes away.
+//! How much of a note a change removes.
 //!
-//! Two texts are compared by their lines, wherever those stand. A line that is not there any more counts as gone when more than half of its
-//! words are: a task that is checked off, or a word that is mended, takes no line away. The frontmatter is compared apart, by the names of
-//! its properties and by all its words, so that a property may get another value.
+//! Two texts are compared by their lines, in any order. A missing line counts as gone when more than half of its words are missing too:
+//! checking off a task or correcting a word removes no line. The frontmatter is compared separately, by the names of its properties and
+//! by all its words, so that a property may get another value.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher as _};
 
 use crate::frontmatter;
 
-/// A note of so few lines and words has no half that says anything: all of it counts.
+/// In a note with at most this many lines and words, losing half of the body is not meaningful: only the loss of all its lines is.
 const FEW_LINES: usize = 5;
 const FEW_WORDS: usize = 30;
-/// Most different lines, and most different words in changed lines, that are known of the text after. What is beyond counts as gone.
+/// Most distinct lines, and most distinct words of changed lines, that are remembered of the text after the change. Others count as gone.
 const MAX_KNOWN: usize = 1 << 20;
 
-/// What a change takes away of a note.
+/// The amount of a note that a change removes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loss {
-    /// Of the properties in the frontmatter.
+    /// The properties in the frontmatter.
     properties: Share,
-    /// Of the words in the frontmatter.
+    /// The words in the frontmatter.
     values: Share,
-    /// Of the body's lines that are not empty.
+    /// The body's lines that are not empty.
     lines: Share,
-    /// Of the body's words, each with the one before it.
+    /// The body's words, each paired with the word before it.
     words: Share,
 }
 
-/// How many of how many are gone.
+/// How many are gone, out of how many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Share {
     gone: usize,
@@ -45,7 +45,7 @@ impl Share {
     }
 }
 
-/// A line, by what is compared of it.
+/// A line and its hash, which is compared.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     text: &'a str,
@@ -53,7 +53,7 @@ struct Line<'a> {
 }
 
 impl Loss {
-    /// What is gone where `before` becomes `after`.
+    /// The loss when `before` becomes `after`.
     #[must_use]
     pub fn between(before: &str, after: &str) -> Self {
         let (old, new) = (Text::of(before), Text::of(after));
@@ -79,14 +79,14 @@ impl Loss {
         loss
     }
 
-    /// Whether all is still there.
+    /// Whether nothing is gone.
     #[must_use]
     pub const fn is_none(&self) -> bool {
         self.properties.gone + self.values.gone + self.lines.gone + self.words.gone == 0
     }
 
-    /// Whether so much is gone that the note counts as destroyed: all its properties, if it had several, or most of what they say, or more
-    /// than half of its lines or of its words. A note of a few lines is destroyed when none of them is left.
+    /// Whether enough is gone that the note counts as destroyed: all its properties, if it had several; most of the words in its
+    /// properties; or more than half of its lines or of its words. A note of a few lines is destroyed when none of them is left.
     #[must_use]
     pub const fn is_destruction(&self) -> bool {
         let Self { properties, values, lines, words } = self;
@@ -158,7 +158,7 @@ impl Known {
 /// A note's text, and where its frontmatter is.
 struct Text<'a> {
     text: &'a str,
-    /// First and last byte of the YAML.
+    /// Start and end of the YAML, in bytes.
     yaml: (usize, usize),
     /// Where the body begins.
     body: usize,
@@ -193,14 +193,14 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The name of the property that this line of YAML begins, if it does.
+/// The name of the property that begins on this line of YAML, if one does.
 fn property(line: &str) -> Option<&str> {
     let name = line.split_once(':')?.0.trim_end();
     let is_name = !name.is_empty() && !name.starts_with([' ', '\t', '-', '#', '{', '[']);
     is_name.then_some(name)
 }
 
-/// Where the lines begin in which two texts are not alike.
+/// The start of the first line in which two texts differ.
 fn common_start(one: &str, other: &str) -> usize {
     let alike = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
     if alike == one.len() && alike == other.len() {
@@ -209,7 +209,7 @@ fn common_start(one: &str, other: &str) -> usize {
     one.as_bytes().get(..alike).and_then(|alike| memchr::memrchr(b'\n', alike)).map_or(0, |at| at + 1)
 }
 
-/// Bytes of the whole lines that two texts end with alike.
+/// The length in bytes of the whole lines that two texts have in common at their ends.
 fn common_end(one: &str, other: &str) -> usize {
     let alike = one.bytes().rev().zip(other.bytes().rev()).take_while(|(one, other)| one == other).count();
     let tail = one.as_bytes().get(one.len() - alike..).unwrap_or_default();
@@ -222,7 +222,7 @@ fn hash(what: &impl std::hash::Hash) -> u64 {
     hasher.finish()
 }
 
-/// The words of a line, each with the one before it. A line without words is one.
+/// The words of a line, each paired with the word before it. A line without words counts as one unit.
 fn units(line: &str) -> impl Iterator<Item = u64> + '_ {
     let mut before = "";
     let mut words = words(without_marker(line)).peekable();
@@ -235,7 +235,7 @@ fn units(line: &str) -> impl Iterator<Item = u64> + '_ {
     wordless.into_iter().chain(pairs)
 }
 
-/// An item without its number and its check box, which are no words.
+/// A list item without its number and its check box, which do not count as words.
 fn without_marker(line: &str) -> &str {
     let quoted = line.trim_start_matches(['>', ' ', '\t']);
     let number = quoted.trim_start_matches(|one: char| one.is_ascii_digit());
@@ -245,7 +245,7 @@ fn without_marker(line: &str) -> &str {
     if rest.next().is_some() && rest.next() == Some(']') { rest.as_str() } else { item }
 }
 
-/// Runs of letters and digits. A character of a script that is written without spaces is a word of its own.
+/// Runs of letters and digits. In scripts without spaces, each character is a word.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -374,7 +374,7 @@ mod tests {
             prop_assert!(Loss::between(&before, &before).is_none());
             let more = format!("{first}\n{before}\n{last}");
             let loss = Loss::between(&before, &more);
-            // Frontmatter that something stands before is none any more.
+            // Text before the frontmatter turns it into body.
             prop_assert!(loss.is_none() || before.starts_with("---"));
         }
 

@@ -1,5 +1,5 @@
-//! The structure of a note's body, from `pulldown-cmark`: headings, list items, markdown links, and
-//! what holds no text of the author's. [`Events`] is the one way to it.
+//! The structure of a note's body, from `pulldown-cmark`: headings, list items, markdown links, and code, HTML and definitions. All
+//! access to the parser goes through [`Events`].
 
 use std::ops::Range;
 
@@ -8,15 +8,15 @@ use pulldown_cmark::{Event, LinkType, OffsetIter, Options, Parser, RefDefs, Tag,
 use crate::note::parts::MAX_ITEMS;
 use crate::wikilink;
 
-/// What the inline reader and the note are made from, in the order of the text.
+/// The blocks of a body, for the inline reader and the note, in the order of the text.
 #[derive(Default)]
 pub(crate) struct Blocks {
     pub(crate) headings: Vec<HeadingBlock>,
-    /// Where the markers of list items stand.
+    /// The offsets of list item markers.
     pub(crate) items: Vec<usize>,
-    /// By where they begin.
+    /// Sorted by their start.
     pub(crate) links: Vec<MarkdownLink>,
-    /// By the place from which on they are skipped. They do not overlap.
+    /// Sorted by their start. They do not overlap.
     pub(crate) skips: Vec<Skip>,
 }
 
@@ -29,21 +29,21 @@ pub(crate) struct MarkdownLink {
     pub(crate) embed: bool,
     /// The destination with escapes and entities resolved.
     pub(crate) destination: String,
-    /// The destination as written, without `<` and `>`; empty if that is not known.
+    /// The range of the destination as written, without `<` and `>`; empty if it is unknown.
     pub(crate) written: Range<usize>,
     pub(crate) range: Range<usize>,
-    /// Between the brackets.
+    /// The text between the brackets.
     pub(crate) display: Range<usize>,
 }
 
-/// A part of the body that is not looked into.
+/// A part of the body that is not searched for links and tags.
 pub(crate) struct Skip {
     pub(crate) range: Range<usize>,
     /// The index of the link whose destination this is; `None` for code, HTML and definitions.
     pub(crate) link: Option<usize>,
 }
 
-/// What a body consists of, in its order, each with where it stands. Lists and their items begin at their marker.
+/// The parser's events for a body, in order, each with its range. Lists and their items begin at their marker.
 pub(crate) struct Events<'a> {
     body: &'a str,
     events: OffsetIter<'a>,
@@ -72,8 +72,9 @@ impl<'a> Iterator for Events<'a> {
     }
 }
 
-/// Where the marker of the list item stands that the parser lets begin at `start`. It takes as many bytes off the marker's place as the
-/// indent has columns, at most 3: where an outer item has taken a part of a tab, that is in the line above or at the `>` of a quote.
+/// The offset of the list item's marker, when the parser says that the item begins at `start`. The parser subtracts as many bytes from
+/// the marker's offset as the indent has columns, at most 3. Where an outer item has consumed a part of a tab, that offset is in the line
+/// above or at the `>` of a quote.
 fn marker_at(body: &str, start: usize) -> usize {
     let ahead = body.as_bytes().iter().skip(start).take(3);
     start + ahead.take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'>')).count()
@@ -98,7 +99,7 @@ pub(crate) fn read(body: &str) -> Blocks {
     blocks
 }
 
-/// The text of a heading, from the lines that it takes.
+/// The text of a heading, given its lines.
 pub(crate) fn heading_text(lines: &str) -> String {
     let lines = lines.trim();
     if lines.starts_with('#') {
@@ -116,7 +117,7 @@ fn is_by_reference(link_type: LinkType) -> bool {
     matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut)
 }
 
-/// The destination that begins behind white space at `at`, without `<` and `>`.
+/// The destination that begins after the white space at `at`, without `<` and `>`.
 fn destination_at(text: &str, at: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let from = |start: usize| bytes.iter().enumerate().skip(start);
@@ -143,11 +144,11 @@ fn destination_at(text: &str, at: usize) -> Range<usize> {
 struct Reader<'a> {
     body: &'a str,
     blocks: Blocks,
-    /// The definition of the link that begins, if it is by reference.
+    /// The definition of the link that begins, if it is a reference link.
     definition: Option<Range<usize>>,
-    /// Links begun and not ended: the index of each, and how far what it shows has come.
+    /// Links that are open: the index of each, and the range of its display text so far.
     open: Vec<(Option<usize>, Range<usize>)>,
-    /// Quotes, lists and footnotes begun and not ended.
+    /// How many quotes, lists and footnotes are open.
     containers: usize,
 }
 
@@ -186,7 +187,7 @@ impl Reader<'_> {
         self.blocks.skips.push(Skip { range, link: None });
     }
 
-    /// Counts `range` to what the innermost open link shows.
+    /// Extends the display text of the innermost open link by `range`.
     fn shown(&mut self, range: &Range<usize>) {
         if let Some((_, shown)) = self.open.last_mut() {
             shown.end = shown.end.max(range.end);
@@ -207,7 +208,7 @@ impl Reader<'_> {
         self.open.push((index, display..display));
     }
 
-    /// The destination in the definition at `span`: behind its label.
+    /// The destination in the definition at `span`: after its label.
     fn defined(&self, span: Range<usize>) -> Range<usize> {
         let definition = self.body.get(..span.end).unwrap_or_default();
         let label = memchr::memmem::find_iter(definition.as_bytes().get(span.start..).unwrap_or_default(), "]:");

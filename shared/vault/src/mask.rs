@@ -1,5 +1,5 @@
-//! Hides from the markdown parser what it does not know or could not bear: Obsidian's comments,
-//! display math, and lines that nest absurdly deep.
+//! Hides text that the markdown parser does not know or cannot handle: Obsidian's comments, display math, and lines with excessive
+//! nesting.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,18 +10,18 @@ use crate::lines::{is_break, line_end, next_line};
 
 mod comments;
 
-/// The widest prefix of white space and list or quote markers that a line may have, in columns; a
-/// `>` counts as 4. Markdown parsing takes time in proportion to lines times nesting.
+/// The widest prefix of white space and list or quote markers on a line, in columns; a `>` counts as 4. Markdown parsing takes time in
+/// proportion to the number of lines times their nesting.
 const MAX_PREFIX_COLUMNS: usize = 200;
 
 /// A part of the body to hide.
 struct Hidden {
     range: Range<usize>,
-    /// Whether nothing but white space and markers stands before it on its first line.
+    /// Whether only white space and markers stand before it on its first line.
     opens_line: bool,
 }
 
-/// The body with what is to be hidden blanked out. Offsets and line breaks stay as they are.
+/// The body with the hidden parts blanked out. Offsets and line breaks stay the same.
 pub(crate) fn mask(body: &str) -> Cow<'_, str> {
     let mut hidden = deep_lines(body);
     if memmem::find(body.as_bytes(), b"%%").is_some() || memmem::find(body.as_bytes(), b"$$").is_some() {
@@ -37,8 +37,8 @@ pub(crate) fn mask(body: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(body), Cow::Owned)
 }
 
-/// Overwrites `part` with spaces; with dots where it stands before text, so that the text does not
-/// become indented or begin the line.
+/// Overwrites `part` with spaces. Where text follows on the line, uses dots instead, so that the text does not become indented or begin
+/// the line.
 fn blank(body: &str, part: &Hidden, bytes: &mut [u8]) {
     let mut start = part.range.start;
     let mut opens_line = part.opens_line;
@@ -69,8 +69,7 @@ fn deep_lines(body: &str) -> Vec<Hidden> {
     deep
 }
 
-/// What stands on a line before its content: white space, and markers of quotes, list items and
-/// footnotes.
+/// The text on a line before its content: white space, and markers of quotes, list items and footnotes.
 struct Prefix {
     /// Where the content begins.
     end: usize,

@@ -1,4 +1,4 @@
-//! What a note consists of, and [`parse`], which finds it.
+//! The parts of a note, and [`parse`], which finds them.
 //!
 //! All offsets are bytes of the text that was given; all lines are counted from 0, and only `\n`
 //! ends one, as in ripgrep.
@@ -12,12 +12,12 @@ use crate::lines::Lines;
 use crate::note::source::Source;
 use crate::{frontmatter, inline, markdown, mask, task};
 
-/// How much of a note's body is looked at, in bytes. What stands further down yields nothing.
+/// How much of a note's body is parsed, in bytes. Text below that is ignored.
 pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// Takes a note apart. Never fails, in time proportional to the text, whatever the text is.
+/// Parses a note into its parts. Never fails. Takes time in proportion to the length of the text, whatever the text is.
 ///
-/// Code, math, HTML and comments (`%%` and `<!--`) yield nothing.
+/// Code, math, HTML and comments (`%%` and `<!--`) contribute no parts.
 #[must_use]
 pub fn parse(text: &str) -> Note {
     let lines = Lines::new(text);

@@ -16,13 +16,13 @@ pub const MAX_PATH_BYTES: usize = 1024;
 /// Longest folder or file name, in bytes: what common file systems can store.
 pub const MAX_SEGMENT_BYTES: usize = 255;
 
-/// Longest text that is looked at: the longest path, spelt in NFD.
+/// Longest text that is checked: the longest path, written in NFD.
 const MAX_INPUT_BYTES: usize = 4 * MAX_PATH_BYTES;
 /// How much of a refused path an error repeats, in characters.
 const MAX_ECHO_CHARS: usize = 200;
 
-/// A path relative to the vault's root: `/`-separated, NFC, and never leading out of the root, not
-/// even when somebody percent-decodes it again. Everything else that a file name may hold is kept.
+/// A path relative to the vault's root: `/`-separated, in NFC, and never outside the root, even after repeated percent-decoding. All
+/// other characters that a file name may hold are kept.
 ///
 /// Ordered by bytes. Cloning shares the text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,8 +41,8 @@ impl VaultPath {
         }
     }
 
-    /// The same for what a mirror has already, maybe since before the other names of closed folders were refused: it is kept, and not
-    /// given to anybody.
+    /// Like [`parse`](Self::parse), for paths that a mirror holds already. They may be older than the rule that refuses other names of
+    /// closed folders; such a path is kept, but not shown to anybody.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -169,7 +169,7 @@ fn check(path: &str) -> Result<(), PathError> {
     for segment in path.split('/') {
         match segment {
             "" => return Err(PathError::EmptySegment { path: echo(path) }),
-            // Windows takes spaces at the end for nothing.
+            // Windows ignores spaces at the end of a name.
             _ if matches!(segment.trim_end_matches(' '), "." | "..") => {
                 return Err(PathError::DotSegment { path: echo(path) });
             }
@@ -182,8 +182,8 @@ fn check(path: &str) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Refuses what becomes dangerous however often it is percent-decoded. Each round that changes
-/// anything makes the text shorter, so the rounds end.
+/// Refuses a path that becomes dangerous after any number of percent-decodings. Each round that changes the path makes it shorter, so the
+/// loop ends.
 fn check_decoded(path: &str) -> Result<(), PathError> {
     if !path.contains('%') {
         return Ok(());

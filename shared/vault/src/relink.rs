@@ -1,10 +1,9 @@
-//! Keeps links meaning what they meant when files move: [`relink`] rewrites the targets of a note that would mean
-//! something else, and no other byte.
+//! Keeps the meaning of links when files move: [`relink`] rewrites those targets of a note that would mean something else, and no other
+//! byte.
 //!
-//! A target stays as short as it was: a bare name stays one if only the one file can be meant by it, a path from the
-//! note's folder (`./`, `../`) or from the root (`/`) stays one; all others become the path from the root. `.md` stays
-//! left out or not, markdown targets stay percent-encoded or in `<>`. What a link means is said in
-//! [`resolve`](mod@crate::resolve).
+//! A target keeps its style. A bare name stays a bare name if it can mean only that one file; a path from the note's folder (`./`, `../`)
+//! or from the root (`/`) stays one; every other target becomes the path from the root. `.md` stays present or omitted, and markdown
+//! targets stay percent-encoded or in `<>`. [`resolve`](mod@crate::resolve) says what a link means.
 
 mod retarget;
 
@@ -23,13 +22,13 @@ use crate::resolve::{Files, is_whole_name, meanings, names, resolve};
 
 pub use retarget::Retarget;
 
-/// Most bytes of new targets in one note: with more, the last of them would stand where a note is not looked into.
+/// Most bytes of new targets in one note. With more, the last of them would be beyond the part of a note that is parsed.
 const MAX_TARGETS_BYTES: usize = MAX_BODY_BYTES + MAX_YAML_BYTES;
 
-/// Files' ways from one path to another, all at once.
+/// A set of file moves that happen at once.
 #[derive(Clone, Debug)]
 pub struct Moves {
-    /// Where each file that is moved goes.
+    /// The new path of each moved file.
     to: BTreeMap<VaultPath, VaultPath>,
     before: Files,
     after: Files,
@@ -40,7 +39,7 @@ pub struct Moves {
 pub struct Relinked {
     /// The note.
     pub text: String,
-    /// What each rewritten link means after it, in the order of the links.
+    /// The file that each rewritten link means afterwards, in the order of the links.
     pub meant: Vec<VaultPath>,
 }
 
@@ -57,8 +56,8 @@ pub struct Unlinkable {
 }
 
 impl Moves {
-    /// The moves of files, each from one path to another, where there are `files`: all that have the name of one of the paths, and for
-    /// [`relink`] of a moved note all that its own links can mean. A file that another is moved over is gone after it, unless it is moved too.
+    /// The moves, as pairs of old and new path. `files` must hold all files that share a name with one of these paths and, for [`relink`]
+    /// of a moved note, all files that its links can mean. A file at a new path is overwritten, unless it is moved too.
     #[must_use]
     pub fn new(moves: impl IntoIterator<Item = (VaultPath, VaultPath)>, files: Files) -> Self {
         let to: BTreeMap<VaultPath, VaultPath> = moves.into_iter().collect();
@@ -70,24 +69,24 @@ impl Moves {
         Self { to, before, after }
     }
 
-    /// Where the file at `path` is after them.
+    /// Where the file at `path` is after the moves.
     fn destination<'a>(&'a self, path: &'a VaultPath) -> &'a VaultPath {
         self.to.get(path).unwrap_or(path)
     }
 
-    /// What a link in the note that was at `path` must mean after them.
+    /// The file that a link in the note that was at `path` must mean after the moves.
     fn wanted<'a>(&'a self, link: &Link, path: &'a VaultPath) -> Option<&'a VaultPath> {
         is_internal(link).then(|| resolve(&link.target, path, &self.before))?.map(|meant| self.destination(meant))
     }
 }
 
-/// The folded names of the files that the links of a note can mean, each as often as there are links with it.
+/// The folded names of the files that the links of a note can mean. A name is repeated for each link with it.
 pub fn names_meant(text: &str) -> impl Iterator<Item = String> {
     parse(text).links.into_iter().filter(is_internal).flat_map(|link| names(&link.target).collect::<Vec<_>>())
 }
 
-/// The ways in which links write the name of the file at `path`: as it is, without `.md`; percent-encoded as Obsidian, as
-/// browsers and as [`relink`] do it; escaped; composed and decomposed. Any other mixture of these is not among them.
+/// The spellings that links use for the name of the file at `path`: as it is, without `.md`; percent-encoded as by Obsidian, browsers and
+/// [`relink`]; escaped; composed and decomposed. Other mixtures of these are not included.
 #[must_use]
 pub fn written_names(path: &VaultPath) -> BTreeSet<String> {
     let name = if path.is_note() { path.stem() } else { path.file_name() };
@@ -107,7 +106,7 @@ pub fn written_names(path: &VaultPath) -> BTreeSet<String> {
     written
 }
 
-/// What JavaScript's `encodeURIComponent` encodes, and what its `encodeURI` does.
+/// The characters that JavaScript's `encodeURIComponent` and `encodeURI` encode.
 const IN_COMPONENTS: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -131,16 +130,16 @@ const IN_URIS: AsciiSet = IN_COMPONENTS
     .remove(b'$')
     .remove(b'#');
 
-/// Rewrites the links of the note that was at `path` before the moves; [`None`] if they mean what they meant.
+/// Rewrites the links of the note that was at `path` before the moves. [`None`] if they still mean the same files.
 ///
 /// # Errors
-/// When there is no way to write one of them: wikilinks have none for a name with `#`, `|`, `[` or `]`.
+/// When a link cannot be written: a wikilink cannot name a file with `#`, `|`, `[` or `]` in its name.
 pub fn relink(text: &str, path: &VaultPath, moves: &Moves) -> Result<Option<Relinked>, Unlinkable> {
     rewrite(text, path, moves.destination(path), moves)
 }
 
-/// Rewrites the links of a copy of the note at `from` that will be at `to`, so that they mean what they mean in the note; [`None`] if they do.
-/// `files` are all that its links can mean.
+/// Rewrites the links for a copy of the note at `from` that will be at `to`, so that they mean the same files as in the original.
+/// [`None`] if they already do. `files` must hold all files that the links can mean.
 ///
 /// # Errors
 /// As [`relink`].
@@ -150,8 +149,8 @@ pub fn relink_copy(text: &str, from: &VaultPath, to: &VaultPath, files: Files) -
     rewrite(text, from, to, &moves)
 }
 
-/// What the links mean that `other` writes otherwise than `text`, the note that was at `path` before the moves, if that is all in which it differs
-/// from it and they mean what they must after them.
+/// The files meant by the links that `other` writes differently from `text`, the note that was at `path` before the moves. [`None`] if
+/// the texts differ in anything else, or if a link of `other` does not mean what it must after the moves.
 #[must_use]
 pub fn rewording(text: &str, other: &str, path: &VaultPath, moves: &Moves) -> Option<Vec<VaultPath>> {
     let links = parse(text).links;
@@ -164,14 +163,14 @@ pub fn rewording(text: &str, other: &str, path: &VaultPath, moves: &Moves) -> Op
     Some(differing.filter_map(|(link, _)| moves.wanted(link, path).cloned()).collect())
 }
 
-/// A note without what its links lead to.
+/// A note without the targets of its links.
 fn without_targets(text: &str, links: &[Link]) -> String {
     let targets: BTreeMap<usize, usize> =
         links.iter().map(|link| (link.destination.start, link.destination.end)).collect();
     replaced(text, targets.into_iter().map(|(start, end)| (start..end, String::new())))
 }
 
-/// `text` with something else in some places, which are in order.
+/// `text` with some ranges replaced. The ranges are in order.
 fn replaced(text: &str, edits: impl IntoIterator<Item = (Range<usize>, String)>) -> String {
     let mut out = String::with_capacity(text.len() + 64);
     let mut at = 0;
@@ -184,7 +183,7 @@ fn replaced(text: &str, edits: impl IntoIterator<Item = (Range<usize>, String)>)
     out
 }
 
-/// Rewrites the links of the note that was at `path`, for one at `here`.
+/// Rewrites the links of the note that was at `path`, for a note at `here`.
 fn rewrite(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<Option<Relinked>, Unlinkable> {
     let links = parse(text).links;
     let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
@@ -203,7 +202,7 @@ fn rewrite(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Res
             return Err(unlinkable(link, path, meant));
         }
         rewritten.push(meant.clone());
-        // Links by reference share one.
+        // Reference links with the same definition share one destination.
         edits.insert(range.start, (range, new));
     }
     if edits.is_empty() {
@@ -218,8 +217,8 @@ fn unlinkable(link: &Link, note: &VaultPath, meant: &VaultPath) -> Unlinkable {
     Unlinkable { note: note.clone(), line: link.line, meant: meant.clone() }
 }
 
-/// Fails unless the links of `text` are those that were there before, and mean what they must: what is a link depends on
-/// all that stands around it.
+/// Fails unless `text` has the same links as before and each means what it must. This check is needed because the text around a link
+/// decides whether it is a link.
 fn verify(before: &[Link], text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<(), Unlinkable> {
     let links = parse(text).links;
     for (index, old) in before.iter().enumerate() {
@@ -243,8 +242,9 @@ fn is_internal(link: &Link) -> bool {
     !link.target.is_empty() && !link.is_external()
 }
 
-/// The target of a new wikilink in the note at `here` that means the file `meant`, as Obsidian writes it: its name if only it can be meant
-/// so, else its path from the root. [`None`] if a wikilink cannot name it. `files` are all that have its name, or that without `.md`.
+/// The target for a new wikilink in the note at `here` that means the file `meant`, as Obsidian writes it: the file's name if that is
+/// unambiguous, else its path from the root. [`None`] if a wikilink cannot name the file. `files` must hold all files with its name, with or
+/// without `.md`.
 #[must_use]
 pub fn shortest_target(meant: &VaultPath, here: &VaultPath, files: &Files) -> Option<String> {
     let shown = |path: &str| match path.len().checked_sub(".md".len()) {
@@ -263,7 +263,7 @@ fn is_writable(target: &str) -> bool {
     !target.contains(['#', '|', '[', ']']) && target.trim() == target
 }
 
-/// The targets that mean `meant` in the note that is `here`, the one most like that of `link`, which meant `before`, first.
+/// Targets that mean `meant` in the note at `here`. The one most similar to the target of `link`, which meant `before`, comes first.
 fn targets<'a>(
     link: &'a Link,
     before: &VaultPath,
@@ -292,7 +292,7 @@ fn targets<'a>(
     targets.filter(move |target| resolve(target, here, files) == Some(meant))
 }
 
-/// The way from `folder` to `path`.
+/// The relative path from `folder` to `path`.
 fn relative(folder: &str, path: &str) -> String {
     let mut names = folder.split('/').filter(|name| !name.is_empty()).peekable();
     let mut rest = path;
@@ -307,7 +307,7 @@ fn relative(folder: &str, path: &str) -> String {
     }
 }
 
-/// The bytes of `text` to replace, and with what, so that `link` has another `target`; [`None`] if it cannot have that.
+/// The bytes of `text` to replace, and the replacement, to give `link` another `target`. [`None`] if the link cannot have that target.
 fn edit(text: &str, link: &Link, target: &str) -> Option<(Range<usize>, String)> {
     let start = link.destination.start;
     let written = text.get(link.destination.clone()).filter(|written| !written.is_empty())?;
@@ -338,9 +338,9 @@ fn has_encoded_letters(written: &str) -> bool {
 /// How a markdown target is written.
 #[derive(Clone, Copy)]
 struct Style {
-    /// In `<>`, and nothing encoded that need not be.
+    /// Written in `<>`, with nothing encoded unnecessarily.
     is_plain: bool,
-    /// Everything outside ASCII encoded.
+    /// Everything outside ASCII is encoded.
     is_ascii: bool,
 }
 

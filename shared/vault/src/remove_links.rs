@@ -1,4 +1,4 @@
-//! Where links stand in a note, and the note without some of them: what they show stays, unless that is all of a list item.
+//! Finds the links in a note, and removes some of them. A removed link leaves its display text, unless it is all that a list item has.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -8,20 +8,20 @@ use crate::lines::{line_end, next_line};
 use crate::note::{Link, LinkKind, parse};
 use crate::task::after_marker;
 
-/// A link of a note's body that leads into the vault and is no embed, and what stands around it.
+/// A link in a note's body that leads into the vault and is not an embed, with its context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkOccurrence {
-    /// What it leads to as written, without the subpath.
+    /// Its target as written, without the subpath.
     pub target: String,
     /// Its line, counted from 0.
     pub line: u32,
-    /// Where on the line it begins, in characters counted from 0.
+    /// The column it begins in, in characters counted from 0.
     pub column: usize,
     /// Whether it stands on the first line of a list item.
     pub is_in_list_item: bool,
-    /// What its line has besides links, list marker and what parts them.
+    /// The text of its line without links, list marker and separators.
     pub annotation: Arc<str>,
-    /// What its paragraph has so, or its list item, line by line.
+    /// The text of its paragraph or list item without links and list marker, line by line.
     pub prose: Arc<str>,
     range: Range<usize>,
     shown: String,
@@ -37,7 +37,7 @@ pub fn link_occurrences(text: &str) -> Vec<LinkOccurrence> {
         let is_kind = matches!(link.kind, LinkKind::Wikilink | LinkKind::Markdown);
         is_kind && !link.target.is_empty() && !link.is_external() && link.range.start >= body
     };
-    // Where the last column was, so that a long line is gone through once.
+    // The last column computed, so that a long line is walked only once.
     let mut last = (0, 0);
     let standing = |link: &Link| {
         let line = lines.at(link.range.start);
@@ -60,8 +60,8 @@ pub fn link_occurrences(text: &str) -> Vec<LinkOccurrence> {
     note.links.iter().filter(is_link).map(standing).collect()
 }
 
-/// `text` without the links that are `dropped`, which are some of its [`link_occurrences`]: a list item of one line that has nothing else, neither
-/// text nor links nor embeds, goes with them. [`None`] if other links would be others then.
+/// `text` without the links `dropped`, which must be some of its [`link_occurrences`]. A list item of one line that holds nothing else
+/// (no text, links or embeds) is removed whole. [`None`] if the removal would change other links.
 #[must_use]
 pub fn remove_links(text: &str, dropped: &[&LinkOccurrence]) -> Option<String> {
     let note = parse(text);
@@ -99,12 +99,13 @@ pub fn remove_links(text: &str, dropped: &[&LinkOccurrence]) -> Option<String> {
     found.iter().map(as_written).eq(stay.into_iter().map(as_written)).then_some(out)
 }
 
-/// Whether the list item on the line from `start` to `end` goes on below: the next line is neither empty nor another item that is indented no deeper.
+/// Whether the list item on the line from `start` to `end` continues below: the next line is neither empty nor an item with the same
+/// indent or less.
 fn has_more(text: &str, start: usize, end: usize) -> bool {
     let line = |at: usize| text.get(at..line_end(text, at)).unwrap_or_default();
     let next = line(end);
     if next.trim().is_empty() {
-        // A blank line may part it from what is indented below.
+        // A blank line may separate it from indented text below.
         let below = text.get(end..).unwrap_or_default().lines().find(|line| !line.trim().is_empty());
         return below.is_some_and(|below| indent(below) > indent(line(start)));
     }
@@ -113,7 +114,7 @@ fn has_more(text: &str, start: usize, end: usize) -> bool {
 
 const INDENT: [char; 3] = [' ', '\t', '>'];
 
-/// How wide what stands before the text of `line` is; a tab leads to the next multiple of 4.
+/// The width of the indent of `line`; a tab advances to the next multiple of 4.
 fn indent(line: &str) -> usize {
     let before = line.len() - line.trim_start_matches(INDENT).len();
     let width = |width: usize, byte: &u8| width + if *byte == b'\t' { 4 - width % 4 } else { 1 };
@@ -123,25 +124,25 @@ fn indent(line: &str) -> usize {
 /// A line of a note.
 struct Line {
     start: usize,
-    /// Where the next one begins.
+    /// Where the next line begins.
     next: usize,
     is_item: bool,
-    /// Whether it has anything besides links and list marker but what parts them.
+    /// Whether it has anything besides links, list marker and separators.
     has_text: bool,
-    /// What it has besides links and list marker.
+    /// Its text without links and list marker.
     plain: Arc<str>,
-    /// Which paragraph it is of: an empty line, a heading and a list item are each one of their own.
+    /// The paragraph it belongs to. Each empty line, heading and list item is a paragraph of its own.
     paragraph: usize,
 }
 
 struct LinkLines {
     lines: Vec<Line>,
-    /// What each paragraph has besides links and list markers, line by line.
+    /// The text of each paragraph without links and list markers, line by line.
     paragraphs: Vec<Arc<str>>,
 }
 
 impl LinkLines {
-    /// The lines of `text` from `body` on, where links cover this much.
+    /// The lines of `text` from `body` on. `links` are the ranges that links cover.
     fn new(text: &str, body: usize, links: &Covered) -> Self {
         let mut lines: Vec<Line> = Vec::new();
         let mut paragraphs: Vec<String> = Vec::new();
@@ -178,7 +179,7 @@ impl LinkLines {
     }
 }
 
-/// What links cover of a text: ranges that are in order, and apart.
+/// The ranges of a text that links cover, in order and without overlap.
 struct Covered(Vec<Range<usize>>);
 
 impl Covered {
@@ -201,15 +202,15 @@ impl Covered {
     }
 }
 
-/// What may part the links of a list item.
+/// Characters that may separate the links of a list item.
 const SEPARATORS: [char; 12] = [',', ';', '.', ':', '-', '|', '/', '&', '–', '—', '·', '•'];
 
-/// Whether a character at the end of what stands around a link says nothing.
+/// Whether a character at the edge of the text around a link is only a separator.
 fn is_between(c: char) -> bool {
     c.is_whitespace() || c.is_ascii_punctuation() || SEPARATORS.contains(&c)
 }
 
-/// What `range` of `text` has outside of `links`, without a check box.
+/// The text of `range` outside of `links`, without a check box.
 fn outside(text: &str, range: Range<usize>, links: &Covered) -> String {
     let line = text.get(range.clone()).unwrap_or_default();
     let rest: String =
@@ -259,7 +260,7 @@ mod tests {
         assert_eq!(drop(&[]), HUB);
         assert_eq!(drop(&["a", "f"]), HUB.replace("- [[a]]\n", "").replace("1. [[f]]\n", ""));
         assert_eq!(drop(&["b", "g"]), HUB.replace("[[b|B]]", "B").replace("[[g]]", "g"));
-        // It has more below it, or beside it.
+        // The item has more text below it or beside it.
         assert_eq!(drop(&["c", "d.md"]), HUB.replace("[[c]], [d](d.md)", "c, d"));
         assert_eq!(drop(&["c"]), HUB.replace("[[c]]", "c"));
         assert_eq!(drop(&["c", "d.md", "e"]), HUB.replace("[[c]], [d](d.md)\n  - [[e]]\n", "c, d\n"));

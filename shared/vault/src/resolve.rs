@@ -1,19 +1,19 @@
-//! Which file a link means, as Obsidian decides it.
+//! Finds the file that a link means, as Obsidian does.
 //!
-//! Obsidian's help says little of this; the rules are those that its `getFirstLinkpathDest` was seen to keep. Case and
-//! Unicode normalisation do not count, and `.md` may be left out. The first rule that applies decides:
+//! Obsidian's help says little about this. The rules below were observed in its `getFirstLinkpathDest`. Case and Unicode normalisation
+//! are ignored, and `.md` may be omitted. The first rule that applies decides:
 //!
-//! 1. Without a target (`[[#heading]]`) it is the note itself.
-//! 2. `./` and `../` begin at the note's folder and mean exactly that path; `../` at the root stays there.
-//! 3. `/` begins at the root and means exactly that path.
-//! 4. A path that is right from the root means that file, even where another is nearer.
+//! 1. An empty target (`[[#heading]]`) means the note itself.
+//! 2. A target with `./` or `../` starts at the note's folder and means exactly that path; `../` at the root stays there.
+//! 3. A target with `/` starts at the root and means exactly that path.
+//! 4. A path that exists from the root means that file, even if another match is nearer.
 //! 5. Else it means a file whose path ends so: one in the note's folder or below it before others, of those the one with
 //!    the shortest path as UTF-16 counts it, of those the first in byte order.
 //!
-//! So for markdown links too: `[x](a.md)` finds `sub/a.md`. A name with a dot is tried as it is before `.md` is added to
-//! it; one without a dot is a note's. Aliases mean nothing here: Obsidian offers them while one writes, and then writes
-//! `[[Note|Alias]]`. Unlike Obsidian, which compares ends of texts, a path ends with whole names only (`[[b/c]]` is not
-//! `ab/c.md`), and `./x` is not looked for elsewhere.
+//! The rules hold for markdown links too: `[x](a.md)` finds `sub/a.md`. A name with a dot is tried as it is before `.md` is added; a name
+//! without a dot is always a note's. Aliases do not count: Obsidian offers them while the user types, and then writes `[[Note|Alias]]`.
+//! There are two differences from Obsidian, which compares ends of texts: here a path ends with whole names only (`[[b/c]]` is not
+//! `ab/c.md`), and `./x` is searched for nowhere else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -23,22 +23,23 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 use crate::fold::fold;
 use crate::path::VaultPath;
 
-/// Files that links can mean. They need not be all of a vault: those with the names that links have will do.
+/// Files that links can mean. They need not be all files of a vault: all files whose names occur in the links are enough.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    /// Folded paths from their ends, so that those with one end are side by side, and the paths that fold so.
+    /// The key is the folded path with its names reversed, so that paths with a common end are neighbours. The value is the paths with
+    /// that key.
     by_end: BTreeMap<String, BTreeSet<VaultPath>>,
 }
 
 impl Files {
-    /// Adds a file. One below a folder whose name begins with a dot cannot be meant, and is left out.
+    /// Adds a file. A file below a folder whose name begins with a dot is left out, since links cannot mean it.
     pub fn insert(&mut self, path: VaultPath) {
         if !path.as_str().split('/').any(|name| name.starts_with('.')) {
             self.by_end.entry(from_end(&fold(path.as_str()))).or_default().insert(path);
         }
     }
 
-    /// Takes a file out.
+    /// Removes a file.
     pub fn remove(&mut self, path: &VaultPath) {
         let end = from_end(&fold(path.as_str()));
         if let Some(files) = self.by_end.get_mut(&end) {
@@ -55,7 +56,7 @@ impl Files {
         self.by_end.contains_key(folded) || self.below(folded).next().is_some()
     }
 
-    /// What a link with this `target` means wherever it stands, if that is one file and does not depend on where.
+    /// The file that a link with this `target` means from every note; [`None`] if there is no file, or if it depends on the note.
     #[must_use]
     pub fn only(&self, target: &str) -> Option<&VaultPath> {
         if target.is_empty() || target.starts_with("./") || target.starts_with("../") {
@@ -68,7 +69,7 @@ impl Files {
         }
     }
 
-    /// The files in whatever folders that have this end, and their folded paths from their ends.
+    /// The files in any folder whose paths have this end, with their folded, reversed paths.
     fn below(&self, end: &str) -> impl Iterator<Item = (&str, &VaultPath)> {
         let begin = format!("{end}/");
         let from = self.by_end.range::<str, _>((Bound::Included(begin.as_str()), Bound::Unbounded));
@@ -85,8 +86,7 @@ impl FromIterator<VaultPath> for Files {
     }
 }
 
-/// What the link with this `target` (decoded, without its subpath) means that stands in the note at `from`; [`None`] if
-/// there is no such file.
+/// The file that a link with this `target` (decoded, without its subpath) means in the note at `from`; [`None`] if there is no such file.
 #[must_use]
 pub fn resolve<'f>(target: &str, from: &'f VaultPath, files: &'f Files) -> Option<&'f VaultPath> {
     if target.is_empty() {
@@ -95,7 +95,7 @@ pub fn resolve<'f>(target: &str, from: &'f VaultPath, files: &'f Files) -> Optio
     spellings(target).find_map(|written| Candidates::of(&written, from.folder().unwrap_or_default(), files).best())
 }
 
-/// All that it could mean, best first.
+/// All files that the link could mean, best first.
 #[must_use]
 pub fn meanings<'f>(target: &str, from: &'f VaultPath, files: &'f Files) -> Vec<&'f VaultPath> {
     if target.is_empty() {
@@ -111,7 +111,7 @@ pub fn names(target: &str) -> impl Iterator<Item = String> {
     spellings(target).map(|written| last_name(&fold(&written)).to_owned())
 }
 
-/// Whether a target that means `file` has its whole name, and not one without `.md`.
+/// Whether `target`, which means `file`, has the file's whole name, and not the name without `.md`.
 pub(crate) fn is_whole_name(target: &str, file: &VaultPath) -> bool {
     fold(last_name(&composed(target))) == fold(file.file_name())
 }
@@ -120,7 +120,7 @@ fn composed(text: &str) -> String {
     if is_nfc(text) { text.to_owned() } else { text.nfc().collect() }
 }
 
-/// The target in NFC as it is, if its name has a dot, and with `.md`.
+/// The spellings to try, in NFC: the target as it is, if its name has a dot, and the target with `.md`.
 fn spellings(target: &str) -> impl Iterator<Item = String> {
     let target = composed(target);
     let name = last_name(&target);
@@ -129,11 +129,11 @@ fn spellings(target: &str) -> impl Iterator<Item = String> {
     as_it_is.into_iter().chain(with_extension)
 }
 
-/// What a link may mean as it is written.
+/// The files that a link may mean, by how it is written.
 enum Candidates<'f> {
-    /// This, if anything.
+    /// This file, or none.
     Exact(Option<&'f VaultPath>),
-    /// What ends so; what is in the folder that has this folded path from its end, or below it, before others.
+    /// Files whose reversed path begins with `end`. Files in or below the folder with the folded, reversed path `near` come first.
     Ending { end: String, near: String, files: &'f Files },
 }
 
@@ -145,7 +145,7 @@ impl<'f> Candidates<'f> {
             None => (written.to_owned(), false),
         };
         let end = from_end(&fold(&path));
-        // Names that differ in case only can be side by side.
+        // Several paths can differ in case only.
         let exact = files.by_end.get(&end).into_iter().flatten();
         match exact.min_by_key(|known| (known.as_str() != path, *known)) {
             None if !is_whole => Self::Ending { end, near: from_end(&fold(folder)), files },
@@ -157,7 +157,7 @@ impl<'f> Candidates<'f> {
         match self {
             Self::Exact(exact) => exact,
             Self::Ending { end, near, files } => {
-                // Mostly few are near, and only their lengths count then.
+                // Usually few files are near, and only their lengths need to be computed.
                 let in_reach = files.below(&end).filter(|(known, _)| is_near(&near, known));
                 let best = in_reach.map(|(_, path)| path).min_by_key(|path| length(path));
                 best.or_else(|| files.below(&end).map(|(_, path)| path).min_by_key(|path| length(path)))
@@ -178,22 +178,22 @@ impl<'f> Candidates<'f> {
     }
 }
 
-/// Whether a path is in a folder or below it, both from their ends.
+/// Whether a path is in a folder or below it. Both are reversed.
 fn is_near(folder: &str, known: &str) -> bool {
     folder.is_empty() || known.strip_suffix(folder).is_some_and(|rest| rest.ends_with('/'))
 }
 
-/// What of two paths the less is better.
+/// The sort key of a path: the smaller is better.
 fn length(path: &VaultPath) -> (usize, &VaultPath) {
     (path.as_str().encode_utf16().count(), path)
 }
 
-/// A path with the last of its names first.
+/// A path with its names reversed: the last name comes first.
 fn from_end(path: &str) -> String {
     path.rsplit('/').collect::<Vec<_>>().join("/")
 }
 
-/// The path that `relative` leads to from `folder`, both without a closing slash.
+/// The path that `relative` leads to from `folder`. Neither ends in a slash.
 fn joined(folder: &str, relative: &str) -> String {
     let mut names: Vec<&str> = folder.split('/').filter(|name| !name.is_empty()).collect();
     let mut rest = relative;
@@ -210,7 +210,7 @@ fn joined(folder: &str, relative: &str) -> String {
     }
 }
 
-/// What follows the last slash.
+/// The text after the last slash.
 fn last_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }

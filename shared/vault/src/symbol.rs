@@ -1,6 +1,6 @@
 //! Symbols that code defines: in fenced blocks of notes, and in files of source code.
 
-/// What stands right before an identifier where it is defined, …
+/// Keywords that stand right before the identifier that they define, …
 const DEFINES: [&str; 20] = [
     "fn",
     "def",
@@ -23,7 +23,7 @@ const DEFINES: [&str; 20] = [
     "protocol",
     "object",
 ];
-/// … and what may stand before that.
+/// … and words that may stand before such a keyword.
 const QUALIFIES: [&str; 15] = [
     "pub",
     "export",
@@ -41,12 +41,12 @@ const QUALIFIES: [&str; 15] = [
     "data",
     "sealed",
 ];
-/// Longer lines of code are not looked at, …
+/// Longest line of code that is read, in bytes, …
 const MAX_LINE_BYTES: usize = 1000;
-/// … and of a text only so many symbols are kept.
+/// … and most symbols that are kept of one text.
 const MAX_SYMBOLS: usize = 10_000;
 
-/// A symbol where it is defined.
+/// A symbol at its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol<'a> {
     /// Its line, counted from 0.
@@ -55,7 +55,7 @@ pub struct Symbol<'a> {
     pub name: &'a str,
 }
 
-/// The symbols that the code between the fences of a note defines, in order.
+/// The symbols that the fenced code of a note defines, in order.
 pub fn of_note(text: &str) -> impl Iterator<Item = Symbol<'_>> {
     let mut fence = Fence::default();
     symbols(text).filter(move |(line, _)| fence.holds(line)).filter_map(|(_, symbol)| symbol).take(MAX_SYMBOLS)
@@ -66,7 +66,7 @@ pub fn of_code(text: &str) -> impl Iterator<Item = Symbol<'_>> {
     symbols(text).filter_map(|(_, symbol)| symbol).take(MAX_SYMBOLS)
 }
 
-/// Each line, with what it defines if it is code.
+/// Each line, with the symbol that it defines if it is code.
 fn symbols(text: &str) -> impl Iterator<Item = (&str, Option<Symbol<'_>>)> {
     (0..).zip(text.split('\n')).map(|(line, code)| {
         let name = Some(code).filter(|code| code.len() <= MAX_LINE_BYTES).and_then(defined);
@@ -90,12 +90,12 @@ fn defined(line: &str) -> Option<&str> {
     None
 }
 
-/// The fence that is open, by its sign and length.
+/// The open fence, by its character and length.
 #[derive(Default)]
 struct Fence(Option<(char, usize)>);
 
 impl Fence {
-    /// Whether the next line stands between fences.
+    /// Whether the next line is inside a fence.
     fn holds(&mut self, line: &str) -> bool {
         let line = line.trim();
         let Some(sign) = line.chars().next().filter(|sign| matches!(sign, '`' | '~')) else { return self.0.is_some() };

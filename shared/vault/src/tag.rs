@@ -1,12 +1,12 @@
-//! Which texts are tags.
+//! Rules for tags.
 
-/// `text` as a tag's name: without closing slashes, and only if it is more than a number.
+/// `text` as a tag's name without slashes at its end; `None` if it is only a number.
 pub(crate) fn name(text: &str) -> Option<&str> {
     let name = text.trim_end_matches('/');
     name.contains(|c: char| !c.is_numeric()).then_some(name)
 }
 
-/// The name of the tag that is written in `text`, with or without its `#`; none if it would not be read as one tag.
+/// The name of the tag in `text`, with or without its `#`. `None` if `text` would not be read as one tag.
 #[must_use]
 pub fn tag_name(text: &str) -> Option<&str> {
     let name = text.trim().trim_start_matches('#');
@@ -14,8 +14,8 @@ pub fn tag_name(text: &str) -> Option<&str> {
     (read(&marked, 0) == Some(marked.len())).then_some(name)
 }
 
-/// The end of the tag whose `#` is at `at`, if one is there: at the start of a line or after white
-/// space, with letters, digits, `_`, `-`, `/` and emoji.
+/// The end of the tag whose `#` is at `at`, or `None`. A tag stands at the start of a line or after white space, and consists of letters,
+/// digits, `_`, `-`, `/` and emoji.
 pub(crate) fn read(text: &str, at: usize) -> Option<usize> {
     let before = text.get(..at)?.chars().next_back();
     if before.is_some_and(|c| !c.is_whitespace()) {
@@ -26,8 +26,8 @@ pub(crate) fn read(text: &str, at: usize) -> Option<usize> {
     name(rest.get(..end)?).map(|name| at + 1 + name.len())
 }
 
-/// Whether `c` can be part of a tag. Beyond ASCII that is all but white space and punctuation:
-/// combining marks, joiners and symbols belong to words and emoji.
+/// Whether `c` can be part of a tag. Beyond ASCII, all characters can except white space and punctuation: combining marks, joiners and
+/// symbols belong to words and emoji.
 fn belongs(c: char) -> bool {
     match c {
         '_' | '-' | '/' | '\u{200C}' | '\u{200D}' => true,

@@ -1,9 +1,10 @@
-//! Tasks: list items with a check box, and what their texts say as the Tasks plugin writes it: with emoji, or in Dataview's brackets.
+//! Tasks: list items with a check box, and the fields of their texts as the Tasks plugin writes them: with emoji, or in Dataview's
+//! brackets.
 //!
 //! # Layout
-//! - [`Status`], [`Priority`], [`Field`], [`Format`]: the words of a task; `symbols`: how they are written
-//! - `line`: where each field stands; [`fields`]: what they say; [`change`]: says something else, and leaves the rest as it is
-//! - [`query`]: which tasks, in the language of the Tasks plugin
+//! - [`Status`], [`Priority`], [`Field`], [`Format`]: the vocabulary of tasks; `symbols`: how it is written
+//! - `line`: where each field stands; [`fields`]: their values; [`change`]: changes fields and leaves the rest as it is
+//! - [`query`]: selects tasks, in the query language of the Tasks plugin
 
 pub use change::{Change, ChangeError, change};
 pub use fields::{TaskFields, fields};
@@ -19,7 +20,7 @@ use crate::lines::line_end;
 use crate::note::parts::Task;
 use crate::note::source::Source;
 
-/// The task that the list item with its marker at `item` is, if it is one.
+/// The task in the list item whose marker is at `item`, if it is a task.
 pub(crate) fn read(source: &Source<'_>, masked: &str, item: usize) -> Option<Task> {
     let end = line_end(masked, item);
     let line = masked.get(item..end)?;
@@ -40,7 +41,7 @@ pub(crate) fn read(source: &Source<'_>, masked: &str, item: usize) -> Option<Tas
     })
 }
 
-/// What follows `-`, `*`, `+`, `1.` or `1)` and the white space that must be there.
+/// The text after `-`, `*`, `+`, `1.` or `1)` and the required white space.
 pub(crate) fn after_marker(marked: &str) -> Option<&str> {
     let rest = match marked.strip_prefix(['-', '*', '+']) {
         Some(rest) => rest,

@@ -5,21 +5,21 @@ use std::ops::Range;
 use crate::lines::{is_break, run_length};
 use crate::note::parts::{Link, LinkKind};
 
-/// A wikilink as it stands in a text.
+/// A wikilink found in a text.
 pub(crate) struct FoundWikilink {
     /// The whole link, the `!` of an embed included.
     pub(crate) range: Range<usize>,
-    /// Between the brackets.
+    /// The range between the brackets.
     inner: Range<usize>,
     embed: bool,
 }
 
 impl FoundWikilink {
-    /// The link's parts; `None` if it names nothing.
+    /// The link's parts; `None` if it is empty.
     pub(crate) fn link(&self, text: &str, range: Range<usize>, line: u32) -> Option<Link> {
         let inner = text.get(self.inner.clone())?;
         let (path, display) = match inner.split_once('|') {
-            // In a table the bar is escaped.
+            // In a table, the bar is escaped.
             Some((path, display)) => (path.strip_suffix('\\').unwrap_or(path), display.trim()),
             None => (inner, ""),
         };
@@ -43,8 +43,8 @@ impl FoundWikilink {
     }
 }
 
-/// The wikilink that begins with the last two of the `run` brackets at `at`, if it ends on the same
-/// line. Looks no further than the next `[[`, so reading after every run takes linear time.
+/// The wikilink that begins with the last two of the `run` brackets at `at`, if it ends on the same line. The search stops at the next
+/// `[[`, so calling this after every run takes linear time in total.
 pub(crate) fn read(text: &str, at: usize, run: usize) -> Option<FoundWikilink> {
     let bytes = text.as_bytes();
     if run < 2 || (run == 2 && is_escaped(bytes, at)) {
@@ -75,13 +75,13 @@ pub(crate) fn read(text: &str, at: usize, run: usize) -> Option<FoundWikilink> {
     Some(FoundWikilink { range: bang.unwrap_or(open - 2)..end, inner: open..end - 2, embed: bang.is_some() })
 }
 
-/// Whether an odd number of backslashes stands before `at`.
+/// Whether the number of backslashes before `at` is odd.
 pub(crate) fn is_escaped(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
     before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-/// All wikilinks of a text that is not markdown.
+/// All wikilinks of a text that is not parsed as markdown.
 pub(crate) fn all(text: &str) -> impl Iterator<Item = FoundWikilink> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {

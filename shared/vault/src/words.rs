@@ -1,6 +1,6 @@
-//! Words, as full-text search knows them: runs of letters, digits and the marks on them, with apostrophes inside, folded and in
-//! NFC. Scripts that are written without spaces give a word for each two characters that follow each other instead, and
-//! one for the last, so that what stands anywhere among them begins some word.
+//! Words as full-text search defines them: runs of letters, digits and combining marks, with apostrophes inside, folded and in NFC. In
+//! scripts without spaces, each pair of adjacent characters is a word, and so is the last character alone. A search for any part of such
+//! a run therefore matches the beginning of some word.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::fold;
 
-/// Most bytes of a word: the rest of a longer one does not count.
+/// Most bytes of a word. The rest of a longer word is ignored.
 pub const MAX_WORD_BYTES: usize = 64;
 
 /// A word and where it stands.
@@ -20,7 +20,7 @@ pub struct Word<'a> {
     pub folded: Cow<'a, str>,
     /// Its bytes in the text.
     pub range: Range<usize>,
-    /// Whether it is the last character of a run without spaces, which the word before holds too.
+    /// Whether it is the last character of a run without spaces. The word before it contains that character too.
     pub is_tail: bool,
 }
 
@@ -29,8 +29,8 @@ pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     Words { text, at: 0, unspaced: 0..0 }
 }
 
-/// The words of `text`, which is source code: each is followed by its parts, where it is an identifier of several (`loginUser`,
-/// `HTTPServer2`) in letters of ASCII.
+/// The words of `text`, which is source code. An identifier with several parts (`loginUser`, `HTTPServer2`) in ASCII letters is followed
+/// by its parts.
 pub fn code_words(text: &str) -> impl Iterator<Item = Word<'_>> {
     words(text).flat_map(move |word| {
         let written = text.get(word.range.clone()).unwrap_or_default();
@@ -44,11 +44,11 @@ pub fn code_words(text: &str) -> impl Iterator<Item = Word<'_>> {
     })
 }
 
-/// Where the parts of an identifier are, if it has several; numbers alone are none.
+/// The ranges of an identifier's parts, if it has several. Parts that begin with a digit are left out.
 fn parts(written: &str) -> impl Iterator<Item = Range<usize>> + use<> {
     let bytes = written.as_bytes();
     let mut found = Vec::new();
-    // Nearly all words are of one kind of letters.
+    // Nearly all words have no capital or digit after the first letter.
     let is_plain = bytes.iter().skip(1).all(u8::is_ascii_lowercase);
     if !is_plain && bytes.iter().all(u8::is_ascii_alphanumeric) {
         let mut start = 0;
@@ -105,7 +105,7 @@ impl<'a> Iterator for Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// The character at `at` with the one after it, if the run goes on.
+    /// The character at `at` together with the next one, if the run continues.
     fn pair(&mut self) -> Option<Word<'a>> {
         let run = self.text.get(self.at..self.unspaced.end)?;
         let mut after = run.char_indices().skip(1).filter(|(_, c)| !is_combining_mark(*c)).map(|(at, _)| at);
@@ -118,7 +118,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Bytes before the first character of a word.
+/// The number of bytes before the first character of a word.
 fn skipped(text: &str) -> usize {
     let ascii = text.bytes().take_while(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric()).count();
     match text.as_bytes().get(ascii) {
@@ -129,7 +129,7 @@ fn skipped(text: &str) -> usize {
     }
 }
 
-/// Bytes of the word that `text` begins with.
+/// The length in bytes of the word at the start of `text`.
 fn spaced(text: &str) -> usize {
     let mut end = 0;
     loop {
@@ -150,11 +150,11 @@ fn spaced(text: &str) -> usize {
 }
 
 fn is_word(c: char) -> bool {
-    // Han radicals are symbols, and stand in runs like letters.
+    // Han radicals are symbols, but occur in runs like letters.
     c.is_alphanumeric() || is_combining_mark(c) || is_unspaced(c)
 }
 
-/// Letters of scripts that put no spaces between words, and Hangul, which puts them around more than words.
+/// Letters of scripts that put no spaces between words, and Hangul, whose spaces enclose more than a word.
 #[must_use]
 pub const fn is_unspaced(c: char) -> bool {
     matches!(c,
@@ -181,7 +181,7 @@ fn folded(word: &str) -> Cow<'_, str> {
     }
     let mut folded = fold::fold(cut);
     if !is_nfc(&folded) {
-        // What composing makes is cased as its letter was.
+        // Composing can give a letter that is not folded.
         folded = fold::fold(&folded.nfc().collect::<String>());
         folded.truncate(folded.floor_char_boundary(MAX_WORD_BYTES));
     }
@@ -253,7 +253,7 @@ mod tests {
                 prop_assert!(!word.folded.is_empty() && word.folded.len() <= MAX_WORD_BYTES);
                 prop_assert_eq!(&fold::fold(&word.folded), word.folded.as_ref());
                 at = word.range.start;
-                // A word alone is itself, so that queries find it.
+                // A word that is parsed alone stays the same, so that queries find it.
                 let alone = words(&text[word.range.clone()]).next().unwrap();
                 prop_assert_eq!(alone.folded, word.folded);
             }

@@ -7,7 +7,7 @@ use super::token::{Token, tokens};
 use super::write::write;
 use super::{DAYS, MAX_FORMAT_BYTES, MONTHS};
 
-/// What a text says of a date.
+/// The parts of a date that a text states.
 #[derive(Debug, Default)]
 struct Said {
     year: Option<i16>,
@@ -21,8 +21,8 @@ struct Said {
     iso_week: Option<i8>,
 }
 
-/// The first day of what `text` names, which was written as `format` says: a day, week, month, quarter or year. None if it was not, or the
-/// format does not tell which.
+/// The first day of the period that `text` names: a day, week, month, quarter or year. `text` must be written in `format`. `None` if it
+/// is not, or if the format does not determine a period.
 #[must_use]
 pub fn read(format: &str, text: &str) -> Option<Date> {
     if format.len() > MAX_FORMAT_BYTES {
@@ -37,7 +37,7 @@ pub fn read(format: &str, text: &str) -> Option<Date> {
         };
     }
     let first = said.first()?;
-    // Days of a week that is counted in one way may be of another year in another.
+    // The days of one week can lie in two years, so each day of the week is tried.
     let days = if said.is_week() { 7 } else { 1 };
     let mut day = Some(first);
     for _ in 0..days {
@@ -50,7 +50,7 @@ pub fn read(format: &str, text: &str) -> Option<Date> {
 }
 
 impl Said {
-    /// Takes what `part` stands for from the beginning of `text`, and gives what is left.
+    /// Reads the value of the format token `part` from the start of `text`. Returns the rest of the text.
     fn take<'a>(&mut self, part: &str, text: &'a str) -> Option<&'a str> {
         let digits = |most: usize| {
             let length = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
@@ -91,23 +91,23 @@ impl Said {
             "wo" => keep(&mut self.week, small_ordinal(small(2)?)?),
             "W" | "WW" => keep(&mut self.iso_week, small(2)?),
             "Wo" => keep(&mut self.iso_week, small_ordinal(small(2)?)?),
-            // What is said twice is checked when it is written again.
+            // A repeated part is checked when the date is written again.
             "dddd" => named(&DAYS, usize::MAX)?.1,
             "ddd" => named(&DAYS, 3)?.1,
             "dd" => named(&DAYS, 2)?.1,
             "do" => small_ordinal(small(1)?)?.1,
             "d" | "e" | "E" => small(1)?.1,
-            // A time says of no day which it is.
+            // Times of day do not determine a date.
             _ => return None,
         })
     }
 
-    /// Whether what is said is no more than a week.
+    /// Whether the text names a week and no day.
     fn is_week(&self) -> bool {
         self.day.is_none() && self.day_of_year.is_none() && (self.week.is_some() || self.iso_week.is_some())
     }
 
-    /// The first day of what is said.
+    /// The first day of the stated period.
     fn first(&self) -> Option<Date> {
         let year = self.year.or(self.iso_year).or(self.week_year)?;
         if self.is_week() {
@@ -127,7 +127,7 @@ impl Said {
         let month = match (self.month, self.quarter) {
             (Some(month), _) => month,
             (None, Some(quarter)) => of_quarter(quarter)?,
-            // A day of no month is none.
+            // A day without a month does not determine a date.
             (None, None) if self.day.is_some() => return None,
             (None, None) => 1,
         };
@@ -140,7 +140,7 @@ fn keep<'a, T>(place: &mut Option<T>, (value, rest): (T, &'a str)) -> &'a str {
     rest
 }
 
-/// The Sunday with which the week begins.
+/// The Sunday that the week begins on.
 fn first_of_week(year: i16, week: i8) -> Option<Date> {
     let january = Date::new(year, 1, 1).ok()?;
     let back = i64::from(january.weekday().to_sunday_zero_offset());

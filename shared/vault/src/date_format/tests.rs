@@ -76,7 +76,7 @@ proptest! {
         let written = write(format, day.into());
         let first = read(format, &written).unwrap();
         prop_assert!(first <= day);
-        // The day before is another's.
+        // The day before must be in another period.
         prop_assert_eq!(write(format, first.into()), written.as_str());
         prop_assert_ne!(write(format, first.yesterday().unwrap().into()), written);
     }

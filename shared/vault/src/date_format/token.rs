@@ -1,15 +1,15 @@
-//! What a format consists of.
+//! The tokens of a date format.
 
-/// Part of a format.
+/// A token of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// Stands for itself.
+    /// Literal text.
     Literal(&'a str),
-    /// Stands for part of a date or time.
+    /// A part of a date or time, such as `YYYY`.
     Part(&'a str),
 }
 
-/// All that stands for part of a date or time, of those that begin alike the longest first.
+/// All names of date and time parts. Among parts with the same beginning, the longest comes first.
 const PARTS: &[&str] = &[
     "YYYY", "YY", "Y", "Qo", "Q", "MMMM", "MMM", "MM", "Mo", "M", "DDDD", "DDDo", "DDD", "DD", "Do", "D", "dddd",
     "ddd", "dd", "do", "d", "gggg", "gg", "GGGG", "GG", "ww", "wo", "w", "WW", "Wo", "W", "e", "E", "HH", "H", "hh",
@@ -17,7 +17,7 @@ const PARTS: &[&str] = &[
     "LL", "L",
 ];
 
-/// The parts of `format`, in order.
+/// The tokens of `format`, in order.
 pub(super) fn tokens(format: &str) -> impl Iterator<Item = Token<'_>> {
     let mut rest = format;
     std::iter::from_fn(move || {
@@ -37,7 +37,7 @@ pub(super) fn tokens(format: &str) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-/// What stands in the brackets that the text begins with.
+/// The text inside the brackets at the start of `text`.
 fn literal(text: &str) -> Option<&str> {
     let (literal, _) = text.strip_prefix('[')?.split_once(']')?;
     (!literal.contains('[')).then_some(literal)

@@ -5,7 +5,7 @@ use jiff::civil::DateTime;
 use super::token::{Token, tokens};
 use super::{DAYS, MONTHS, quarter, week};
 
-/// `at`, a time in UTC, as `format` says.
+/// Formats `at`, a time in UTC, as `format` says.
 #[must_use]
 pub fn write(format: &str, at: DateTime) -> String {
     let mut out = String::new();
@@ -64,7 +64,7 @@ fn seconds(at: DateTime) -> i64 {
     jiff::tz::TimeZone::UTC.to_timestamp(at).map_or(0, jiff::Timestamp::as_second)
 }
 
-/// What is no number.
+/// The parts that are not numbers.
 fn words(part: &str, at: DateTime) -> String {
     let month = usize::try_from(at.month() - 1).ok().and_then(|month| MONTHS.get(month)).copied().unwrap_or_default();
     let day = usize::try_from(at.weekday().to_sunday_zero_offset()).ok().and_then(|day| DAYS.get(day));
@@ -90,7 +90,7 @@ fn words(part: &str, at: DateTime) -> String {
     }
 }
 
-/// What follows a number of order.
+/// The suffix of an ordinal number, such as `th`.
 fn ordinal(number: i64) -> &'static str {
     match (number % 100 / 10, number % 10) {
         (1, _) => "th",

@@ -1,7 +1,7 @@
-//! What parts a text from the note that it is added to.
+//! The separator between a note and a text that is appended to it.
 
-/// What to put between `note` and a text that is added to its end: a line break. Below a table a row follows at once, since a blank line would end
-/// the table; and other text follows a blank line, since it would be a row.
+/// The separator to put between `note` and a text that is appended to it: line breaks. A table row goes right below a table, since a
+/// blank line would end the table. Other text gets a blank line before it, since it would otherwise become a row.
 #[must_use]
 pub fn between(note: &[u8], added: &str) -> &'static str {
     let first = added.lines().next().unwrap_or_default().trim();
@@ -18,7 +18,7 @@ fn ends_in_table(note: &[u8]) -> bool {
     let mut above =
         note.rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).take_while(|line| line.starts_with(b"|"));
     let is_rule = |line: &[u8]| line.contains(&b'-') && line.iter().all(|byte| b"|:- \t".contains(byte));
-    // The names of the columns stand above the rule.
+    // The line with the column names stands above the rule.
     above.any(is_rule) && above.next().is_some()
 }
 
@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(added(&crlf, row), format!("{crlf}{row}"));
         assert_eq!(added(TABLE, "text"), format!("{TABLE}\n\ntext"));
         assert_eq!(added(&ended, "text"), format!("{ended}\ntext"));
-        // No table: a break, as the specification has it.
+        // Not tables by the specification: the separator is a plain line break.
         for note in ["", "a", "a\n", "| a |\n", "| --- |\n", "| a |\n| --- |\n\n"] {
             assert_eq!(added(note, row), format!("{note}\n{row}"), "{note:?}");
         }

@@ -1,4 +1,4 @@
-//! Which lines a block id names.
+//! Which lines a block id refers to.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::lines::line_end;
 use crate::markdown::Events;
 use crate::mask::mask;
 
-/// The lines, without the break of the last, of the innermost paragraph, heading or list item that holds `at`, an
-/// offset of `text`. A line that holds nothing but the id stands for the block above it as well.
+/// The lines of the innermost paragraph, heading or list item that holds `at`, an offset of `text`, without the last line break. An id
+/// that is alone on its line refers to the block above, and its range includes that block.
 pub(super) fn lines(text: &str, body_start: usize, at: usize) -> Range<usize> {
     let body = text.get(body_start..).unwrap_or_default();
     let masked = mask(body);
@@ -33,7 +33,7 @@ pub(super) fn lines(text: &str, body_start: usize, at: usize) -> Range<usize> {
             let alone = id.starts_with('^') && !id.contains(char::is_whitespace);
             match tag {
                 Tag::Item => (item, found) = (Some(start), range),
-                // The first paragraph of an item, and an id alone, stand for the item.
+                // The first paragraph of an item, or an id alone on its line, refers to the whole item.
                 Tag::Paragraph if item.is_some_and(|item| alone || item == start) => {}
                 Tag::Paragraph => found = above.filter(|_| alone && depth == 0).unwrap_or(range.start)..range.end,
                 Tag::Heading { .. } => found = range,
@@ -50,7 +50,7 @@ pub(super) fn lines(text: &str, body_start: usize, at: usize) -> Range<usize> {
     body_start + start..body_start + if is_quoted(whole) { start + unquoted(whole) } else { end }
 }
 
-/// How much of `text` stands before the blank end of it.
+/// The length of `text` without the white space at its end.
 fn written(text: &str) -> usize {
     text.trim_end_matches([' ', '\t', '\n', '\r']).len()
 }
@@ -59,7 +59,7 @@ fn is_quoted(line: &str) -> bool {
     line.trim_start_matches([' ', '\t']).starts_with('>')
 }
 
-/// How much of the quote `text` stands before the blank lines at its end, which hold nothing but `>`.
+/// The length of the quote `text` without the blank lines at its end, which hold nothing but `>`.
 fn unquoted(text: &str) -> usize {
     let mut end = text.len();
     loop {

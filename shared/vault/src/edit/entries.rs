@@ -8,23 +8,23 @@ use super::error::Problem;
 use super::splice::line_start;
 use crate::lines::{line_end, next_line};
 
-/// One property of the frontmatter's top level. Offsets are of the YAML.
+/// One property at the frontmatter's top level. Offsets count from the start of the YAML.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Its name.
     pub(super) name: String,
     /// Where the name begins, on its line.
     pub(super) key: usize,
-    /// From behind the colon to the end of the value.
+    /// From after the colon to the end of the value.
     pub(super) value: Range<usize>,
     /// Its lines, with the break of the last.
     pub(super) lines: Range<usize>,
 }
 
-/// The properties of `yaml`, which was read without errors, in its order.
+/// The properties of `yaml`, in their order. `yaml` was parsed before without errors.
 pub(super) fn entries(yaml: &str) -> Result<Vec<Entry>, Problem> {
     let mut entries: Vec<Entry> = Vec::new();
-    // How many lists and maps are begun and not ended.
+    // How many lists and maps are open.
     let mut depth = 0_usize;
     // At depth 1.
     let mut key_is_next = true;
@@ -55,7 +55,7 @@ pub(super) fn entries(yaml: &str) -> Result<Vec<Entry>, Problem> {
         }
     }
     for entry in &mut entries {
-        // A block scalar ends where what follows it begins.
+        // The parser ends a block scalar at the start of what follows it.
         let written = yaml.get(entry.value.clone()).unwrap_or_default().trim_end_matches([' ', '\t', '\r', '\n']);
         entry.value.end = entry.value.start + written.len();
         entry.lines.end = next_line(yaml, line_end(yaml, entry.value.end));
@@ -77,9 +77,9 @@ fn begin(yaml: &str, name: String, span: &Span) -> Result<Entry, Problem> {
     Ok(Entry { name, key: key.start, value: colon..colon, lines: start..colon })
 }
 
-/// Makes the last entry's value reach to the end of `span`.
+/// Extends the last entry's value to the end of `span`.
 fn extend(entries: &mut [Entry], span: &Span) {
-    // What has no text of its own, such as the end of a block or a value left out, is at what follows it.
+    // Events without text of their own, such as the end of a block or an omitted value, point at what follows them.
     if let (Some(entry), Some(range)) = (entries.last_mut(), span.byte_range().filter(|range| !range.is_empty())) {
         entry.value.end = entry.value.end.max(range.end);
     }
@@ -88,13 +88,13 @@ fn extend(entries: &mut [Entry], span: &Span) {
 /// The entries of a list of plain values.
 #[derive(Debug)]
 pub(super) struct Items {
-    /// Whether it stands in brackets.
+    /// Whether the list is written in brackets.
     pub(super) flow: bool,
-    /// Each one's value, and where it stands in the YAML.
+    /// Each item's value, and its range in the YAML.
     pub(super) items: Vec<(String, Range<usize>)>,
 }
 
-/// The list that is the value of `entry`, if it is one of plain values.
+/// The items of the list that is the value of `entry`; `None` unless it is a list of plain values.
 pub(super) fn items(yaml: &str, entry: &Entry) -> Option<Items> {
     let mut list: Option<Items> = None;
     let is_in = |span: &Span| span.byte_range().is_some_and(|range| entry.value.start <= range.start);

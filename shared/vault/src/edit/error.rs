@@ -24,7 +24,7 @@ pub enum EditError {
     /// One edit cannot be made.
     #[error("edit {edit}: {problem}")]
     Refused {
-        /// Which, counted from 1.
+        /// The number of the edit, counted from 1.
         edit: usize,
         /// Why.
         problem: Box<Problem>,
@@ -40,11 +40,11 @@ pub enum Problem {
     #[error("the note is too long to look for headings and block ids in it; name lines instead")]
     TooLongForTargets,
     #[error(
-        "the edits before it look for headings and block ids in as many bytes as one call does; make this edit and the next ones in another call, or name lines instead"
+        "the edits before it already search as many bytes for headings and block ids as one call may; make this edit and the next ones in another call, or name lines instead"
     )]
     TooManyTargets,
     #[error(
-        "the replacements would make the note {bytes} bytes longer; at most {max_bytes} are added so in one call: replace fewer at once"
+        "the replacements would make the note {bytes} bytes longer; one call may add at most {max_bytes} this way: replace fewer at once"
     )]
     AddsTooMuch { bytes: usize, max_bytes: usize },
     #[error("no heading is named; write a heading's text")]
@@ -72,7 +72,7 @@ pub enum Problem {
     )]
     OtherLineBreaks { crlf: bool },
     #[error(
-        "the text to find is in the note {found} times, and not {expected}; write more of what stands around it, or set count: {}",
+        "the text to find is in the note {found} times, and not {expected}; write more of the text around it, or set count: {}",
         list(candidates)
     )]
     TextCount { found: usize, expected: u32, candidates: Vec<Candidate> },
@@ -88,11 +88,11 @@ pub enum Problem {
         "the frontmatter could not be read back: {0}; write a plainer value, or change the frontmatter with replace_text"
     )]
     Unreadable(String),
-    #[error("a tag there would not be read as one, for what stands around it; choose another place")]
+    #[error("a tag there would not be read as a tag, because of the text around it; choose another place")]
     TagHidden,
     #[error("the frontmatter's tags are neither a list nor text; set the property instead")]
     TagsStyle,
-    #[error("line {line} is no task{}", tasks(candidates))]
+    #[error("line {line} is not a task{}", tasks(candidates))]
     NoTask { line: u32, candidates: Vec<Candidate> },
     #[error(transparent)]
     Task(#[from] ChangeError),
@@ -101,7 +101,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// What could have been meant, in the order of the note.
+    /// The parts of the note that may have been meant, in the order of the note.
     #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         match self {
@@ -123,7 +123,7 @@ impl Problem {
 pub struct Candidate {
     /// The line it begins on, from 1.
     pub line: u32,
-    /// What to write to mean it, or the line's text; long texts are cut.
+    /// The text to write in order to refer to it, or the line's text; long texts are cut.
     pub text: String,
 }
 
@@ -140,7 +140,7 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// `text`, fit for one line of a message.
+/// `text`, shortened and escaped for one line of a message.
 pub(super) fn echo(text: &str) -> String {
     let visible = |c: char| if c.is_control() { '\u{FFFD}' } else { c };
     let mut chars = text.trim().chars().map(visible);

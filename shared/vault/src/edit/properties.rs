@@ -1,5 +1,5 @@
-//! Changes properties in the frontmatter: whole lines of it, or one value on its line. What comes out is read again,
-//! and is refused unless exactly the property that was meant has changed.
+//! Changes properties in the frontmatter: whole lines, or one value on its line. The result is parsed again, and is refused unless
+//! exactly the intended property has changed.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::frontmatter;
 use crate::lines::{Lines, line_end};
 use crate::note::Frontmatter;
 
-/// Longest name of a new property, in bytes: six times as long, escaped, is still a key for YAML.
+/// Longest name of a new property, in bytes. YAML still accepts it as a key when escaping makes it six times as long.
 const MAX_NAME_BYTES: usize = 160;
 /// How deep a value may nest. The reader has the same limit for the whole frontmatter.
 const MAX_DEPTH: usize = 32;
@@ -39,15 +39,15 @@ pub fn with_frontmatter(properties: &Map<String, Value>, body: &str) -> Result<S
     })
 }
 
-/// `text` with `properties` in place of all that its frontmatter says; without properties, without frontmatter.
+/// `text` with its frontmatter replaced by `properties`; with no frontmatter if `properties` is empty.
 ///
 /// # Errors
-/// As [`with_frontmatter`]; and when what stands below would be read as frontmatter.
+/// As [`with_frontmatter`]; also when the text below would be read as frontmatter.
 pub fn replace_frontmatter(text: &str, properties: &Map<String, Value>) -> Result<String, Problem> {
     let (mark, rest) = text.split_at_checked(text_start(text)).unwrap_or_default();
     let body = rest.get(body_start(text) - mark.len()..).unwrap_or_default();
     let line_break = splice::line_break(text).unwrap_or("\n");
-    // A body of one line does not tell which breaks the note has.
+    // A body of one line does not show which line breaks the note uses.
     let edited = match splice::line_break(body) {
         None if !properties.is_empty() => with_frontmatter(properties, &format!("{body}{line_break}"))?
             .strip_suffix(line_break)
@@ -158,8 +158,8 @@ fn check_value(value: &Value) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What stands from behind the colon to the end of the entry's lines, with a new value. A comment on the line of the
-/// name, or behind a value of one line, stays.
+/// The text that replaces the entry from after the colon to the end of its lines, with the new value. A comment on the line of the name,
+/// or after a value of one line, stays.
 fn replacement(yaml: &str, entry: &Entry, value: &Value, line_break: &str) -> String {
     let old = yaml.get(entry.value.clone()).unwrap_or_default();
     let first_line = old.get(..line_end(old, 0)).unwrap_or_default();
@@ -184,7 +184,7 @@ pub(super) fn spliced(text: &str, range: Range<usize>, new: &str) -> String {
     [before, new, after].concat()
 }
 
-/// `edited`, if its properties are those expected.
+/// `edited`, if its properties are the expected ones.
 pub(super) fn verified(
     edited: String,
     expected: &Map<String, Value>,

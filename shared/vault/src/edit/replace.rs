@@ -9,7 +9,7 @@ use super::splice;
 use crate::fold::fold;
 use crate::lines::Lines;
 
-/// `text` with `new` in place of every `wanted`, which must occur `count` times, or once.
+/// `text` with every `wanted` replaced by `new`. `wanted` must occur `count` times, once by default.
 pub(super) fn replace(
     text: &str,
     wanted: &str,
@@ -32,7 +32,7 @@ pub(super) fn replace(
         return Err(Problem::TextCount { found, expected, candidates });
     }
     let new = splice::fit(text, new);
-    // Before it is made: many short texts in place of which long ones come could fill the memory.
+    // Checked before the replacement is made: many short texts replaced by long ones could fill the memory.
     let bytes = (text.len() - found * wanted.len()).saturating_add(found.saturating_mul(new.len()));
     if bytes > max_bytes {
         return Err(Problem::TooLong { bytes, max_bytes });
@@ -40,7 +40,7 @@ pub(super) fn replace(
     Ok(text.replace(wanted, &new))
 }
 
-/// Lists the lines that hold the first line of `wanted`, whatever its case and the white space around it.
+/// The problem that `wanted` is not in `text`. Lists the lines that hold its first line, ignoring case and surrounding white space.
 fn missing(text: &str, wanted: &str) -> Problem {
     let other = splice::fit(text, wanted);
     if memmem::find(text.as_bytes(), other.as_bytes()).is_some() {

@@ -1,4 +1,4 @@
-//! Puts lines between lines, with the note's own line breaks.
+//! Inserts and replaces lines, with the note's own line breaks.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub(super) fn line_break(text: &str) -> Option<&'static str> {
     Some(if before.ends_with(b"\r") { "\r\n" } else { "\n" })
 }
 
-/// `added` with the line breaks of `text`, if that has any.
+/// `added` with the line breaks of `text`, if `text` has any.
 pub(super) fn fit<'a>(text: &str, added: &'a str) -> Cow<'a, str> {
     let Some(wanted) = line_break(text).filter(|_| added.contains('\n')) else {
         return Cow::Borrowed(added);
@@ -22,8 +22,8 @@ pub(super) fn fit<'a>(text: &str, added: &'a str) -> Cow<'a, str> {
     Cow::Owned(if wanted == "\n" { plain } else { plain.replace('\n', wanted) })
 }
 
-/// `text` with `added` as lines of their own at `at`, where a line begins or the text ends. A text that ended in a line
-/// break still does.
+/// `text` with `added` inserted as separate lines at `at`, the start of a line or the end of the text. A text that ended in a line break
+/// still does.
 pub(super) fn insert(text: &str, at: usize, added: &str) -> String {
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
     if added.is_empty() {
@@ -50,8 +50,7 @@ pub(super) fn insert(text: &str, at: usize, added: &str) -> String {
     out
 }
 
-/// `text` with `new` in place of the lines in `range`, which ends before the break of the last of them. An empty text
-/// removes the lines.
+/// `text` with the lines in `range` replaced by `new`. The range ends before the last line break. An empty `new` removes the lines.
 pub(super) fn replace(text: &str, range: Range<usize>, new: &str) -> String {
     let end = if new.is_empty() { next_line(text, range.end) } else { range.end };
     let (before, after) = (text.get(..range.start).unwrap_or_default(), text.get(end..).unwrap_or_default());
@@ -60,7 +59,7 @@ pub(super) fn replace(text: &str, range: Range<usize>, new: &str) -> String {
     [before, new, after].concat()
 }
 
-/// Where the text begins: behind a byte-order mark.
+/// Where the text begins: after a byte-order mark.
 pub(super) fn text_start(text: &str) -> usize {
     if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 }
 }
@@ -75,14 +74,14 @@ fn ends_in_break(text: &str) -> bool {
     text.bytes().next_back().is_some_and(is_break)
 }
 
-/// The last line, whether it is ended or not.
+/// The last line, with or without a line break at its end.
 fn last_line(text: &str) -> &str {
     let text = text.strip_suffix("\r\n").or_else(|| text.strip_suffix(['\n', '\r'])).unwrap_or(text);
     text.get(line_start(text, text.len())..).unwrap_or_default()
 }
 
-/// Whether a line put in at `at` would become part of a heading: what begins there is the text of an underlined one, or
-/// would underline it.
+/// Whether a line inserted at `at` would become part of a heading: the text at `at` is an underlined heading, or would underline the
+/// inserted line.
 fn joins_heading(text: &str, at: usize) -> bool {
     let line = text.get(at..line_end(text, at)).unwrap_or_default().trim();
     if line.is_empty() || line.starts_with('#') {
@@ -95,7 +94,7 @@ fn joins_heading(text: &str, at: usize) -> bool {
             && parse(text).headings.iter().any(|heading| line_start(text, heading.offset) == at)
 }
 
-/// Whether the lines from `at` up to a blank one have any that may underline those above it: most have none, and the note need not be read for it.
+/// Whether a line between `at` and the next blank line may be an underline. This cheap check spares most notes a parse.
 fn may_be_underlined(text: &str, at: usize) -> bool {
     let mut start = at;
     while start < text.len() {

@@ -1,4 +1,5 @@
-//! Adds tags to a note and takes them out: in the list of the frontmatter as it is written, or in the text. Whatever is done is read again.
+//! Adds tags to a note and removes them: in the frontmatter's list, which keeps its style, or in the text. Every result is parsed again
+//! to check it.
 
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ use crate::lines::{line_end, next_line};
 use crate::note::{Frontmatter, parse};
 use crate::tag::tag_name;
 
-/// `text` with the tag `name` among those of its frontmatter; none if it is there already, in any case.
+/// `text` with the tag `name` added to its frontmatter. `None` if the tag is there already; case does not matter.
 ///
 /// # Errors
 /// When the frontmatter cannot be changed safely.
@@ -45,8 +46,8 @@ pub fn add_tag(text: &str, name: &str) -> Result<Option<String>, Problem> {
     spliced.map_or_else(|| properties::set(text, &one(key, value)), Ok).map(Some)
 }
 
-/// `text` without the tag `name` in its frontmatter, in any case; none if it is not there. The property goes with its last tag, and the
-/// frontmatter with its last line.
+/// `text` without the tag `name` in its frontmatter. `None` if the tag is not there; case does not matter. A property without tags left
+/// is removed, and so is a frontmatter without properties left.
 ///
 /// # Errors
 /// When the frontmatter cannot be changed safely.
@@ -59,10 +60,10 @@ pub fn remove_tag(text: &str, name: &str) -> Result<Option<String>, Problem> {
     Ok((edited != text).then_some(edited))
 }
 
-/// `text` with `#name` on a line of its own at its end; or at the byte `at` of it, parted by spaces from what stands there.
+/// `text` with `#name` on a line of its own at the end, or at the byte offset `at`, separated by spaces from the text around it.
 ///
 /// # Errors
-/// When it would not be read as a tag there, as in code.
+/// When it would not be read as a tag there, for example inside code.
 pub fn add_inline_tag(text: &str, name: &str, at: Option<usize>) -> Result<Option<String>, Problem> {
     let before = written(text);
     if before.iter().any(|(tag, _)| fold(tag) == fold(name)) {
@@ -89,11 +90,11 @@ pub fn add_inline_tag(text: &str, name: &str, at: Option<usize>) -> Result<Optio
     Ok(Some(edited))
 }
 
-/// `text` without `#name` in its text, in any case, each with one space before it; a line of nothing else goes whole. None if it is not
-/// there.
+/// `text` without `#name` in its body. Case does not matter. One space before each tag is removed too, and a line with nothing else is
+/// removed whole. `None` if the tag is not there.
 ///
 /// # Errors
-/// When what is left would mean something else.
+/// When the rest of the note would change its meaning.
 pub fn remove_inline_tag(text: &str, name: &str) -> Result<Option<String>, Problem> {
     let all = written(text);
     let (gone, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|(tag, _)| fold(tag) == fold(name));
@@ -123,7 +124,7 @@ pub fn remove_inline_tag(text: &str, name: &str) -> Result<Option<String>, Probl
         } else if line.end < text.len() {
             at = next_line(text, line.end);
         } else {
-            // The last line goes with the break before it.
+            // The last line is removed together with the line break before it.
             edited.truncate(edited.len() - edited.len().min(break_length(&edited)));
         }
     }
@@ -139,7 +140,7 @@ fn break_length(text: &str) -> usize {
     if text.ends_with("\r\n") { 2 } else { usize::from(text.ends_with(['\n', '\r'])) }
 }
 
-/// The tags in the text, with where they stand.
+/// The tags in the body, with their ranges.
 fn written(text: &str) -> Vec<(String, Range<usize>)> {
     parse(text).tags.into_iter().filter_map(|tag| Some((tag.name, tag.range?))).collect()
 }
@@ -148,13 +149,13 @@ fn one(key: &str, value: Value) -> Map<String, Value> {
     Map::from_iter([(key.to_owned(), value)])
 }
 
-/// The properties that hold tags, the one that is to have new ones first.
+/// The properties that hold tags. New tags go into the first one.
 fn keys(properties: &Map<String, Value>) -> Vec<String> {
     let named = |name: &'static str| properties.keys().filter(move |key| key.eq_ignore_ascii_case(name));
     named("tags").chain(named("tag")).cloned().collect()
 }
 
-/// `edited`, if of `properties` only `key` has become another, or nothing.
+/// `edited`, if it has the same `properties` except for `key`, which has the new `value` or is removed.
 fn expect(edited: String, properties: &Map<String, Value>, key: &str, value: Option<&Value>) -> Option<String> {
     let mut expected = properties.clone();
     match value {
@@ -171,7 +172,7 @@ fn list(yaml: &str, key: &str) -> Option<(Entry, Items)> {
     Some((entry, items))
 }
 
-/// `text` with one more item in the list at `key`, written as its list is.
+/// `text` with `name` added to the list at `key`, in the list's own style.
 fn added_item(text: &str, found: &Frontmatter, key: &str, name: &str) -> Option<String> {
     let yaml = text.get(found.range.clone())?;
     let (entry, list) = list(yaml, key)?;
@@ -221,7 +222,7 @@ fn without(text: &str, key: &str, name: &str) -> Result<String, Problem> {
     spliced.map_or_else(|| properties::set(text, &one(key, left)), Ok)
 }
 
-/// `written` without the words that are meant, each with what parts it from the word before.
+/// `written` without the words for which `is_it` holds, each removed with the separator before it.
 fn without_word(written: &str, is_it: impl Fn(&str) -> bool) -> Option<String> {
     let parts = |c: char| c == ',' || c.is_whitespace();
     let mut out = String::new();
@@ -243,7 +244,7 @@ fn without_word(written: &str, is_it: impl Fn(&str) -> bool) -> Option<String> {
     changed.then_some(out)
 }
 
-/// `text` without the items of the list at `key` that are meant, each with its line or its comma.
+/// `text` without the items of the list at `key` for which `is_it` holds, each removed with its line or its comma.
 fn removed_items(text: &str, found: &Frontmatter, key: &str, is_it: impl Fn(&str) -> bool) -> Option<String> {
     let yaml = text.get(found.range.clone())?;
     let (_, list) = list(yaml, key)?;

@@ -1,4 +1,4 @@
-//! Where the target of an edit is.
+//! Finds the target of an edit.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use crate::fold::fold;
 use crate::lines::{Lines, line_end, next_line};
 use crate::note::{Heading, MAX_BODY_BYTES, MAX_ITEMS, Note, parse};
 
-/// The place that a target names. All offsets but the end of `content` are where a line begins, or the text's end.
+/// The place that a target names. All offsets except the end of `content` are the start of a line or the end of the text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// Where its first line begins.
     pub(super) start: usize,
-    /// Below a heading's line; below the block or lines.
+    /// After a heading's line; after the block or lines.
     pub(super) below: usize,
-    /// What is replaced: lines, without the break of the last; `None` below a heading that has nothing below it.
+    /// The range to replace: lines without the last line break. `None` for a heading with nothing below it.
     pub(super) content: Option<Range<usize>>,
-    /// Below the last line of it that is not blank.
+    /// After the last line of the target that is not blank.
     pub(super) end: usize,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn find(text: &str, target: &Target) -> Result<Place, Problem> {
     }
 }
 
-/// The note, if all of it was looked at.
+/// The parsed note, if it is short enough to be parsed completely.
 fn read(text: &str) -> Result<Note, Problem> {
     if text.len() > MAX_BODY_BYTES {
         return Err(Problem::TooLongForTargets);
@@ -72,7 +72,7 @@ fn heading(text: &str, note: &Note, names: &[String]) -> Result<Place, Problem> 
     }
 }
 
-/// The place of `heading`, which has those `below` it in the note.
+/// The place of `heading`. `below` are the headings that follow it in the note.
 fn section<'a>(text: &str, heading: &Heading, mut below: impl Iterator<Item = &'a Heading>) -> Place {
     let next = below.find(|next| next.level <= heading.level);
     let section_end = next.map_or(text.len(), |next| line_start(text, next.offset));
@@ -87,7 +87,7 @@ fn section<'a>(text: &str, heading: &Heading, mut below: impl Iterator<Item = &'
     Place { start: line_start(text, heading.offset), below, content, end }
 }
 
-/// The headings that hold `name`, whatever its case, and if there are none, all of them.
+/// The headings whose text contains `name`, ignoring case; all headings if there are none.
 fn closest(headings: &[Heading], name: &str) -> Vec<Candidate> {
     let name = fold(name);
     let like = |index: &usize| headings.get(*index).is_some_and(|heading| fold(&heading.text).contains(&*name));
@@ -138,7 +138,9 @@ fn marked(text: &str, note: &Note, id: &str) -> Result<Place, Problem> {
     }
 }
 
-/// Lines as ripgrep counts them: only `\n` ends one, and nothing behind the last is no line.
+/// Lines as ripgrep counts them: only `
+/// ` ends a line, and an empty rest after the last `
+/// ` is not a line.
 fn numbered(text: &str, from: u32, to: u32) -> Result<Place, Problem> {
     let ended = Lines::new(text).at(text.len()) as usize;
     let count = ended + usize::from(!text.is_empty() && !text.ends_with('\n'));
@@ -154,7 +156,7 @@ fn numbered(text: &str, from: u32, to: u32) -> Result<Place, Problem> {
     Ok(lines(text, start..end))
 }
 
-/// The place of whole lines, given without the break of the last.
+/// The place of whole lines, whose range excludes the last line break.
 fn lines(text: &str, content: Range<usize>) -> Place {
     let below = next_line(text, content.end);
     Place { start: content.start, below, content: Some(content), end: below }

@@ -7,19 +7,19 @@ use crate::lines::line_end;
 use crate::note::{Task, parse};
 use crate::task::{Change, Format, Status, change, fields};
 
-/// A note with a task that was changed.
+/// A note with one changed task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedTask {
     /// The note's text.
     pub text: String,
-    /// The character between the task's brackets, and its text, as they were.
+    /// The character between the task's brackets and the task's text, before the change.
     pub before: (char, String),
-    /// The same as they are.
+    /// The same after the change.
     pub after: (char, String),
 }
 
-/// `text` with another status or text of the task on `line`, which is counted from 1. A field that the task does not have yet is written
-/// as the note's other tasks write theirs.
+/// `text` with a new status or text for the task on `line`, counted from 1. A field that the task does not have yet is written in the
+/// format of the note's other tasks.
 ///
 /// # Errors
 /// When there is no task, or the change cannot be written.
@@ -40,10 +40,10 @@ pub fn change_task(text: &str, line: u32, status: Option<Status>, wanted: &Chang
     let tags: Vec<_> = tags.filter_map(within).take_while(|tag| tag.end <= task.text.len()).collect();
     let said = change(&task.text, &tags, wanted, format)?;
     let edited = rewritten(text, task, mark, &said).ok_or(Problem::NoTask { line, candidates: Vec::new() })?;
-    // What was said must still be the text of this task.
+    // The new text must still be read as the text of this task.
     let is_there = |other: &Task| other.line == task.line && other.status == mark && other.text == said;
     if !parse(&edited).tasks.iter().any(is_there) {
-        return Err(Problem::Unreadable("the line would be no task any more".to_owned()));
+        return Err(Problem::Unreadable("the line would not be a task any more".to_owned()));
     }
     Ok(ChangedTask { text: edited, before: (task.status, task.text.clone()), after: (mark, said) })
 }
@@ -54,7 +54,7 @@ fn text_start(text: &str, task: &Task) -> Option<usize> {
     Some(text.len() - after.trim_start().len())
 }
 
-/// `text` in which the task has this mark and says this.
+/// `text` in which the task has this mark and this text.
 fn rewritten(text: &str, task: &Task, mark: char, said: &str) -> Option<String> {
     let after = task.status_offset + task.status.len_utf8();
     let end = line_end(text, after);

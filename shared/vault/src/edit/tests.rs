@@ -18,7 +18,7 @@ fn edits(written: Value) -> Vec<Edit> {
     serde_json::from_value(written).unwrap()
 }
 
-/// What one edit makes of `text`.
+/// The result of one edit of `text`.
 #[track_caller]
 fn edited(text: &str, edit: Value) -> String {
     apply(text, &edits(json!([edit])), ROOM).unwrap()

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-/// What unquoted would be, to some reader, no string.
+/// Words that some YAML reader takes for another type than string when they are unquoted.
 const WORDS: &[&str] = &["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
 
 /// Appends the lines of `properties`, each indented by `indent` and ended with `line_break`.
@@ -43,7 +43,7 @@ pub(super) fn block(value: &Value, indent: usize, line_break: &str, out: &mut St
                 match inline(value) {
                     Some(text) => out.extend([&text, line_break]),
                     None => {
-                        // Begins on the line of its hyphen.
+                        // The first entry begins on the line of its hyphen.
                         let start = out.len();
                         block(value, indent + 2, line_break, out);
                         out.replace_range(start..start + indent + 2, "");
@@ -55,7 +55,7 @@ pub(super) fn block(value: &Value, indent: usize, line_break: &str, out: &mut St
     }
 }
 
-/// Whether lists and maps in `value` nest at most `depth` deep.
+/// Whether lists and maps in `value` nest at most `depth` levels deep.
 pub(super) fn is_within(value: &Value, depth: usize) -> bool {
     let inner = depth.checked_sub(1);
     match value {
@@ -69,7 +69,7 @@ fn push_indent(indent: usize, out: &mut String) {
     out.extend(std::iter::repeat_n(' ', indent));
 }
 
-/// A string, plain where nobody could take it for anything else, else in double quotes.
+/// A string: plain where no reader could take it for another type, otherwise in double quotes.
 pub(super) fn string(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { quoted(text) }
 }
@@ -94,7 +94,7 @@ fn is_date(text: &str) -> bool {
     shape == DATE || shape == TIME
 }
 
-/// A JSON string, which YAML reads too, with what YAML does not allow as it is escaped.
+/// A JSON string, which is also valid YAML. Characters that YAML does not allow are escaped.
 fn quoted(text: &str) -> String {
     let json = Value::from(text).to_string();
     let mut out = String::with_capacity(json.len());

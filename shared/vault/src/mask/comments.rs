@@ -1,5 +1,4 @@
-//! Obsidian's comments (`%%…%%`), and math between `$$` that begins a line, outside code and HTML
-//! comments.
+//! Finds Obsidian's comments (`%%…%%`) and display math (`$$` at the start of a line), outside code and HTML comments.
 
 use std::collections::HashMap;
 
@@ -10,8 +9,8 @@ use crate::lines::{line_end, next_line, run_length};
 
 /// Adds all comments and display math of `body` to `hidden`.
 ///
-/// A comment that begins a line ends with the next `%%` or the note; one that begins further on
-/// must end before the next blank line, or else it is text.
+/// A comment at the start of a line ends with the next `%%` or with the note. Elsewhere, a comment must end before the next blank line;
+/// otherwise it is text.
 pub(super) fn find(body: &str, hidden: &mut Vec<Hidden>) {
     let mut finder = Finder { body, hidden, fence: None, paragraph_end: 0, code_runs: HashMap::new(), html_end: None };
     let mut at = 0;
@@ -24,11 +23,11 @@ struct Finder<'a> {
     body: &'a str,
     hidden: &'a mut Vec<Hidden>,
     fence: Option<Fence>,
-    /// Where the next blank line begins; all that follows is known up to here only.
+    /// Where the next blank line begins. The fields below are valid only up to here.
     paragraph_end: usize,
-    /// Where the last run of so many backticks begins in this paragraph.
+    /// By length: where the last backtick run of that length begins in this paragraph.
     code_runs: HashMap<usize, usize>,
-    /// The `-->` found last: where the search began, and where it ends if there is one.
+    /// The most recent search for `-->`: where it began, and where the `-->` ends if there is one.
     html_end: Option<(usize, Option<usize>)>,
 }
 
@@ -111,7 +110,7 @@ impl Finder<'_> {
         self.inline(end)
     }
 
-    /// The end of the code that begins at `at`, or of its backticks if they are text.
+    /// The end of the inline code that begins at `at`; the end of its backticks if they are plain text.
     fn code(&mut self, at: usize) -> usize {
         let paragraph = self.paragraph(at);
         let run = run_length(self.body.as_bytes(), at, b'`');
@@ -129,7 +128,7 @@ impl Finder<'_> {
         next
     }
 
-    /// Where the paragraph ends that holds `at`: before the next blank line.
+    /// The end of the paragraph that holds `at`: before the next blank line.
     fn paragraph(&mut self, at: usize) -> usize {
         if at < self.paragraph_end {
             return self.paragraph_end;
@@ -185,8 +184,8 @@ impl Fence {
         (length >= 3 && !(byte == b'`' && info.contains(&b'`'))).then_some(Self { byte, length, quotes })
     }
 
-    /// Whether a line is code: `Some(false)` if it closes the fence, `None` if it stands behind it,
-    /// because the quote that held the fence has ended.
+    /// Whether a line is code. `Some(false)` if it closes the fence. `None` if the fence ended before it, because the quote that held the
+    /// fence has ended.
     fn holds(&self, body: &str, start: usize, end: usize) -> Option<bool> {
         let line = body.as_bytes().get(start..end).unwrap_or_default();
         let content = line.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'>')).unwrap_or(line.len());

@@ -1,4 +1,4 @@
-//! What a note consists of.
+//! The parts of a note.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::path::VaultPath;
 
-/// Most headings, links, tags, tasks and block ids that are kept of a note, of each kind.
+/// Most headings that are kept of a note; the same limit holds for links, tags, tasks and block ids.
 pub const MAX_ITEMS: usize = 100_000;
 
 /// The parts of a note, each kind in the order of the text.
@@ -24,7 +24,7 @@ pub struct Note {
     pub aliases: Vec<String>,
     /// List items with a check box.
     pub tasks: Vec<Task>,
-    /// Names that lines carry, so that links can point to them.
+    /// Ids at the ends of lines; links can point to them.
     pub block_ids: Vec<BlockId>,
 }
 
@@ -39,13 +39,13 @@ pub struct Frontmatter {
     pub properties: Result<Map<String, Value>, FrontmatterError>,
 }
 
-/// Why a note's frontmatter has no properties.
+/// Why a note's frontmatter cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the frontmatter is not read (line {}): {message}", line + 1)]
 pub struct FrontmatterError {
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub message: String,
-    /// Where, as a line of the note.
+    /// The line of the note that it is on.
     pub line: u32,
 }
 
@@ -56,7 +56,7 @@ pub struct Heading {
     pub level: u8,
     /// The heading's line as written, without its `#`s.
     pub text: String,
-    /// The line on which it begins.
+    /// The line that it begins on.
     pub line: u32,
     /// Where it begins.
     pub offset: usize,
@@ -65,15 +65,15 @@ pub struct Heading {
 }
 
 impl Heading {
-    /// The heading as the end of a URL: see [`anchor`].
+    /// The heading as a URL fragment: see [`anchor`].
     #[must_use]
     pub fn anchor(&self) -> String {
         anchor(&self.text)
     }
 }
 
-/// `#`, then the heading in lower case, with `-` for each run of white space and without all else
-/// that is neither alphanumeric nor `-`. Never empty.
+/// `#`, then the heading in lower case. Each run of white space becomes `-`; all other characters that are neither alphanumeric nor `-`
+/// are removed. Never empty.
 #[must_use]
 pub fn anchor(heading: &str) -> String {
     let mut out = String::with_capacity(heading.len() + 1);
@@ -106,19 +106,19 @@ pub enum LinkKind {
 pub struct Link {
     /// How it is written.
     pub kind: LinkKind,
-    /// What it points to, without the subpath: empty for the note itself. Percent-decoded if it is
-    /// a markdown link, unless it is external: then the whole URL as written.
+    /// The file it points to, without the subpath; empty for the note itself. Markdown links are percent-decoded. An external link keeps its
+    /// whole URL as written.
     pub target: String,
-    /// What follows the first `#`: a heading, several joined with `#`, or `^` and a block id.
+    /// The text after the first `#`: a heading, several headings joined with `#`, or `^` and a block id.
     pub subpath: Option<String>,
     /// The text to show instead of the target, as written. For embeds often a size.
     pub display: Option<String>,
     /// The whole link as written.
     pub range: Range<usize>,
-    /// Where target and subpath are written, without `<` and `>`: in the definition if the link is by reference. Empty if
-    /// that is not known.
+    /// The range of target and subpath as written, without `<` and `>`. In the definition if it is a reference link. Empty if it is
+    /// unknown.
     pub destination: Range<usize>,
-    /// The line on which it begins.
+    /// The line that it begins on.
     pub line: u32,
 }
 
@@ -141,34 +141,33 @@ impl Link {
 pub struct Tag {
     /// The tag as written, without `#`.
     pub name: String,
-    /// The tag with its `#`; `None` for one from the properties.
+    /// The range of the tag with its `#`; `None` for a tag from the properties.
     pub range: Option<Range<usize>>,
 }
 
 /// A list item with a check box.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// What stands between the brackets: a space for what is to do, by custom `x` for what is done.
+    /// The character between the brackets: by convention a space for an open task and `x` for a done one.
     pub status: char,
     /// The rest of the item's first line.
     pub text: String,
     /// The line it stands on.
     pub line: u32,
-    /// The width of the white space before the list marker, behind any `>` and its space; a tab
-    /// leads to the next multiple of 4.
+    /// The width of the white space before the list marker, after any `>` and its space; a tab advances to the next multiple of 4.
     pub indent: u16,
-    /// Where the status character is.
+    /// The byte offset of the status character.
     pub status_offset: usize,
 }
 
-/// A name that a line carries: ` ^name` at its end.
+/// An id at the end of a line: ` ^name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockId {
     /// The name, without `^`.
     pub name: String,
     /// The line it stands on.
     pub line: u32,
-    /// The name with its `^`.
+    /// The range of the name with its `^`.
     pub range: Range<usize>,
 }
 
@@ -179,8 +178,7 @@ impl Note {
         self.frontmatter.as_ref()?.properties.as_ref().ok()
     }
 
-    /// What to call the note: its `title` property, else its first heading of level 1, else the
-    /// stem of `path`.
+    /// The note's title: its `title` property, else its first heading of level 1, else the stem of `path`.
     #[must_use]
     pub fn title<'a>(&'a self, path: &'a VaultPath) -> &'a str {
         let property = self.properties().and_then(|properties| properties.get("title")?.as_str());

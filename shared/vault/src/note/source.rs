@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::lines::Lines;
 
-/// A note's text and where its body is. Block and inline readers count from the body's start.
+/// A note's text and where its body is. The block and inline readers use offsets from the body's start.
 pub(crate) struct Source<'a> {
     text: &'a str,
     body_start: usize,
@@ -29,7 +29,7 @@ impl<'a> Source<'a> {
         range.start + self.body_start..range.end + self.body_start
     }
 
-    /// The line of a place in the body.
+    /// The line of a byte offset in the body.
     pub(crate) fn line(&self, offset: usize) -> u32 {
         self.lines.at(offset + self.body_start)
     }

@@ -1,35 +1,35 @@
-//! Names that some file system takes for a folder that is closed to everybody, although they are spelt otherwise: what NTFS, HFS+ and
-//! SMB shares resolve. A vault goes to any of them, whatever it is kept on now.
+//! Other names of closed folders: names that NTFS, HFS+ or an SMB share resolves to such a folder although they are spelled differently.
+//! All of them are refused, since a vault may be copied to any file system.
 
 use crate::fold::fold;
 
-/// The folders, each with its name without the dot.
+/// The closed folders.
 const GUARDED: [&str; 5] = [".git", ".obsidian", ".trash", ".atlas", ".atlas-mirror"];
-/// NTFS keeps so many characters of a name in its short one, …
+/// NTFS short names keep this many characters of the name, …
 const SHORT_CHARS: usize = 6;
-/// … or so many and a hash, where other names begin alike.
+/// … or this many and a hash, if several names begin alike.
 const HASHED_CHARS: usize = 2;
 
-/// The folder that `segment` is another name of on some file system. In any case of letters alone it is no other name: who looks at
-/// names folds them.
+/// The closed folder that some file system takes `segment` for. `None` for the folder's own name in any case of letters: callers fold
+/// names before they compare them.
 pub(super) fn alias_of(segment: &str) -> Option<&'static str> {
     if !segment.contains(['~', '.']) {
         return None;
     }
     let seen: String = segment.chars().filter(|c| !is_ignorable(*c)).collect();
-    // A stream of a file, or of a folder, is within it.
+    // An alternate data stream (`name:stream`) belongs to its file or folder.
     let name = seen.split([':', '\u{F022}']).next().unwrap_or_default();
     let name = fold(name.trim_end_matches([' ', '.', '\u{F028}', '\u{F029}']));
     let guarded = GUARDED.into_iter().find(|guarded| name == *guarded || is_short(&name, guarded))?;
     (fold(segment) != guarded).then_some(guarded)
 }
 
-/// What HFS+ leaves out when it compares names.
+/// Characters that HFS+ ignores when it compares names.
 const fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{200C}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{206A}'..='\u{206F}' | '\u{FEFF}')
 }
 
-/// Whether the folded `name` is one that NTFS gives to `guarded` for programs that know only eight characters and three.
+/// Whether the folded `name` is a short (8.3) name that NTFS can give to `guarded`.
 fn is_short(name: &str, guarded: &str) -> bool {
     let Some((stem, number)) = name.rsplit_once('~') else { return false };
     if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) || number.starts_with('0') {
@@ -37,7 +37,7 @@ fn is_short(name: &str, guarded: &str) -> bool {
     }
     let plain = guarded.trim_start_matches('.');
     let begun = plain.get(..SHORT_CHARS.min(plain.len())).unwrap_or(plain);
-    // A longer number takes the place of letters.
+    // A longer number replaces letters.
     if stem == begun || number.len() > 1 && stem.len() >= HASHED_CHARS && begun.starts_with(stem) {
         return true;
     }
@@ -125,7 +125,7 @@ mod tests {
             }
         }
 
-        /// Names that no file system takes for another stay as they are.
+        /// Names that no file system takes for another name are accepted.
         #[test]
         fn a_plain_note_is_no_other_name(name in "[a-zA-Z0-9_~ .:-]{0,12}") {
             prop_assert_eq!(alias_of(&format!("{name}.md")), None.or_else(|| name.contains(':').then(|| alias_of(&name)).flatten()));

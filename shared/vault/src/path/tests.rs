@@ -145,7 +145,7 @@ fn a_bad_path_cannot_be_deserialised() {
     assert!(serde_json::from_str::<VaultPath>("\"a/../b\"").is_err());
 }
 
-/// Texts made of what attacks are made of.
+/// Texts built from pieces of attacks.
 fn hostile() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just("."),
@@ -174,7 +174,7 @@ fn hostile() -> impl Strategy<Value = String> {
     prop::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
 }
 
-/// Follows the path segment by segment from a root, taking `\` for a separator as well.
+/// Whether the path leaves the root. Follows it segment by segment, with `\` as a separator too.
 fn escapes(path: &[u8]) -> bool {
     let mut depth = 0_i32;
     for segment in path.split(|byte| matches!(byte, b'/' | b'\\')) {

@@ -1,4 +1,4 @@
-//! Gives links another target, wherever they lead now.
+//! Gives links another target, regardless of where they lead now.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,27 +9,27 @@ use crate::note::{Link, parse};
 use crate::path::VaultPath;
 use crate::resolve::{Files, resolve};
 
-/// Another target for links.
+/// A change of targets: from one target to another.
 #[derive(Clone, Copy, Debug)]
 pub struct Retarget<'a> {
-    /// The target that they have: of a link in the root of the vault, without its subpath.
+    /// The current target: as a link in the vault's root has it, without the subpath.
     pub from: &'a str,
-    /// The file that it means.
+    /// The file that it means, if any.
     pub meant: Option<&'a VaultPath>,
-    /// The target that they get.
+    /// The new target.
     pub to: &'a str,
-    /// The file that this means.
+    /// The file that the new target means, if any.
     pub new: Option<&'a VaultPath>,
-    /// All files that have a name which links with one of the targets can mean.
+    /// All files whose name a link with one of the two targets can mean.
     pub files: &'a Files,
 }
 
 impl Retarget<'_> {
-    /// Rewrites the links of the note that is at `here`: those that mean the file that `from` means or, if it means none, that have this target and mean
-    /// none. They are written as they were, with what they show and the part they point to. [`None`] if there are none.
+    /// Rewrites links of the note at `here`: those that mean the same file as `from`; or, if `from` means no file, those that have this
+    /// target and mean no file. Links keep their style, display text and subpath. [`None`] if there are no such links.
     ///
     /// # Errors
-    /// When there is no way to write one of them.
+    /// When one of the links cannot be written with the new target.
     pub fn rewrite(&self, text: &str, here: &VaultPath) -> Result<Option<Relinked>, Unlinkable> {
         let links = parse(text).links;
         let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
@@ -62,7 +62,7 @@ impl Retarget<'_> {
         Ok(Some(Relinked { text: out, meant: vec![self.new.unwrap_or(here).clone(); count] }))
     }
 
-    /// Whether it is to be rewritten.
+    /// Whether the link is one to rewrite.
     fn concerns(&self, link: &Link, here: &VaultPath) -> bool {
         if !is_internal(link) {
             return false;
@@ -74,7 +74,7 @@ impl Retarget<'_> {
         }
     }
 
-    /// Whether it leads to where it is to lead.
+    /// Whether the rewritten link leads to the new target.
     fn leads(&self, link: &Link, here: &VaultPath) -> bool {
         let meant = resolve(&link.target, here, self.files);
         is_internal(link) && if self.new.is_some() { meant == self.new } else { link.target == self.to }
@@ -96,7 +96,7 @@ impl Retarget<'_> {
     }
 }
 
-/// A target that may be written with `.md` or without.
+/// The name in a target that may be written with or without `.md`.
 fn name(target: &str) -> String {
     let folded = fold(target);
     folded.strip_suffix(".md").map(str::to_owned).unwrap_or(folded)
@@ -110,7 +110,7 @@ mod tests {
         VaultPath::parse(text).unwrap()
     }
 
-    /// What becomes of a note at `here` whose links to `from` get the target `to`.
+    /// The note at `here` after its links to `from` got the target `to`.
     #[track_caller]
     fn rewritten(text: &str, here: &str, from: &str, to: &str) -> String {
         let files: Files = ["a/One.md", "b/Two.md", "x/n.md", "pic.png"].map(path).into_iter().collect();

@@ -11,7 +11,7 @@ fn moved(files: &[&str], from: &str, to: &str) -> Moves {
     Moves::new([(path(from), path(to))], files.iter().map(|file| path(file)).collect())
 }
 
-/// What becomes of `text` in the note at `at`.
+/// `text` after its links were rewritten, in the note at `at`.
 #[track_caller]
 fn relinked(text: &str, at: &str, moved: &Moves) -> String {
     relink(text, &path(at), moved).unwrap().map_or_else(|| text.to_owned(), |relinked| relinked.text)
@@ -67,7 +67,7 @@ fn what_is_no_link_to_it_stays() {
 #[test]
 fn a_bare_name_that_is_not_the_only_one_becomes_a_path() {
     let to_a_name_in_use = moved(&["Old.md", "x/New.md", "n.md"], "Old.md", "a/New.md");
-    // What meant the other file must go on doing so.
+    // Links that meant the other file must still mean it.
     assert_eq!(relinked("[[Old]] [[New]]", "n.md", &to_a_name_in_use), "[[a/New]] [[x/New]]");
     assert_eq!(relinked("[[Old]] [[New]]", "x/n.md", &to_a_name_in_use), "[[a/New]] [[New]]");
     let only_the_folder = moved(&["a/Note.md", "n.md"], "a/Note.md", "b/Note.md");
@@ -147,7 +147,7 @@ fn a_link_that_cannot_be_written_is_named() {
         ("\n[[Old]]", "a#b.md"),
         ("\n[[Old]]", "a|b.md"),
         ("\n[[Old]]", "[a].md"),
-        // It would be the end of code.
+        // The backtick would end the code.
         ("`\n[[Old]]", "a`b.md"),
         ("---\nup: '[[Old]]'\n---\n", "it's.md"),
     ] {

@@ -6,7 +6,7 @@ fn path(text: &str) -> VaultPath {
     VaultPath::parse(text).unwrap()
 }
 
-/// Whether links that stand in `from` mean what they are said to, where there are these files.
+/// Checks what links in the note at `from` mean, given these files.
 #[track_caller]
 fn links_mean(files: &[&str], from: &str, expected: &[(&str, Option<&str>)]) {
     let files: Files = files.iter().map(|file| path(file)).collect();
@@ -61,7 +61,7 @@ fn other_files_are_meant_with_their_extension_only() {
     links_mean(&["v1.2", "x/v1.2.md"], "n.md", &[("v1.2", Some("v1.2")), ("x/v1.2", Some("x/v1.2.md"))]);
 }
 
-/// What was observed on Obsidian 1.13.
+/// Observed in Obsidian 1.13.
 #[test]
 fn of_several_the_exact_path_then_the_nearest_then_the_shortest_is_meant() {
     let files = ["Note.md", "a/Note.md", "a/b/Note.md"];
@@ -70,7 +70,7 @@ fn of_several_the_exact_path_then_the_nearest_then_the_shortest_is_meant() {
     }
     let files = ["b/Note.md", "a/b/Note.md", "zzzz/Note.md", "zzzz/deep/down/Note.md"];
     links_mean(&files, "zzzz/n.md", &[("Note", Some("zzzz/Note.md")), ("b/Note", Some("b/Note.md")), ("/Note", None)]);
-    // An ancestor counts for nothing; what is below does.
+    // A file in a folder above is not nearer; one in a folder below is.
     links_mean(&files, "zzzz/deep/n.md", &[("Note", Some("zzzz/deep/down/Note.md"))]);
     links_mean(&files, "zzzz/other/n.md", &[("Note", Some("b/Note.md"))]);
     links_mean(&files, "zzz/n.md", &[("Note", Some("b/Note.md"))]);
@@ -136,7 +136,7 @@ fn what_one_file_alone_can_be_meant_by_means_it_everywhere() {
 
 #[test]
 fn many_files_of_one_name_are_no_matter() {
-    // Were each looked at for each, nobody would see the end.
+    // Quadratic work would not finish in reasonable time.
     let names = |number: usize| format!("folder-{number:05}/index.md");
     let files: Files = (0..50_000).map(|number| path(&names(number))).collect();
     let from = path("n.md");

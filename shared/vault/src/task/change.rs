@@ -1,4 +1,5 @@
-//! Changes what the text of a task says, and no other byte of it. What comes out is read again, and refused unless it says what it should.
+//! Changes fields in the text of a task, and no other byte of it. The result is read again, and refused unless it has the requested
+//! values.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,23 +11,23 @@ use crate::fold::fold;
 use crate::note::parse;
 use crate::tag;
 
-/// What to change of a task's text.
+/// The changes to make to a task's text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Change {
-    /// Another description, with its tags.
+    /// The new description, with its tags.
     pub description: Option<String>,
-    /// Other values, by field; none takes the field out.
+    /// New values, by field; `None` removes the field.
     pub fields: Vec<(Field, Option<String>)>,
-    /// Tags to add at the end of the description, with or without `#`; one that is there already stays as it is.
+    /// Tags to add at the end of the description, with or without `#`. A tag that is there already stays as it is.
     pub add_tags: Vec<String>,
-    /// Tags to take out, in any case.
+    /// Tags to remove; case does not matter.
     pub remove_tags: Vec<String>,
 }
 
-/// Why a task cannot be changed so.
+/// Why a task cannot be changed as requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
-    /// This cannot be the field's value.
+    /// The value does not fit the field.
     #[error("{value:?} cannot be written as a task's {}", field.key())]
     Value {
         /// The field.
@@ -34,25 +35,25 @@ pub enum ChangeError {
         /// The value.
         value: String,
     },
-    /// It would not be read as a tag.
+    /// The text would not be read as a tag.
     #[error("{0:?} cannot be a tag: write letters, digits, _, - and /, and more than a number")]
     Tag(String),
     /// The description does not fit.
     #[error("the description must be one line of text that does not end in a task's fields or a block id")]
     Description,
-    /// What stands around the field would change its meaning with it.
-    #[error("what stands around the task's {} would not mean the same any more; replace the line instead", field.key())]
+    /// The text around the field would change its meaning too.
+    #[error("the text around the task's {} would change its meaning; replace the line instead", field.key())]
     Entangled {
         /// The field.
         field: Field,
     },
 }
 
-/// `text`, the text of a task, after `change`. Its tags stand at `tags` in it, as its note is read. A new field is written as the others of
-/// the text are, or in `format` where there are none.
+/// The task text `text` after `change`. `tags` are the ranges of its tags, from parsing the note. A new field is written in the format of
+/// the text's other fields, or in `format` if there are none.
 ///
 /// # Errors
-/// When something cannot be written so that it is read again as it was meant.
+/// When something cannot be written so that it is read back with the requested value.
 pub fn change(text: &str, tags: &[Range<usize>], change: &Change, format: Format) -> Result<String, ChangeError> {
     let mut text = text.to_owned();
     let mut tags = Cow::Borrowed(tags);
@@ -84,12 +85,12 @@ pub fn change(text: &str, tags: &[Range<usize>], change: &Change, format: Format
     Ok(text)
 }
 
-/// A tag's name, if what is written is one.
+/// A tag's name, if `written` is a tag.
 fn name(written: &str) -> Result<&str, ChangeError> {
     tag::tag_name(written).ok_or_else(|| ChangeError::Tag(written.to_owned()))
 }
 
-/// The value of a field as it is told.
+/// The value of a field in its canonical spelling.
 fn told(field: Field, value: &str) -> Cow<'_, str> {
     match field {
         Field::Priority => Priority::read(value).map_or(Cow::Borrowed(value), |priority| priority.as_str().into()),
@@ -97,7 +98,7 @@ fn told(field: Field, value: &str) -> Cow<'_, str> {
     }
 }
 
-/// Makes `of` say nothing of `field`, and of how it is written.
+/// Clears `field` and the format in `of`.
 fn clear(of: &mut TaskFields<'_>, field: Field) {
     of.format = None;
     match field {
@@ -137,7 +138,7 @@ fn set(text: &str, field: Field, value: &str, format: Format) -> Result<String, 
     };
     let value = written(format);
     let added = match (format, field.symbol()) {
-        // One space hides every other field: the Tasks plugin writes two.
+        // The Tasks plugin writes two spaces: with one space it would miss every other field.
         (Format::Dataview, _) => format!("  [{}:: {value}]", field.key()),
         (Format::Emoji, Some(symbol)) => format!(" {symbol} {value}"),
         (Format::Emoji, None) => format!(" {value}"),
@@ -153,7 +154,7 @@ fn put(text: &str, at: usize, added: &str) -> String {
     [before, added, space, after].concat()
 }
 
-/// Of so many that not all are seen some are left, which is refused.
+/// Removes all occurrences of `field`. If there are too many to be read, some are left, and the result is refused later.
 fn remove(text: &str, field: Field) -> String {
     let line = Line::read(text);
     let of_field = line.tokens.iter().filter(|token| token.field == Some(field));
@@ -161,7 +162,7 @@ fn remove(text: &str, field: Field) -> String {
     without(text, &gone)
 }
 
-/// `text` without these parts of it, which are in order, nor white space that it then begins with.
+/// `text` without these ranges, which are in order, and without white space at the start of the result.
 fn without(text: &str, gone: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -198,14 +199,14 @@ fn with_tag(text: &str, name: &str) -> String {
     if tags(text.get(..line.end).unwrap_or_default()).any(|tag| fold(tag) == fold(name)) {
         return text.to_owned();
     }
-    // Where the first field stands apart, before it; else behind all fields.
+    // Before the first field if it stands apart from the text; else after all fields.
     let first = line.tokens.iter().find(|token| token.field.is_some()).map(|token| token.range.start);
     let end = first.map(|start| (start, trimmed(text, start))).filter(|(start, end)| *start == 0 || end < start);
     let at = end.map_or(line.end, |(_, end)| end);
     put(text, at, &format!(" #{name}"))
 }
 
-/// `text` without those of its tags that have one of these names, each with a space before it.
+/// `text` without those of its tags that have one of these names. One space before each tag is removed too.
 fn without_tags(text: &str, tags: &[Range<usize>], names: &[String]) -> String {
     let is_gone = |tag: &&Range<usize>| {
         let name = text.get(tag.start + 1..tag.end).map(fold);
@@ -218,7 +219,7 @@ fn without_tags(text: &str, tags: &[Range<usize>], names: &[String]) -> String {
     without(text, &tags.iter().filter(is_gone).map(with_space).collect::<Vec<_>>())
 }
 
-/// Where the tags of a task's text stand, if it stands by itself.
+/// The ranges of the tags in a task's text, parsed without its note.
 fn tags_alone(text: &str) -> Vec<Range<usize>> {
     const BEFORE: &str = "- [ ] ";
     let places = parse(&[BEFORE, text].concat()).tags.into_iter().filter_map(|tag| tag.range);

@@ -1,4 +1,4 @@
-//! What the text of a task says.
+//! The fields in the text of a task.
 
 use std::borrow::Cow;
 
@@ -6,42 +6,42 @@ use super::line::Line;
 use super::symbols::{Field, Format, Priority};
 use crate::tag;
 
-/// What the text of a task says. Dates are as they are written, `YYYY-MM-DD`, and may be days that no calendar has.
+/// The fields in the text of a task. Dates are strings as written, `YYYY-MM-DD`, and may be days that no calendar has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TaskFields<'a> {
-    /// What is to be done: the text without the fields, and with its tags.
+    /// The text without the fields, with its tags.
     pub description: Cow<'a, str>,
-    /// The day until which it is to be done.
+    /// The due date.
     pub due: Option<&'a str>,
-    /// The day on which to do it.
+    /// The day on which it is planned.
     pub scheduled: Option<&'a str>,
-    /// The day from which on it can be done.
+    /// The first day on which it can be done.
     pub start: Option<&'a str>,
-    /// The day on which it was written down.
+    /// The day on which it was created.
     pub created: Option<&'a str>,
-    /// The day on which it was done.
+    /// The day on which it was completed.
     pub done: Option<&'a str>,
-    /// The day on which it was given up.
+    /// The day on which it was cancelled.
     pub cancelled: Option<&'a str>,
-    /// How important it is.
+    /// Its priority.
     pub priority: Option<Priority>,
-    /// When it is to be done again, such as `every day when done`.
+    /// The recurrence rule, such as `every day when done`.
     pub recurrence: Option<&'a str>,
-    /// What becomes of the line when it is done: `keep` or `delete`.
+    /// What happens to the line on completion: `keep` or `delete`.
     pub on_completion: Option<&'a str>,
-    /// What other tasks know it by.
+    /// The id by which other tasks refer to it.
     pub id: Option<&'a str>,
-    /// The ids of the tasks that come before it.
+    /// The ids of the tasks that must be done before it.
     pub depends_on: Vec<&'a str>,
     /// Its tags, without `#`, in the order of the text.
     pub tags: Vec<&'a str>,
-    /// What links know it by, without `^`.
+    /// The block id by which links refer to it, without `^`.
     pub block_id: Option<&'a str>,
-    /// How its fields are written; none if it has none.
+    /// The format of its fields; `None` if it has no fields.
     pub format: Option<Format>,
 }
 
-/// What `text` says, which is what follows a check box: see [`Task::text`](crate::Task). Takes time in proportion to the text.
+/// The fields of `text`, the text after a check box: see [`Task::text`](crate::Task). Takes time in proportion to the text.
 #[must_use]
 pub fn fields(text: &str) -> TaskFields<'_> {
     let line = Line::read(text);
@@ -85,7 +85,7 @@ fn description<'a>(line: &Line<'a>) -> Cow<'a, str> {
     Cow::Owned(whole)
 }
 
-/// The tags of a text that is not looked at as markdown, without `#`.
+/// The tags of a text that is not parsed as markdown, without `#`.
 pub(super) fn tags(text: &str) -> impl Iterator<Item = &str> {
     let places = memchr::memchr_iter(b'#', text.as_bytes());
     places.filter_map(|at| text.get(at + 1..tag::read(text, at)?))

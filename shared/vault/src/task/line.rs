@@ -1,22 +1,22 @@
-//! Where the fields of a task stand. As the Tasks plugin has it, they are read from the end of the text, with tags among them, up to the
-//! first word that is neither.
+//! Finds the fields of a task. As in the Tasks plugin, fields are read backwards from the end of the text, with tags among them, up to
+//! the first word that is neither.
 
 use std::ops::Range;
 
 use super::symbols::{Field, Format, Priority, is_of_value};
 use crate::block_id;
 
-/// Most fields and tags that are read from the end.
+/// Most fields and tags that are read.
 const MAX_TOKENS: usize = 100;
-/// Follows an emoji that is to be shown as one.
+/// The variation selector after a character that is shown as an emoji.
 const SHOWN_AS_EMOJI: char = '\u{FE0F}';
 
-/// A task's text, taken apart.
+/// A task's text, split into its parts.
 pub(super) struct Line<'a> {
     pub(super) text: &'a str,
-    /// Where the description ends, but for the tags among the fields.
+    /// Where the description ends, not counting tags among the fields.
     pub(super) head: usize,
-    /// Fields and tags behind it, in the order of the text.
+    /// The fields and tags after it, in the order of the text.
     pub(super) tokens: Vec<Token>,
     /// Where fields and tags end.
     pub(super) end: usize,
@@ -26,7 +26,7 @@ pub(super) struct Line<'a> {
 
 /// A field or tag.
 pub(super) struct Token {
-    /// None of a tag.
+    /// `None` for a tag.
     pub(super) field: Option<Field>,
     pub(super) format: Format,
     pub(super) range: Range<usize>,
@@ -50,7 +50,7 @@ impl<'a> Line<'a> {
         Self { text, head, tokens, end, block_id: block.and_then(|(at, end)| text.get(at + 1..end)) }
     }
 
-    /// Where `field` stands. Of several, the first one holds.
+    /// The token of `field`. If the field occurs several times, the first one counts.
     pub(super) fn find(&self, field: Field) -> Option<&Token> {
         self.tokens.iter().find(|token| token.field == Some(field))
     }
@@ -61,12 +61,12 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The end of `text` up to `end` without the white space before it.
+/// `end`, moved back over the white space of `text` before it.
 pub(super) fn trimmed(text: &str, end: usize) -> usize {
     text.get(..end).unwrap_or_default().trim_end().len()
 }
 
-/// The field or tag that ends where `text` does.
+/// The field or tag at the end of `text`.
 fn last(text: &str) -> Option<Token> {
     tag(text).or_else(|| bracketed(text)).or_else(|| priority(text)).or_else(|| symbol(text))
 }
@@ -83,7 +83,7 @@ fn first_len(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
 
-/// `[key:: value]`, or with round brackets, and a comma after it if need be.
+/// `[key:: value]`, or with round brackets, and an optional comma after it.
 fn bracketed(text: &str) -> Option<Token> {
     let closed = text.strip_suffix(',').map_or(text, |text| text.trim_end_matches(' '));
     let (inner, open) = match closed.strip_suffix(']') {

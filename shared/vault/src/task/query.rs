@@ -1,8 +1,8 @@
-//! Queries of tasks in the language of the Tasks plugin: filters, their combinations, the order, groups and a limit. It is read and answered
-//! here; the plugin takes no part.
+//! Queries of tasks in the language of the Tasks plugin: filters, boolean combinations, sorting, groups and a limit. This module parses
+//! and evaluates queries itself, without the plugin.
 //!
-//! What would run a script or needs the plugin's settings is refused: `filter by function` and the like, presets, placeholders, urgency.
-//! Instructions for the layout are taken and have no meaning.
+//! Instructions that need scripts or the plugin's settings are refused: `filter by function` and the like, presets, placeholders,
+//! urgency. Layout instructions are accepted and ignored.
 //!
 //! # Layout
 //! - `lines`: the instructions of a query; `boolean`: combinations of filters; `filter`: single ones; `text`, `dates`: what they compare with
@@ -41,15 +41,15 @@ pub struct Item<'a> {
     pub heading: Option<&'a str>,
     /// The width of the white space before it.
     pub indent: u16,
-    /// What stands between the brackets.
+    /// The character between the brackets.
     pub mark: char,
-    /// What its text says.
+    /// The fields of its text.
     pub fields: &'a TaskFields<'a>,
-    /// What was folded of it.
+    /// A cache of its folded texts.
     pub folded: &'a Folded,
 }
 
-/// A query. What it says of today was settled when it was read.
+/// A parsed query. Relative dates were resolved when it was parsed.
 #[derive(Debug, Default)]
 pub struct Query {
     filters: Vec<Expression>,
@@ -58,17 +58,17 @@ pub struct Query {
     limit: Option<usize>,
 }
 
-/// What is wrong with a query.
+/// Why a query is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct QueryError {
     /// The line that the instruction begins on, counted from 1.
     pub line: usize,
-    /// What is wrong, and what to do.
+    /// What is wrong, and how to correct it.
     pub message: String,
 }
 
-/// A group that a task is in. Groups are in the order of these.
+/// A group that a task is in. The order of these keys is the order of the groups.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupKey {
     rank: u8,
@@ -77,10 +77,10 @@ pub struct GroupKey {
 }
 
 impl Query {
-    /// What `text` says, on the day `today`.
+    /// Parses the query `text`, with `today` as the current day.
     ///
     /// # Errors
-    /// When an instruction is not understood, or cannot be followed here.
+    /// When an instruction is not understood or not supported.
     pub fn parse(text: &str, today: Date) -> Result<Self, QueryError> {
         let mut query = Self::default();
         for (count, (line, instruction)) in lines::instructions(text).enumerate() {
@@ -102,25 +102,25 @@ impl Query {
         Ok(query)
     }
 
-    /// Sorts by this, `due reverse`, before what the query itself sorts by.
+    /// Sorts by `words`, such as `due reverse`, before the query's own sorting.
     ///
     /// # Errors
-    /// When nothing is sorted by that; says what is wrong.
+    /// When `words` is not a sort key. The text says what is wrong.
     pub fn sort_by(&mut self, words: &str) -> Result<(), String> {
         self.sorts.insert(0, Sort::parse(words)?);
         Ok(())
     }
 
-    /// Groups by this, as [`sort_by`](Self::sort_by) sorts.
+    /// Groups by `words`, in the same way as [`sort_by`](Self::sort_by).
     ///
     /// # Errors
-    /// When nothing is grouped by that; says what is wrong.
+    /// When `words` is not a group key. The text says what is wrong.
     pub fn group_by(&mut self, words: &str) -> Result<(), String> {
         self.groups.insert(0, Group::parse(words)?);
         Ok(())
     }
 
-    /// Whether the headings of items count.
+    /// Whether the query uses the headings of items.
     #[must_use]
     pub fn needs_headings(&self) -> bool {
         self.filters.iter().any(Expression::needs_headings)
@@ -128,31 +128,32 @@ impl Query {
             || self.groups.iter().any(Group::needs_headings)
     }
 
-    /// Whether it asks for this one.
+    /// Whether the query selects this task.
     #[must_use]
     pub fn matches(&self, item: &Item<'_>) -> bool {
         self.filters.iter().all(|filter| filter.matches(item))
     }
 
-    /// Which comes first; equal where it does not say.
+    /// The order of two tasks; equal where the query does not define one.
     #[must_use]
     pub fn compare(&self, one: &Item<'_>, other: &Item<'_>) -> Ordering {
         self.sorts.iter().map(|sort| sort.compare(one, other)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 
-    /// How many are wanted at most, the first ones.
+    /// How many tasks are wanted at most. The first ones are kept.
     #[must_use]
     pub const fn limit(&self) -> Option<usize> {
         self.limit
     }
 
-    /// Whether it groups.
+    /// Whether the query groups tasks.
     #[must_use]
     pub const fn has_groups(&self) -> bool {
         !self.groups.is_empty()
     }
 
-    /// The groups that a task is in, one for each level; several lists where it is in several groups of a level.
+    /// The groups that a task is in: a list with one group per level. There are several lists if the task is in several groups of a
+    /// level.
     #[must_use]
     pub fn groups(&self, item: &Item<'_>) -> Vec<Vec<GroupKey>> {
         let mut all = vec![Vec::new()];
@@ -178,7 +179,7 @@ impl Query {
     }
 }
 
-/// What the plugin knows of a mark that it was told nothing of: a type and a name.
+/// The plugin's status type and name for a mark that is not in its settings.
 const fn status_of(mark: char) -> (StatusType, &'static str) {
     match Status::of(mark) {
         Status::Done => (StatusType::Done, "Done"),
@@ -190,7 +191,7 @@ const fn status_of(mark: char) -> (StatusType, &'static str) {
     }
 }
 
-/// A type of status, in the order in which they are sorted.
+/// A status type. The order is the sort order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum StatusType {
     InProgress,
@@ -219,7 +220,7 @@ impl StatusType {
 }
 
 impl<'a> Item<'a> {
-    /// The folder of its note with a slash at its end; of one outside all folders `/`.
+    /// The folder of its note with a slash at the end; `/` for a note in no folder.
     fn folder(&self) -> &'a str {
         self.path.rfind('/').and_then(|at| self.path.get(..=at)).unwrap_or("/")
     }

@@ -1,4 +1,4 @@
-//! The words of a task, and how they are written.
+//! The vocabulary of tasks, and how it is written.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// What stands between the brackets.
+    /// The character between the brackets.
     #[must_use]
     pub const fn mark(self) -> char {
         match self {
@@ -32,7 +32,7 @@ impl Status {
         }
     }
 
-    /// The status that `mark` between the brackets stands for.
+    /// The status for the character `mark` between the brackets.
     #[must_use]
     pub const fn of(mark: char) -> Self {
         match mark {
@@ -135,7 +135,7 @@ impl Field {
         Self::Done,
     ];
 
-    /// The symbol before its value; a priority has none, but is one.
+    /// The symbol before its value. A priority has none: it is a symbol itself.
     pub(super) const fn symbol(self) -> Option<char> {
         Some(match self {
             Self::Id => '🆔',
@@ -152,7 +152,7 @@ impl Field {
         })
     }
 
-    /// Its name in brackets.
+    /// Its name in Dataview's brackets.
     pub(super) const fn key(self) -> &'static str {
         match self {
             Self::Id => "id",
@@ -169,7 +169,7 @@ impl Field {
         }
     }
 
-    /// The field with this symbol, or another that is read as that.
+    /// The field with this symbol, or with a variant that is read as that symbol.
     pub(super) fn of_symbol(symbol: char) -> Option<Self> {
         match symbol {
             '⌛' => Some(Self::Scheduled),
@@ -182,7 +182,7 @@ impl Field {
         Self::ALL.into_iter().find(|field| field.key() == key)
     }
 
-    /// Whether this can be its value. A date may be one that no calendar has.
+    /// Whether `value` is valid for this field. A date may be a day that no calendar has.
     #[must_use]
     pub fn accepts(self, value: &str) -> bool {
         match self {
@@ -196,7 +196,7 @@ impl Field {
     }
 }
 
-/// Whether `byte` can be part of a value after a symbol.
+/// Whether `byte` can be part of a value that follows a symbol.
 pub(super) const fn is_of_value(byte: u8) -> bool {
     is_of_rule(byte) || matches!(byte, b'-' | b'_')
 }

@@ -1,4 +1,4 @@
-//! What holds of every note and every edit.
+//! Properties that hold for every note and every edit.
 
 use std::ops::Range;
 
@@ -84,7 +84,7 @@ fn any_edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Texts made of what notes, and YAML, are made of.
+/// Texts built from pieces of notes and YAML.
 pub(super) fn any_text() -> impl Strategy<Value = String> {
     const TOKENS: &[&str] = &[
         "\n",
@@ -146,7 +146,7 @@ fn names(edit: &Edit) -> Vec<&String> {
     }
 }
 
-/// How many bytes two texts have in common from their starts and ends on, at most all of the shorter.
+/// The number of bytes that two texts share at their starts plus at their ends, at most the length of the shorter.
 fn in_common(a: &str, b: &str) -> usize {
     let same = |(a, b): &(u8, u8)| a == b;
     let start = a.bytes().zip(b.bytes()).take_while(same).count();
@@ -193,7 +193,7 @@ proptest! {
             note.with_body(body)
         };
         let end = if filled.is_empty() { all.start } else { filled.end };
-        // At the end, without a line break before, text comes as it was given.
+        // At the end of a note without a final line break, the text is added as it was given.
         let at_end = |line: usize| if line == note.body.len() && !note.ended { note.line_break } else { "" };
         prop_assert_eq!(edit("append_to_section"), spliced(end..end) + at_end(end));
         prop_assert_eq!(edit("insert_before"), spliced(heading..heading));

@@ -1,4 +1,4 @@
-//! Notes made line by line, so that what an edit should make of them is told by lists of lines, without the parser.
+//! Notes built line by line, so that the expected result of an edit follows from lists of lines, without the parser.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Properties as they may be written; `N` is for a number, so that no two have the same name.
+/// Properties in several spellings. `N` is replaced by a number, so that names are unique.
 const PROPERTIES: &[&[&str]] = &[
     &["pN: plain text"],
     &["pN:   'it''s'   # comment  "],
@@ -27,7 +27,7 @@ const PROPERTIES: &[&[&str]] = &[
     &["ключN: значение"],
 ];
 
-/// Lines of a body that are no headings and make none of others.
+/// Body lines that are not headings and do not turn others into headings.
 const LINES: &[&str] = &[
     "",
     "",
@@ -51,7 +51,7 @@ pub(super) struct Lines {
     /// The lines of each property.
     pub(super) properties: Option<Vec<Vec<String>>>,
     pub(super) body: Vec<String>,
-    /// The lines of the body that are headings, with their levels; the text of each is `Heading` and its line.
+    /// The lines of the body that are headings, with their levels. The text of each is `Heading` and its line number.
     pub(super) headings: Vec<(usize, usize)>,
     pub(super) line_break: &'static str,
     pub(super) ended: bool,
@@ -83,7 +83,7 @@ impl Lines {
         if self.ended && !lines.is_empty() { text + self.line_break } else { text }
     }
 
-    /// The lines below a heading up to the next that is not deeper, and those of them that are not blank around them.
+    /// The lines below a heading up to the next heading that is not deeper; and the same lines without the blank ones around them.
     pub(super) fn section(&self, heading: usize) -> (Range<usize>, Range<usize>) {
         let (line, level) = self.headings[heading];
         let next = self.headings[heading + 1..].iter().find(|(_, next)| *next <= level);
@@ -116,7 +116,7 @@ pub(super) fn any_lines() -> impl Strategy<Value = Lines> {
             }
             body.extend(lines);
         }
-        // A blank last line without a break would be no line.
+        // A blank last line without a line break would not count as a line.
         while body.last().is_some_and(String::is_empty) {
             body.pop();
         }

@@ -1,4 +1,4 @@
-//! Trees of lists, however they are indented: an edit of an item or a task changes its own lines, and no other.
+//! Trees of lists with all kinds of indentation: an edit of an item or a task changes its own lines and no others.
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ use crate::task::{Change, Status};
 #[derive(Debug, Clone)]
 struct Item {
     marker: &'static str,
-    /// How much deeper than it has to be its list is indented, in columns.
+    /// How many columns deeper than necessary its list is indented.
     deeper: usize,
-    /// Which white space is taken for each part of its indent: a tab if it fits.
+    /// Which white space is used for each part of its indent: a tab if it fits.
     tabs: Vec<bool>,
     /// A second line of its text, and whether a blank line follows the item.
     goes_on: bool,
@@ -47,7 +47,7 @@ fn any_item() -> impl Strategy<Value = Item> {
     })
 }
 
-/// A note made line by line, and from which line to which each of its items stands; all but the blank ones at its end.
+/// A note built line by line, and the first and last line of each of its items, without the blank lines at its end.
 #[derive(Default)]
 struct Tree {
     quote: &'static str,
@@ -77,7 +77,7 @@ impl Tree {
         }
     }
 
-    /// Writes a line that begins in `column`, behind the quote.
+    /// Writes a line that begins in `column`, after the quote markers.
     fn line(&mut self, column: usize, tabs: &[bool], said: &str) {
         let mut line = self.quote.to_owned();
         let quote = line.len();
@@ -164,7 +164,7 @@ fn a_list_indented_with_tabs_is_edited_line_by_line() {
     assert_eq!(on("replace_section", "bb", "\t- new"), NOTE.replace("\t- sub b ^bb", "\t- new"));
     assert_eq!(on("insert_before", "aa", "\t- new"), NOTE.replace("\t- sub a", "\t- new\n\t- sub a"));
     assert_eq!(on("insert_after", "aa", "\t- new"), NOTE.replace("^aa", "^aa\n\t- new"));
-    // A `>` takes a part of a tab too.
+    // A `>` consumes a part of a tab too.
     let quote = ">\t- [ ] one\n>\t\t- [ ] sub ^aa\n>\t- [ ] two ^bb\n";
     let tasks: Vec<_> = parse(quote).tasks.into_iter().map(|task| (task.line, task.text)).collect();
     assert_eq!(tasks, [(0, "one".to_owned()), (1, "sub ^aa".to_owned()), (2, "two ^bb".to_owned())]);

@@ -7,7 +7,7 @@ use super::*;
 use crate::edit::properties;
 use crate::parse;
 
-/// A frontmatter with something of everything.
+/// A frontmatter with every kind of value.
 const YAML: &str = "\
 # about
 title:  'It''s'   # quoted

@@ -96,13 +96,13 @@ fn what_edits_of_one_call_may_take_is_bounded() {
     let many = "a".repeat(40);
     let max_bytes = 4 << 20;
     assert_eq!(problem(json!([replace(&many)])), (1, Problem::AddsTooMuch { bytes: 39 << 17, max_bytes }));
-    // What they add together counts, and what they take gives nothing back.
+    // The limit counts the bytes that replacements add; removed bytes do not free any.
     let rest = max_bytes - (20 << 17);
     let twice =
         json!([replace(&"a".repeat(21)), { "op": "replace_text", "find": "b", "replace": &many, "count": 1 << 17 }]);
     assert_eq!(problem(twice), (2, Problem::AddsTooMuch { bytes: 39 << 17, max_bytes: rest }));
     assert_eq!(made(json!([replace("aaa")])).unwrap().len(), long.len() + (2 << 17));
-    // Nobody is refused a text that they send whole.
+    // Text that the caller sends in full is not limited.
     let whole = json!([{ "op": "append", "text": "x".repeat(5 << 20) }]);
     assert!(made(whole).is_ok());
 

@@ -17,7 +17,7 @@ fn only_what_is_named_of_the_line_changes() {
     assert_eq!(changed(3, Some(Status::Done), &Change::default()).text, NOTE);
     assert_eq!(changed(4, None, &due).text, NOTE.replace("- [x]\r\n", "- [x] 📅 2026-05-06\r\n"));
     assert_eq!(changed(2, Some(Status::Cancelled), &Change::default()).text, NOTE.replace("- [ ] one", "- [-] one"));
-    // As the note's other tasks are written.
+    // In the format of the note's other tasks.
     let text = "- [ ] a\n- [ ] b [due:: 2026-01-02]\n";
     let changed = change_task(text, 1, None, &due).unwrap();
     assert_eq!(changed.text, "- [ ] a  [due:: 2026-05-06]\n- [ ] b [due:: 2026-01-02]\n");
@@ -30,7 +30,7 @@ fn only_what_the_note_has_as_a_tag_is_taken_out() {
     let first = change_task(text, 1, None, &without).unwrap().text;
     assert_eq!(first, text.replacen(" #x", "", 1));
     assert_eq!(change_task(text, 3, None, &without).unwrap().text, text);
-    // Of a new text too.
+    // Tags of a new description are removed too.
     let said = Change { description: Some("`g #x` #x".to_owned()), ..without };
     assert_eq!(change_task("- [ ] h #x", 1, None, &said).unwrap().text, "- [ ] `g #x`");
 }
@@ -42,5 +42,5 @@ fn what_is_no_task_is_told_with_those_that_are() {
         assert_eq!(candidates(&problem), ["2 one", "3 two 📅 2026-01-02", "4 "]);
     }
     let problem = change_task("text\n", 1, None, &Change::default()).unwrap_err();
-    assert_eq!(problem.to_string(), "line 1 is no task, and the note has none");
+    assert_eq!(problem.to_string(), "line 1 is not a task, and the note has none");
 }

@@ -60,7 +60,7 @@ fn text_is_replaced_where_it_is_unique_or_as_often_as_was_said() {
     assert_eq!(candidates(&problem), ["1 a cat", "3 cat, cat", "3 cat, cat"]);
     assert_eq!(
         problem.to_string(),
-        "the text to find is in the note 3 times, and not 1; write more of what stands around it, or set count: \
+        "the text to find is in the note 3 times, and not 1; write more of the text around it, or set count: \
          a cat (line 1), cat, cat (line 3), cat, cat (line 3)"
     );
     refused(text, replace(json!(2)));

@@ -1,11 +1,11 @@
-//! What holds of every text, however odd or hostile.
+//! Properties that hold for every text, however odd or hostile.
 
 use std::time::{Duration, Instant};
 
 use super::*;
 use proptest::prelude::*;
 
-/// Texts made of what markdown is made of.
+/// Texts built from pieces of markdown.
 fn markdown() -> impl Strategy<Value = String> {
     const TOKENS: &[&str] = &[
         "\n",
@@ -96,7 +96,7 @@ fn any_note() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The line of a place, counted in the plainest way.
+/// The line of a byte offset, counted naively.
 fn line_of(text: &str, offset: usize) -> u32 {
     text[..offset].matches('\n').count() as u32
 }

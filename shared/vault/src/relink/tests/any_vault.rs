@@ -26,7 +26,7 @@ const NAMES: [&str; 14] = [
     "潮🌊.md",
     "pic.png",
 ];
-/// What has to be encoded between parentheses.
+/// The characters that must be encoded between parentheses.
 const NEEDED: AsciiSet = AsciiSet::EMPTY.add(b' ').add(b'%').add(b'(').add(b')').add(b'&');
 
 type Vault = BTreeMap<VaultPath, String>;
@@ -35,7 +35,7 @@ fn any_path() -> impl Strategy<Value = VaultPath> {
     (select(&FOLDERS[..]), select(&NAMES[..])).prop_map(|(folder, name)| path(&format!("{folder}{name}")))
 }
 
-/// A link in `here` that means `meant`, or whatever else it comes to.
+/// A link in `here` that is meant for `meant`, though it may mean another file.
 fn link(here: &VaultPath, meant: &VaultPath, style: [u8; 4]) -> String {
     let name = if style[0] & 1 == 0 { meant.as_str() } else { meant.as_str().trim_end_matches(".md") };
     let last = |count: usize| {
@@ -98,7 +98,7 @@ fn files(vault: &Vault) -> Files {
     vault.keys().cloned().collect()
 }
 
-/// What a link means: a file, or else what it says.
+/// The meaning of a link: a file, or else its text.
 #[derive(Clone, Debug, PartialEq)]
 struct Meaning {
     file: Result<VaultPath, String>,
@@ -117,7 +117,7 @@ fn meanings_of(text: &str, here: &VaultPath, files: &Files) -> Vec<Meaning> {
     links.map(meaning).collect()
 }
 
-/// All but where the links lead.
+/// The text without the targets of its links.
 fn rest(text: &str) -> String {
     let mut ranges: Vec<_> = parse(text).links.into_iter().map(|link| link.destination).collect();
     ranges.sort_by_key(|range| range.start);
@@ -146,7 +146,7 @@ fn after(vault: &Vault, moved: &BTreeMap<VaultPath, VaultPath>) -> Vault {
         for (expected, found) in expected.iter_mut().zip(&found) {
             expected.file = match &expected.file {
                 Ok(file) => Ok(new_path(file)),
-                // What led nowhere stays as it is, and may lead somewhere now.
+                // A link that led nowhere keeps its text, and may lead somewhere now.
                 Err(_) if found.file.as_ref().is_ok_and(|file| moved.values().any(|to| to == file)) => {
                     found.file.clone()
                 }
@@ -168,7 +168,7 @@ proptest! {
         others in prop::collection::vec((any::<Index>(), any_path()), 1..3),
     ) {
         let paths: Vec<VaultPath> = vault.keys().cloned().collect();
-        // Some go where the next of them was, others to where nothing was.
+        // Some move to the old place of the next one, others to a free place.
         let ring: Vec<&VaultPath> = ring.iter().filter_map(|at| paths.get(usize::from(*at) % 8)).collect();
         let ring: std::collections::BTreeSet<&VaultPath> = ring.into_iter().collect();
         let next = ring.iter().skip(1).chain(ring.first());

@@ -1,15 +1,15 @@
-//! Links as notes have them, and what they mean by the rules of Obsidian's help (its notes "Internal links", "Aliases", "Embed files"
-//! and "Settings", whose words are the examples), or where it says nothing, by what Obsidian was seen to do.
+//! Links as notes have them, and what they mean by the rules of Obsidian's help (its notes "Internal links", "Aliases", "Embed files" and
+//! "Settings", which also provide the examples). Where the help says nothing, Obsidian's observed behaviour counts.
 
 use super::*;
 use crate::parse;
 
-/// A rule, the note that has the links, its text, and what each link means: a file and the part of it, or [`NOTHING`].
+/// A rule, the path of the note with the links, its text, and the meaning of each link: a file and the part of it, or [`NOTHING`].
 type Row = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 const NOTHING: &str = "nothing";
 
-/// Whether the links mean what they should where there are these files.
+/// Checks that the links mean what they should, given these files.
 #[track_caller]
 fn rules_hold(files: &[&str], rows: &[Row]) {
     let files: Files = files.iter().map(|file| path(file)).collect();
@@ -76,7 +76,7 @@ fn a_link_leads_to_a_part_and_shows_what_it_likes() {
             ("a part that there is not, of a note that there is", "a.md", "[[a#^none]]", &["a.md#^none"]),
             ("a part of a note that there is not", "a.md", "[[b#Heading]]", &[NOTHING]),
             ("the text that is shown", "a.md", "[[Artificial Intelligence|AI]]", &["Artificial Intelligence.md"]),
-            // The help: an alias is offered while one writes, and the link is written with the name.
+            // The help: an alias is offered while the user types, and the link is written with the name.
             (
                 "an alias alone means nothing",
                 "Artificial Intelligence.md",
@@ -120,7 +120,7 @@ fn a_note_that_was_moved_is_found_by_its_name() {
     };
     rules_hold(&["ports/Tide.md"], &[row(&["ports/Tide.md", "ports/Tide.md", "ports/Tide.md", "ports/Tide.md#^a"])]);
     rules_hold(&["sea/Tide.md"], &[row(&["sea/Tide.md", NOTHING, NOTHING, "sea/Tide.md#^a"])]);
-    // Where another of its name stays behind, all links mean that one.
+    // Where another file of the same name stays behind, all links mean that one.
     let both = ["ports/Tide.md", "far/sea/Tide.md"];
     rules_hold(&both, &[row(&["ports/Tide.md", "ports/Tide.md", "ports/Tide.md", "ports/Tide.md#^a"])]);
 }

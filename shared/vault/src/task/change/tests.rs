@@ -5,7 +5,7 @@ use proptest::sample::{select, subsequence};
 
 const DAY: &str = "2026-01-02";
 
-/// Of a task that stands by itself.
+/// Changes a task that is not part of a note.
 fn change(text: &str, wanted: &Change, format: Format) -> Result<String, ChangeError> {
     super::change(text, &tags_alone(text), wanted, format)
 }
@@ -168,7 +168,7 @@ proptest! {
         }).collect();
         prop_assert_eq!(&read, &written);
         prop_assert_eq!(fields(&text).description, said.as_str());
-        // Written as it is already, nothing changes; taken out again, all is as it was.
+        // Setting a value again changes nothing; removing the field restores the text.
         prop_assert_eq!(change(&text, &wanted, format).unwrap(), text.as_str());
         let none = Change { fields: written.iter().map(|(field, _)| (*field, None)).collect(), ..Change::default() };
         prop_assert_eq!(change(&text, &none, format).unwrap(), said);

@@ -5,10 +5,10 @@ use jiff::civil::Date;
 use super::Item;
 use super::filter::Filter;
 
-/// Most brackets within each other.
+/// Most levels of nested brackets.
 const MAX_DEPTH: usize = 32;
 
-/// A filter or a combination of some.
+/// A filter or a combination of filters.
 #[derive(Debug)]
 pub(super) enum Expression {
     Filter(Filter),
@@ -18,7 +18,7 @@ pub(super) enum Expression {
     Odd(Vec<Self>),
 }
 
-/// What stands around filters.
+/// The delimiters around filters.
 #[derive(Clone, Copy)]
 struct Delimiters(char, char);
 
@@ -26,7 +26,7 @@ const DELIMITERS: [Delimiters; 4] =
     [Delimiters('(', ')'), Delimiters('[', ']'), Delimiters('{', '}'), Delimiters('"', '"')];
 
 impl Delimiters {
-    /// Those that `text` begins with, if it is a combination.
+    /// The delimiters that `text` begins with, if it is a combination.
     fn of(text: &str) -> Option<Self> {
         let first = skip_not(text).chars().next()?;
         DELIMITERS.into_iter().find(|delimiters| delimiters.0 == first)
@@ -41,7 +41,7 @@ fn skip_not(mut text: &str) -> &str {
     text
 }
 
-/// What follows an operator at the beginning of `text`.
+/// The text after an operator at the beginning of `text`.
 fn operator<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(name)?;
     let is_whole = rest.starts_with(|c: char| c.is_whitespace() || DELIMITERS.iter().any(|pair| pair.0 == c));
@@ -49,7 +49,7 @@ fn operator<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 impl Expression {
-    /// What `text` says.
+    /// Parses `text`.
     pub(super) fn parse(text: &str, today: Date) -> Result<Self, String> {
         Self::within(text.trim(), today, 0)
     }
@@ -125,7 +125,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A filter or combination within delimiters, or what is not one.
+    /// A filter or combination within delimiters, or a negated one.
     fn one(&mut self) -> Result<Expression, String> {
         let mut is_negated = false;
         while let Some(rest) = operator(self.rest, "NOT") {
@@ -140,7 +140,7 @@ impl Parser<'_> {
         Ok(if is_negated { Expression::Not(Box::new(one)) } else { one })
     }
 
-    /// Where in `inner` the delimiter is closed.
+    /// Where in `inner` the closing delimiter is.
     fn end(&self, inner: &str) -> Option<usize> {
         let Delimiters(open, close) = self.delimiters;
         let mut depth = 0_usize;

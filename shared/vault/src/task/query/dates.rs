@@ -1,4 +1,4 @@
-//! The days that a query's words mean.
+//! The days that the words in a query mean.
 
 use std::ops::RangeInclusive;
 
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, today: Date) -> Option<Days> {
     {
         return match (day(one), day(other)) {
             (Some(one), Some(other)) => Some(one.min(other)..=one.max(other)),
-            // As in the plugin, one that is in no calendar does not count.
+            // As in the plugin, a date that no calendar has is ignored.
             (one, other) => one.or(other).map(|day| day..=day),
         };
     }
@@ -34,12 +34,12 @@ pub(super) fn read(text: &str, today: Date) -> Option<Days> {
     .or_else(|| one_day(&words, today).map(|day| day..=day))
 }
 
-/// `YYYY-MM-DD`, if a calendar has it.
+/// A date `YYYY-MM-DD`; `None` if no calendar has it.
 pub(super) fn day(text: &str) -> Option<Date> {
     text.parse().ok().filter(|_| is_date(text))
 }
 
-/// The `shift`th period after the one that `at` is in.
+/// The period that is `shift` periods after the one that holds `at`.
 fn period(unit: &str, at: Date, shift: i64) -> Option<Days> {
     let (start, length) = match unit {
         "week" => (at.checked_sub(at.weekday().to_monday_zero_offset().days()).ok()?, 1.week()),
@@ -102,7 +102,7 @@ fn one_day(words: &[&str], today: Date) -> Option<Date> {
     }
 }
 
-/// `25th May 2026`, `May 25, 2026`, or without the day or the year.
+/// `25th May 2026`, `May 25, 2026`, or either without the day or the year.
 fn in_words(words: &[&str], today: Date) -> Option<Date> {
     let (mut of_month, mut month, mut year) = (None, None, None);
     for word in words.iter().filter(|word| **word != "of") {
@@ -151,12 +151,12 @@ fn weekday(name: &str) -> Option<Weekday> {
     Weekday::from_sunday_zero_offset(i8::try_from(at).ok()?).ok()
 }
 
-/// Days to the next `weekday`, none if it is today.
+/// Days to the next `weekday`; 0 if it is today.
 fn forward(today: Date, weekday: Weekday) -> i8 {
     (weekday.to_sunday_zero_offset() - today.weekday().to_sunday_zero_offset()).rem_euclid(7)
 }
 
-/// Days to what is called the next one, as the plugin's reader of dates counts: within the week it is that of the week after.
+/// Days to the `next` weekday as the plugin's date parser counts: within this week, it is the one of the following week.
 fn to_next(today: Date, weekday: Weekday) -> i8 {
     let (of_today, wanted) = (today.weekday().to_sunday_zero_offset(), weekday.to_sunday_zero_offset());
     match (of_today, wanted) {

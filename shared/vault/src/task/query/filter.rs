@@ -10,7 +10,7 @@ use super::{Item, StatusType, status_of};
 use crate::fold::fold;
 use crate::task::symbols::Priority;
 
-/// What must hold of a task.
+/// A condition on a task.
 #[derive(Debug)]
 pub(super) enum Filter {
     Done(bool),
@@ -24,7 +24,7 @@ pub(super) enum Filter {
     OnTop,
 }
 
-/// What a task may have.
+/// A part that a task may have.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part {
     Recurrence,
@@ -62,7 +62,7 @@ const TEXT_FIELDS: [(&str, TextField); 11] = [
     ("recurrence", TextField::Recurrence),
 ];
 
-/// Days of a task.
+/// A date of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DateField {
     Due,
@@ -91,7 +91,7 @@ impl DateField {
         }
     }
 
-    /// What a task says, as it is written.
+    /// The date of a task as written.
     pub(super) fn of<'a>(self, item: &Item<'a>) -> impl Iterator<Item = &'a str> {
         let fields = item.fields;
         let days = match self {
@@ -107,7 +107,7 @@ impl DateField {
     }
 }
 
-/// How a day lies to others.
+/// How a date relates to other dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
     Before,
@@ -152,7 +152,7 @@ pub(super) enum Compared {
 /// Priorities from the highest to the lowest.
 const PRIORITIES: [&str; 6] = ["highest", "high", "medium", "none", "low", "lowest"];
 
-/// The place of a priority among them.
+/// The rank of a priority in [`PRIORITIES`].
 pub(super) const fn rank(priority: Option<Priority>) -> u8 {
     match priority {
         Some(Priority::Highest) => 0,
@@ -164,14 +164,14 @@ pub(super) const fn rank(priority: Option<Priority>) -> u8 {
     }
 }
 
-/// What follows whole words at the beginning of `text`, without the white space between.
+/// The text after the given words at the beginning of `text`. The words must match whole; the white space after them is skipped.
 pub(super) fn word<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(words)?;
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim_start())
 }
 
 impl Filter {
-    /// What `text` says.
+    /// Parses a filter.
     pub(super) fn parse(text: &str, today: Date) -> Result<Self, String> {
         let lower = text.to_ascii_lowercase();
         let simple = match lower.as_str() {
@@ -200,7 +200,7 @@ impl Filter {
         let found = status_type(&lower).or_else(|| priority(&lower)).or_else(|| date(&lower, today));
         found.or_else(|| self::text(text, &lower)).unwrap_or_else(|| {
             Err(format!(
-                "{text:?} is no filter: write not done, due before tomorrow, path includes a, priority is high, …"
+                "{text:?} is not a filter: write not done, due before tomorrow, path includes a, priority is high, …"
             ))
         })
     }
@@ -219,7 +219,7 @@ impl Filter {
             Self::Text(field, Condition::Matches(regex), is) => field.any(item, |text| regex.is_match(text)) == *is,
             Self::Day(field, relation, days) => {
                 let mut written = field.of(item).peekable();
-                // What has no start can be started at any time.
+                // A task without a start date can be started at any time.
                 if written.peek().is_none() {
                     return *field == DateField::Start;
                 }
@@ -250,12 +250,12 @@ impl Filter {
     }
 }
 
-/// The texts of a task, folded: each when it is first asked for.
+/// The folded texts of a task. Each is folded when it is first used.
 #[derive(Debug, Default)]
 pub struct Folded([OnceCell<Vec<String>>; TextField::COUNT]);
 
 impl Folded {
-    /// The text, or several. Tags have their `#`.
+    /// The text, or several texts. Tags have their `#`.
     pub(super) fn of(&self, field: TextField, item: &Item<'_>) -> &[String] {
         let texts = || {
             let mut texts = Vec::new();
@@ -272,7 +272,7 @@ impl Folded {
 impl TextField {
     const COUNT: usize = Self::Recurrence as usize + 1;
 
-    /// Whether it is so of the text, or of one of several.
+    /// Whether the condition holds for the text, or for one of several.
     fn any(self, item: &Item<'_>, mut holds: impl FnMut(&str) -> bool) -> bool {
         match self {
             Self::StatusName => holds(status_of(item.mark).1),
@@ -325,7 +325,7 @@ fn date(lower: &str, today: Date) -> Option<Result<Filter, String>> {
         if rest == "date is invalid" {
             return Some(Ok(Filter::NoDay(field)));
         }
-        // `in` may be of the day: `in 3 days`.
+        // `in` may be part of the date: `in 3 days`.
         if let Some(days) = dates::read(rest, today) {
             return Some(Ok(Filter::Day(field, Relation::Within, days)));
         }
@@ -333,7 +333,7 @@ fn date(lower: &str, today: Date) -> Option<Result<Filter, String>> {
         let (relation, text) = relation.unwrap_or((Relation::Within, rest));
         let days = dates::read(text, today);
         return Some(days.map(|days| Filter::Day(field, relation, days)).ok_or_else(|| {
-            format!("{text:?} is no day that is known: write 2026-03-01, tomorrow, 3 days ago, next monday, this week, 2026-W10, or two days YYYY-MM-DD")
+            format!("{text:?} is not a known day: write 2026-03-01, tomorrow, 3 days ago, next monday, this week, 2026-W10, or two days YYYY-MM-DD")
         }));
     }
     None
@@ -353,7 +353,7 @@ fn text(text: &str, lower: &str) -> Option<Result<Filter, String>> {
     let Some((rest, is_regex, is)) = way else {
         return Some(Err("write includes, does not include, regex matches or regex does not match".to_owned()));
     };
-    // As it is written, since case counts.
+    // Taken from the original text, since case matters.
     let wanted = text.get(text.len().saturating_sub(rest.len())..).unwrap_or_default();
     let condition = if is_regex { Condition::matches(wanted) } else { Ok(Condition::includes(wanted)) };
     Some(condition.map(|condition| Filter::Text(field, condition, is)))

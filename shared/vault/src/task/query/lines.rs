@@ -1,4 +1,4 @@
-//! The instructions of a query, most of them one a line.
+//! The instructions of a query, usually one per line.
 
 use super::filter::word;
 
@@ -12,14 +12,14 @@ pub(super) enum Instruction<'a> {
     Filter(&'a str),
 }
 
-/// The instructions and the lines on which they begin, counted from 1; without comments, and with lines that go on as one.
+/// The instructions, with the lines that they begin on, counted from 1. Comments are left out, and continued lines are joined.
 pub(super) fn instructions(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut lines = text.lines().enumerate();
     let logical = std::iter::from_fn(move || {
         let (first, line) = lines.next()?;
         let mut whole = line.to_owned();
         while let Some(begun) = whole.strip_suffix('\\') {
-            // Two stand for one, at the end of a line.
+            // Two backslashes at the end of a line stand for one.
             if begun.ends_with('\\') {
                 whole.pop();
                 break;
@@ -34,7 +34,7 @@ pub(super) fn instructions(text: &str) -> impl Iterator<Item = (usize, String)> 
     logical.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// What an instruction is; a filter if it is nothing else.
+/// Parses an instruction. It is a filter if it is nothing else.
 pub(super) fn read(text: &str) -> Result<Instruction<'_>, String> {
     if text.contains("{{") {
         return Err("placeholders are not supported: write what they stand for".to_owned());

@@ -5,10 +5,10 @@ use std::cmp::{Ordering, Reverse};
 use super::filter::{DateField, TextField, rank, word};
 use super::{GroupKey, Item, dates, status_of};
 
-/// Most groups that one task is counted in.
+/// Most groups that one task can be in.
 pub(super) const MAX_GROUPS_OF_ONE: usize = 100;
 
-/// What tasks are sorted or grouped by.
+/// A property to sort or group tasks by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Property {
     Status,
@@ -50,21 +50,21 @@ impl Property {
     }
 }
 
-/// Something that tasks are sorted by.
+/// A sort key.
 #[derive(Debug)]
 pub(super) struct Sort {
     by: Property,
     is_reversed: bool,
 }
 
-/// Something that tasks are grouped by.
+/// A group key.
 #[derive(Debug)]
 pub(super) struct Group {
     by: Property,
     is_reversed: bool,
 }
 
-/// `words` without a `reverse`, and whether it was there.
+/// `words` without `reverse`, and whether `reverse` was there.
 fn reversed(words: &str) -> (String, bool) {
     let words = words.trim().to_ascii_lowercase();
     let reversed = words.strip_suffix("reverse").filter(|rest| rest.ends_with(char::is_whitespace));
@@ -77,7 +77,7 @@ impl Sort {
     pub(super) fn parse(words: &str) -> Result<Self, String> {
         let (mut name, mut is_reversed) = reversed(words);
         let mut by = Property::named(&name);
-        // `tag reverse 2` too.
+        // `tag reverse 2` is accepted too.
         if let Some((rest, place)) = name.clone().rsplit_once(char::is_whitespace)
             && let Ok(place @ 1..=100) = place.parse::<usize>()
         {
@@ -87,7 +87,7 @@ impl Sort {
         }
         let sorted = by.filter(|by| !matches!(by, Property::Folder | Property::Root | Property::Recurrence));
         sorted.map(|by| Self { by, is_reversed }).ok_or_else(|| {
-            format!("nothing is sorted by {words:?} here: write due, scheduled, start, created, done, cancelled, happens, status, status.name, status.type, priority, description, recurring, tag, path, filename, heading or id")
+            format!("cannot sort by {words:?}: write due, scheduled, start, created, done, cancelled, happens, status, status.name, status.type, priority, description, recurring, tag, path, filename, heading or id")
         })
     }
 
@@ -108,7 +108,7 @@ impl Sort {
             }
             Property::Tag(place) => {
                 let [of_one, of_other] = [one, other].map(|item| item.folded.of(TextField::Tags, item).get(place - 1));
-                // Those without it last.
+                // Tasks without the property come last.
                 of_other.map(Reverse).cmp(&of_one.map(Reverse))
             }
             Property::Path | Property::Folder | Property::Root => one.path.cmp(other.path),
@@ -124,9 +124,9 @@ impl Sort {
     }
 }
 
-/// Days that are in no calendar before others, and those without one last.
+/// The sort key of a date: dates that no calendar has come first, missing dates last.
 fn day<'a>(item: &Item<'a>, field: DateField) -> (u8, &'a str) {
-    // Days of this form are in the order of their texts.
+    // Dates of this form sort in the order of their texts.
     match field.of(item).min() {
         None => (2, ""),
         Some(day) if dates::day(day).is_none() => (0, day),
@@ -140,7 +140,7 @@ impl Group {
         let (name, is_reversed) = reversed(words);
         let by = Property::named(&name).filter(|by| *by != Property::Description);
         by.map(|by| Self { by, is_reversed }).ok_or_else(|| {
-            format!("nothing is grouped by {words:?} here: write due, scheduled, start, created, done, cancelled, happens, status, status.name, status.type, priority, recurring, recurrence, tags, path, folder, root, filename, heading or id")
+            format!("cannot group by {words:?}: write due, scheduled, start, created, done, cancelled, happens, status, status.name, status.type, priority, recurring, recurrence, tags, path, folder, root, filename, heading or id")
         })
     }
 
@@ -179,7 +179,7 @@ impl Group {
             Property::FileName => without_end(item.file_name()),
             Property::Heading => key(0, item.heading.unwrap_or("(No heading)")),
             Property::Id => key(0, item.fields.id.unwrap_or_default()),
-            // Nothing is grouped by these.
+            // These properties cannot be grouped by.
             Property::Description => Vec::new(),
         }
     }

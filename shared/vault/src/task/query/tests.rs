@@ -13,7 +13,7 @@ fn item<'a>(path: &'a str, mark: char, fields: &'a TaskFields<'a>) -> Item<'a> {
     Item { path, heading: Some("Plan"), indent: 0, mark, fields, folded }
 }
 
-/// Whether a query asks for `- [mark] text` of `Work/log/a.md`.
+/// Whether a query selects `- [mark] text` of `Work/log/a.md`.
 #[track_caller]
 fn asks_for(query: &str, mark: char, text: &str) -> bool {
     let parsed = Query::parse(query, TODAY).unwrap_or_else(|error| panic!("{query}: {error}"));
@@ -120,7 +120,7 @@ fn words_mean_the_days_that_the_plugin_means() {
         ("in two weeks", "2026-02-25", "2026-02-25"),
         ("3 days ago", "2026-02-08", "2026-02-08"),
         ("a month from now", "2026-03-11", "2026-03-11"),
-        // The closest one, before or after.
+        // The closest such day, before or after.
         ("tuesday", "2026-02-10", "2026-02-10"),
         ("wednesday", "2026-02-11", "2026-02-11"),
         ("sat", "2026-02-14", "2026-02-14"),
@@ -249,7 +249,7 @@ const FILTERS: [&str; 6] =
     ["done", "has due date", "description includes a", "tags include #t", "priority is high", "due before 2026-02-12"];
 const PARTS: [&str; 6] = ["a ", "b ", "#t ", "⏫ ", "📅 2026-02-11 ", "📅 2026-03-01 "];
 
-/// A combination as it is written, and the tasks, a bit each, that it asks for by set operations on those of single filters.
+/// A combination as text, and the tasks that it selects, one bit each, computed by set operations on the results of single filters.
 fn any_combination() -> impl Strategy<Value = (String, u64)> {
     let leaf = (0..FILTERS.len()).prop_map(|at| (FILTERS[at].to_owned(), told_by(FILTERS[at])));
     leaf.prop_recursive(4, 24, 3, |inner| {
@@ -266,7 +266,7 @@ fn any_combination() -> impl Strategy<Value = (String, u64)> {
     })
 }
 
-/// All tasks of these parts.
+/// The texts of all tasks that these parts can form.
 fn texts() -> impl Iterator<Item = String> {
     (0_u32..64).map(|bits| (0..6).filter(|bit| bits & 1 << bit != 0).map(|bit| PARTS[bit as usize]).collect())
 }
@@ -294,7 +294,7 @@ proptest! {
         prop_assert_eq!(told_by(&format!("NOT ({a}) XOR ({b}) OR NOT NOT ({c})")), (!x ^ y) | z);
     }
 
-    /// Whatever the day, periods are those that going from day to day finds.
+    /// For any day, a period is the same as the one found by walking day by day.
     #[test]
     fn periods_hold_the_days_that_a_walk_finds(day in 0..20_000_i32, offset in -500..500_i32) {
         let today = date(1990, 1, 1).checked_add(day.days()).unwrap();

@@ -1,16 +1,16 @@
-//! What texts are compared with.
+//! Conditions on texts.
 
 use regex::{Regex, RegexBuilder};
 
 use crate::fold::fold;
 
-/// Most bytes that a regular expression takes when it is compiled.
+/// Most bytes that a compiled regular expression takes.
 const MAX_COMPILED: usize = 256 << 10;
 
 /// A condition on a text.
 #[derive(Debug)]
 pub(super) enum Condition {
-    /// It holds this, folded.
+    /// The folded text contains this.
     Includes(String),
     Matches(Regex),
 }
@@ -32,7 +32,7 @@ impl Condition {
                 'i' => builder.case_insensitive(true),
                 'm' => builder.multi_line(true),
                 's' => builder.dot_matches_new_line(true),
-                // It is so always.
+                // Unicode is always on.
                 'u' => builder.unicode(true),
                 flag => {
                     return Err(format!(
