@@ -18,12 +18,12 @@ use crate::record::{self, Kind, Link, LinkKind, Record};
 use crate::terms::TermWriter;
 use crate::text::{self, MAX_TEXT_BYTES, TextWriter};
 
-/// A writer starts another segment when this one has about so many bytes.
+/// A writer starts a new segment when this one reaches about this many bytes.
 pub const FULL_BYTES: usize = 64 << 20;
 
-/// Common grams are found in about so many chunks, …
+/// A sample of about this many chunks shows which grams are common, …
 const SAMPLE: usize = 64;
-/// … and in so many bytes of each.
+/// … and this many bytes of each of them are read.
 const SAMPLE_BYTES: usize = 64 << 10;
 
 /// A document to add.
@@ -31,9 +31,9 @@ const SAMPLE_BYTES: usize = 64 << 10;
 pub struct Document<'a> {
     /// Vault path.
     pub path: &'a VaultPath,
-    /// The path as the folder spells it, where that differs.
+    /// The path as spelled in the folder, if that differs.
     pub path_on_disk: Option<&'a str>,
-    /// What it is.
+    /// The kind of document.
     pub kind: Kind,
     /// SHA-256 of its bytes.
     pub sha256: [u8; 32],
@@ -41,18 +41,18 @@ pub struct Document<'a> {
     pub modified_ms: i64,
     /// The generation that wrote this version; 0 for the one that will first list this segment.
     pub generation: u64,
-    /// The generation whose version of this path it replaces; 0 if none.
+    /// The generation that wrote the version of this path that this one replaces; 0 if none.
     pub replaces: u64,
-    /// Its bytes, or where they are.
+    /// The document's bytes, or the object that holds them.
     pub body: Body<'a>,
 }
 
 /// A document's bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
-    /// Text that the segment is to hold and index; it need not be UTF-8.
+    /// Text that the segment holds and indexes. It need not be UTF-8.
     Text(&'a [u8]),
-    /// Bytes kept in an object of their own.
+    /// Bytes that are kept in a separate object.
     Blob {
         /// The object's name.
         name: &'a str,
@@ -77,9 +77,9 @@ pub struct Builder {
     chunks: ChunkWriter,
     grams: GramBuilder,
     terms: TermWriter,
-    /// Whether the grams of each document are taken.
+    /// By document: whether its grams are indexed.
     indexed: Vec<bool>,
-    /// What documents in UTF-16 say.
+    /// The decoded text of documents in UTF-16, by document id.
     utf16: BTreeMap<u32, String>,
     records: Vec<u8>,
     record_page: record::PageWriter,
@@ -99,7 +99,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// An empty builder. Fails only where there is no memory for the compressor.
+    /// An empty builder. Fails only if there is not enough memory for the compressor.
     pub fn new() -> Result<Self, FormatError> {
         Ok(Self {
             packer: Packer::new()?,
@@ -131,12 +131,12 @@ impl Builder {
         self.documents
     }
 
-    /// Whether no document was added.
+    /// Whether no document has been added.
     pub const fn is_empty(&self) -> bool {
         self.documents == 0
     }
 
-    /// Whether the segment should be finished and another begun before a document with `next` bytes of text is added.
+    /// Whether to finish the segment and begin another one before a document with `next` bytes of text is added.
     pub fn is_full(&self, next: usize) -> bool {
         // Postings take about a quarter of the text.
         let size = self.text.packed.len() + self.records.len() + self.text.length() as usize / 4;
@@ -237,7 +237,7 @@ impl Builder {
         }
     }
 
-    /// Goes through the text again, since which grams are common is known only now: of a sample, then of all.
+    /// Reads the text again for the grams: first a sample, which shows the common grams, then all of it.
     fn add_grams(&mut self) -> Result<(), FormatError> {
         let chunks = self.chunks.count();
         let step = (chunks as usize / SAMPLE).max(1);
@@ -245,7 +245,7 @@ impl Builder {
         self.each_piece(step, |_, chunk, folded| {
             sample.push((chunk, folded.get(..SAMPLE_BYTES).unwrap_or(folded).to_vec()));
         })?;
-        // Trigrams, and what is longer by one byte each time.
+        // Trigrams first; each round makes the common grams one byte longer.
         for _ in 3..MAX_BYTES {
             for (chunk, folded) in &sample {
                 self.grams.add(*chunk, folded);
@@ -258,7 +258,7 @@ impl Builder {
         self.each_piece(1, |grams, chunk, folded| grams.add(chunk, folded))
     }
 
-    /// Calls `each` with one of `step` chunks and the folded text of each document there whose grams are taken.
+    /// Takes one of every `step` chunks, and calls `each` with the chunk and the folded text of each indexed document in it.
     fn each_piece(
         &mut self,
         step: usize,
@@ -276,7 +276,7 @@ impl Builder {
             }
             self.folded.clear();
             fold::fold_bytes_into(text, &mut self.folded);
-            // All of it with the first piece, since such a document is always read whole.
+            // The first piece stands for the whole document, since a UTF-16 document is always read whole.
             if let Some(text) = self.utf16.get(&piece.document).filter(|_| is_first) {
                 self.folded.push(b'\n');
                 fold::fold_bytes_into(text.as_bytes(), &mut self.folded);

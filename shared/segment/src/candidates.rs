@@ -1,16 +1,16 @@
-//! Which chunks the fetched pages of postings allow.
+//! Which chunks may match a probe, according to the fetched pages of postings.
 
 use crate::gram::{Gram, GramPage, Probe};
 use crate::layout::Layout;
 use crate::postings::Postings;
 
-/// Pages fetched for one place: what takes more is so common that it says next to nothing.
+/// Most pages to fetch for one place. A gram with more pages is so common that it excludes almost nothing.
 const MAX_PAGES: usize = 2;
-/// The same for a probe that has one place only.
+/// The same limit for a probe with only one place.
 const MAX_PAGES_ALONE: usize = 12;
 
 impl Layout {
-    /// The places of `probe` to look up, each with the pages that answer for it.
+    /// The places of `probe` to look up, each with the pages that hold its postings.
     pub(crate) fn lookups(&self, probe: &Probe) -> Vec<(Gram, std::ops::Range<usize>)> {
         let places = probe.places();
         let most = if places.len() == 1 { MAX_PAGES_ALONE } else { MAX_PAGES };
@@ -23,7 +23,8 @@ impl Layout {
     }
 }
 
-/// The chunks, ascending, of the segment of `layout` that the fetched `pages` allow for `probe`: all that match, and maybe others.
+/// The ids, ascending, of the chunks of the segment with `layout` that may match `probe`, according to `pages`. All chunks that match are
+/// included.
 pub fn candidates<'a>(probe: &Probe, layout: &Layout, pages: impl Iterator<Item = &'a GramPage> + Clone) -> Vec<u32> {
     let universe = layout.chunks;
     if probe.is_impossible() {
@@ -39,7 +40,7 @@ pub fn candidates<'a>(probe: &Probe, layout: &Layout, pages: impl Iterator<Item 
     }
     found.sort_by_key(|lists| lists.iter().map(|list| u64::from(list.count())).sum::<u64>());
     let mut found = found.into_iter();
-    // What is too common to be looked up may be anywhere.
+    // A probe whose places are all too common to look up may match any chunk.
     let Some(first) = found.next() else { return (0..universe).collect() };
     let mut ids = union(&first, universe);
     for lists in found {
@@ -58,7 +59,7 @@ pub fn candidates<'a>(probe: &Probe, layout: &Layout, pages: impl Iterator<Item 
     ids
 }
 
-/// The ids of any of `lists`, ascending.
+/// The union of `lists`, ascending.
 fn union(lists: &[Postings<'_>], universe: u32) -> Vec<u32> {
     if let [list] = lists {
         return list.ids();

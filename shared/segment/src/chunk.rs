@@ -1,6 +1,6 @@
-//! Chunks: the text of all documents in whole lines, about 4 KiB at a time. Postings are of chunks, since almost any few words
-//! stand somewhere in a long document, and a match is looked for, and read, in the chunk alone. A long document has several
-//! chunks; short ones share one.
+//! Chunks: the text of all documents, cut into whole lines of about 4 KiB in total. Postings refer to chunks, because a long document
+//! contains almost any few words somewhere. A search then reads only the matching chunk. A long document has several chunks; short ones
+//! share one.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::section::SectionName;
 use crate::text::is_utf16;
 use crate::varint;
 
-/// A chunk is closed at the end of the line, or of the document, that takes it to this many bytes.
+/// A chunk ends with the line or document that brings it to this many bytes.
 const CHUNK_BYTES: usize = 4 << 10;
 /// Most bytes of the table, decompressed.
 const MAX_TABLE_BYTES: usize = 64 << 20;
@@ -21,17 +21,17 @@ const MAX_TABLE_BYTES: usize = 64 << 20;
 /// Collects the table of chunks.
 #[derive(Default)]
 pub(crate) struct ChunkWriter {
-    /// Bytes of each document.
+    /// The length of each document in bytes.
     documents: Vec<u32>,
-    /// Bytes of each chunk, and its first line in the document that its first byte is of.
+    /// The length of each chunk in bytes, and its first line within the document of its first byte.
     chunks: Vec<(u32, u32)>,
-    /// Whether another document goes on with the last chunk.
+    /// Whether the next document continues the last chunk.
     is_open: bool,
     /// The documents that cannot be read chunk by chunk.
     whole: Vec<u32>,
 }
 
-/// What a chunk has of one document.
+/// The part of one document in a chunk.
 pub(crate) struct Piece {
     pub(crate) chunk: u32,
     pub(crate) document: u32,
@@ -39,12 +39,12 @@ pub(crate) struct Piece {
 }
 
 impl ChunkWriter {
-    /// Chunks so far.
+    /// The number of chunks so far.
     pub(crate) fn count(&self) -> u32 {
         self.chunks.len() as u32
     }
 
-    /// Adds the next document, whose text is empty if it has none.
+    /// Adds the next document; `text` is empty if the document has none.
     pub(crate) fn push(&mut self, text: &[u8]) {
         if is_whole(text) {
             self.whole.push(self.documents.len() as u32);
@@ -67,7 +67,7 @@ impl ChunkWriter {
         }
     }
 
-    /// What each chunk has of each document, in order.
+    /// The parts of documents in the chunks, in order.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> {
         let mut documents = (0u32..).zip(self.documents.iter().map(|bytes| *bytes as usize));
         let mut chunks = (0u32..).zip(self.chunks.iter().map(|(bytes, _)| *bytes as usize));
@@ -100,13 +100,13 @@ impl ChunkWriter {
     }
 }
 
-/// Whether what a line of `text` says depends on the rest of it, or the line on a byte order mark before it: searches give up a text
-/// that has a NUL, and decode one that has a mark.
+/// Whether a line of `text` cannot be searched without the rest: searches stop at a NUL byte, and a byte order mark determines how the
+/// text is decoded.
 fn is_whole(text: &[u8]) -> bool {
     is_utf16(text) || text.starts_with(b"\xef\xbb\xbf") || memchr::memchr(0, text).is_some()
 }
 
-/// Where every document's text is, and every chunk's.
+/// The position of every document's text and of every chunk.
 #[derive(Debug)]
 pub struct Chunks {
     /// Start of each document in the segment's text, and the end of the last.
@@ -135,7 +135,7 @@ impl Chunks {
         if is_sound { Ok(Self { documents, starts, lines, whole }) } else { Err(damaged()) }
     }
 
-    /// The chunks that have something of `document`.
+    /// The chunks that hold a part of `document`.
     pub fn of(&self, document: u32) -> Option<Range<u32>> {
         let text = self.text(document)?.range();
         let first = self.starts.partition_point(|start| u64::from(*start) <= text.start).checked_sub(1)?;
@@ -143,7 +143,7 @@ impl Chunks {
         Some(first as u32..if text.is_empty() { first } else { end } as u32)
     }
 
-    /// The documents that `chunk` has something of, and maybe some without text between them.
+    /// The documents with a part in `chunk`; documents without text between them may be included.
     pub fn documents(&self, chunk: u32) -> Option<Range<u32>> {
         let start = *self.starts.get(chunk as usize)?;
         let end = *self.starts.get(chunk as usize + 1)?;
@@ -151,7 +151,7 @@ impl Chunks {
         Some(first as u32..self.documents.partition_point(|document| *document < end) as u32)
     }
 
-    /// Where the text of `document` is that `chunks`, which follow each other, have.
+    /// The span of the text of `document` in `chunks`, which are consecutive.
     pub fn span(&self, document: u32, chunks: Range<u32>) -> Option<TextSpan> {
         let text = self.text(document)?;
         let start = (*self.starts.get(chunks.start as usize)?).max(text.start);
@@ -159,36 +159,36 @@ impl Chunks {
         Some(TextSpan { start, length: end.saturating_sub(start) })
     }
 
-    /// Where the text of `document` is.
+    /// The span of the text of `document`.
     pub fn text(&self, document: u32) -> Option<TextSpan> {
         let start = *self.documents.get(document as usize)?;
         Some(TextSpan { start, length: self.documents.get(document as usize + 1)?.checked_sub(start)? })
     }
 
-    /// The document whose text has the byte at `offset` of the segment's.
+    /// The document whose text holds the byte at `offset` of the segment's text.
     pub fn document_at(&self, offset: u32) -> Option<u32> {
         let after = self.documents.partition_point(|start| *start <= offset);
         if after < self.documents.len() { Some(after.checked_sub(1)? as u32) } else { None }
     }
 
-    /// Whether what a line of `document` says depends on all of its text, since that has a NUL or a byte order mark.
+    /// Whether `document` must be read whole to search it, since its text has a NUL byte or a byte order mark.
     pub fn is_whole(&self, document: u32) -> bool {
         self.whole.binary_search(&document).is_ok()
     }
 
-    /// Those of `documents` that [are whole](Self::is_whole).
+    /// The ones among `documents` that [must be read whole](Self::is_whole).
     pub fn whole(&self, documents: Range<u32>) -> impl Iterator<Item = u32> {
         let first = self.whole.partition_point(|document| *document < documents.start);
         self.whole.iter().skip(first).copied().take_while(move |document| *document < documents.end)
     }
 
-    /// The first line of `document` that `chunk`, one of its own, has, counted from 0.
+    /// The first line of `document`, counted from 0, that `chunk` holds. The chunk must be one of the document's.
     pub fn first_line(&self, document: u32, chunk: u32) -> Option<u32> {
         let start = *self.documents.get(document as usize)?;
         if *self.starts.get(chunk as usize)? <= start { Some(0) } else { self.lines.get(chunk as usize).copied() }
     }
 
-    /// The chunk that has line `line` of `document`.
+    /// The chunk that holds line `line` of `document`.
     pub fn holding(&self, document: u32, line: u32) -> Option<u32> {
         let chunks = self.of(document)?;
         let (mut low, mut high) = (chunks.start, chunks.end);
@@ -213,7 +213,7 @@ fn read_column(rest: &mut &[u8]) -> Option<Vec<u32>> {
     (0..count).map(|_| varint::read(rest).and_then(|number| u32::try_from(number).ok())).collect()
 }
 
-/// Where each of these lengths begins, and the last ends.
+/// The start offset for each of these lengths, and the end of the last.
 fn sums(lengths: &[u32]) -> Option<Vec<u32>> {
     let mut sums = Vec::with_capacity(lengths.len() + 1);
     sums.push(0u32);

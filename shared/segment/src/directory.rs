@@ -1,5 +1,5 @@
-//! Page directories: where in a section each page is, by the first key of the page. They are small
-//! and travel in the manifest, so that a reader finds a page without a request of its own.
+//! Page directories: the position of each page in its section, by the first key of the page. They are small and stored in the manifest,
+//! so that a reader finds a page without a separate request.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -11,19 +11,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::gram::{self, Gram};
 use crate::varint;
 
-/// Most pages a directory may list; a larger one is damaged.
+/// Most pages in a directory; one with more is damaged.
 const MAX_PAGES: usize = 1 << 16;
 
 /// Pages of document records by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyDirectory {
-    /// For each page after the first, a string that is greater than every path of the page before and
-    /// not greater than the first path of the page itself; as short as that allows.
+    /// For each page after the first: the shortest string that is greater than every path of the page before and not greater than the
+    /// first path of the page.
     separators: Vec<String>,
     pages: Vec<KeyPage>,
-    /// For each page where in the packed text the block begins that has its first text.
+    /// For each page: the offset in the packed text of the block that holds the page's first text.
     texts: Vec<u64>,
-    /// Packed bytes of the longest block of text.
+    /// Length of the longest packed text block, in bytes.
     longest_text: u32,
 }
 
@@ -32,12 +32,12 @@ pub struct KeyDirectory {
 pub struct KeyPage {
     /// Byte range of the page within its section.
     pub range: Range<u64>,
-    /// The document ids whose records it holds.
+    /// The ids of the documents whose records it holds.
     pub documents: Range<u32>,
 }
 
 impl KeyDirectory {
-    /// Adds a page, none of whose texts begins before text block `block`.
+    /// Adds a page. None of its texts begins before text block `block`.
     pub(crate) fn push(&mut self, last_before: Option<&str>, first: &str, length: u32, documents: u32, block: u32) {
         if let Some(last) = last_before {
             self.separators.push(shortest_separator(last, first).to_owned());
@@ -46,7 +46,7 @@ impl KeyDirectory {
         self.add(length, documents);
     }
 
-    /// Adds a page after the last; whether there are ids left for its documents.
+    /// Adds a page after the last. Returns false if the document ids overflow.
     fn add(&mut self, length: u32, documents: u32) -> bool {
         let (start, first) = self.pages.last().map_or((0, 0), |page| (page.range.end, page.documents.end));
         let end = first.checked_add(documents);
@@ -55,7 +55,7 @@ impl KeyDirectory {
         end.is_some()
     }
 
-    /// Says where in the packed text the blocks are whose numbers the pages were added with.
+    /// Replaces the block numbers given to `push` by the blocks' offsets in the packed text. `blocks` are the packed lengths.
     pub(crate) fn place(&mut self, blocks: impl Iterator<Item = u32>) {
         let mut offsets = vec![0u64];
         for length in blocks {
@@ -68,8 +68,8 @@ impl KeyDirectory {
         }
     }
 
-    /// A range of the packed text that has the text of `path`, if the page that holds its record does: not much longer than all texts
-    /// of that page.
+    /// A range of the packed text that includes the text of `path`, if that path is in the segment. It is not much longer than the texts
+    /// of one page of records.
     pub fn text_of(&self, path: &str) -> Range<u64> {
         let index = self.index_of(path);
         let start = self.texts.get(index).copied().unwrap_or(0);
@@ -77,12 +77,12 @@ impl KeyDirectory {
         start..next.map_or(u64::MAX, |next| next.saturating_add(u64::from(self.longest_text)))
     }
 
-    /// The page that holds `path` if any does.
+    /// The page that holds the record of `path`, if there is one.
     pub fn page_of(&self, path: &str) -> Option<KeyPage> {
         self.pages.get(self.index_of(path)).cloned()
     }
 
-    /// The pages that hold what begins with `prefix`, if any do.
+    /// The pages that can hold paths with this `prefix`.
     pub fn pages_of_prefix(&self, prefix: &str) -> impl Iterator<Item = KeyPage> + '_ {
         let first = self.index_of(prefix);
         let rest = self.separators.get(first..).unwrap_or_default();
@@ -155,7 +155,7 @@ impl KeyDirectory {
     }
 }
 
-/// How many bytes two strings begin with alike.
+/// The number of bytes that two strings share at their beginnings.
 fn shared(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
@@ -185,7 +185,7 @@ impl GramDirectory {
         self.offsets.push(start.saturating_add(u64::from(length)));
     }
 
-    /// Indexes of the pages that can hold grams in `grams` (both ends included), or the greatest that is not above the first of them.
+    /// Indexes of the pages that can hold grams in `grams` (both ends included), or of the last page that begins before them.
     pub fn pages_of(&self, grams: &RangeInclusive<Gram>) -> Range<usize> {
         let start = self.first.partition_point(|first| first <= grams.start()).saturating_sub(1);
         let end = self.first.partition_point(|first| first <= grams.end());
@@ -238,7 +238,8 @@ impl GramDirectory {
     }
 }
 
-/// In JSON a directory is a base64 string: a hundred thousand notes need some hundred pages of records and some thousand of postings.
+/// In JSON, a directory is a base64 string to keep it short: a hundred thousand notes need some hundred pages of records and some
+/// thousand of postings.
 macro_rules! as_base64 {
     ($($type:ty: $name:literal),*) => {$(
         impl Serialize for $type {

@@ -1,24 +1,24 @@
-//! What can be wrong with a segment.
+//! Errors in reading or writing a segment.
 
 use crate::section::SectionName;
 
-/// A segment, or a part of one, that cannot be read.
+/// Why a segment, or a part of one, cannot be read or written.
 ///
-/// The mirror adds the object's key; together they say what to replace.
+/// The mirror adds the object's key, so that the full message names the object to replace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// The bytes are not what the format says; the object is truncated or damaged.
+    /// The bytes do not follow the format: the object is truncated or damaged.
     #[error("section {section:?} is damaged: {reason}")]
     Damaged {
         /// The section that the bytes belong to.
         section: SectionName,
-        /// What was wrong.
+        /// What is wrong.
         reason: &'static str,
     },
-    /// The object's frame (magic, footer) is not that of a segment.
+    /// The magic number or footer is not that of a segment.
     #[error("not a readable segment: {reason}")]
     Frame {
-        /// What was wrong.
+        /// What is wrong.
         reason: &'static str,
     },
     /// The segment was written by a newer version.
@@ -26,7 +26,7 @@ pub enum FormatError {
         "segment format {found} is newer than {supported}, the newest that this version reads: update Atlas Mirror"
     )]
     Version {
-        /// The version that the segment says.
+        /// The version that the segment states.
         found: u32,
         /// The newest version that this code reads.
         supported: u32,
@@ -37,10 +37,10 @@ pub enum FormatError {
         /// The section asked for.
         section: SectionName,
     },
-    /// zstd could not compress; there is no memory for its tables.
+    /// zstd could not allocate memory for its tables.
     #[error("compression failed: not enough memory")]
     Compression,
-    /// Documents must be added in the byte order of their paths, each once.
+    /// A document was added out of order. Documents must be added in the byte order of their paths, each path once.
     #[error("{path:?} was added out of order or twice")]
     OutOfOrder {
         /// The path.

@@ -1,5 +1,5 @@
-//! What notes say of themselves, each fact with its document: properties, tags, tasks, the lines of links, symbols. A segment may be without
-//! these sections; then its texts, given to a [`FactWriter`], make them.
+//! Facts from the texts of notes, each with its document: properties, tags, tasks, the lines of links, symbols. These sections are
+//! optional: a [`FactWriter`] can rebuild them from a segment's texts.
 
 mod columns;
 mod rows;
@@ -17,25 +17,25 @@ use crate::facts::rows::RowWriter;
 use crate::frame::Packer;
 use crate::section::SectionName;
 
-/// These sections.
+/// The sections of facts.
 pub const FACTS: [SectionName; 5] =
     [SectionName::Properties, SectionName::Tags, SectionName::Tasks, SectionName::LinkLines, SectionName::Symbols];
 
-/// Most bytes of one such section.
+/// Most bytes of one section of facts, decompressed.
 const MAX_BYTES: usize = 256 << 20;
 
 /// The properties of notes, by name.
 pub type Properties = Columns<Value>;
-/// The tags of notes as they are written, without `#`, each with where.
+/// The tags of notes as written, without `#`, and where each occurs.
 pub type Tags = Columns<TagPlaces>;
 /// The tasks of notes.
 pub type Tasks = Rows<Task>;
-/// For each link of a record, in order, the line that it stands on, counted from 0.
+/// For each link of a record, in order: the line it is on, counted from 0.
 pub type LinkLines = Rows<u32>;
-/// What code defines.
+/// Symbols that code defines.
 pub type Symbols = Rows<Symbol>;
 
-/// Where a note has a tag.
+/// Where in a note a tag occurs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TagPlaces {
     /// In its properties.
@@ -51,13 +51,13 @@ pub struct Task {
     pub line: u32,
     /// The width of the white space before it.
     pub indent: u16,
-    /// What stands between the brackets.
+    /// The character between the brackets.
     pub status: char,
     /// The rest of its line.
     pub text: String,
 }
 
-/// What code defines.
+/// A symbol that code defines.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Symbol {
     /// Its line, counted from 0.
@@ -66,7 +66,7 @@ pub struct Symbol {
     pub name: String,
 }
 
-/// Collects facts of documents in the order of their ids.
+/// Collects the facts of documents, in the order of their ids.
 #[derive(Default)]
 pub struct FactWriter {
     properties: ColumnWriter<String>,
@@ -80,7 +80,7 @@ impl FactWriter {
     /// Adds a note.
     pub fn note(&mut self, document: u32, note: &Note, text: &str) {
         for (key, value) in note.properties().into_iter().flatten() {
-            // Equal values are written alike, whatever the order of their keys.
+            // Keys are sorted, so that equal values are written alike.
             let mut value = value.clone();
             value.sort_all_objects();
             self.properties.push(key, document, value.to_string());
@@ -103,7 +103,7 @@ impl FactWriter {
         self.add_symbols(document, symbol::of_note(text));
     }
 
-    /// Adds another file of text.
+    /// Adds a text file that is not a note.
     pub fn text(&mut self, document: u32, text: &str) {
         self.add_symbols(document, symbol::of_code(text));
     }
@@ -182,7 +182,7 @@ impl rows::Row for u32 {
     }
 }
 
-/// A section that says this.
+/// A packed section with this content.
 fn packed(content: &impl Encode, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
     let too_large = FormatError::TooLarge { what: "a section" };
     match bincode::encode_to_vec(content, codec()) {
@@ -203,13 +203,13 @@ pub(crate) const fn damaged(section: SectionName) -> FormatError {
     FormatError::damaged(section, "it does not hold what it says")
 }
 
-/// Each number less the one before.
+/// The difference of each number from the one before.
 fn differences(numbers: &[u32]) -> Vec<u32> {
     let mut before = 0;
     numbers.iter().map(|number| number.wrapping_sub(std::mem::replace(&mut before, *number))).collect()
 }
 
-/// The numbers with these differences, which ascend.
+/// The ascending numbers with these differences; `None` if they overflow.
 fn sums(differences: Vec<u32>) -> Option<Vec<u32>> {
     let mut sum = 0_u32;
     let next = |difference| {

@@ -1,12 +1,12 @@
-//! Grams of folded text: at each place of a line the three bytes that begin there, or more where those are common.
+//! Grams of folded text: the three bytes that begin at a place of a line, or more bytes where those three are common.
 //!
-//! Three bytes are a whole word's worth of chance in few languages and one character in some. So a gram that more than
-//! a few chunks hold is *split*: each byte that follows it makes a longer gram instead, up to six bytes. No gram is the
-//! beginning of another, and a place has exactly one: what may stand at a place is either a gram, or begins with
-//! one, or is the beginning of some. Grams are kept in order, so all of these are neighbours.
+//! In most languages, three bytes occur in a word by chance; in some, they are one character. So a gram that more than a few chunks hold
+//! is *split*: it is replaced by longer grams, one for each byte that follows it, up to six bytes. No gram is a prefix of another, and
+//! each place has exactly one gram. Given the text at a place, its gram is therefore a prefix of that text, or the text is a prefix of
+//! some grams. Grams are kept in order, so all these are neighbours.
 //!
-//! Each line counts as its folded bytes and two line feeds, so that the last bytes of a line begin a
-//! gram too (and what is shorter than a gram is the beginning of some), and no gram spans two lines.
+//! Each line is indexed as its folded bytes and two line feeds. So a gram begins at each of its last bytes too (a text shorter than a
+//! gram is the prefix of some gram), and no gram spans two lines.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -31,7 +31,7 @@ pub struct Gram {
 }
 
 impl Gram {
-    /// The first bytes of `bytes`, as many as a gram may have.
+    /// The first bytes of `bytes`, up to the length of the longest gram.
     pub fn of(bytes: &[u8]) -> Self {
         let length = bytes.len().min(MAX_BYTES);
         let mut padded = [0; MAX_BYTES];
@@ -41,7 +41,7 @@ impl Gram {
         Self { bytes: padded, length: length as u8 }
     }
 
-    /// It and the byte after it, if there is room.
+    /// The gram with `byte` appended, if there is room.
     pub(crate) fn then(mut self, byte: u8) -> Self {
         if let Some(after) = self.bytes.get_mut(usize::from(self.length)) {
             *after = byte;
@@ -50,12 +50,12 @@ impl Gram {
         self
     }
 
-    /// Its bytes.
+    /// The gram's bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()
     }
 
-    /// From itself to the last gram that begins with it.
+    /// The range from this gram to the last one that begins with it.
     pub(crate) fn and_longer(self) -> RangeInclusive<Self> {
         let mut last = Self { bytes: [0xff; MAX_BYTES], length: MAX_BYTES as u8 };
         for (to, from) in last.bytes.iter_mut().zip(self.as_bytes()) {
@@ -71,7 +71,7 @@ impl fmt::Debug for Gram {
     }
 }
 
-/// Calls `each` with the three bytes at every place of `folded` text, and the bytes of the line that follow them.
+/// Calls `each` for every place of `folded` text, with the three bytes there and the bytes of the line after them.
 pub(crate) fn each_place(folded: &[u8], mut each: impl FnMut([u8; 3], &[u8])) {
     for line in folded.split(|byte| *byte == b'\n') {
         let mut rest = line;
@@ -90,23 +90,23 @@ pub(crate) fn each_place(folded: &[u8], mut each: impl FnMut([u8; 3], &[u8])) {
     }
 }
 
-/// What the index is asked about: chunks that hold some folded bytes within one line.
+/// A query to the index: which chunks hold some folded bytes within one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// What begins at each of its places, the likely best to ask for first. None if no line can hold it.
+    /// The text at each of its places, the most selective first. Empty if no line can hold it.
     places: Vec<Gram>,
     limit: usize,
 }
 
 impl Probe {
-    /// Asks about `folded` by at most `limit` of its grams, one at least.
+    /// A probe for `folded` with at most `limit` of its grams, and at least one.
     pub fn new(folded: &[u8], limit: usize) -> Self {
         let limit = limit.max(1);
         let is_impossible = folded.contains(&b'\n');
         Self { places: if is_impossible { Vec::new() } else { places(folded, limit) }, limit }
     }
 
-    /// Whether no line can hold it: it is empty or has a line feed.
+    /// Whether no line can hold it: it is empty or contains a line feed.
     pub(crate) const fn is_impossible(&self) -> bool {
         self.places.is_empty()
     }
@@ -120,12 +120,12 @@ impl Probe {
     }
 }
 
-/// What begins at each place of `bytes`, the likely best to ask for first.
+/// The text at each place of `bytes`, the most selective first.
 fn places(bytes: &[u8], limit: usize) -> Vec<Gram> {
-    // What is shorter than a gram says next to nothing, unless it is all there is.
+    // A text shorter than a gram excludes almost nothing, so it is used only if there is nothing else.
     let count = bytes.len().saturating_sub(2).max(bytes.len().min(1));
     let grams: Vec<Gram> = (0..count).filter_map(|at| Some(Gram::of(bytes.get(at..)?))).collect();
-    // The last places say less, and neighbours say much the same: of each stretch one place comes first.
+    // The last places are less selective, and neighbours overlap: so one place of each stretch comes first.
     let whole = grams.iter().filter(|gram| gram.as_bytes().len() == MAX_BYTES).count().max(1);
     let mut places: Vec<(usize, Gram)> = grams.into_iter().enumerate().collect();
     let stretch = |at: usize| at.min(whole - 1) * limit / whole;
@@ -143,7 +143,7 @@ fn places(bytes: &[u8], limit: usize) -> Vec<Gram> {
     ranked.into_iter().map(|(_, _, gram)| gram).collect()
 }
 
-/// How rare a gram is, from the letters alone: the postings that would tell are what is to be fetched.
+/// An estimate of how rare a gram is, from its letters alone, since its postings are not fetched yet.
 fn rarity(gram: &Gram) -> u32 {
     const BY_FREQUENCY: &[u8] = b" etaoinsrhldcumfpgwybvkxjqz";
     gram.as_bytes()
@@ -152,9 +152,9 @@ fn rarity(gram: &Gram) -> u32 {
         .sum()
 }
 
-/// Collects pages from lists that arrive in the order of their grams.
+/// Collects lists into pages. Lists arrive in the order of their grams.
 pub(crate) struct PageWriter {
-    /// Chunks in the segment.
+    /// The number of chunks in the segment.
     universe: u32,
     entries: Vec<u8>,
     bits: Vec<u8>,
@@ -163,16 +163,16 @@ pub(crate) struct PageWriter {
     previous: Option<Gram>,
 }
 
-/// A page is closed when it reaches this many bytes: so few that the length of most takes two bytes in the directory.
+/// A page ends when it reaches this many bytes. Most page lengths then take two bytes in the directory.
 const PAGE_BYTES: usize = 16_000;
 const ONE: u8 = 1 << 7;
 
-/// What stands before a gram that shares so many bytes with the one before, and has so many more.
+/// The byte before a gram: `shared` bytes are the same as in the gram before, and `more` bytes follow.
 pub(crate) const fn head(shared: usize, more: usize) -> u8 {
     shared as u8 | (more as u8) << 3
 }
 
-/// Reads a gram off the front of `bytes`, and the byte that stands before it. None where it is damaged.
+/// Reads a gram from the front of `bytes`, with the byte before it. `None` if it is damaged.
 pub(crate) fn read(bytes: &mut &[u8], before: Option<&Gram>) -> Option<(u8, Gram)> {
     let (head, tail) = bytes.split_first()?;
     let (suffix, tail) = tail.split_at_checked(usize::from(head >> 3 & 7))?;
@@ -192,12 +192,12 @@ impl PageWriter {
         Self { universe, entries: Vec::new(), bits: Vec::new(), count: 0, first: None, previous: None }
     }
 
-    /// Bytes that a list of one chunk takes, whichever that is.
+    /// The length in bytes of a list with one chunk.
     const fn alone(&self) -> usize {
         (u32::BITS - self.universe.leading_zeros()).div_ceil(8) as usize
     }
 
-    /// Adds a list; returns the page and its first gram when that fills one.
+    /// Adds a list. Returns the page and its first gram when the page is full.
     pub(crate) fn push(&mut self, gram: Gram, chunks: &[u32]) -> Option<(Gram, Vec<u8>)> {
         let mut bits = postings::encode(chunks, self.universe);
         self.first.get_or_insert(gram);
@@ -220,7 +220,7 @@ impl PageWriter {
         (self.entries.len() + self.bits.len() >= PAGE_BYTES).then(|| self.take()).flatten()
     }
 
-    /// The page begun, if any.
+    /// The unfinished page, if there is one.
     pub(crate) fn take(&mut self) -> Option<(Gram, Vec<u8>)> {
         self.previous = None;
         let first = self.first.take()?;
@@ -272,8 +272,8 @@ impl GramPage {
         Ok(Self { entries, bits })
     }
 
-    /// The lists of what may stand where `place` does, of `universe` chunks in the segment: of the gram that it begins with, or of
-    /// all that begin with it.
+    /// The lists for the text at `place`: of the gram that is a prefix of it, or of all grams that begin with it. `universe` is the
+    /// number of chunks in the segment.
     pub fn postings(&self, place: Gram, universe: u32) -> impl Iterator<Item = Postings<'_>> {
         let range = place.and_longer();
         let from = self.entries.partition_point(|entry| entry.gram < place);

@@ -1,32 +1,32 @@
-//! Postings under construction: one gap list a gram, which takes a tenth of the memory that pairs would.
+//! Postings under construction: one list of gaps per gram, which takes a tenth of the memory that pairs would.
 
 use crate::directory::GramDirectory;
 use crate::gram::{Gram, MAX_BYTES, PageWriter, each_place};
 use crate::varint;
 
-/// A gram is split when it is in more than one chunk of so many, …
+/// A gram is split when more than one in this many chunks holds it, …
 const COMMON: u32 = 8;
-/// … or in more than so many chunks whatever the number of all; …
+/// … or more than this many chunks, whatever their total; …
 const MANY: u32 = 1000;
-/// … but not when it is in so few.
+/// … but not when at most this many chunks hold it.
 const FEW: u32 = 24;
 
-/// Collects which chunks hold which grams.
+/// Collects, for each gram, the chunks that hold it.
 pub(crate) struct GramBuilder {
-    /// For each first two bytes of a gram, one more than the index of their table; 0 if there is none.
+    /// For each two bytes that grams begin with: one more than the index of their table; 0 if there is none.
     pairs: Vec<u32>,
     tables: Vec<Table>,
     lists: Vec<List>,
-    /// For each list one more than its last chunk: apart from the rest, since this alone is looked at for most places.
+    /// For each list, one more than its last chunk. Kept separately, since most places need only this.
     nexts: Vec<u32>,
 }
 
-/// What there is of the grams that begin with the same bytes.
+/// The grams that begin with the same bytes.
 struct Table {
-    /// How many bytes those are.
+    /// The number of those bytes.
     bytes: usize,
-    /// For each next byte: nothing yet (0), one more than the index of the gram's list, or, with the highest bit, the
-    /// index of its table.
+    /// For each next byte: 0 if there is no gram yet, or one more than the index of the gram's list, or (with the highest bit set) the
+    /// index of the next table.
     slots: [u32; 256],
 }
 
@@ -61,8 +61,7 @@ impl GramBuilder {
         Self { pairs: vec![0; 1 << 16], tables: Vec::new(), lists: Vec::new(), nexts: Vec::new() }
     }
 
-    /// Adds `chunk`, of this folded text, to the lists of its grams; chunks arrive in order, and none
-    /// is added twice to one list.
+    /// Adds `chunk`, whose folded text is `folded`, to the lists of its grams. Chunks must arrive in order; a list holds each chunk once.
     pub(crate) fn add(&mut self, chunk: u32, folded: &[u8]) {
         let Self { pairs, tables, lists, nexts } = self;
         each_place(folded, |[a, b, c], after| {
@@ -73,7 +72,7 @@ impl GramBuilder {
             }
             let mut at = *pair as usize - 1;
             let mut byte = c;
-            // What stands at the end of a line has a line feed after it.
+            // A line feed follows the last byte of a line.
             let mut after = after.iter().copied().chain(std::iter::once(b'\n'));
             loop {
                 let Some(slot) = tables.get(at).map(|table| table.slots[usize::from(byte)]) else { return };
@@ -100,8 +99,8 @@ impl GramBuilder {
         });
     }
 
-    /// Splits the grams that are common: the sample that was added is one of `step` of all `chunks`. The sample
-    /// is then to be added once more, for the longer grams. Returns whether there are any.
+    /// Splits the common grams. The collected chunks are a sample: one of every `step` of all `chunks`. If it returns true, the caller
+    /// must add the sample again, for the longer grams.
     pub(crate) fn split(&mut self, step: usize, chunks: u32) -> bool {
         let common = (chunks / COMMON).clamp(FEW, MANY) as usize / step;
         let before = self.tables.len();
@@ -119,7 +118,7 @@ impl GramBuilder {
         self.tables.len() > before
     }
 
-    /// Forgets the sample, but not what is split.
+    /// Discards the sample, but keeps the splits.
     pub(crate) fn clear(&mut self) {
         for slot in self.tables.iter_mut().flat_map(|table| table.slots.iter_mut()).filter(|slot| **slot & SPLIT == 0) {
             *slot = 0;
@@ -128,7 +127,7 @@ impl GramBuilder {
         self.nexts.clear();
     }
 
-    /// Calls `each` with every gram, in order, and its list.
+    /// Calls `each` with every gram and its list, in order.
     fn each(&self, mut each: impl FnMut(Gram, &List)) {
         for (pair, table) in (0..=u16::MAX).zip(&self.pairs) {
             if let Some(table) = table.checked_sub(1) {
@@ -148,7 +147,7 @@ impl GramBuilder {
         }
     }
 
-    /// The section: pages of postings, listed in `directory`.
+    /// The encoded section: pages of postings. Adds each page to `directory`.
     pub(crate) fn finish(self, chunks: u32, directory: &mut GramDirectory) -> Vec<u8> {
         let mut section = Vec::new();
         let mut writer = PageWriter::new(chunks);
@@ -169,7 +168,7 @@ impl GramBuilder {
     }
 }
 
-/// The list that `slot` names, if it names one.
+/// The list that `slot` refers to, if any.
 fn list_at(lists: &[List], slot: u32) -> Option<&List> {
     lists.get(slot.checked_sub(1)? as usize)
 }

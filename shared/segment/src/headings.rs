@@ -47,7 +47,7 @@ impl HeadingWriter {
 /// One heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heading<'a> {
-    /// The document that it stands in.
+    /// The document that contains it.
     pub document: u32,
     /// 1 to 6.
     pub level: u8,
@@ -100,7 +100,7 @@ impl Headings {
         Ok(Self { entries, texts, starts, folded })
     }
 
-    /// The headings, in order, whose folded text holds `folded`.
+    /// The headings, in order, whose folded text contains `folded`.
     pub fn holding<'a>(&'a self, folded: &'a [u8]) -> impl Iterator<Item = Heading<'a>> + 'a {
         self.folded.holding(folded).filter_map(|index| self.get(index as usize))
     }

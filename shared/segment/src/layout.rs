@@ -1,5 +1,5 @@
-//! What a reader must know of a segment before it fetches a byte of it. The manifest carries one
-//! layout per live segment, so that a cold reader can ask for exactly the parts a query needs.
+//! What a reader must know about a segment before it fetches any of its bytes. The manifest holds one layout per live segment, so that a
+//! cold reader can request exactly the parts that a query needs.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::directory::{GramDirectory, KeyDirectory};
 use crate::error::FormatError;
 pub use crate::section::{Section, SectionName};
 
-/// The format version written by this crate, and the newest it reads.
+/// The format version that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// A segment's table of contents.
@@ -22,26 +22,26 @@ pub struct Layout {
     pub bytes: u64,
     /// Number of document records; document ids are `0..documents`, in path order.
     pub documents: u32,
-    /// How many of them are notes (markdown).
+    /// How many of the documents are notes (markdown).
     pub notes: u32,
     /// Number of chunks of text.
     pub chunks: u32,
-    /// Bytes of text held, before compression.
+    /// Length of the text in bytes, before compression.
     pub text_bytes: u64,
     /// First path, in byte order.
     pub first: String,
     /// Last path, in byte order.
     pub last: String,
-    /// The sections by name. A later version may write others beside those of [`SectionName`]; they are kept, and not read.
+    /// The sections by name. A later version may write others besides those of [`SectionName`]; they are kept, but not read.
     pub sections: BTreeMap<String, Section>,
-    /// Where each page of document records is, by path.
+    /// The position of each page of document records, by path.
     pub record_pages: KeyDirectory,
-    /// Where each page of postings is, by gram.
+    /// The position of each page of postings, by gram.
     pub gram_pages: GramDirectory,
 }
 
 impl Layout {
-    /// The section `name`, or an error that names it when the segment has none.
+    /// The section `name`; an error that names it if the segment does not have it.
     pub fn section(&self, name: SectionName) -> Result<&Section, FormatError> {
         self.sections.get(name.as_str()).ok_or(FormatError::SectionMissing { section: name })
     }

@@ -1,12 +1,15 @@
-//! A segment: an immutable, self-describing index over some of a vault's documents. A mirror is an
-//! ordered list of segments; every query runs over their parts. No I/O: builders give bytes, readers take them.
+//! A segment: an immutable, self-describing index over some of a vault's documents. A mirror is an ordered list of segments; every query
+//! runs over their parts. No I/O: builders return bytes, and readers take them.
 //!
 //! # Layout
-//! - [`builder`]: documents to a segment; `gram_builder` collects its grams; `segments`: documents to as few segments as hold them.
-//! - [`layout`]: the table of contents of `section`s, with the directories of pages ([`directory`]); [`object`]: the frame around it all.
-//! - [`part`]: what is fetched, checked, decoded and cached on its own, and `part_ref`, which names it; `frame`: its checksum and compression.
+//! - [`builder`]: builds a segment from documents; `gram_builder` collects its grams; `segments`: splits documents into as few segments
+//!   as possible.
+//! - [`layout`]: the table of contents, which lists the `section`s and has the directories of pages ([`directory`]); [`object`]: the
+//!   frame around all sections.
+//! - [`part`]: the unit that is fetched, checked, decoded and cached; `part_ref`: names a part; `frame`: its checksum and compression.
 //! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`facts`]: the sections.
-//! - [`postings`], `varint`, `lines`: how they spell sets, numbers and many strings; [`candidates()`]: what sets of grams come to.
+//! - [`postings`], `varint`, `lines`: encodings of sets, numbers and many strings; [`candidates()`]: combines sets of grams into matching
+//!   chunks.
 //!
 //! Decoding a part checks it first: damage is an error that names the section, never a panic, and every decompression has a limit.
 #![doc = ""]

@@ -1,11 +1,11 @@
-//! Many short strings as one buffer that substring search runs over at memory speed.
+//! Many short strings in one buffer, so that substring search runs over it at memory speed.
 
 use memchr::memmem;
 
 use crate::error::FormatError;
 use crate::section::SectionName;
 
-/// Strings without line feeds, each ended by one.
+/// Strings without line feeds; each is followed by one.
 #[derive(Debug, Default)]
 pub(crate) struct LineStrings {
     bytes: Vec<u8>,
@@ -32,7 +32,7 @@ impl LineStrings {
         self.bytes.get(start..end - 1)
     }
 
-    /// The lines, ascending, that hold `needle`, each once.
+    /// The indexes of the lines that contain `needle`, ascending, each once.
     pub(crate) fn holding<'a>(&'a self, needle: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
         let finder = memmem::Finder::new(needle);
         let mut from = if needle.is_empty() || needle.contains(&b'\n') { self.bytes.len() } else { 0 };

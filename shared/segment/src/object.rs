@@ -1,5 +1,5 @@
-//! The object's frame: magic, format version, the sections, and a footer that repeats the layout, so
-//! that a segment can be read with nothing else at hand.
+//! The object's frame: magic number, format version, the sections, and a footer that repeats the layout. The footer makes a segment
+//! readable without its manifest.
 
 use bytes::Bytes;
 
@@ -35,7 +35,7 @@ impl Writer {
     }
 }
 
-/// Appends the footer to the bytes that `layout` is of.
+/// Appends the footer to `bytes`, which `layout` describes.
 pub(crate) fn finish(mut bytes: Vec<u8>, layout: &Layout) -> Result<Vec<u8>, FormatError> {
     const TOO_LARGE: FormatError = FormatError::TooLarge { what: "the layout" };
     let layout = serde_json::to_vec(layout).map_err(|_| TOO_LARGE)?;
@@ -48,7 +48,7 @@ pub(crate) fn finish(mut bytes: Vec<u8>, layout: &Layout) -> Result<Vec<u8>, For
     Ok(bytes)
 }
 
-/// Reads the layout from a whole segment and checks the checksum of all of it.
+/// Reads the layout of a whole segment, after checking the checksum of all its bytes.
 pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
     const CUT: FormatError = FormatError::Frame { reason: "it is cut short or not a segment" };
     let version = object.strip_prefix(MAGIC).and_then(<[u8]>::first_chunk::<4>).ok_or(CUT)?;

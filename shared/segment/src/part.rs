@@ -1,5 +1,4 @@
-//! The unit of fetching: a byte range of a segment that decodes, checks its own checksum, and is
-//! cached, on its own.
+//! Parts: the unit of fetching. A part is a byte range of a segment that is decoded, checked by its own checksum and cached separately.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -73,7 +72,7 @@ impl Part {
         })
     }
 
-    /// Bytes of memory that the part holds, about: what a cache charges for it.
+    /// Approximate memory use of the part, in bytes: its cost in a cache.
     pub fn weight(&self) -> usize {
         match self {
             Self::TextBlock(bytes) => bytes.len(),
@@ -142,10 +141,10 @@ fn facts_part(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
 }
 
 impl FactWriter {
-    /// The sections as they would be read.
+    /// The sections, as a reader would decode them.
     ///
     /// # Errors
-    /// When one is too large.
+    /// When a section is too large.
     pub fn into_parts(self) -> Result<Vec<Part>, FormatError> {
         let sections = self.finish(&mut Packer::new()?)?.into_iter();
         sections.map(|(name, bytes)| facts_part(name, &Bytes::from(bytes))).collect()
@@ -153,14 +152,14 @@ impl FactWriter {
 }
 
 impl TextBlocks {
-    /// Cuts `span` out of its blocks, fetched by [`TextBlocks::parts`]. Copies only what several blocks hold.
+    /// Cuts `span` out of its blocks, which [`TextBlocks::parts`] names. Copies only if the span lies in several blocks.
     pub fn cut<'a>(&self, span: TextSpan, parts: impl IntoIterator<Item = &'a Part>) -> Result<Bytes, FormatError> {
         self.join(span, parts.into_iter().map(Part::text_block))
     }
 }
 
 impl Layout {
-    /// The part that is a whole section.
+    /// The part that consists of a whole section.
     fn whole(&self, kind: PartKind, section: SectionName) -> Result<PartRef, FormatError> {
         Ok(PartRef { kind, range: self.range(section)? })
     }
@@ -195,7 +194,7 @@ impl Layout {
         self.whole(PartKind::Headings, SectionName::Headings)
     }
 
-    /// A section of facts, if the segment has it.
+    /// A section of facts, if the segment has that section.
     pub fn facts(&self, section: SectionName) -> Result<Option<PartRef>, FormatError> {
         match self.section(section) {
             Ok(_) => self.whole(PartKind::Facts(section), section).map(Some),
@@ -203,7 +202,7 @@ impl Layout {
         }
     }
 
-    /// The page of records that holds `path` if any does, and the id of the page's first document.
+    /// The page of records that can hold `path`, and the id of the page's first document.
     pub fn record_page(&self, path: &str) -> Result<Option<(PartRef, u32)>, FormatError> {
         let section = self.range(SectionName::Records)?;
         self.record_pages
@@ -214,7 +213,7 @@ impl Layout {
             .transpose()
     }
 
-    /// The pages of records that hold the paths that begin with `prefix`, if any do, each with the id of its first document.
+    /// The pages of records that can hold paths with this `prefix`, each with the id of its first document.
     pub fn record_pages_of(&self, prefix: &str) -> Result<Vec<(PartRef, u32)>, FormatError> {
         let section = self.range(SectionName::Records)?;
         let pages = self.record_pages.pages_of_prefix(prefix).map(|page| {
@@ -223,7 +222,8 @@ impl Layout {
         pages.collect()
     }
 
-    /// A range of the object that has the text blocks of `path`, if the segment has it: known before its record is.
+    /// A range of the object that includes the text blocks of `path`, if the segment has that path. It is known before the record is
+    /// fetched.
     pub fn text_near(&self, path: &str) -> Result<Range<u64>, FormatError> {
         let section = self.range(SectionName::Text)?;
         let near = self.record_pages.text_of(path);
@@ -242,7 +242,7 @@ impl Layout {
             .collect()
     }
 
-    /// Every part but the text blocks and the pages of terms, which their tables name.
+    /// Every part except the text blocks and the pages of terms, whose positions are in their tables.
     pub fn parts(&self) -> Result<Vec<PartRef>, FormatError> {
         let section = self.range(SectionName::Grams)?;
         let grams = (0..self.gram_pages.len()).filter_map(|page| self.gram_pages.range(page));

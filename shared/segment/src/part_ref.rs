@@ -1,10 +1,10 @@
-//! Which bytes of a segment a part is, and of what kind.
+//! References to parts: which bytes of a segment, and of what kind.
 
 use std::ops::Range;
 
 use crate::section::SectionName;
 
-/// What a fetched range holds.
+/// The content of a fetched range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PartKind {
     /// One block of text.
@@ -31,11 +31,11 @@ pub enum PartKind {
     Facts(SectionName),
 }
 
-/// Names one part of a segment: what it is and which bytes of the object it is.
+/// A reference to one part of a segment: its kind and its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PartRef {
     /// How to decode the bytes.
     pub kind: PartKind,
-    /// The bytes, from the start of the object.
+    /// The byte range, from the start of the object.
     pub range: Range<u64>,
 }

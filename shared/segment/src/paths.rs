@@ -1,4 +1,4 @@
-//! Paths and names: which documents there are.
+//! Paths and names of the documents.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -13,17 +13,17 @@ use crate::frame;
 use crate::lines::LineStrings;
 use crate::section::SectionName;
 
-/// After so many paths were asked for all of them are taken out of the fst, which takes as long as asking it for a few dozen times so many.
+/// After this many path lookups, all paths are decoded from the fst. That takes as long as a few dozen times this many lookups.
 const MANY: u32 = 64;
 
 /// The fst of paths: path ↔ document id, which is the path's rank.
 pub struct Paths {
     fst: fst::Map<Bytes>,
-    /// The first path and the last: most of what is looked for in a small segment lies before or after all of it.
+    /// The first and last path: in a small segment, most lookups are for paths before or after all of its own.
     ends: Option<(Vec<u8>, Vec<u8>)>,
-    /// The documents at paths that begin with a dot.
+    /// The documents whose paths begin with a dot.
     dotted: Range<u32>,
-    /// How many paths were asked for.
+    /// The number of path lookups so far.
     asked: AtomicU32,
     all: OnceLock<LineStrings>,
 }
@@ -31,7 +31,7 @@ pub struct Paths {
 impl Paths {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
         let bytes = frame::open(part, SectionName::Paths)?;
-        // Its own checksum too: a walk trusts every byte of it.
+        // The fst's own checksum is checked too, since a walk trusts every byte of it.
         let sound = fst::Map::new(bytes).and_then(|fst| fst.as_fst().verify().map(|()| fst));
         sound
             .map(|fst| {
@@ -58,7 +58,7 @@ impl Paths {
         key.ok_or(FormatError::damaged(SectionName::Paths, "it lacks a document"))
     }
 
-    /// All paths, if so many were asked for that it is worth the while.
+    /// All paths, if there were enough lookups to decode them.
     fn all(&self) -> Option<&LineStrings> {
         if self.all.get().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) < MANY {
             return None;
@@ -72,11 +72,11 @@ impl Paths {
             }
             LineStrings::new(bytes, SectionName::Paths).unwrap_or_default()
         });
-        // A path cannot have a line feed; where one has, it is not what it should be, and the fst tells.
+        // A valid path has no line feed. If one does, the count differs, and lookups use the fst.
         Some(all).filter(|all| all.len() == self.fst.len())
     }
 
-    /// The documents whose paths begin with a dot, known beforehand.
+    /// The documents whose paths begin with a dot; computed in advance.
     pub fn dotted(&self) -> Range<u32> {
         self.dotted.clone()
     }
@@ -103,7 +103,7 @@ impl Paths {
         self.at_or_after(key, |_| ()).0
     }
 
-    /// The first document whose path is not less than `key`, and what `look` says of that path, if there is one.
+    /// The first document whose path is not less than `key`, and the result of `look` for that path, if there is one.
     fn at_or_after<T>(&self, key: &[u8], look: impl Fn(&[u8]) -> T) -> (u32, Option<T>) {
         match &self.ends {
             Some((first, _)) if key <= first.as_slice() => return (0, Some(look(first))),
@@ -127,12 +127,12 @@ impl Paths {
     }
 
     pub(crate) fn weight(&self) -> usize {
-        // With all paths, whose size only taking them out would tell: the fst is a fifth of it in most vaults.
+        // Includes all paths, whose size is unknown until they are decoded: in most vaults the fst is a fifth of it.
         self.fst.as_fst().size() * 6
     }
 }
 
-/// The least key and the greatest.
+/// The least and the greatest key.
 fn ends(map: &fst::Map<Bytes>) -> Option<(Vec<u8>, Vec<u8>)> {
     let first = map.stream().next().map(|(key, _)| key.to_vec())?;
     let fst = map.as_fst();
@@ -163,7 +163,7 @@ impl Names {
         Ok(Self(LineStrings::new(names, SectionName::Names)?))
     }
 
-    /// The documents, ascending, whose folded name holds `folded`.
+    /// The documents, ascending, whose folded name contains `folded`.
     pub fn holding<'a>(&'a self, folded: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
         self.0.holding(folded)
     }

@@ -1,8 +1,8 @@
-//! A set of ids in few bits: binary interpolative coding (Moffat and Stuiver, 2000). The middle id is written in as many bits as the
-//! range needs that the ends and the number of ids leave it, then both halves in the same way. Neighbouring ids, which documents
-//! in path order that resemble each other make, cost next to nothing, nor does a set of all or nearly all.
+//! Compact sets of ids: binary interpolative coding (Moffat and Stuiver, 2000). The middle id is written with as many bits as its
+//! possible range needs, given the ends and the number of ids; then both halves are written in the same way. Neighbouring ids cost almost
+//! nothing, and similar documents are neighbours in path order. A set of all or nearly all ids costs almost nothing either.
 
-/// Ids of a set are less than this; what says more is damaged.
+/// Ids of a set are less than this; a set with larger ids is damaged.
 pub(crate) const MAX_UNIVERSE: u32 = 1 << 24;
 
 /// Encodes the ascending ids of a set drawn from `0..universe`.
@@ -12,7 +12,7 @@ pub(crate) fn encode(ids: &[u32], universe: u32) -> Vec<u8> {
     writer.bytes
 }
 
-/// Encodes a set and a weight for each of its ids, 1 or more, of which small ones take fewer bits.
+/// Encodes a set and a weight of 1 or more for each of its ids. Small weights take fewer bits.
 pub(crate) fn encode_weighted(ids: &[u32], weights: impl Iterator<Item = u32>, universe: u32) -> Vec<u8> {
     let mut writer = BitWriter::default();
     write_ids(&mut writer, ids, 0, universe);
@@ -48,7 +48,7 @@ impl<'a> Postings<'a> {
         self.count
     }
 
-    /// The ids, ascending. Damaged bits give other ids, but never one outside the universe.
+    /// The ids, ascending. Damaged bits yield wrong ids, but never one outside the universe.
     pub fn ids(&self) -> Vec<u32> {
         self.read().0
     }
@@ -66,7 +66,7 @@ impl<'a> Postings<'a> {
         ids.into_iter().map(move |id| (id, reader.ones(MAX_WEIGHT - 1) + 1))
     }
 
-    /// Keeps of the ascending `ids` those that are in the set.
+    /// Removes from the ascending `ids` those that are not in the set.
     pub fn retain(&self, ids: &mut Vec<u32>) {
         let mut own = self.ids().into_iter().peekable();
         ids.retain(|id| {
@@ -88,7 +88,7 @@ fn write_ids(writer: &mut BitWriter, ids: &[u32], low: u32, high: u32) {
     write_ids(writer, after, id + 1, high);
 }
 
-/// Fills `ids`, which are at most as many, with ascending ids from `low..high`.
+/// Fills `ids` with ascending ids from `low..high`. The range must have room for them.
 fn read_ids(reader: &mut BitReader<'_>, ids: &mut [u32], low: u32, high: u32) {
     if ids.len() as u32 == high - low {
         ids.iter_mut().zip(low..high).for_each(|(to, id)| *to = id);
@@ -103,7 +103,7 @@ fn read_ids(reader: &mut BitReader<'_>, ids: &mut [u32], low: u32, high: u32) {
     read_ids(reader, after, middle + 1, high);
 }
 
-/// The bits that every number below `range` has, and how many of them have no bit more.
+/// For truncated binary codes below `range`: the number of bits that every code has, and how many codes have no further bit.
 const fn truncated(range: u32) -> (u32, u32) {
     let bits = range.ilog2();
     (bits, (2 << bits) - range)
@@ -140,7 +140,7 @@ impl BitWriter {
         if number < short {
             self.bits(number, bits);
         } else {
-            // The bit more comes last, since only what was read before tells that it is there.
+            // The further bit comes last, since the bits before it show whether it is there.
             let above = number + short;
             self.bits(above >> 1, bits);
             self.bits(above & 1, 1);
@@ -154,7 +154,7 @@ struct BitReader<'a> {
 }
 
 impl BitReader<'_> {
-    /// The next bits, zero past the end; at least 57 of them are valid.
+    /// The next bits, with zeros past the end; at least 57 of them are valid.
     fn peek(&self) -> u64 {
         let byte = self.at / 8;
         let window = match self.bytes.get(byte..).and_then(<[u8]>::first_chunk::<8>) {
@@ -184,7 +184,7 @@ impl BitReader<'_> {
         (number << 1 | (window >> bits & 1) as u32) - short
     }
 
-    /// How many ones come next, at most `most`, and the zero after fewer.
+    /// Counts the ones that come next, up to `most`. Skips the zero after them if there are fewer.
     fn ones(&mut self, most: u32) -> u32 {
         let ones = self.peek().trailing_ones().min(most);
         self.at += (ones + u32::from(ones < most)) as usize;

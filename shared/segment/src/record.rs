@@ -1,4 +1,4 @@
-//! Document records: everything the index says about one document, in pages of a few dozen.
+//! Document records: all index data about one document, in pages of a few dozen records.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::section::SectionName;
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum Kind {
     /// A markdown note.
     Note,
-    /// Another text file whose text is held: canvas, base, YAML, JSON, source code.
+    /// Another text file whose text is in the segment: canvas, base, YAML, JSON, source code.
     Text,
-    /// Any other file; its bytes are an object of their own.
+    /// Any other file; its bytes are in a separate object.
     Attachment,
     /// A configuration file of the vault (`.obsidian/…`) that operations read; never shown.
     Config,
@@ -51,9 +51,9 @@ pub struct Link {
 pub struct Record {
     /// Vault path.
     pub path: String,
-    /// The path as the folder spells it, where that differs (not NFC).
+    /// The path as spelled in the folder, if that differs (not NFC).
     pub path_on_disk: Option<String>,
-    /// What it is.
+    /// The kind of document.
     pub kind: Kind,
     /// SHA-256 of its bytes.
     pub sha256: [u8; 32],
@@ -61,15 +61,15 @@ pub struct Record {
     pub bytes: u64,
     /// Modification time, milliseconds since 1970 UTC.
     pub modified_ms: i64,
-    /// The generation that wrote this version; 0 stands for the one that first listed the segment.
+    /// The generation that wrote this version; 0 means the one that first listed the segment.
     pub generation: u64,
-    /// The generation whose version of this path this one replaced; 0 if none.
+    /// The generation that wrote the version of this path that this one replaced; 0 if none.
     pub replaces: u64,
-    /// Where its text is in the segment's text; empty for attachments.
+    /// The span of its text in the segment's text; empty for attachments.
     pub text: TextSpan,
     /// Name of the object that holds an attachment's bytes.
     pub blob: Option<String>,
-    /// Other names that links may use.
+    /// Other names of the note that links may use.
     pub aliases: Vec<String>,
     /// Tags, without `#`, in order of first use.
     pub tags: Vec<String>,
@@ -82,7 +82,7 @@ pub struct Record {
 pub struct TextSpan {
     /// First byte.
     pub start: u32,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 
@@ -93,9 +93,9 @@ impl TextSpan {
     }
 }
 
-/// A page is closed when its records reach this many bytes.
+/// A page ends when its records reach this many bytes.
 const PAGE_BYTES: usize = 32 << 10;
-/// Most bytes of one record; with a whole page before it, a page is at most twice this.
+/// Most bytes of one record. A page holds at most twice this many.
 const MAX_RECORD_BYTES: usize = 16 << 20;
 
 const fn codec() -> bincode::config::Configuration<
@@ -112,7 +112,7 @@ pub(crate) struct PageWriter {
     records: Vec<u8>,
 }
 
-/// A finished page: the number of records, and the sealed bytes.
+/// A finished page: the number of its records, and the sealed bytes.
 pub(crate) type Page = (u32, Vec<u8>);
 
 impl PageWriter {
@@ -120,7 +120,7 @@ impl PageWriter {
         Self { ends: Vec::new(), records: Vec::new() }
     }
 
-    /// Adds a record; returns the page when that fills one.
+    /// Adds a record. Returns the page when it is full.
     pub(crate) fn push(&mut self, record: &Record, packer: &mut Packer) -> Result<Option<Page>, FormatError> {
         let bytes =
             bincode::encode_to_vec(record, codec()).map_err(|_| FormatError::TooLarge { what: "a document record" })?;
@@ -130,7 +130,7 @@ impl PageWriter {
         if self.records.len() >= PAGE_BYTES { self.take(packer) } else { Ok(None) }
     }
 
-    /// The page begun, if any.
+    /// The unfinished page, if there is one.
     pub(crate) fn take(&mut self, packer: &mut Packer) -> Result<Option<Page>, FormatError> {
         let count = self.ends.len() as u32;
         if count == 0 {
@@ -146,7 +146,7 @@ impl PageWriter {
     }
 }
 
-/// A fetched page of records; each is decoded when it is asked for.
+/// A fetched page of records. Each record is decoded when it is requested.
 #[derive(Debug)]
 pub struct RecordPage {
     ends: Vec<u32>,
@@ -174,7 +174,7 @@ impl RecordPage {
         self.ends.len()
     }
 
-    /// Whether the page is empty (none that was built is).
+    /// Whether the page has no records; builders never write such a page.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -189,7 +189,7 @@ impl RecordPage {
         }
     }
 
-    /// The record of `path` and its index in the page.
+    /// The record of `path`, and its index in the page.
     pub fn find(&self, path: &str) -> Result<Option<(usize, Record)>, FormatError> {
         let index = self.first_from(path)?;
         if index == self.len() {
@@ -199,7 +199,7 @@ impl RecordPage {
         Ok((record.path == path).then_some((index, record)))
     }
 
-    /// The index of the first record whose path is not before `path`; how many there are if all are.
+    /// The index of the first record whose path is not before `path`; the number of records if there is none.
     pub fn first_from(&self, path: &str) -> Result<usize, FormatError> {
         let (mut low, mut high) = (0, self.len());
         while low < high {

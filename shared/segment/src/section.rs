@@ -1,12 +1,12 @@
-//! The sections of a segment, and where each is.
+//! The sections of a segment, and their positions.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// The sections of a segment, in the order in which they stand in the object.
+/// The sections of a segment, in their order in the object.
 ///
-/// Sections that one request usually wants together are neighbours, so that their ranges merge into one request.
+/// Sections that a request usually needs together are neighbours, so that their ranges are fetched in one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SectionName {
     /// Note text in zstd blocks, path-sorted.
@@ -25,19 +25,19 @@ pub enum SectionName {
     Chunks,
     /// fst of paths.
     Paths,
-    /// Folded file names in document order.
+    /// Folded file names, in document order.
     Names,
     /// Headings in document order.
     Headings,
-    /// Properties of notes, by name. This section and those that follow may be missing.
+    /// Properties of notes, by name. This section and the ones below are optional.
     Properties,
-    /// Tags of notes, and where they stand.
+    /// Tags of notes, and where they occur.
     Tags,
     /// Tasks of notes.
     Tasks,
-    /// The lines that links stand on.
+    /// The lines that links are on.
     LinkLines,
-    /// What code defines.
+    /// Symbols that code defines.
     Symbols,
 }
 
@@ -64,13 +64,13 @@ impl SectionName {
     }
 }
 
-/// One section's place in the segment object. In JSON it is an array of these two.
+/// The position of a section in the segment object. In JSON it is an array of the two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(u64, u64)", into = "(u64, u64)")]
 pub struct Section {
     /// First byte, from the start of the object.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
 }
 
@@ -87,7 +87,7 @@ impl From<Section> for (u64, u64) {
 }
 
 impl Section {
-    /// Its bytes in an object that has so many; none if it lies outside of it.
+    /// Its byte range in an object of `bytes` bytes; `None` if it lies outside of the object.
     pub fn range(&self, bytes: u64) -> Option<Range<u64>> {
         let end = self.offset.checked_add(self.length).filter(|end| *end <= bytes)?;
         Some(self.offset..end)

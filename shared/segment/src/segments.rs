@@ -1,9 +1,9 @@
-//! Documents become as few segments as hold them.
+//! Builds as few segments as possible from documents.
 
 use crate::builder::{Body, Builder, Built, Document};
 use crate::error::FormatError;
 
-/// Collects documents, and begins another segment where one is full.
+/// Collects documents, and begins another segment when one is full.
 #[derive(Default)]
 pub struct SegmentsBuilder {
     full: Vec<Built>,
@@ -14,7 +14,7 @@ impl SegmentsBuilder {
     /// Adds the next document in path order.
     ///
     /// # Errors
-    /// Those of [`Builder::push`] and [`Builder::finish`].
+    /// The errors of [`Builder::push`] and [`Builder::finish`].
     pub fn push(&mut self, document: &Document<'_>) -> Result<(), FormatError> {
         let bytes = match document.body {
             Body::Text(text) => text.len(),
@@ -30,10 +30,10 @@ impl SegmentsBuilder {
         open.push(document)
     }
 
-    /// The segments, none of which is empty.
+    /// The finished segments. None of them is empty.
     ///
     /// # Errors
-    /// Those of [`Builder::finish`].
+    /// The errors of [`Builder::finish`].
     pub fn finish(self) -> Result<Vec<Built>, FormatError> {
         let Self { mut full, open } = self;
         if let Some(open) = open {

@@ -1,7 +1,7 @@
-//! Terms for ranked search: the words of documents ([`atlas_vault::words()`]) and their tags, each with the documents that hold
-//! it and how much weight it has in them.
+//! Terms for ranked search: the words of documents ([`atlas_vault::words()`]) and their tags. Each term has a list of the documents that
+//! hold it, with its weight in each.
 //!
-//! A tag is the term `#` and its folded name, which no word can be.
+//! A tag's term is `#` and the folded name of the tag. No word can be equal to it.
 
 use std::collections::HashMap;
 
@@ -21,17 +21,17 @@ use crate::postings::{self, Postings};
 use crate::section::SectionName;
 use crate::varint;
 
-/// What an occurrence weighs in the text, and what it weighs more in a heading, a tag, and a title (the file's name, the
-/// property `title`, or an alias).
+/// The weight of an occurrence in the text, and the extra weights of one in a heading, a tag and a title (the file's name, the property
+/// `title`, or an alias).
 const TEXT: u32 = 1;
 const HEADING: u32 = 2;
 const TAG: u32 = 3;
 const TITLE: u32 = 5;
 
-/// The weights that are told apart, by level; a document's weight for a term is the largest that it reaches.
+/// The weights that are stored, by level. A document's weight for a term is rounded down to one of these.
 const WEIGHTS: [u32; postings::MAX_WEIGHT as usize] = [1, 2, 3, 5, 8, 13, 24, 48];
 
-/// A page is closed when it reaches this many bytes.
+/// A page ends when it reaches this many bytes.
 const PAGE_BYTES: usize = 16 << 10;
 /// Most bytes of the table, decompressed.
 const MAX_TABLE_BYTES: usize = 256 << 20;
@@ -41,9 +41,9 @@ const MAX_TABLE_BYTES: usize = 256 << 20;
 pub(crate) struct TermWriter {
     ids: HashMap<Box<str>, u32, foldhash::fast::FixedState>,
     lists: Vec<List>,
-    /// Terms of the document at hand.
+    /// The terms of the current document.
     open: Vec<u32>,
-    /// Words of each document.
+    /// The number of words of each document.
     lengths: Vec<u32>,
 }
 
@@ -54,12 +54,12 @@ struct List {
     count: u32,
     /// One more than the last document.
     next: u32,
-    /// Weight in the document at hand.
+    /// The weight in the current document.
     weight: u32,
 }
 
 impl TermWriter {
-    /// Adds the words of a text of the document at hand, each with `weight`; returns their number.
+    /// Adds the words of a text of the current document, each with `weight`. Returns their number.
     fn words(&mut self, text: &str, weight: u32) -> u32 {
         let mut count = 0;
         for word in words(text) {
@@ -114,7 +114,7 @@ impl TermWriter {
         self.close(length);
     }
 
-    /// Adds source code: also the parts of its identifiers, and the names of the folders that it is in.
+    /// Adds source code, including the parts of its identifiers and the names of its folders.
     fn push_code(&mut self, path: &VaultPath, text: &str) {
         let mut length = 0;
         for word in words::code_words(text) {
@@ -150,7 +150,7 @@ impl TermWriter {
         }
     }
 
-    /// The table and the section of postings.
+    /// The encoded table, and the encoded section of postings.
     pub(crate) fn finish(self, packer: &mut Packer) -> Result<(Vec<u8>, Vec<u8>), FormatError> {
         let universe = self.lengths.len() as u32;
         let mut terms: Vec<(Box<str>, u32)> = self.ids.into_iter().collect();
@@ -241,7 +241,7 @@ impl PageWriter {
 pub struct Terms {
     /// The first ordinal of each page, and the number of terms.
     ordinals: Vec<u32>,
-    /// Where each page begins in the section, and the last ends.
+    /// The start of each page in the section, and the end of the last.
     offsets: Vec<u64>,
     lengths: Vec<u32>,
     words: u64,
@@ -269,7 +269,7 @@ impl Terms {
         }
         let fst = table.split_off(table.len() - rest.len());
         let fst = fst::Map::new(fst).map_err(|_| damaged())?;
-        // Its own checksum too: a walk trusts every byte of it.
+        // The fst's own checksum is checked too, since a walk trusts every byte of it.
         fst.as_fst().verify().map_err(|_| damaged())?;
         if fst.len() != ordinal as usize {
             return Err(damaged());
@@ -283,14 +283,14 @@ impl Terms {
         self.fst.get(term).map(|ordinal| ordinal as u32)
     }
 
-    /// The terms that begin with `prefix`, in order, at most `most`, and their ordinals.
+    /// The terms that begin with `prefix` and their ordinals, in order, at most `most`.
     pub fn with_prefix(&self, prefix: &str, most: usize) -> Vec<(String, u32)> {
         self.matching(Str::new(prefix).starts_with(), most)
     }
 
-    /// The terms that one edit makes of `term` (a character more, less or changed, or two exchanged), in order, at most `most`.
+    /// The terms that are one edit away from `term` (a character added, removed or changed, or two exchanged), in order, at most `most`.
     pub fn one_edit_from(&self, term: &str, most: usize) -> Vec<(String, u32)> {
-        // Not fst's own automaton, which misses edits between characters whose first bytes are the same.
+        // Not fst's own automaton, which misses edits between characters with the same first bytes.
         let automaton = LevenshteinAutomatonBuilder::new(1, true).build_dfa(term);
         self.matching(&automaton, most)
     }
@@ -304,17 +304,17 @@ impl Terms {
         found
     }
 
-    /// Words of each document.
+    /// The number of words of each document.
     pub fn lengths(&self) -> &[u32] {
         &self.lengths
     }
 
-    /// Words of all documents.
+    /// The number of words of all documents.
     pub const fn words(&self) -> u64 {
         self.words
     }
 
-    /// The page with the postings of the term `ordinal`, and the number of its list there.
+    /// The page with the postings of the term `ordinal`, and the index of its list in the page.
     pub fn page(&self, layout: &Layout, ordinal: u32) -> Result<(PartRef, u32), FormatError> {
         let outside = || FormatError::damaged(SectionName::Terms, "a page lies outside the section");
         let section = layout.range(SectionName::TermPostings)?;
@@ -345,7 +345,7 @@ impl Terms {
 /// A decoded page of postings.
 #[derive(Debug)]
 pub struct TermPage {
-    /// Number of documents and end of the bits of each list.
+    /// For each list: the number of documents, and the end of its bits.
     entries: Vec<(u32, u32)>,
     bits: Bytes,
 }
@@ -371,7 +371,7 @@ impl TermPage {
         Ok(Self { entries, bits })
     }
 
-    /// List `list` of the page, of `universe` documents in the segment.
+    /// List `list` of the page. `universe` is the number of documents in the segment.
     pub fn postings(&self, list: u32, universe: u32) -> Option<Postings<'_>> {
         let list = list as usize;
         let (count, end) = *self.entries.get(list)?;

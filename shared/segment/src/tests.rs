@@ -1,4 +1,4 @@
-//! A built segment says of its documents what a plain look at them says.
+//! Compares the content of a built segment with a naive reading of its documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ fn record_of(built: &Built, path: &str) -> Option<(u32, Record)> {
     found.map(|(index, record)| (first + index as u32, record))
 }
 
-/// Whether the text of `path` is where it is said to be before its record is known.
+/// Whether the predicted range for `path` includes its text.
 fn is_near(built: &Built, path: &str) -> bool {
     let near = built.layout.text_near(path).unwrap();
     let (_, record) = record_of(built, path).unwrap();

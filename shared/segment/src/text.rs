@@ -1,4 +1,4 @@
-//! Text: all documents' text in path order, cut into blocks that compress and travel on their own.
+//! Text: all documents' text in path order, cut into blocks that are compressed and fetched separately.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,21 +13,21 @@ use crate::record::TextSpan;
 use crate::section::SectionName;
 use crate::varint;
 
-/// A block is closed at the end of the document that takes it to this many bytes; a longer document is cut here.
+/// A block ends with the document that brings it to this many bytes. A longer document is cut at this size.
 const BLOCK_BYTES: usize = 64 << 10;
-/// No block holds more.
+/// Most text in one block, in bytes.
 const MAX_BLOCK_BYTES: usize = 2 * BLOCK_BYTES;
-/// Most text of one segment.
+/// Most text in one segment, in bytes.
 pub(crate) const MAX_TEXT_BYTES: u32 = 1 << 30;
 /// Most bytes of a table, decompressed.
 const MAX_TABLE_BYTES: usize = 64 << 20;
 
-/// Whether the byte order mark of `text` says that it is UTF-16: searches read it so.
+/// Whether the byte order mark of `text` says that it is UTF-16. Searches decode such a text.
 pub(crate) fn is_utf16(text: &[u8]) -> bool {
     text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff")
 }
 
-/// What `text` says, with U+FFFD for what is not in its encoding: UTF-8, or UTF-16 if its byte order mark says so.
+/// `text` decoded: as UTF-16 if its byte order mark says so, else as UTF-8. Invalid parts become U+FFFD.
 pub fn decoded(text: &[u8]) -> Cow<'_, str> {
     let unit: fn([u8; 2]) -> u16 = match text {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
@@ -53,12 +53,12 @@ impl TextWriter {
         Self { open: Vec::new(), lengths: Vec::new(), packed: Vec::new(), length: 0 }
     }
 
-    /// Text bytes so far.
+    /// The number of text bytes so far.
     pub(crate) const fn length(&self) -> u32 {
         self.length
     }
 
-    /// Adds the next document's text, which is empty for one that has none.
+    /// Adds the next document's text; empty if the document has none.
     pub(crate) fn push(&mut self, text: &[u8], packer: &mut Packer) -> Result<TextSpan, FormatError> {
         let too_large = FormatError::TooLarge { what: "the text of a document" };
         let span = TextSpan { start: self.length, length: u32::try_from(text.len()).map_err(|_| too_large.clone())? };
@@ -87,7 +87,7 @@ impl TextWriter {
         Ok(())
     }
 
-    /// How many blocks are closed.
+    /// The number of closed blocks.
     pub(crate) const fn closed(&self) -> usize {
         self.lengths.len()
     }
@@ -97,7 +97,7 @@ impl TextWriter {
         self.lengths.iter().map(|(packed, _)| *packed)
     }
 
-    /// Reads the text of all closed blocks again.
+    /// A reader over the text of all closed blocks.
     pub(crate) fn read(&self) -> TextReader<'_> {
         TextReader { packed: &self.packed, blocks: self.lengths.iter(), open: Vec::new(), at: 0 }
     }
@@ -113,12 +113,12 @@ impl TextWriter {
     }
 }
 
-/// Packed text, from the beginning.
+/// Reads packed text from its beginning.
 pub(crate) struct TextReader<'a> {
     packed: &'a [u8],
     blocks: std::slice::Iter<'a, (u32, u32)>,
     open: Vec<u8>,
-    /// How much of `open` was taken.
+    /// How many bytes of `open` were read.
     at: usize,
 }
 
@@ -144,12 +144,12 @@ pub(crate) fn decode_block(part: &Bytes) -> Result<Bytes, FormatError> {
     frame::unpack(part, SectionName::Text, MAX_BLOCK_BYTES).map(Bytes::from)
 }
 
-/// Where every text block is.
+/// The positions of all text blocks.
 #[derive(Debug)]
 pub struct TextBlocks {
-    /// Start of each block in the section, and the end of the last.
+    /// The start of each block in the section, and the end of the last.
     packed: Vec<u64>,
-    /// Start of each block in the text, and the end of the last.
+    /// The start of each block in the text, and the end of the last.
     text: Vec<u64>,
 }
 
@@ -180,7 +180,7 @@ impl TextBlocks {
         first..end.min(self.text.len().saturating_sub(1))
     }
 
-    /// Where blocks end within `span`.
+    /// The offsets within `span` at which blocks end.
     pub fn ends(&self, span: TextSpan) -> impl Iterator<Item = u32> {
         let range = span.range();
         let first = self.text.partition_point(|start| *start <= range.start);
@@ -188,7 +188,7 @@ impl TextBlocks {
         ends.filter_map(|end| u32::try_from(*end).ok())
     }
 
-    /// The blocks that hold `span`.
+    /// References to the blocks that hold `span`.
     pub fn parts(&self, layout: &Layout, span: TextSpan) -> Result<Vec<PartRef>, FormatError> {
         let section = layout.range(SectionName::Text)?;
         let outside = || FormatError::damaged(SectionName::TextBlocks, "a text lies outside the section");
@@ -207,7 +207,7 @@ impl TextBlocks {
         Ok(parts)
     }
 
-    /// Cuts `span` out of `blocks`, which are those of [`TextBlocks::parts`]. Copies only what several blocks hold.
+    /// Cuts `span` out of `blocks`, which must be those of [`TextBlocks::parts`]. Copies only if the span lies in several blocks.
     pub(crate) fn join<'a>(
         &self,
         span: TextSpan,

@@ -8,7 +8,7 @@ pub(crate) fn write(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Reads one integer off the front of `bytes`; `None` where it is cut short or too long.
+/// Reads one integer from the front of `bytes`; `None` if it is truncated or too long.
 pub(crate) fn read(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {

@@ -1,4 +1,4 @@
-//! Values by a key and a document.
+//! Values by key and document.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::section::SectionName;
 
-/// A value that a section holds.
+/// A type of value that a section holds.
 pub trait Stored: Sized {
-    /// What it is written as.
+    /// The encoded form.
     type Form: Encode + Decode<()>;
-    /// The value that is written so, if one is.
+    /// The value with this encoded form; `None` if the form is invalid.
     fn of(form: Self::Form) -> Option<Self>;
-    /// About how many bytes of memory it holds.
+    /// Approximate memory use, in bytes.
     fn weight(&self) -> usize;
 }
 
@@ -30,7 +30,7 @@ impl<F> Default for ColumnWriter<F> {
 }
 
 impl<F: Encode> ColumnWriter<F> {
-    /// Adds what the next document, or the one of the call before, has at a key that it was not given yet.
+    /// Adds a value for `key`. `document` is that of the last call, with a new key, or a later one.
     pub(super) fn push(&mut self, key: &str, document: u32, value: F) {
         if !self.0.contains_key(key) {
             self.0.insert(key.to_owned(), (Vec::new(), Vec::new()));
@@ -48,10 +48,10 @@ impl<F: Encode> ColumnWriter<F> {
     }
 }
 
-/// A column as it is written: its key, its documents, each less the one before, and their values.
+/// A column in encoded form: its key, the differences of its document ids, and its values.
 type Form<F> = (String, Vec<u32>, Vec<F>);
 
-/// Values by a key and a document.
+/// Values by key and document.
 #[derive(Debug)]
 pub struct Columns<T>(Vec<Column<T>>);
 
@@ -88,12 +88,12 @@ impl<T: Stored> Columns<T> {
 }
 
 impl<T> Columns<T> {
-    /// All of them, by key.
+    /// All columns, by key.
     pub fn iter(&self) -> impl Iterator<Item = &Column<T>> {
         self.0.iter()
     }
 
-    /// The values of a key.
+    /// The column of a key.
     pub fn get(&self, key: &str) -> Option<&Column<T>> {
         let at = self.0.binary_search_by(|column| column.key.as_str().cmp(key)).ok()?;
         self.0.get(at)
@@ -106,7 +106,7 @@ impl<T> Column<T> {
         &self.key
     }
 
-    /// Each document that has a value, ascending, with it.
+    /// The documents with a value, ascending, each with its value.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.documents.iter().copied().zip(&self.values)
     }

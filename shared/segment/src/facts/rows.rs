@@ -1,4 +1,4 @@
-//! Values of documents, any number of each, in order.
+//! Values of documents: any number per document, in order.
 
 use bincode::{Decode, Encode};
 use bytes::Bytes;
@@ -8,9 +8,9 @@ use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::section::SectionName;
 
-/// A value that a section holds as it is.
+/// A type of value that a section holds without conversion.
 pub trait Row: Encode + Decode<()> {
-    /// About how many bytes of memory it holds.
+    /// Approximate memory use, in bytes.
     fn weight(&self) -> usize;
 }
 
@@ -27,7 +27,7 @@ impl<T> Default for RowWriter<T> {
 }
 
 impl<T: Encode> RowWriter<T> {
-    /// Adds a value of the next document, or of the one of the call before.
+    /// Adds a value. `document` is that of the last call or a later one.
     pub(super) fn push(&mut self, document: u32, value: T) {
         self.documents.push(document);
         self.values.push(value);
@@ -39,7 +39,7 @@ impl<T: Encode> RowWriter<T> {
     }
 }
 
-/// Values of documents, any number of each, in order.
+/// Values of documents: any number per document, in order.
 #[derive(Debug)]
 pub struct Rows<T> {
     documents: Vec<u32>,
@@ -62,12 +62,12 @@ impl<T: Row> Rows<T> {
 }
 
 impl<T> Rows<T> {
-    /// All of them, each with its document.
+    /// All values, each with its document.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.documents.iter().copied().zip(&self.values)
     }
 
-    /// Those of a document, in order.
+    /// The values of a document, in order.
     pub fn of(&self, document: u32) -> &[T] {
         let from = self.documents.partition_point(|other| *other < document);
         let to = self.documents.partition_point(|other| *other <= document);
