@@ -363,6 +363,7 @@ async fn a_read_only_vault_is_read() {
             "bulk_create_notes" => json!({ "items": [{ "path": "b.md", "content": "x" }] }),
             "bulk_set_property" => json!({ "paths": ["a.md"], "key": "k", "value": 1 }),
             "bulk_move_notes" => json!({ "moves": [{ "from": "a.md", "to": "b.md" }] }),
+            "undo_changes" => json!({ "generation": 2, "dry_run": false }),
             "move_attachment" => json!({ "from": "a.png", "to": "b.png" }),
             "prune_hub_links" => json!({ "path": "a.md", "policy": { "kind": "drop_no_prose_context" } }),
             "rewrite_link" => json!({ "from_target": "a", "to_target": "b" }),

@@ -25,10 +25,10 @@ pub struct UndoChanges;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The generation that one commit made.
+    /// The generation of the one commit to take back; if not given, `by` names a caller.
     #[serde(default)]
     generation: Given<u64>,
-    /// The name of a caller, as the log and `note_history` have it: all their commits.
+    /// The name of a caller, as the log and `note_history` have it: takes back all their commits; if not given, `generation` names one.
     #[serde(default)]
     by: Given<Text<200>>,
     /// Only commits at this time or later; with `by`.
