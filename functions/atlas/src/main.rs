@@ -18,6 +18,7 @@ mod repository;
 mod runner;
 mod signals;
 mod store;
+mod user_folders;
 mod vault;
 mod vault_location;
 mod watch;

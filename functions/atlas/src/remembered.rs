@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::vault_location::{digest, states};
+use crate::user_folders::{digest, states};
 
 /// Most bytes of such a file.
 const MAX_BYTES: u64 = 64 << 10;

@@ -9,7 +9,6 @@
 
 use std::env;
 use std::error::Error;
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -19,11 +18,11 @@ use atlas_sync::is_inside;
 use clap::Args;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 use crate::output;
 use crate::remembered::Remembered;
 use crate::store::{folder_url, open_mirror, variables};
+use crate::user_folders::{base, digest, states, variable_os};
 
 /// Where stores were by default in earlier versions, below the current folder, and a folder that every such store has.
 const EARLIER_STORE: &str = ".atlas-store";
@@ -230,10 +229,6 @@ fn said(named: Option<String>, variable: &str, remembered: Option<String>) -> Op
     found.map(|(value, given_by)| Setting { value, given_by })
 }
 
-fn variable_os(name: &str) -> Option<OsString> {
-    env::var_os(name).filter(|value| !value.is_empty())
-}
-
 /// The store of a folder for which none is named: one in the user's data directory.
 fn default_store(folder: &Path) -> Result<String, Box<dyn Error>> {
     let base =
@@ -248,26 +243,4 @@ fn default_store(folder: &Path) -> Result<String, Box<dyn Error>> {
     let digest = digest(&[folder.as_os_str().as_encoded_bytes()]);
     let path = base.join("atlas-mirror").join(format!("{name}-{}", digest.get(..8).unwrap_or_default()));
     folder_url(&path).ok_or_else(|| "the data directory's path is not UTF-8: name a store with --store".into())
-}
-
-/// The folder below which each vault's sync state is.
-pub(crate) fn states() -> Result<PathBuf, Box<dyn Error>> {
-    let base = base("XDG_STATE_HOME", ".local/state");
-    Ok(base.ok_or("there is no home folder for the sync state: name a folder with --state")?.join("atlas-mirror"))
-}
-
-/// The folder that `variable` names, or else the one at `usual` in the user's home.
-fn base(variable: &str, usual: &str) -> Option<PathBuf> {
-    let absolute = |name: &str| variable_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))
-}
-
-/// 32 hexadecimal digits that tell these parts from others.
-pub(crate) fn digest(parts: &[&[u8]]) -> String {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update(part);
-        hasher.update([0]);
-    }
-    hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

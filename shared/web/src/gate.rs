@@ -2,7 +2,7 @@
 //! this deployment takes.
 
 use std::sync::Arc;
-use std::{fmt, fs, io};
+use std::{fs, io};
 
 use atlas_access::{Caller, Expected, KeyError, Keys, Refused, Secret, Verifier, scope};
 use atlas_ops::{Error, Reason, sorted};
@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::caller;
+use crate::clients::Clients;
 use crate::response;
 use crate::settings::{Auth, Settings, SettingsError, Tokens};
 
@@ -40,31 +41,6 @@ enum Asked {
     Clients(Clients),
     /// A signed token.
     Tokens(Arc<Guard>),
-}
-
-/// Tells which client of this host a token belongs to.
-#[derive(Clone)]
-pub struct Clients(Arc<ClientOf>);
-
-type ClientOf = dyn Fn(&str) -> Option<Caller> + Send + Sync;
-
-impl Clients {
-    /// The clients that `client_of` knows by their tokens.
-    pub fn new(client_of: impl Fn(&str) -> Option<Caller> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(client_of))
-    }
-
-    /// The client that a token belongs to.
-    #[must_use]
-    pub fn client_of(&self, token: &str) -> Option<Caller> {
-        (self.0)(token)
-    }
-}
-
-impl fmt::Debug for Clients {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Clients")
-    }
 }
 
 struct Guard {

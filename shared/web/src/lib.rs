@@ -8,7 +8,7 @@
 //! - [`state`]: what handlers share; `deployed`: what a configuration comes to; `origins`: pages that may call
 //! - [`routes`]: routes of operations, and what every service has: `/health`, `/openapi.json`, errors for what is no route;
 //!   `service`: those of them that are configured at the time of a request; `unrouted`: answers where there is none
-//! - [`auth`]: lets callers through; `gate`: who calls, by their token; `headers`: this service's own
+//! - [`auth`]: lets callers through; `gate`: who calls, by their token; `clients`: those whom the host knows; `headers`: this service's own
 //! - [`request`]: bodies and paths, within limits; [`response`]: answers and errors as HTTP
 //! - [`openapi`]: the description of the routes
 //! - [`telemetry`]: one log line a request; `metrics`: what it says, and counters; [`caller`]: who asked, without a name; `otlp`, with the feature
@@ -19,6 +19,7 @@
 
 pub mod auth;
 pub mod caller;
+mod clients;
 pub mod config;
 mod connections;
 pub mod cors;
@@ -45,7 +46,7 @@ mod threads;
 pub mod tls;
 mod unrouted;
 
-pub use gate::Clients;
+pub use clients::Clients;
 pub use routes::{Door, Routes};
 pub use settings::{Settings, SettingsError};
 pub use state::App;

@@ -16,9 +16,9 @@ pub use auth::Auth;
 pub use error::SettingsError;
 
 use self::auth::is_address;
+use crate::clients::Clients;
 use crate::config::document::Facade;
 use crate::config::source::ConfigSource;
-use crate::gate::Clients;
 use crate::hosts::Hosts;
 use crate::origins::Origins;
 

@@ -1,0 +1,35 @@
+//! The folders of the one who runs the program: <https://specifications.freedesktop.org/basedir-spec/latest/>.
+
+use std::env;
+use std::error::Error;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use sha2::{Digest as _, Sha256};
+
+/// The folder below which each vault's sync state is.
+pub(crate) fn states() -> Result<PathBuf, Box<dyn Error>> {
+    let base = base("XDG_STATE_HOME", ".local/state");
+    Ok(base.ok_or("there is no home folder for the sync state: name a folder with --state")?.join("atlas-mirror"))
+}
+
+/// The folder that `variable` names, or else the one at `usual` in the user's home.
+pub(crate) fn base(variable: &str, usual: &str) -> Option<PathBuf> {
+    let absolute = |name: &str| variable_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))
+}
+
+/// 32 hexadecimal digits that tell these parts from others.
+pub(crate) fn digest(parts: &[&[u8]]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part);
+        hasher.update([0]);
+    }
+    hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A variable of the environment that says something.
+pub(crate) fn variable_os(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}

@@ -1,0 +1,31 @@
+//! The clients that a host knows by tokens of their own, which are not signed.
+
+use std::fmt;
+use std::sync::Arc;
+
+use atlas_access::Caller;
+
+/// Tells which client of this host a token belongs to.
+#[derive(Clone)]
+pub struct Clients(Arc<ClientOf>);
+
+type ClientOf = dyn Fn(&str) -> Option<Caller> + Send + Sync;
+
+impl Clients {
+    /// The clients that `client_of` knows by their tokens.
+    pub fn new(client_of: impl Fn(&str) -> Option<Caller> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(client_of))
+    }
+
+    /// The client that a token belongs to.
+    #[must_use]
+    pub fn client_of(&self, token: &str) -> Option<Caller> {
+        (self.0)(token)
+    }
+}
+
+impl fmt::Debug for Clients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clients")
+    }
+}
