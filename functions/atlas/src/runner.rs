@@ -115,7 +115,8 @@ impl Runner<'_> {
                 output::note(format_args!("{folder} is synced with {store} from now on; before it was {before}"));
             }
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "where the vault is could not be remembered"),
+            // A host without a home, as a container or a service has it, names everything.
+            Err(error) => tracing::debug!(%error, "where the vault is could not be remembered"),
         }
     }
 }
