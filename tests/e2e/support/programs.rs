@@ -30,13 +30,13 @@ pub fn building(mut command: Command) -> Command {
     command
 }
 
-/// The host program, built as tests are.
+/// The host program, built with the features that all tests have: `cargo test` of the whole workspace has built it already.
 pub fn atlas() -> Command {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let mut command = Command::new(BUILT.get_or_init(|| {
         let mut build = building(Command::new(env!("CARGO")));
         build
-            .args(["build", "--quiet", "--locked", "--package", "atlas", "--bin", "atlas", "--target-dir"])
+            .args(["test", "--quiet", "--locked", "--workspace", "--test", "program", "--no-run", "--target-dir"])
             .arg(target())
             .current_dir(project());
         assert!(build.status().unwrap().success());
