@@ -2,6 +2,7 @@
 
 mod configured;
 mod deploying;
+mod everyday;
 mod https;
 mod newcomers;
 mod pages;

@@ -6,6 +6,7 @@ mod bucket;
 mod clients;
 mod color;
 mod commands;
+mod compared;
 mod examples;
 mod kept;
 mod local;

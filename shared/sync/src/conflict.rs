@@ -40,12 +40,19 @@ pub(crate) fn copy_path(path: &str, author: &str, time: &Zoned, attempt: u32) ->
 
 /// Whether a file has the name of such a copy.
 pub(crate) fn is_copy(path: &str) -> bool {
+    original_of(path).is_some()
+}
+
+/// The path of the file that the copy at `path` is of, unless its name was too long for both; none if that is no name of a copy.
+pub fn original_of(path: &str) -> Option<String> {
     const MARK: &str = " (conflict ";
     // 2026-11-21 14.03
     const TIME: &[u8] = b"0000-00-00 00.00 ";
-    let Some((_, rest)) = path.rsplit_once(MARK) else { return false };
+    let (before, rest) = path.rsplit_once(MARK)?;
     let is_like = |(byte, like): (u8, &u8)| if *like == b'0' { byte.is_ascii_digit() } else { byte == *like };
-    rest.len() > TIME.len() && !rest.contains('/') && rest.bytes().zip(TIME).all(is_like)
+    let is_marked = rest.len() > TIME.len() && !rest.contains('/') && rest.bytes().zip(TIME).all(is_like);
+    let extension = rest.rsplit_once(')').map_or("", |(_, extension)| extension);
+    is_marked.then(|| format!("{before}{extension}"))
 }
 
 /// An author's name without what a file's name cannot have anywhere, or what a link in a note cannot.
@@ -124,6 +131,9 @@ mod tests {
             let name = copy.strip_prefix("a/").unwrap();
             prop_assert!(name.len() <= MAX_NAME && !name.contains('/') && name.ends_with(".md"));
             prop_assert!(is_copy(&copy) && !is_copy(&path), "{copy}");
+            if path.len() + 80 + author.len() < MAX_NAME {
+                prop_assert_eq!(original_of(&copy), Some(path.clone()));
+            }
             prop_assert_ne!(copy, path);
         }
     }

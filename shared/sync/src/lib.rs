@@ -55,6 +55,7 @@ pub mod summary;
 pub mod sync;
 mod target;
 
+pub use conflict::original_of;
 pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};
 pub use guard::{Danger, Side};

@@ -12,6 +12,7 @@ mod init;
 mod log;
 mod mcp;
 mod read;
+mod resolve;
 mod restore;
 mod search;
 mod serve;
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Read(read::Arguments),
     /// Show what the next sync would change on either side, as a unified diff
     Diff(diff::Arguments),
+    /// Go through the copies that conflicts left in the folder: keep yours, the other, or both
+    Resolve(resolve::Arguments),
     /// Write a published vault into a folder, byte for byte
     Export(export::Arguments),
     /// Give a note in the mirror an earlier text, or take it out of the trash
@@ -94,6 +97,7 @@ impl Command {
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Manual(arguments) => completions::write_manual(&arguments),
             Self::Undo(arguments) => undo::run(arguments).await,
+            Self::Resolve(arguments) => resolve::run(arguments).await,
             Self::Export(arguments) => export::run(arguments).await,
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,

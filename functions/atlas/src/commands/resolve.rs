@@ -1,0 +1,204 @@
+//! `atlas resolve`
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use atlas_sync::{SyncOptions, original_of, sync};
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+
+use crate::color::Color;
+use crate::commands::Outcome;
+use crate::compared;
+use crate::output;
+use crate::runner::options;
+use crate::vault_location::LocationArguments;
+
+/// The folder of what was thrown away.
+const TRASH: &str = ".trash";
+/// Most names that are tried for a file that is moved.
+const MOST_NAMES: u32 = 1000;
+
+/// Arguments of `atlas resolve`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Only this conflict copy, by its path in the vault
+    path: Option<String>,
+    /// What to keep, without asking
+    #[arg(long, value_name = "WHICH")]
+    keep: Option<Keep>,
+    #[command(flatten)]
+    location: LocationArguments,
+}
+
+/// What becomes of a conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Keep {
+    /// Your version; the copy goes into the trash
+    Mine,
+    /// The copy, in the place of your version, which goes into the trash
+    Theirs,
+    /// Both; the copy gets a name of its own
+    Both,
+}
+
+/// What the person says.
+enum Answer {
+    Keep(Keep),
+    Edit,
+    Skip,
+    Quit,
+}
+
+/// Runs `atlas resolve`: goes through the conflict copies in the folder.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let location = arguments.location.find(None, None)?;
+    let folder = location.folder()?;
+    let options = SyncOptions { dry_run: true, ..options(&location, Timestamp::now())? };
+    let mut copies = sync(&location.open()?, &options, Arc::new(())).await?.copies;
+    copies.retain(|copy| arguments.path.as_ref().is_none_or(|path| path == copy));
+    if copies.is_empty() {
+        output::note("there is no conflict copy to look at");
+        return Ok(());
+    }
+    if arguments.keep.is_none() && !io::stdin().is_terminal() {
+        copies.iter().for_each(output::line);
+        return Err("say what to keep with --keep mine, theirs or both, or run this at a terminal".into());
+    }
+    let all = copies.len();
+    for (at, copy) in copies.iter().enumerate() {
+        let Some(original) = original_of(copy) else { continue };
+        let pair = Pair::of(folder, &original, copy)?;
+        output::line(format_args!("{} of {all}: {original}", at + 1));
+        pair.show();
+        loop {
+            match arguments.keep.map_or_else(ask, |keep| Ok(Answer::Keep(keep)))? {
+                Answer::Keep(keep) => {
+                    output::line(pair.settle(folder, keep)?);
+                    break;
+                }
+                Answer::Edit => pair.edit()?,
+                Answer::Skip => break,
+                Answer::Quit => return Ok(()),
+            }
+        }
+    }
+    output::note("the next sync publishes what you kept");
+    Ok(())
+}
+
+fn ask() -> io::Result<Answer> {
+    loop {
+        output::note("keep [m]ine, [t]heirs or [b]oth, [e]dit, [s]kip, [q]uit?");
+        let mut line = String::new();
+        if io::stdin().lock().read_line(&mut line)? == 0 {
+            return Ok(Answer::Quit);
+        }
+        match line.trim() {
+            "m" => return Ok(Answer::Keep(Keep::Mine)),
+            "t" => return Ok(Answer::Keep(Keep::Theirs)),
+            "b" => return Ok(Answer::Keep(Keep::Both)),
+            "e" => return Ok(Answer::Edit),
+            "s" => return Ok(Answer::Skip),
+            "q" => return Ok(Answer::Quit),
+            _ => {}
+        }
+    }
+}
+
+/// A file and the copy of another version of it.
+struct Pair {
+    original: String,
+    mine: PathBuf,
+    theirs: PathBuf,
+}
+
+impl Pair {
+    fn of(folder: &Path, original: &str, copy: &str) -> Result<Self, Box<dyn Error>> {
+        let theirs = folder.join(copy);
+        // Nothing is moved through a link that leads out of the vault.
+        let inside = theirs.parent().and_then(|parent| parent.canonicalize().ok());
+        if !inside.is_some_and(|inside| inside.starts_with(folder)) {
+            return Err(format!("{copy} lies behind a link that leads out of the vault: resolve it by hand").into());
+        }
+        Ok(Self { original: original.to_owned(), mine: folder.join(original), theirs })
+    }
+
+    /// Shows how the copy differs.
+    fn show(&self) {
+        match (compared::text_of(&self.mine), compared::text_of(&self.theirs)) {
+            (Ok(Some(mine)), Ok(Some(theirs))) => {
+                compared::print(Color::of(&io::stdout()), "mine (-), theirs (+)", &mine, &theirs);
+            }
+            _ => output::line("no text that is compared here"),
+        }
+    }
+
+    fn edit(&self) -> Outcome {
+        let editor = env::var("VISUAL").or_else(|_| env::var("EDITOR"));
+        let editor = editor.map_err(|_| "set EDITOR to the editor that you use")?;
+        let mut words = editor.split_whitespace();
+        let program = words.next().ok_or("set EDITOR to the editor that you use")?;
+        let ended = Command::new(program).args(words).arg(&self.mine).arg(&self.theirs).status();
+        let ended = ended.map_err(|error| format!("{program} cannot be started: {error}"))?;
+        if ended.success() { Ok(()) } else { Err(format!("{program} failed").into()) }
+    }
+
+    /// Does it. Returns what was done.
+    fn settle(&self, folder: &Path, keep: Keep) -> Result<String, Box<dyn Error>> {
+        let thrown = folder.join(TRASH).join(&self.original);
+        match keep {
+            Keep::Mine => {
+                move_to_free_name(&self.theirs, &thrown)?;
+                Ok("kept yours; the other version is in the trash".to_owned())
+            }
+            Keep::Theirs => {
+                if self.mine.symlink_metadata().is_ok() {
+                    move_to_free_name(&self.mine, &thrown)?;
+                }
+                move_to_free_name(&self.theirs, &self.mine)?;
+                Ok("kept the other version; yours is in the trash".to_owned())
+            }
+            Keep::Both => {
+                let name = move_to_free_name(&self.theirs, &self.mine)?;
+                Ok(format!("kept both; the other version is {}", name.display()))
+            }
+        }
+    }
+}
+
+/// Moves a file to `to`, or if something is there, to a numbered name beside it. A hard link tells whether a name is free, since nothing may be
+/// replaced; file systems without such links are asked first.
+fn move_to_free_name(from: &Path, to: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let stem = to.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let extension = to.extension().map(|extension| format!(".{}", extension.to_string_lossy())).unwrap_or_default();
+    for number in 1..=MOST_NAMES {
+        let name = if number == 1 { to.to_owned() } else { to.with_file_name(format!("{stem} {number}{extension}")) };
+        match fs::hard_link(from, &name) {
+            Ok(()) => {
+                fs::remove_file(from)?;
+                return Ok(name);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) => {
+                if name.symlink_metadata().is_err() {
+                    fs::rename(from, &name)?;
+                    return Ok(name);
+                }
+            }
+            Err(error) => {
+                return Err(format!("{} cannot be moved to {}: {error}", from.display(), name.display()).into());
+            }
+        }
+    }
+    Err(format!("{} and the names beside it are taken", to.display()).into())
+}

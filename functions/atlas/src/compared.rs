@@ -1,0 +1,40 @@
+//! Two texts, as a person compares them.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
+
+use crate::color::Color;
+use crate::output::{self, plain};
+
+/// Larger files are only said to differ.
+pub(crate) const MAX_BYTES: u64 = 4 << 20;
+
+/// The text of a file; empty if it is not there, none if it is no text or too large.
+pub(crate) fn text_of(path: &Path) -> io::Result<Option<String>> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(String::new())),
+        Err(error) => return Err(error),
+        Ok(found) if !found.is_file() || found.len() > MAX_BYTES => return Ok(None),
+        Ok(_) => {}
+    }
+    Ok(String::from_utf8(fs::read(path)?).ok())
+}
+
+/// Prints how `new` differs from `old`, as a unified diff below a `title`.
+pub(crate) fn print(color: Color, title: &str, old: &str, new: &str) {
+    output::painted(&color.path(title));
+    let input = InternedInput::new(old, new);
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    let printer = BasicLineDiffPrinter(&input.interner);
+    for line in diff.unified_diff(&printer, UnifiedDiffConfig::default(), &input).to_string().lines() {
+        output::painted(&match line.chars().next() {
+            Some('+') => color.added(line),
+            Some('-') => color.removed(line),
+            _ => plain(line),
+        });
+    }
+}

@@ -1,0 +1,129 @@
+//! The commands of every day, in a folder that was synced.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::support::programs::{Place, json_of, refusal_of};
+
+/// A folder of notes, which was synced, as a person has it at a terminal.
+struct Home {
+    place: Place,
+    notes: PathBuf,
+}
+
+impl Home {
+    fn new() -> Self {
+        let place = Place::new();
+        let notes = place.path("notes");
+        fs::create_dir_all(notes.join("log")).unwrap();
+        fs::write(notes.join("boats.md"), "# Boats\n\nThe ferry leaves at nine.\n").unwrap();
+        fs::write(notes.join("log/monday.md"), "# Monday\n\nFog.\n").unwrap();
+        let home = Self { place, notes };
+        home.run(&["sync", "."]);
+        home
+    }
+
+    /// What a command prints, which ends well or leaves something to look at.
+    #[track_caller]
+    fn run(&self, arguments: &[&str]) -> String {
+        let output = self.place.in_folder(&self.notes).args(arguments).output().unwrap();
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        fs::write(self.notes.join(path), text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.notes.join(path)).unwrap()
+    }
+
+    /// Both sides change a note: a copy of the other version is left beside it.
+    fn conflict(&self) -> String {
+        self.write("boats.md", "# Boats\n\nThe ferry leaves at noon.\n");
+        let before = self.run(&["where", "--only", "store"]);
+        // Another host, whose change comes first.
+        let other = self.place.path("other");
+        self.place.in_folder(&self.notes).args(["export", "--to"]).arg(&other).status().unwrap();
+        let sync = || {
+            let arguments = ["sync", ".", "--store", before.trim()];
+            assert!(self.place.in_folder(&other).args(arguments).output().unwrap().status.success());
+        };
+        sync();
+        fs::write(other.join("boats.md"), "# Boats\n\nThe ferry leaves at eight.\n").unwrap();
+        sync();
+        self.run(&["sync"]);
+        let status = json_of(self.place.in_folder(&self.notes).args(["status", "--json"]));
+        status["copies"][0].as_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn notes_are_found_and_read() {
+    let home = Home::new();
+    assert_eq!(home.run(&["read", "log/monday.md"]), home.read("log/monday.md"));
+    let found = home.run(&["search", "ferry"]);
+    assert!(found.starts_with("boats.md") && found.contains("3:The ferry leaves at nine."), "{found}");
+    assert_eq!(home.run(&["search", "-F", "Fog."]), "log/monday.md\n3:Fog.\n");
+    assert_eq!(home.run(&["search", "-e", "^F..", "-g", "log/*"]), "log/monday.md\n3:Fog.\n");
+    let none = home.place.in_folder(&home.notes).args(["search", "submarine"]).output().unwrap();
+    assert_eq!((none.status.code(), none.stdout.is_empty(), none.stderr.is_empty()), (Some(1), true, true));
+    assert!(
+        refusal_of(home.place.in_folder(&home.notes).args(["read", "none.md"])).contains("there is no note at none.md")
+    );
+}
+
+#[test]
+fn a_diff_shows_what_waits_on_either_side() {
+    let home = Home::new();
+    assert_eq!(home.run(&["diff"]), "");
+    home.write("boats.md", "# Boats\n\nThe ferry leaves at ten.\n");
+    home.write("log/red.md", "\u{1b}[2Jx\n");
+    let diff = home.run(&["diff"]);
+    assert!(
+        diff.contains("boats.md (to the mirror)\n@@")
+            && diff.contains("-The ferry leaves at nine.\n+The ferry leaves at ten.\n")
+    );
+    assert!(!diff.contains('\u{1b}'), "{diff:?}");
+    let only = home.run(&["diff", "log"]);
+    assert!(only.contains("red.md") && !only.contains("boats.md"), "{only}");
+}
+
+#[test]
+fn a_conflict_is_resolved_as_the_person_says() {
+    for (keep, left, thrown) in
+        [("mine", "at noon", Some("at eight")), ("theirs", "at eight", Some("at noon")), ("both", "at noon", None)]
+    {
+        let home = Home::new();
+        let copy = home.conflict();
+        assert!(home.read(&copy).contains("at eight") && home.read("boats.md").contains("at noon"));
+        assert!(refusal_of(home.place.in_folder(&home.notes).arg("resolve")).contains("--keep mine, theirs or both"));
+        let said = home.run(&["resolve", "--keep", keep]);
+        assert!(said.contains("-The ferry leaves at noon.\n+The ferry leaves at eight.\n"), "{said}");
+        assert!(home.read("boats.md").contains(left) && !home.notes.join(&copy).exists());
+        match thrown {
+            Some(thrown) => assert!(home.read(".trash/boats.md").contains(thrown)),
+            None => assert!(home.read("boats 2.md").contains("at eight")),
+        }
+        home.run(&["sync"]);
+        assert_eq!(home.run(&["resolve"]), "");
+        assert!(home.run(&["read", "boats.md"]).contains(left));
+    }
+}
+
+#[test]
+fn what_a_commit_did_is_taken_back() {
+    let home = Home::new();
+    home.write("boats.md", "gone\n");
+    home.write("new.md", "new\n");
+    home.run(&["sync"]);
+    let plan = json_of(home.place.in_folder(&home.notes).args(["undo", "2", "--json"]));
+    assert_eq!((plan["dry_run"].as_bool(), plan["undone"].as_array().unwrap().len()), (Some(true), 2));
+    assert!(home.run(&["undo", "2"]).contains("~ boats.md (as generation 1 wrote it)\n- new.md (into the trash)\n"));
+    assert_eq!(home.run(&["read", "boats.md"]), "gone\n");
+    home.run(&["undo", "2", "--yes", "--message", "by mistake"]);
+    home.run(&["sync"]);
+    assert!(home.read("boats.md").contains("at nine") && !home.notes.join("new.md").exists());
+    assert!(home.run(&["log"]).contains("undo_changes"));
+}
