@@ -157,7 +157,7 @@ fn words_mean_the_days_that_the_plugin_means() {
 #[test]
 fn what_is_not_understood_names_its_line() {
     for (query, line, part) in [
-        ("not done\n# x\ndue befor 2026-01-01", 3, "no day"),
+        ("not done\n# x\ndue befor 2026-01-01", 3, "not a known day"),
         ("filter by function task.isDone", 1, "not supported"),
         ("(filter by function true) OR (done)", 1, "not supported"),
         ("done\n\nsort by function x", 3, "script"),
@@ -172,11 +172,11 @@ fn what_is_not_understood_names_its_line() {
         ("(done) (not done)", 1, "AND"),
         ("(done) and (not done)", 1, "AND"),
         ("limit none", 1, "limit 10"),
-        ("sort by urgency", 1, "sorted by"),
-        ("group by backlink", 1, "grouped by"),
+        ("sort by urgency", 1, "cannot sort by"),
+        ("group by backlink", 1, "cannot group by"),
         ("status.type is OPEN", 1, "IN_PROGRESS"),
         ("priority is very high", 1, "highest"),
-        ("a \\\nb \\\nc\nd", 1, "no filter"),
+        ("a \\\nb \\\nc\nd", 1, "not a filter"),
         (&"(".repeat(2000), 1, "not closed"),
         (&format!("{}done{}", "(".repeat(40), ")".repeat(40)), 1, "deep"),
         (&"done\n".repeat(101), 101, "at most 100"),
