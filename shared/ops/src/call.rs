@@ -26,7 +26,7 @@ pub struct Call {
     pub key: Option<String>,
     /// The token that says that a person has confirmed the call.
     pub confirmation: Option<String>,
-    /// How the answer is sent, all of which the limit of answers is for.
+    /// How the answer is sent. The response limit counts all that is sent.
     pub sent: Sent,
     /// Says what time it is.
     pub clock: fn() -> Timestamp,
@@ -79,7 +79,7 @@ impl Entry {
         read(self.schemas.output)
     }
 
-    /// A call with `arguments`, as far as it is the operation's own.
+    /// A call with `arguments`, without a key, a confirmation or the name of a vault.
     ///
     /// # Errors
     /// When they are not its arguments.

@@ -15,17 +15,17 @@ use crate::sorted;
 pub enum Code {
     /// The call is wrong as it stands; change it.
     BadRequest,
-    /// Who calls is not known; show a token.
+    /// The caller is not known: show a token.
     Unauthorized,
-    /// Who calls may not; ask whoever decides.
+    /// The caller may not do this: ask whoever decides.
     Forbidden,
     /// There is no such thing; look for what there is.
     NotFound,
     /// The call contradicts an earlier one; make a new one.
     Conflict,
-    /// The thing is not what the caller said it must be; look at it again, then decide.
+    /// The thing is not the version that the caller named: look at it again, then decide.
     PreconditionFailed,
-    /// The caller must say what the thing has to be, so that nobody's change is lost.
+    /// The caller must name the version that they read, so that nobody's change is lost.
     PreconditionRequired,
     /// More than the limits allow; ask for less.
     TooLarge,
@@ -82,7 +82,7 @@ impl Error {
         Self::new(Code::BadRequest, reason, message)
     }
 
-    /// A call by nobody knows whom.
+    /// The error for a caller who is not known.
     pub fn unauthorized(reason: Reason, message: impl Into<String>) -> Self {
         Self::new(Code::Unauthorized, reason, message)
     }

@@ -49,12 +49,12 @@ impl Info {
         self.scopes.iter().any(|scope| matches!(scope, Scope::WriteVault | Scope::DeleteVault | Scope::BulkVault))
     }
 
-    /// Whether all that it does is to look into the vault.
+    /// Whether it only reads the vault.
     pub fn only_reads(&self) -> bool {
         self.scopes.iter().all(|scope| *scope == Scope::ReadVault)
     }
 
-    /// Whether every call is one that a person has to confirm, unless the operation says which are not.
+    /// Whether a person has to confirm every call, unless the operation exempts some.
     fn is_to_be_confirmed(&self) -> bool {
         self.destructive || self.scopes.contains(&Scope::BulkVault)
     }
@@ -69,8 +69,8 @@ pub trait Operation {
     /// Its result.
     type Output: Serialize + JsonSchema + Send;
 
-    /// The paths that its arguments name, and what it does there: what is asked of the access list before it runs. For what it comes
-    /// upon while it runs it asks [`Context::check`], or looks at a [`View`].
+    /// The paths that its arguments name, and how it accesses them. The access list is asked for them before the operation runs. For paths that it
+    /// finds while it runs it asks [`Context::check`], or reads through a [`View`].
     ///
     /// # Errors
     /// When one is no path.
@@ -78,8 +78,8 @@ pub trait Operation {
         Ok(Vec::new())
     }
 
-    /// Whether a person has to confirm a call with these arguments. Of one that can destroy what a person wrote this is so unless the operation says
-    /// which of its calls do not. Where that depends on what is there, the operation asks for it by [`Context::confirm`] when it has looked.
+    /// Whether a person has to confirm a call with these arguments. By default that is every call of an operation that can destroy what a person wrote.
+    /// Where it depends on what the vault holds, the operation looks first, and then calls [`Context::confirm`].
     fn needs_confirmation(_: &Self::Arguments) -> bool {
         Self::INFO.is_to_be_confirmed()
     }
@@ -126,7 +126,7 @@ pub struct Context<'a> {
     pub limits: &'a Limits,
     /// Who made it.
     pub caller: &'a Caller,
-    /// What its commit is known by when it is made again, if it can change the vault and has a key.
+    /// Identifies its commit when it is made again, if it can change the vault and has a key.
     pub key: Option<CommitKey>,
     /// When it was made.
     pub now: Timestamp,
@@ -136,7 +136,7 @@ pub struct Context<'a> {
     pub clock: fn() -> Timestamp,
     /// How much it has worked.
     pub work: &'a Work,
-    /// The call's confirmation; none if it needs none, whatever it does.
+    /// The call's confirmation; none if it never needs one.
     pub(crate) confirmation: Option<&'a Confirmation<'a>>,
 }
 
@@ -181,7 +181,7 @@ impl<'a> Context<'a> {
         Err(Error::new(Code::Forbidden, Reason::AclDenied, message).with("path", path.as_str()).with("op", access))
     }
 
-    /// Fails unless a person has confirmed the call. A confirmation is used up once, however often this is asked in a call.
+    /// Fails unless a person has confirmed the call. A call uses its confirmation up once, however often this is called.
     pub async fn confirm(&self) -> Result<(), Error> {
         match self.confirmation {
             Some(confirmation) => confirmation.confirm().await,
@@ -211,7 +211,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The end of what may go on for `limit` from now.
+    /// The deadline `limit` from now.
     pub fn deadline(&self, limit: Duration) -> Deadline {
         let now = (self.clock)();
         Deadline { clock: self.clock, at: now.checked_add(limit).unwrap_or(Timestamp::MAX) }
@@ -242,7 +242,7 @@ impl<'a> Context<'a> {
         Ok(Answer { value: value.ok_or_else(unread)?, generation: Some(snapshot.generation()) })
     }
 
-    /// Runs whatever query on the newest generation, and gives that: programs hold this once for all queries.
+    /// Runs a query on the newest generation, and returns that. Not generic, so that it is compiled once for all queries.
     async fn run<'q>(&self, query: &Query<'q>) -> Result<Arc<Snapshot>, Error> {
         Ok(self.vault.mirror.read(query).await?.1)
     }

@@ -41,10 +41,10 @@ impl Audit {
     }
 }
 
-/// What is told of a call.
+/// A call, as the audit log has it.
 pub(crate) struct Event<'a> {
     pub(crate) operation: &'a str,
-    /// None if the call did not come so far.
+    /// None if the call was stopped before its vault was known.
     pub(crate) vault: Option<String>,
     /// The caller's pseudonym.
     pub(crate) caller: String,

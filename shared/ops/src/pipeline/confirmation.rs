@@ -1,8 +1,8 @@
 //! Confirmations: a call that may destroy what a person wrote is made once and only with a token that somebody has given for this very call.
 //!
-//! A token is an object that all instances see, and using it creates another: the one instance that succeeds may go on, so it works
-//! once however many try at the same time. That other says who used it, so that a keyed call that is made again, because its answer
-//! was lost on the way, is let pass while the token is good; the commit sees to it that it happens once.
+//! A token is an object in the store, which all instances see. To use it, an instance creates a second object if it is absent: only one can, so a
+//! token works once however many try at the same time. The second object says which call used the token. So a keyed call whose answer was lost
+//! may be made again while the token is good; its commit happens once.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub struct Approved {
     pub expires: Timestamp,
 }
 
-/// A token, as the store keeps it at the hash of it.
+/// A token, as the store keeps it under the hash of the token.
 #[derive(Debug, Serialize, Deserialize)]
 struct Given {
     vault: String,
@@ -57,7 +57,7 @@ struct Given {
     not_for: Option<String>,
 }
 
-/// That it was used.
+/// The call that used a token.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Use {
     by: String,
@@ -98,12 +98,12 @@ pub(crate) struct Confirmation<'a> {
     pub(crate) now: Timestamp,
     /// Set when it was used.
     pub(crate) used: OnceCell<()>,
-    /// Who says so, if the call has no key.
+    /// Identifies the call, if it has no key.
     pub(crate) by: OnceCell<Id>,
 }
 
 impl Confirmation<'_> {
-    /// Uses its token: whoever gets past this may make the call, once.
+    /// Uses the call's token. If this succeeds the call may be made, once.
     pub(crate) async fn confirm(&self) -> Result<(), Error> {
         self.used.get_or_try_init(|| self.use_token()).await.copied()
     }
@@ -134,7 +134,7 @@ impl Confirmation<'_> {
             return Ok(Some("the caller's own"));
         }
         let name = format!("{name}.used");
-        // The same however often the call asks: an attempt that was given up may have used it.
+        // The same for all attempts of the call: one that timed out may have used the token.
         let by = match self.key {
             Some(key) => key.to_string(),
             None => self.by.get_or_try_init(|| async { Id::random() }).await?.to_string(),

@@ -1,17 +1,17 @@
-//! The gates that a call passes, each able to stop it, in the order of obsidian-tc's dispatch pipeline. The token comes before, at the
-//! door, for a door tells what to answer who shows none; and so does the look-up of the operation.
+//! The gates that a call passes, in the order of obsidian-tc's dispatch pipeline. Each can stop the call. Doors check the token and look up the
+//! operation before, since each door has its own answer where one is missing.
 //!
 //! 1. arguments, and what goes with them: the idempotency key, the confirmation
 //! 2. scopes
 //! 3. the vault, which the token may be bound to
 //! 4. the vault's read-only switch, and its access list for the paths that the arguments name
-//! 5. the idempotency key: a call that has been executed passes the next two, for it only gets its answer again
+//! 5. the idempotency key: a call that was executed before skips the next two, since it only gets its answer again
 //! 6. the throttle
 //! 7. the confirmation, which is used up
 //! 8. the handler
 //! 9. the response limit: how large an answer may be
 //!
-//! Whatever comes of it is told to the audit log.
+//! The audit log gets every outcome.
 
 use atlas_access::Caller;
 use atlas_access::throttle::Class;
@@ -33,16 +33,16 @@ use crate::pipeline::redact::redact_for;
 use crate::pipeline::response_limit::check;
 use crate::pipeline::work::Work;
 
-/// Arguments that are no operation's own: doors whose callers give no headers take them so.
+/// Arguments of all operations, for doors whose callers send no headers.
 ///
-/// That which names the vault.
+/// The name of the vault.
 pub const VAULT: &str = "vault";
 const KEY: &str = "idempotency_key";
 const CONFIRMATION: &str = "elicit_token";
 /// The key of a call for many things.
 const BULK_KEY: &str = "bulk_idempotency_key";
 
-/// Those that calls of `operation` may have at such doors, each with what it is for.
+/// The arguments of that kind that `operation` takes, each with its description.
 pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static str, &'static str)> {
     let vault = (VAULT, "The vault's id; the default vault if not given.");
     let key = (KEY, "A name for this call: made again with the same one, it changes the vault once.");
@@ -68,7 +68,7 @@ pub fn dispatch(atlas: &Atlas, call: Call) -> BoxFuture<'_, Result<Answer<Value>
 async fn run(atlas: &Atlas, mut call: Call) -> Result<Answer<Value>, Error> {
     let operation = &call.operation.info;
     let taken = take_own(&mut call, operation);
-    // A read that nobody is told of has no use for it.
+    // Only the audit log and confirmations use it.
     let is_wanted = atlas.audit.is_on() || !operation.only_reads();
     let args_hash = is_wanted.then(|| idempotency::arguments_hash(operation.name, &call.arguments));
     let mut event = atlas.audit.is_on().then(|| begin_event(&call, args_hash.clone().unwrap_or_default()));
@@ -152,7 +152,7 @@ async fn pass(
         atlas.throttle.admit(&vault.mirror, &vault.id, &caller, class, context.now).await?;
         let ticket = if info.writes() { atlas.throttle.begin_write(&vault.mirror, context.now).await? } else { None };
         let answer = async {
-            // Who is trusted could as well confirm it, and what a read leaves behind is its own.
+            // A trusted caller could confirm the call itself. A read changes nothing of the vault.
             let confirmation =
                 args_hash.filter(|_| info.writes() && !caller.is_trusted()).map(|args_hash| Confirmation {
                     mirror: &vault.mirror,
@@ -193,7 +193,7 @@ pub fn take_vault(call: &mut Call) -> Result<(), Error> {
     }
 }
 
-/// Takes what is of every call out of the arguments, so that it is no part of what is hashed and confirmed.
+/// Takes the arguments of all operations out, so that they are not hashed and confirmed.
 fn take_own(call: &mut Call, operation: &Info) -> Result<(), Error> {
     let Value::Object(arguments) = &mut call.arguments else { return Ok(()) };
     if operation.scopes.contains(&Scope::BulkVault) {
@@ -234,7 +234,7 @@ pub fn may_run(caller: &Caller, operation: &Info) -> Result<(), Error> {
     Err(Error::new(Code::Forbidden, Reason::ScopeMissing, message).with("required", names))
 }
 
-/// The vault that a call is for. What a caller may not name is refused whether or not there is such a vault.
+/// The vault that a call is for. A vault that the caller may not name is refused, whether or not it exists.
 fn the_vault<'a>(atlas: &'a Atlas, caller: &Caller, named: Option<&str>) -> Result<&'a Vault, Error> {
     let default = atlas.vault(None)?;
     let meant = named.or_else(|| caller.vault());
@@ -242,6 +242,6 @@ fn the_vault<'a>(atlas: &'a Atlas, caller: &Caller, named: Option<&str>) -> Resu
     if meant.is_some_and(|id| !caller.may_name(id, &default.id)) {
         return Err(forbidden());
     }
-    // A token for a vault that is not here is for none of these.
+    // The token's vault is not in this deployment.
     atlas.vault(meant).map_err(|error| if caller.is_trusted() { error } else { forbidden() })
 }

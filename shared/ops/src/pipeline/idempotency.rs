@@ -1,8 +1,8 @@
 //! Keyed calls: one that is made again with its key, after its answer was lost, gets that answer and changes nothing more. The key
 //! is claimed in the store before the commit, and travels in the commit with what the answer is made of.
 //!
-//! Of two that run beside each other neither is refused as in flight, as it is where one process knows what is: both look in the store for what the other
-//! has committed, so one of them commits, and both have its answer.
+//! Two calls with one key may run at the same time; no process could refuse the second, since none knows of both. Both look in the store for the
+//! other's commit. One of them commits, and both return its answer.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::error::{Code, Error, Reason};
 /// Longest key, in bytes.
 const MAX_KEY: usize = 256;
 
-/// What a call is known by when it is made again.
+/// Identifies a call that is made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keyed {
     /// Of the key and of whatever else binds it.
@@ -24,7 +24,7 @@ pub struct Keyed {
 }
 
 impl Keyed {
-    /// What tells arguments from others, whatever the order of their fields.
+    /// The hash of the arguments; the order of their fields does not matter.
     pub(crate) fn hash_of(arguments: &Value) -> Hash {
         Hash::of(canonical(arguments).as_bytes())
     }
@@ -51,7 +51,7 @@ impl Keyed {
     }
 }
 
-/// What a call is confirmed and told by: the first 32 hexadecimal digits of the SHA-256 of the operation's name and its arguments,
+/// Identifies a call in confirmations and in the audit log: the first 32 hexadecimal digits of the SHA-256 of the operation's name and its arguments,
 /// whatever the order of their fields.
 pub fn arguments_hash(operation: &str, arguments: &Value) -> String {
     let hash = Hash::of(format!("{operation}\n{}", canonical(arguments)).as_bytes()).to_string();

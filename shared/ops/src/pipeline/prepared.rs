@@ -1,4 +1,4 @@
-//! What of a call is its operation's own. Programs hold this once for each operation, and all else once.
+//! The part of a call that depends on the operation's types. It is compiled once for each operation; everything else is compiled once.
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -53,7 +53,7 @@ impl<O: Operation + 'static> Prepared for Arguments<O> {
 fn sent<T: Serialize>(result: Result<Answer<T>, Error>) -> Result<Answer<Value>, Error> {
     let Answer { value, generation } = result?;
     let value = serde_json::to_value(value).map_err(|error| unwritten(&error))?;
-    // The order of a note's properties is the note's; an answer is the same whatever that is.
+    // Properties keep the order that they have in the note. An answer is sorted, so that its bytes do not depend on that.
     Ok(Answer { value: sorted(value), generation })
 }
 

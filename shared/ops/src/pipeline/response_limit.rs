@@ -19,12 +19,12 @@ pub enum Sent {
     Plain,
     /// As a text that is the answer as JSON.
     AsText,
-    /// As it is, and as such a text.
+    /// As it is, and also as a text.
     Twice,
 }
 
 impl Sent {
-    /// Bytes that doors put around such a text.
+    /// Bytes that doors put around the text.
     const AROUND: usize = 256;
 
     /// Bytes of an answer that certainly fit into `max_bytes`: in a text each byte may take two.
@@ -47,7 +47,7 @@ impl Sent {
     }
 }
 
-/// Refuses an answer that has more bytes as JSON, as it is sent. Operations that have pages end theirs before.
+/// Refuses an answer whose JSON, as it is sent, has more bytes. Operations with pages end a page before that.
 pub fn check(value: &Value, sent: Sent, max_bytes: usize) -> Result<(), Error> {
     let bytes = sent.bytes(&Counter::of(value));
     if bytes <= max_bytes {

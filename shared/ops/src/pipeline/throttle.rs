@@ -1,7 +1,7 @@
 //! How often callers may call, and how many writes of a vault are under way at once.
 //!
-//! Reads and administration are counted by each instance for itself, for that is what they burden. What changes a vault is counted for all of
-//! them together, by objects that are created if absent: one request if nobody else draws on the same tokens.
+//! Each instance counts reads and administration for itself, since they burden only that instance. Changes of a vault are counted for all instances
+//! together, by objects that are created if absent. That is one request, unless others draw on the same tokens.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ const MAX_BUCKETS: usize = 4096;
 const TRIES: usize = 3;
 /// A write takes no longer than this; a ticket that is older was left behind.
 const LONGEST_WRITE: Duration = Duration::from_secs(30);
-/// Tickets are named by the clocks of those who write, which may differ by so much.
+/// How far the clocks of writers, after which tickets are named, may be apart.
 const MAX_SKEW: Duration = Duration::from_secs(30);
 
 /// The throttle of a deployment.
@@ -89,7 +89,7 @@ impl Throttle {
         Err(refused())
     }
 
-    /// Takes a token of which this instance does not know that it is taken.
+    /// Takes a token that is free as far as this instance knows.
     fn take(&self, bucket: &Bucket, now: Timestamp) -> Option<u64> {
         let window = self.config.tiers.of(bucket.1).window(now);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,8 +108,8 @@ impl Throttle {
             .with("current_rate", rate)
     }
 
-    /// Counts a write as under way, if there are not too many already. Everybody says that they write and looks then: of two who come at once
-    /// one at least sees the other.
+    /// Counts a write as under way, if there are not too many already. Each writer leaves its ticket first and counts then, so of two that come at
+    /// once at least one sees the other.
     pub(crate) async fn begin_write(&self, mirror: &Mirror, now: Timestamp) -> Result<Option<Ticket>, Error> {
         let Some(most) = self.config.max_concurrent_writes_per_vault.filter(|_| self.config.enabled) else {
             return Ok(None);
@@ -133,7 +133,9 @@ impl Throttle {
             others => {
                 ticket.end().await;
                 others?;
-                let message = format!("{most} writes of the vault are under way, which is as many as may be: wait 1 s");
+                let message = format!(
+                    "{most} writes of the vault are under way, and no more are taken at once: try again in 1 s"
+                );
                 Err(throttled(1, message).with("max_concurrent_writes", most))
             }
         }

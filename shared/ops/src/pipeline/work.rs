@@ -1,4 +1,4 @@
-//! How much processor time a call takes, and its end when that is too much. What could go on for long asks in between.
+//! Limits the processor time of a call. Long loops ask in between whether it is used up.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -15,7 +15,7 @@ pub type CpuClock = fn() -> Duration;
 pub struct Work {
     clock: CpuClock,
     limit: Duration,
-    /// What it took while it was looked at before, in nanoseconds.
+    /// Nanoseconds of the polls that have ended.
     spent: AtomicU64,
     /// What its thread had taken when it was looked at last.
     since: AtomicU64,
@@ -40,7 +40,7 @@ impl Work {
         self.changed.store(true, Ordering::Relaxed);
     }
 
-    /// What `call` comes to, whose work this counts. It may be continued by one thread and then another.
+    /// Runs `call` and counts its work. Several threads may poll it, one after the other.
     pub(crate) async fn count<T>(&self, call: impl Future<Output = T>) -> T {
         let mut call = pin!(call);
         poll_fn(|context| {

@@ -70,7 +70,7 @@ impl<'a> TextLines<'a> {
         self.get(line).map(String::from_utf8_lossy)
     }
 
-    /// TextLines `from..to`, cut to `limit` bytes.
+    /// Lines `from..to` as one text, cut to `limit` bytes.
     pub fn range(&self, from: usize, to: usize, limit: usize) -> String {
         let mut quoted = String::new();
         for line in (from..to).filter_map(|line| self.text(line)) {

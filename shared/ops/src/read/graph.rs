@@ -29,7 +29,7 @@ pub struct Graph {
     deadline: Deadline,
 }
 
-/// How long links that may mean several files may be followed: with very many files of one name in as many folders it takes their square.
+/// How long ambiguous links may be followed. With very many files of one name in as many folders, the time grows with the square of their number.
 const MAX_TIME: Duration = Duration::from_secs(10);
 const TIME_IS_UP: &str = "the time of one call is up: the vault has too many files of one name that links lead to";
 
@@ -259,7 +259,7 @@ impl Graph {
     }
 }
 
-/// What a link means, as far as that does not depend on where it stands.
+/// The meaning of a link that does not depend on where the link stands.
 enum Meaning {
     /// This file, or none, everywhere.
     Same(Option<DocumentRef>),
@@ -267,7 +267,7 @@ enum Meaning {
     OneOf,
 }
 
-/// Files that links may mean, as far as they were looked for: links to files of one name share them.
+/// The files that an ambiguous link may mean, once they were looked up. Links to files of one name share them.
 #[derive(Default)]
 struct Rivals {
     /// The folded names that were looked for.

@@ -215,13 +215,13 @@ impl Index {
         Ok(self.segment(segment)?.text_blocks.text_blocks()?)
     }
 
-    /// The chunks of `segment` that the fetched postings allow for `probe`, ascending; those of dead documents among them.
+    /// The chunks of `segment` that may match `probe` by the fetched postings, ascending. Chunks of dead documents are among them.
     pub fn candidates(&self, segment: usize, probe: &Probe) -> Result<Vec<u32>, Error> {
         let pages = &self.segment(segment)?.gram_pages;
         Ok(candidates(probe, self.layout(segment)?, pages.iter().filter_map(|page| page.gram_page().ok())))
     }
 
-    /// Whether a document is live and the caller sees it. Nobody sees what is kept of an app's configuration, or in the trash.
+    /// Whether a document is live and the caller sees it. Nobody sees configuration of an app, or the trash.
     pub fn shows(&self, document: DocumentRef) -> bool {
         !self.is_closed(document) && self.view.shows(document.segment, document.document, || self.path(document).ok())
     }
@@ -257,7 +257,7 @@ impl Index {
         Ok(false)
     }
 
-    /// Puts what is of documents, by segment and id, into the order of their paths.
+    /// Sorts values of documents, which are named by segment and id, by the documents' paths.
     pub fn sort_by_path<T>(&self, items: &mut [T], document: impl Fn(&T) -> DocumentRef) {
         // Within one segment documents are in path order already.
         if self.segments.len() > 1 {

@@ -57,7 +57,7 @@ impl Name {
 }
 
 impl Naming {
-    /// Links to the files at `paths`, for an index of so many segments.
+    /// Links to the files at `paths`, for an index of `segments` segments.
     pub fn of<'a>(paths: impl IntoIterator<Item = &'a VaultPath>, segments: usize) -> Self {
         let grams = (8 / segments.max(1)).clamp(1, 4);
         let written = paths.into_iter().flat_map(relink::written_names);
@@ -99,7 +99,7 @@ impl Naming {
     }
 }
 
-/// Those of `notes` whose text has a name of one of `namings`, with that text.
+/// The `notes` whose text has a name of one of `namings`, with their texts.
 pub async fn naming(
     index: &Index,
     notes: BTreeMap<DocumentRef, VaultPath>,

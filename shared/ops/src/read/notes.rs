@@ -15,7 +15,7 @@ use crate::operation::Context;
 use crate::read::index::{Slot, Wave};
 use crate::read::prefetched::Prefetched;
 
-/// Most bytes that are fetched of a segment for a text of which it is not known where it is.
+/// Most bytes that are fetched of a segment to get a text whose place is not known yet.
 const MAX_NEAR: u64 = 512 << 10;
 
 /// A document's record and text.
@@ -26,7 +26,7 @@ pub struct Found {
     pub text: Bytes,
     /// The generation that wrote this version.
     pub generation: u64,
-    /// That of the version that this one replaced; 0 if there was none.
+    /// The generation of the version that this one replaced; 0 if there was none.
     pub replaces: u64,
     /// The segment that it is in, and its id there.
     pub document: (SegmentId, u32),
@@ -59,8 +59,8 @@ pub async fn find(snapshot: &Snapshot, path: &str, wanted: impl Fn(&Record) -> b
     look(snapshot, path, wanted, false).await
 }
 
-/// The same with its text, which where nothing is in memory comes in the wave of the record, with what stands beside it: for who
-/// waits for it and has more to do after.
+/// The same with its text. Where nothing is in memory, the text is fetched in the same wave as the record, together with what stands beside it: for
+/// callers that wait for it.
 pub async fn find_at_once(snapshot: &Snapshot, path: &str) -> Result<Option<Found>, Error> {
     look(snapshot, path, |_| true, true).await
 }

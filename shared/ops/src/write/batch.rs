@@ -76,7 +76,7 @@ impl New {
         Version { sha256: self.sha256, bytes: self.bytes() }
     }
 
-    /// What it makes of a document that was there.
+    /// The document after the commit: path, hash, and text if it is one.
     fn after(&self) -> (&VaultPath, Hash, Option<&Bytes>) {
         let text = match &self.content {
             Content::Text(text) => Some(text),
@@ -126,7 +126,7 @@ impl<'a> Batch<'a> {
         Ok(clashes)
     }
 
-    /// Why a `new` path's name clashes with those of the documents that are put where there was nothing, if it does.
+    /// The error if the name of a `new` path clashes with the name of a document that this batch creates.
     pub fn clash(&self, new: &VaultPath) -> Option<Error> {
         one_name::among(new, &self.created)
     }
@@ -162,7 +162,7 @@ impl<'a> Batch<'a> {
         self.put_counted(new, there);
     }
 
-    /// Puts a note of which nothing but links changed, which mean what they meant.
+    /// Puts a note in which only links changed, without a change of their meaning.
     pub fn put_relinked(&mut self, new: New, old: &Found) {
         self.changes.push(Change::moved(old, &new.path));
         self.put_counted(new, Some(old));
@@ -219,7 +219,7 @@ impl<'a> Batch<'a> {
         self.left.push(old.record.path.clone());
     }
 
-    /// Keeps in the trash what goes from `path`. What the trash has there already stays beside it, under a name with the beginning of its
+    /// Keeps the document that leaves `path` in the trash. A document that the trash has under that name already stays, under a name with the beginning of its
     /// hash: putting something into the trash destroys nothing.
     pub async fn keep_in_trash(&mut self, path: &VaultPath, found: &Found) -> Result<(), Error> {
         let trash = writable::trash(path)?;
