@@ -107,7 +107,11 @@ impl Runner<'_> {
 
     /// Keeps where the vault is for commands that run in the folder, and says so where that was another place before.
     fn remember(&self) {
-        let Some(folder) = &self.location.folder else { return };
+        // What is only in this process's memory is of no use to the next.
+        let Some(folder) = self.location.folder.as_ref().filter(|_| !self.location.store.value.starts_with("memory:"))
+        else {
+            return;
+        };
         match self.location.to_remember().keep(folder) {
             Ok(Some(before)) => {
                 let (folder, store) = (folder.display(), &self.location.store.value);

@@ -131,6 +131,17 @@ impl VaultLocation {
         if matches!(self.store.given_by, GivenBy::Remembered | GivenBy::Default) {
             output::note(format_args!("store: {} ({})", self.store.value, self.store.given_by));
         }
+        self.tell_remembered();
+    }
+
+    /// Says on standard error what an earlier sync said of the vault and its configuration, and nobody now.
+    pub(crate) fn tell_remembered(&self) {
+        if self.vault.given_by == GivenBy::Remembered && self.vault.value.as_str() != DEFAULT_VAULT {
+            output::note(format_args!("vault: {} (remembered)", self.vault.value));
+        }
+        if let Some(config) = self.config.as_ref().filter(|config| config.given_by == GivenBy::Remembered) {
+            output::note(format_args!("configuration: {} (remembered)", config.value));
+        }
     }
 
     /// Opens the store itself.

@@ -55,13 +55,14 @@ fn show(settings: &Settings, json: bool) -> Outcome {
     if json {
         return output::json(&rows);
     }
+    let width = rows.iter().map(|row| row.setting.len()).max().unwrap_or_default();
     for row in rows {
         let value = match row.value {
             Value::Null => String::new(),
             Value::String(text) => text,
             other => other.to_string(),
         };
-        output::line(format_args!("{:11}  {}  {value}", row.source.as_str(), row.setting));
+        output::line(format_args!("{:11}  {:width$}  {value}", row.source.as_str(), row.setting));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `atlas up`: sync of a folder, and serving it on this machine, in one process.
 
 use std::env;
+use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::pin::pin;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_mirror::Mirror;
-use atlas_sync::{Skipped, Summary};
+use atlas_sync::{Skipped, Summary, SyncError};
 use atlas_web::server::Server;
 use atlas_web::{App, Settings, telemetry};
 use clap::Args;
@@ -16,6 +17,7 @@ use indicatif::HumanCount;
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 use crate::bar::{self, Phases};
 use crate::clients::ClientList;
@@ -33,6 +35,9 @@ use crate::watch::Watch;
 
 /// The folder is synced after so long, also if nothing was seen to change.
 const PAUSE: Duration = Duration::from_secs(60);
+/// How often the last sync is tried while another process syncs the folder, and the pause after each.
+const LAST_TRIES: u32 = 20;
+const LAST_PAUSE: Duration = Duration::from_millis(250);
 /// The client that the printed line is for.
 const CLIENT: &str = "claude";
 
@@ -56,6 +61,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let location = arguments.folder.find(Some(env::current_dir()?), arguments.config.as_deref())?;
     let folder = location.folder()?;
     newcomer::check(&location)?;
+    location.tell_remembered();
     let clients = ClientList::of(&location.state()?);
     let settings = Settings::read(location.variables())?;
     let log = if settings.said.environment.contains("ATLAS_LOG") { &settings.log } else { "warn" };
@@ -141,13 +147,27 @@ async fn follow(
             }
         }
     }
-    let last = runner.run(mirror, Arc::new(())).await.map_err(|error| format!("the last sync failed: {error}"))?;
+    let last = last_sync(runner, mirror).await.map_err(|error| format!("the last sync failed: {error}"))?;
     print_changes(&last, Some(&format!("{:.0} ", Timestamp::now())), &mut skipped);
     output::note(match last.waiting + last.conflicts.len() as u64 {
         0 => "stopped; folder and mirror are in sync".to_owned(),
         count => format!("stopped; {count} paths are not in sync: `atlas status` names them"),
     });
     Ok(())
+}
+
+/// One more sync, after that of another process which is about to end.
+async fn last_sync(runner: &Runner<'_>, mirror: &Mirror) -> Result<Summary, Box<dyn Error>> {
+    let mut tries = 1;
+    loop {
+        match runner.run(mirror, Arc::new(())).await {
+            Err(error) if tries < LAST_TRIES && matches!(error.downcast_ref(), Some(SyncError::Locked { .. })) => {
+                tries += 1;
+                sleep(LAST_PAUSE).await;
+            }
+            ended => return ended,
+        }
+    }
 }
 
 /// Prints what changed, after `time` if there is one, and what cannot be synced where that is news.
