@@ -44,7 +44,7 @@ impl Mirror {
                 changed.extend(gone);
             }
         }
-        // What was only put into another segment is older.
+        // A document that a merge moved into a new segment was written before.
         let is_new = |written: u64| before.is_none_or(|before| written > before.generation());
         changed.extend(there.into_iter().filter(|(_, written)| is_new(*written)).map(|(path, _)| path));
         Ok(changed)

@@ -62,19 +62,22 @@ async fn what_an_agent_did_is_taken_back_but_for_what_others_changed_since() {
     confirmed(&client, "delete_note", json!({ "path": "d.md" })).await;
 
     let plan = ida.answer("undo_changes", json!({ "by": "bot" })).await;
+    assert_eq!(plan["commits"], json!([2, 3, 4, 7, 8]));
     assert_eq!((paths(&plan, "undone"), paths(&plan, "left")), (vec!["a.md", "c.md", "new.md"], vec!["b.md"]));
     assert_eq!(plan["dry_run"], true);
     assert_eq!(text(&ida, "a.md").await.as_deref(), Some("A\nof the bot\nand more\n"));
-    let refused = ida.failure("undo_changes", json!({ "by": "bot", "dry_run": false })).await;
+    let refused =
+        ida.failure("undo_changes", json!({ "by": "bot", "upto": plan["generation"], "dry_run": false })).await;
     assert_eq!(refused["code"], "elicit_required");
 
-    let done = confirmed(&client, "undo_changes", json!({ "by": "bot", "dry_run": false })).await;
+    let done =
+        confirmed(&client, "undo_changes", json!({ "by": "bot", "upto": plan["generation"], "dry_run": false })).await;
     assert_eq!(done["undone"], plan["undone"]);
     assert_eq!(text(&ida, "a.md").await.as_deref(), Some("A\n"));
     assert_eq!(text(&ida, "b.md").await.as_deref(), Some("B\nof the bot\nof Ida\n"));
     assert_eq!(text(&ida, "c.md").await.as_deref(), Some("C\nof Ida\n"));
     assert_eq!(text(&ida, "new.md").await, None);
-    // What was taken back is not taken back twice.
+    // A second undo finds nothing to do.
     let again = ida.answer("undo_changes", json!({ "by": "bot" })).await;
     assert_eq!((paths(&again, "undone"), paths(&again, "left").len()), (vec![], 4));
 }
@@ -102,6 +105,7 @@ async fn one_commit_is_taken_back_and_that_too() {
         (json!({ "generation": 1 }), "invalid_input"),
         (json!({ "generation": 2, "by": "ida" }), "invalid_input"),
         (json!({ "by": "ida", "since": "yesterday" }), "invalid_input"),
+        (json!({ "by": "ida", "dry_run": false }), "invalid_input"),
         (json!({ "by": "nobody" }), "generation_not_found"),
         (json!({ "generation": 999 }), "generation_not_found"),
     ] {
@@ -120,9 +124,14 @@ async fn hidden_notes_are_neither_told_nor_taken_back() {
     let document =
         json!({ "acl": { "readPaths": ["Open/**"], "writePaths": ["Open/**"], "deletePaths": ["Open/**"] } });
     let client = deployment.set_up(&[("ATLAS_CONFIG", &document.to_string())]).await;
-    let seen = Agent::new(&client, ERA).answer("undo_changes", json!({ "by": "anonymous", "dry_run": false })).await;
+    let seen = Agent::new(&client, ERA)
+        .answer("undo_changes", json!({ "by": "anonymous", "upto": 9, "dry_run": false }))
+        .await;
     assert_eq!((paths(&seen, "undone"), paths(&seen, "left")), (vec!["Open/a.md"], vec![]));
-    assert!(!seen.to_string().contains("Shut"), "{seen}");
+    assert!(!seen.to_string().contains("Shut") && seen["commits"] == json!([2]), "{seen}");
+    let none = Agent::new(&client, ERA).failure("undo_changes", json!({ "generation": 3 })).await;
+    let absent = Agent::new(&client, ERA).failure("undo_changes", json!({ "generation": 99 })).await;
+    assert_eq!(none, absent);
     assert_eq!(text(&bot, "Shut/b.md").await.as_deref(), Some("B\nx\n"));
 }
 
@@ -189,7 +198,7 @@ fn any_history_is_taken_back_as_a_model_says() {
             if !versions.values().flatten().any(|(_, is_bot)| *is_bot) {
                 return Ok(());
             }
-            done(&app, "ida", "undo_changes", json!({ "by": "bot", "dry_run": false })).await.unwrap();
+            done(&app, "ida", "undo_changes", json!({ "by": "bot", "upto": 99, "dry_run": false })).await.unwrap();
             for (path, mut versions) in versions {
                 while versions.last().is_some_and(|(_, is_bot)| *is_bot) {
                     versions.pop();

@@ -64,6 +64,10 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         output::note("nothing was changed: to take these back, answer y, or add --yes");
         return Ok(());
     }
+    // What is done is what was shown.
+    if call.contains_key("by") {
+        call.insert("upto".to_owned(), plan["generation"].clone());
+    }
     call.insert("dry_run".to_owned(), Value::Bool(false));
     let done = local.call(operation, Value::Object(call)).await?;
     if arguments.json {

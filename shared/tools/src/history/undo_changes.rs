@@ -7,7 +7,7 @@ use atlas_access::Access;
 use atlas_mirror::{Attempt, ChangeSet, Hash, Manifest, Snapshot};
 use atlas_ops::arguments::{self, Given, Message, Text, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
-use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::batch::{Batch, Content, New};
 use atlas_ops::write::commit;
@@ -35,6 +35,10 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(extend("format" = "date-time"))]
     since: Given<Text<40>>,
+    /// Only commits up to this generation, with `by`: the `generation` of the dry run, so that what happens is what was shown. Only a dry run
+    /// may leave it out.
+    #[serde(default)]
+    upto: Given<u64>,
     /// Whether only to tell what would be taken back.
     #[serde(default = "arguments::yes")]
     dry_run: bool,
@@ -108,6 +112,11 @@ impl Operation for UndoChanges {
     type Arguments = Arguments;
     type Output = Output;
 
+    fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
+        // Before a confirmation is used up.
+        Which::of(arguments).map(|_| Vec::new())
+    }
+
     fn needs_confirmation(arguments: &Arguments) -> bool {
         !arguments.dry_run
     }
@@ -139,7 +148,7 @@ impl Operation for UndoChanges {
 /// Which commits are taken back.
 enum Which {
     Generation(u64),
-    By { name: String, since: Option<Timestamp> },
+    By { name: String, since: Option<Timestamp>, upto: u64 },
 }
 
 impl Which {
@@ -147,10 +156,16 @@ impl Which {
         let since = arguments.since.as_ref().map(|since| {
             since.as_str().parse().map_err(|_| invalid_input("since", "write a time as 2026-01-31T12:00:00Z"))
         });
+        let upto = match (*arguments.upto, arguments.dry_run) {
+            (None, false) if arguments.by.is_some() => {
+                return Err(invalid_input("upto", "name the generation that the dry run told"));
+            }
+            (upto, _) => upto.unwrap_or(u64::MAX),
+        };
         match (*arguments.generation, arguments.by.as_ref(), since.transpose()?) {
             (Some(1), ..) => Err(invalid_input("generation", "the first one is the vault itself: name a later one")),
             (Some(generation), None, None) => Ok(Self::Generation(generation)),
-            (None, Some(by), since) => Ok(Self::By { name: by.as_str().to_owned(), since }),
+            (None, Some(by), since) => Ok(Self::By { name: by.as_str().to_owned(), since, upto }),
             _ => Err(invalid_input("generation", "name either a generation, or a caller (by) and maybe since when")),
         }
     }
@@ -158,8 +173,10 @@ impl Which {
     fn takes(&self, manifest: &Manifest) -> bool {
         match self {
             Self::Generation(generation) => manifest.generation == *generation,
-            Self::By { name, since } => {
-                manifest.generation > 1 && manifest.author == *name && since.is_none_or(|since| manifest.time >= since)
+            Self::By { name, since, upto } => {
+                (2..=*upto).contains(&manifest.generation)
+                    && manifest.author == *name
+                    && since.is_none_or(|since| manifest.time >= since)
             }
         }
     }
@@ -192,8 +209,21 @@ struct History {
     commits: BTreeSet<u64>,
 }
 
-/// What a path is to be again: what it was at the generation at this place of the history; or why it is not.
-type Aim = Result<usize, String>;
+/// What a path is to be again.
+struct Aim {
+    /// The place in the history of the generation whose version it gets; or why it stays as it is.
+    version: Result<usize, String>,
+    /// The commits to take back that changed it.
+    commits: Vec<u64>,
+}
+
+/// The same whether there is no such commit, or none that changed what the caller may read.
+fn none_such() -> Error {
+    let message = format!(
+        "no commit among the newest {MAX_GENERATIONS} generations matches: note_history and `atlas log` list commits"
+    );
+    Error::not_found(Reason::GenerationNotFound, message)
+}
 
 impl Undo<'_> {
     async fn history(&self, head: &Arc<Snapshot>) -> Result<History, Error> {
@@ -223,10 +253,7 @@ impl Undo<'_> {
             snapshots.push(before);
         }
         if commits.is_empty() {
-            let message = format!(
-                "none of the newest {MAX_GENERATIONS} generations is such: note_history and `atlas log` list them"
-            );
-            return Err(Error::not_found(Reason::GenerationNotFound, message));
+            return Err(none_such());
         }
         if places > snapshots.len() {
             let message =
@@ -250,17 +277,15 @@ impl Undo<'_> {
                 changes.entry(path).or_default().push((place, is_taken_back));
             }
         }
+        let generation = |place: usize| history.snapshots.get(place).map_or(0, |snapshot| snapshot.generation());
         let aim = |changes: &[(usize, bool)]| {
-            let (newest, is_taken_back) = *changes.first()?;
-            if !is_taken_back {
-                let since = history.snapshots.get(newest)?.generation();
-                return changes
-                    .iter()
-                    .any(|(_, is_taken_back)| *is_taken_back)
-                    .then(|| Err(format!("generation {since} changed it since")));
-            }
-            let (oldest, _) = changes.iter().take_while(|(_, is_taken_back)| *is_taken_back).last()?;
-            Some(Ok(oldest + 1))
+            let commits: Vec<u64> =
+                changes.iter().filter(|change| change.1).map(|change| generation(change.0)).collect();
+            let version = match changes.iter().take_while(|change| change.1).last() {
+                Some((oldest, _)) => Ok(oldest + 1),
+                None => Err(format!("generation {} changed it since", generation(changes.first()?.0))),
+            };
+            (!commits.is_empty()).then_some(Aim { version, commits })
         };
         Ok(changes.into_iter().filter_map(|(path, changes)| Some((path, aim(&changes)?))).collect())
     }
@@ -276,11 +301,12 @@ impl Undo<'_> {
             }
             let denied =
                 [Access::Write, Access::Delete].into_iter().find_map(|access| self.context.check(access, &path).err());
-            allowed.insert(path, denied.map_or(aim, |denied| Err(denied.message)));
+            let version = denied.map_or(aim.version, |denied| Err(denied.message));
+            allowed.insert(path, Aim { version, commits: aim.commits });
         }
         if allowed.len() > MAX_FILES {
             let message = format!(
-                "this is of {} files; at most {MAX_FILES} are taken back at once: name a later time, or single generations",
+                "the commits changed {} files; one call takes back at most {MAX_FILES}: name a later time, or single generations",
                 allowed.len()
             );
             return Err(Error::new(Code::TooLarge, Reason::TooMuchWork, message));
@@ -292,11 +318,15 @@ impl Undo<'_> {
         let history = self.history(head).await?;
         let aims = self.allowed(self.aims(&history).await?)?;
         let mut batch = Batch::on(head, self.context);
-        let mut kept = Kept { commits: history.commits.iter().copied().collect(), ..Kept::default() };
+        let commits: BTreeSet<u64> = aims.values().flat_map(|aim| aim.commits.iter().copied()).collect();
+        if commits.is_empty() {
+            return Err(none_such());
+        }
+        let mut kept = Kept { commits: commits.into_iter().collect(), ..Kept::default() };
         for (path, aim) in aims {
             self.context.work.check()?;
             let name = path.as_str().to_owned();
-            let done = match aim {
+            let done = match aim.version {
                 Ok(place) => match history.snapshots.get(place) {
                     Some(before) => self.take_back(&mut batch, head, before, path).await?,
                     None => Ok(None),
