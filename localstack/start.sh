@@ -48,8 +48,12 @@ for _ in $(seq 300); do
   curl --silent --fail --max-time 2 --output /dev/null "$health" && break
   sleep 0.2
 done
-status=$(curl --silent --max-time 10 --output /dev/null --write-out '%{http_code}' --request PUT \
-  --aws-sigv4 aws:amz:us-east-1:s3 --user "$key:$secret" "$url/atlas") || true
+# MinIO says that it is ready shortly before it takes buckets.
+for _ in $(seq 50); do
+  status=$(curl --silent --max-time 10 --output /dev/null --write-out '%{http_code}' --request PUT \
+    --aws-sigv4 aws:amz:us-east-1:s3 --user "$key:$secret" "$url/atlas") || true
+  case $status in 000 | 5??) sleep 0.2 ;; *) break ;; esac
+done
 case $status in
 200 | 409) ;; # created now, or before
 *) fail "$kind answers $status to the creation of its bucket; its log is $dir/log" ;;

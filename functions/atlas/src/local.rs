@@ -4,8 +4,9 @@ use std::error::Error;
 
 use atlas_access::{Acl, Caller};
 use atlas_ops::{Atlas, Call, Entry, Limits, Vault, dispatch};
+use atlas_tools::notes::read_note::ReadNote;
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::vault::author;
 use crate::vault_location::VaultLocation;
@@ -43,6 +44,39 @@ impl Local {
     pub(crate) async fn call(&self, operation: &'static Entry, arguments: Value) -> Result<Value, Box<dyn Error>> {
         Ok(self.try_call(operation, arguments).await.map_err(whole_reason)?)
     }
+
+    /// Reads the text of the file at `path`, as it is or as it was at a generation, page by page until `take` returns false.
+    ///
+    /// # Errors
+    /// As `read_note`.
+    pub(crate) async fn read_pages(
+        &self,
+        path: &str,
+        generation: Option<u64>,
+        mut take: impl FnMut(&str) -> bool,
+    ) -> Result<(), atlas_ops::Error> {
+        let mut offset = 0;
+        loop {
+            let call = given([
+                ("path", Some(path.into())),
+                ("generation", generation.map(Value::from)),
+                ("offset", Some(offset.into())),
+                ("include_frontmatter", Some(false.into())),
+            ]);
+            let page = self.try_call(atlas_tools::entry::<ReadNote>(), call).await?;
+            let wants_more = take(page["content"].as_str().unwrap_or_default());
+            match page["next_offset"].as_u64() {
+                Some(next) if wants_more && next > offset => offset = next,
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Arguments of a call, without those that are not given.
+pub(crate) fn given<const N: usize>(arguments: [(&str, Option<Value>); N]) -> Value {
+    let given = arguments.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Value::Object(given.collect::<Map<_, _>>())
 }
 
 /// The sentence for the one who sees the program's log as well.

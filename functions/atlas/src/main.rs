@@ -30,6 +30,7 @@ use atlas_web::Settings;
 use clap::Parser;
 
 use crate::commands::Command;
+use crate::output::Ended;
 
 /// Mirrors a folder of notes in an object store, both ways, and serves it from there.
 #[derive(Debug, Parser)]
@@ -42,8 +43,6 @@ struct Arguments {
 /// How every command ends.
 const STATUSES: &str =
     "Exit status: 0 done; 1 failed, or nothing found; 2 written wrong; 3 done, and something waits or is in conflict.";
-/// The exit status of a command that did its work, and left something to look at.
-const ATTENTION: u8 = 3;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -55,11 +54,12 @@ async fn main() -> ExitCode {
     }
     match arguments.command.run().await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.is::<output::Attention>() => ExitCode::from(ATTENTION),
-        Err(error) if error.is::<output::Nothing>() => ExitCode::FAILURE,
-        Err(error) => {
-            output::error(&*error);
-            ExitCode::FAILURE
-        }
+        Err(error) => match error.downcast_ref::<Ended>() {
+            Some(ended) => ExitCode::from(ended.status()),
+            None => {
+                output::error(&*error);
+                ExitCode::FAILURE
+            }
+        },
     }
 }

@@ -7,27 +7,33 @@ use std::path::Path;
 
 use serde::Serialize;
 
-/// A command did its work, and something waits for somebody, as it has said.
-#[derive(Debug)]
-pub(crate) struct Attention;
+/// A command did its work and has said what came of it: its exit status says the same to programs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ended {
+    /// It found nothing.
+    NothingFound,
+    /// Something waits for somebody, or is in conflict.
+    NeedsAttention,
+}
 
-impl Error for Attention {}
-
-impl Display for Attention {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("something waits, or is in conflict")
+impl Ended {
+    /// The exit status.
+    pub(crate) fn status(self) -> u8 {
+        match self {
+            Self::NothingFound => 1,
+            Self::NeedsAttention => 3,
+        }
     }
 }
 
-/// A command did its work, and found nothing.
-#[derive(Debug)]
-pub(crate) struct Nothing;
+impl Error for Ended {}
 
-impl Error for Nothing {}
-
-impl Display for Nothing {
+impl Display for Ended {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("nothing was found")
+        f.write_str(match self {
+            Self::NothingFound => "nothing was found",
+            Self::NeedsAttention => "something waits, or is in conflict",
+        })
     }
 }
 

@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use atlas_ops::Code;
 use atlas_sync::{Changed, Side, SyncOptions, sync};
-use atlas_tools::notes::read_note::ReadNote;
 use clap::Args;
 use jiff::Timestamp;
-use serde_json::json;
 
 use crate::color::Color;
 use crate::commands::Outcome;
@@ -17,9 +15,6 @@ use crate::local::{Local, whole_reason};
 use crate::output;
 use crate::runner::options;
 use crate::vault_location::LocationArguments;
-
-/// Most pages of one note.
-const MOST_PAGES: usize = 100;
 
 /// Arguments of `atlas diff`.
 #[derive(Debug, Args)]
@@ -68,21 +63,16 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 /// The text that the mirror has at a path; empty if it has nothing there, none if it is no text or too large.
 async fn text_in_mirror(local: &Local, path: &str) -> Result<Option<String>, String> {
     let mut text = String::new();
-    let mut offset = 0;
-    for _ in 0..MOST_PAGES {
-        let call = json!({ "path": path, "offset": offset, "include_frontmatter": false });
-        let page = match local.try_call(atlas_tools::entry::<ReadNote>(), call).await {
-            Ok(page) => page,
-            Err(error) if error.code == Code::NotFound => return Ok(Some(text)),
-            Err(error) if error.code == Code::BadRequest || error.code == Code::TooLarge => return Ok(None),
-            Err(error) => return Err(whole_reason(error)),
-        };
-        text += page["content"].as_str().unwrap_or_default();
-        match page["next_offset"].as_u64() {
-            Some(next) if next > offset && text.len() as u64 <= compared::MAX_BYTES => offset = next,
-            Some(_) => return Ok(None),
-            None => return Ok(Some(text)),
-        }
+    let mut is_whole = true;
+    let take = |page: &str| {
+        text += page;
+        is_whole = text.len() as u64 <= compared::MAX_BYTES;
+        is_whole
+    };
+    match local.read_pages(path, None, take).await {
+        Ok(()) => Ok(is_whole.then_some(text)),
+        Err(error) if error.code == Code::NotFound => Ok(Some(String::new())),
+        Err(error) if error.code == Code::BadRequest || error.code == Code::TooLarge => Ok(None),
+        Err(error) => Err(whole_reason(error)),
     }
-    Ok(None)
 }

@@ -2,17 +2,12 @@
 
 use std::io::{self, Write as _};
 
-use atlas_tools::notes::read_note::ReadNote;
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::commands::Outcome;
-use crate::local::Local;
+use crate::local::{Local, whole_reason};
 use crate::output;
 use crate::vault_location::LocationArguments;
-
-/// Most pages of one note: notes are read in pages of what an answer may hold.
-const MOST_PAGES: usize = 10_000;
 
 /// Arguments of `atlas read`.
 #[derive(Debug, Args)]
@@ -30,21 +25,6 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let local = Local::open(&arguments.location.find(None, None)?)?;
-    let mut offset = 0;
-    for _ in 0..MOST_PAGES {
-        let mut call = json!({ "path": arguments.path, "offset": offset, "include_frontmatter": false });
-        if let Some(generation) = arguments.generation {
-            call["generation"] = Value::from(generation);
-        }
-        let page = local.call(atlas_tools::entry::<ReadNote>(), call).await?;
-        let text = page["content"].as_str().unwrap_or_default();
-        if io::stdout().write_all(text.as_bytes()).is_err() {
-            return Ok(());
-        }
-        match page["next_offset"].as_u64() {
-            Some(next) if next > offset => offset = next,
-            _ => return Ok(()),
-        }
-    }
-    Ok(())
+    let print = |text: &str| io::stdout().write_all(text.as_bytes()).is_ok();
+    Ok(local.read_pages(&arguments.path, arguments.generation, print).await.map_err(whole_reason)?)
 }

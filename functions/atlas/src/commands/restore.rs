@@ -3,10 +3,10 @@
 use atlas_ops::Code;
 use atlas_tools::history::restore_note::RestoreNote;
 use clap::Args;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::commands::Outcome;
-use crate::local::{Local, whole_reason};
+use crate::local::{Local, given, whole_reason};
 use crate::output;
 use crate::vault_location::LocationArguments;
 
@@ -32,15 +32,17 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let local = Local::open(&arguments.location.find(None, None)?)?;
-    let mut call = Map::from_iter([("path".to_owned(), Value::from(arguments.path.as_str()))]);
-    call.extend(arguments.generation.map(|generation| ("generation".to_owned(), Value::from(generation))));
-    call.extend(arguments.message.map(|message| ("message".to_owned(), Value::from(message))));
+    let mut call = given([
+        ("path", Some(arguments.path.as_str().into())),
+        ("generation", arguments.generation.map(Value::from)),
+        ("message", arguments.message.map(Value::from)),
+    ]);
     let operation = atlas_tools::entry::<RestoreNote>();
-    let restored = match local.try_call(operation, Value::Object(call.clone())).await {
+    let restored = match local.try_call(operation, call.clone()).await {
         // Whoever is at the host need not have seen what is there: it stays in the note's history.
         Err(error) if error.code == Code::PreconditionRequired => {
-            call.insert("if_match".to_owned(), Value::from("*"));
-            local.call(operation, Value::Object(call)).await?
+            call["if_match"] = "*".into();
+            local.call(operation, call).await?
         }
         restored => restored.map_err(whole_reason)?,
     };

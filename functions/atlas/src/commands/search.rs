@@ -4,12 +4,12 @@ use std::io::{self, IsTerminal as _};
 
 use atlas_tools::search::Search;
 use clap::Args;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::color::Color;
 use crate::commands::Outcome;
-use crate::local::Local;
-use crate::output::{self, plain};
+use crate::local::{Local, given};
+use crate::output::{self, Ended, plain};
 use crate::vault_location::LocationArguments;
 
 /// Arguments of `atlas search`.
@@ -51,26 +51,24 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         (_, true) => "literal",
         _ => "text",
     };
-    let mut call = Map::from_iter([
-        ("query".to_owned(), Value::from(arguments.query.as_str())),
-        ("mode".to_owned(), Value::from(mode)),
-    ]);
+    let is_lines = mode != "text";
     let case = arguments.ignore_case.then_some("insensitive");
-    let optional = [
+    let call = given([
+        ("query", Some(arguments.query.as_str().into())),
+        ("mode", Some(mode.into())),
         ("path_filter", arguments.glob.map(Value::from)),
-        ("case", case.filter(|_| mode != "text").map(Value::from)),
-        ("context_lines", arguments.context.filter(|_| mode != "text").map(Value::from)),
+        ("case", case.filter(|_| is_lines).map(Value::from)),
+        ("context_lines", arguments.context.filter(|_| is_lines).map(Value::from)),
         ("limit", arguments.limit.map(Value::from)),
-    ];
-    call.extend(optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    let found = local.call(atlas_tools::entry::<Search>(), Value::Object(call)).await?;
+    ]);
+    let found = local.call(atlas_tools::entry::<Search>(), call).await?;
     let results = found["results"].as_array().map(Vec::as_slice).unwrap_or_default();
     if arguments.json {
         output::json(&found)?;
     } else {
         print(&found, results);
     }
-    if results.is_empty() { Err(output::Nothing.into()) } else { Ok(()) }
+    if results.is_empty() { Err(Ended::NothingFound.into()) } else { Ok(()) }
 }
 
 fn print(found: &Value, results: &[Value]) {

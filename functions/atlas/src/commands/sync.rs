@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::bar::{self, Phases};
 use crate::commands::Outcome;
-use crate::output::{self, Attention};
+use crate::output::{self, Ended};
 use crate::report;
 use crate::runner::{Runner, SyncRules};
 use crate::vault::FolderArguments;
@@ -71,7 +71,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         // A repair is told of though the sync stops behind it: the next one finds nothing to repair.
         let summary = summary.inspect_err(|_| phases.repaired().iter().for_each(report::print_repaired))?;
         print(&arguments, &summary)?;
-        return if summary.needs_attention() { Err(Attention.into()) } else { Ok(()) };
+        return if summary.needs_attention() { Err(Ended::NeedsAttention.into()) } else { Ok(()) };
     };
     // One mirror for all runs, so that each reads only what is new; opened late, so that a store that is away stops nothing.
     let mut mirror = None;

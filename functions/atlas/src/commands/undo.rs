@@ -5,11 +5,11 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use atlas_tools::history::undo_changes::UndoChanges;
 use clap::{ArgGroup, Args};
 use jiff::{Span, Timestamp, Zoned};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::commands::Outcome;
-use crate::local::Local;
-use crate::output;
+use crate::local::{Local, given};
+use crate::output::{self, Ended};
 use crate::vault_location::LocationArguments;
 
 /// Arguments of `atlas undo`.
@@ -41,16 +41,14 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let local = Local::open(&arguments.location.find(None, None)?)?;
-    let mut call = Map::new();
-    let optional = [
+    let mut call = given([
         ("generation", arguments.generation.map(Value::from)),
-        ("by", arguments.by.map(Value::from)),
-        ("since", arguments.since.map(|since| Value::from(since.to_string()))),
+        ("by", arguments.by.clone().map(Value::from)),
+        ("since", arguments.since.map(|since| since.to_string().into())),
         ("message", arguments.message.map(Value::from)),
-    ];
-    call.extend(optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    ]);
     let operation = atlas_tools::entry::<UndoChanges>();
-    let plan = local.call(operation, Value::Object(call.clone())).await?;
+    let plan = local.call(operation, call.clone()).await?;
     if arguments.json && !arguments.yes {
         return output::json(&plan);
     }
@@ -58,18 +56,18 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         print(&plan);
     }
     if list(&plan, "undone").is_empty() {
-        return Err(output::Nothing.into());
+        return Err(Ended::NothingFound.into());
     }
     if !arguments.yes && !is_wanted() {
         output::note("nothing was changed: to take these back, answer y, or add --yes");
         return Ok(());
     }
     // What is done is what was shown.
-    if call.contains_key("by") {
-        call.insert("upto".to_owned(), plan["generation"].clone());
+    if arguments.by.is_some() {
+        call["upto"] = plan["generation"].clone();
     }
-    call.insert("dry_run".to_owned(), Value::Bool(false));
-    let done = local.call(operation, Value::Object(call)).await?;
+    call["dry_run"] = Value::Bool(false);
+    let done = local.call(operation, call).await?;
     if arguments.json {
         return output::json(&done);
     }
