@@ -6,21 +6,23 @@ use std::time::{Duration, Instant};
 
 use atlas_mirror::repair::Repaired;
 use atlas_sync::{Phase, Progress};
-use indicatif::{DecimalBytes, HumanCount, ProgressBar, ProgressStyle};
+use indicatif::{DecimalBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
-use crate::output;
+use crate::output::{self, Verbosity};
 
 /// Elsewhere than on a terminal a line is printed this often.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// What fits where standard error goes; nothing if `quiet`.
 pub(crate) fn start(quiet: bool) -> Arc<dyn Progress> {
-    if std::io::stderr().is_terminal() {
-        Arc::new(Bar(ProgressBar::no_length()))
-    } else if quiet {
+    let is_terminal = std::io::stderr().is_terminal();
+    if output::verbosity() == Verbosity::Quiet || (quiet && !is_terminal) {
         Arc::new(())
+    } else if is_terminal {
+        Arc::new(Bar(ProgressBar::no_length()))
     } else {
-        Arc::new(ProgressLines(Mutex::new(Line { phase: Phase::Scan, done: 0, total: None, printed: Instant::now() })))
+        let now = Instant::now();
+        Arc::new(ProgressLines(Mutex::new(Line { phase: Phase::Scan, done: 0, total: None, began: now, printed: now })))
     }
 }
 
@@ -97,10 +99,12 @@ struct Bar(ProgressBar);
 impl Progress for Bar {
     fn begin(&self, phase: Phase, total: Option<u64>) {
         let template = match (phase, total) {
-            (Phase::Scan, _) => "{spinner} {msg} {human_pos} files",
+            (Phase::Scan, _) => "{spinner} {msg} {human_pos} files, {per_sec}",
             (Phase::Commit, _) => "{spinner} {msg}",
-            (_, None) => "{spinner} {msg} {decimal_bytes} {decimal_bytes_per_sec}",
-            (_, Some(_)) => "{spinner} {msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {eta}",
+            (_, None) => "{spinner} {msg} {decimal_bytes}, {decimal_bytes_per_sec}",
+            (_, Some(_)) => {
+                "{spinner} {msg} {wide_bar} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left"
+            }
         };
         self.0.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
         self.0.set_message(name(phase));
@@ -130,13 +134,14 @@ struct Line {
     phase: Phase,
     done: u64,
     total: Option<u64>,
+    began: Instant,
     printed: Instant,
 }
 
 impl Progress for ProgressLines {
     fn begin(&self, phase: Phase, total: Option<u64>) {
         let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *line = Line { phase, done: 0, total, printed: line.printed };
+        *line = Line { phase, done: 0, total, began: Instant::now(), printed: line.printed };
     }
 
     fn advance(&self, units: u64) {
@@ -146,11 +151,41 @@ impl Progress for ProgressLines {
             return;
         }
         line.printed = Instant::now();
-        let (name, done) = (name(line.phase), line.done);
-        match (line.phase, line.total) {
-            (Phase::Scan, _) => output::note(format_args!("{name}: {} files", HumanCount(done))),
-            (_, Some(total)) => output::note(format_args!("{name}: {} of {}", DecimalBytes(done), DecimalBytes(total))),
-            (_, None) => output::note(format_args!("{name}: {}", DecimalBytes(done))),
+        output::note(line.text(line.began.elapsed()));
+    }
+}
+
+impl Line {
+    /// How far the phase has come, `elapsed` after it began: how much is done, how fast, and how long the rest takes at that speed.
+    fn text(&self, elapsed: Duration) -> String {
+        let (name, done) = (name(self.phase), self.done);
+        let a_second = (done as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
+        match (self.phase, self.total) {
+            (Phase::Scan, _) => format!("{name}: {} files, {}/s", HumanCount(done), HumanCount(a_second)),
+            (_, None) => format!("{name}: {}, {}/s", DecimalBytes(done), DecimalBytes(a_second)),
+            (_, Some(total)) => {
+                let left = Duration::from_secs(total.saturating_sub(done) / a_second.max(1));
+                let (done, total) = (DecimalBytes(done), DecimalBytes(total));
+                format!("{name}: {done} of {total}, {}/s, {} left", DecimalBytes(a_second), HumanDuration(left))
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_much_how_fast_and_how_long_still() {
+        let now = Instant::now();
+        let line = |phase, done, total| Line { phase, done, total, began: now, printed: now };
+        let after = Duration::from_secs(10);
+        assert_eq!(line(Phase::Scan, 25_000, None).text(after), "listing: 25,000 files, 2,500/s");
+        assert_eq!(
+            line(Phase::Read, 20_000_000, Some(80_000_000)).text(after),
+            "reading: 20.00 MB of 80.00 MB, 2.00 MB/s, 30 seconds left"
+        );
+        assert_eq!(line(Phase::Upload, 0, None).text(Duration::ZERO), "uploading: 0 B, 0 B/s");
     }
 }

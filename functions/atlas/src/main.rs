@@ -27,10 +27,10 @@ mod watch;
 use std::process::ExitCode;
 
 use atlas_web::Settings;
-use clap::Parser;
+use clap::{ArgAction, Parser};
 
 use crate::commands::Command;
-use crate::output::Ended;
+use crate::output::{Ended, Verbosity};
 
 /// Mirrors a folder of notes in an object store, both ways, and serves it from there.
 #[derive(Debug, Parser)]
@@ -38,6 +38,12 @@ use crate::output::Ended;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Print results and errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Name the files that changed, and log what the command does; -vv logs more
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
 }
 
 /// How every command ends.
@@ -47,6 +53,12 @@ const STATUSES: &str =
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    output::set_verbosity(match (arguments.quiet, arguments.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (false, 0) => Verbosity::Normal,
+        (false, 1) => Verbosity::Verbose,
+        (false, _) => Verbosity::Debug,
+    });
     let names: Vec<String> = store::variables().map(|(name, _)| name).collect();
     if let Err(error) = Settings::check_names(names.iter().map(String::as_str)) {
         output::error(&error);

@@ -4,8 +4,10 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use serde::Serialize;
+use tracing_subscriber::filter::LevelFilter;
 
 /// A command did its work and has said what came of it: its exit status says the same to programs.
 #[derive(Clone, Copy, Debug)]
@@ -47,14 +49,20 @@ pub(crate) fn line(text: impl Display) {
     let _ = writeln!(io::stdout(), "{}", plain(&text.to_string()));
 }
 
-/// Prints a line beside the result.
+/// Prints a line beside the result, unless only results and errors are wanted.
 pub(crate) fn note(text: impl Display) {
-    let _ = writeln!(io::stderr(), "{}", plain(&text.to_string()));
+    if verbosity() > Verbosity::Quiet {
+        to_stderr(text);
+    }
 }
 
 /// Prints an error as one line.
 pub(crate) fn error(error: &dyn Error) {
-    note(format_args!("atlas: {error}"));
+    to_stderr(format_args!("atlas: {error}"));
+}
+
+fn to_stderr(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{}", plain(&text.to_string()));
 }
 
 /// Prints the result as JSON.
@@ -64,10 +72,46 @@ pub(crate) fn json(result: &impl Serialize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Logs what the libraries warn of.
+/// How much is printed beside results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verbosity {
+    /// Errors only.
+    Quiet,
+    /// What people want to know.
+    Normal,
+    /// The names of changed files as well, and what the libraries log.
+    Verbose,
+    /// All that the libraries log.
+    Debug,
+}
+
+/// One for the whole program, as its arguments say.
+static VERBOSITY: OnceLock<Verbosity> = OnceLock::new();
+
+/// Sets how much is printed beside results, once.
+pub(crate) fn set_verbosity(wanted: Verbosity) {
+    let _ = VERBOSITY.set(wanted);
+}
+
+/// How much is printed beside results.
+pub(crate) fn verbosity() -> Verbosity {
+    VERBOSITY.get().copied().unwrap_or(Verbosity::Normal)
+}
+
+/// The level of logging that the arguments ask for.
+pub(crate) fn log_level() -> &'static str {
+    match verbosity() {
+        Verbosity::Quiet => "error",
+        Verbosity::Normal => "warn",
+        Verbosity::Verbose => "info",
+        Verbosity::Debug => "debug",
+    }
+}
+
+/// Logs what the libraries say to standard error.
 pub(crate) fn start_log() {
-    let warnings = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN);
-    warnings.with_writer(io::stderr).without_time().with_target(false).init();
+    let level = log_level().parse().unwrap_or(LevelFilter::WARN);
+    tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time().with_target(false).init();
 }
 
 /// A path as people write it, with `~` for their home.

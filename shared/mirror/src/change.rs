@@ -125,6 +125,8 @@ pub struct CommitInfo {
     pub operation: String,
     /// Why, in the author's words: at most 4 KiB.
     pub message: Option<String>,
+    /// The author's name for the work that this commit is part of: at most 256 bytes.
+    pub session: Option<String>,
     /// The key of a request that must be executed once only.
     pub key: Option<CommitKey>,
     /// When, by the caller's clock.
@@ -243,6 +245,7 @@ pub(crate) fn next_manifest(
         origins: derived.origins.clone(),
         operation: info.operation.clone(),
         message: info.message.clone(),
+        session: info.session.clone(),
         idempotency: keyed,
         changes: derived.changes,
         totals: derived.totals,

@@ -19,7 +19,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 const MAX_SEGMENTS: usize = 4096;
 /// Most bytes of a segment object.
 pub const MAX_SEGMENT_BYTES: u64 = 256 << 20;
-/// Longest author and operation, in bytes.
+/// Longest author, operation and session, in bytes.
 const MAX_NAME: usize = 256;
 /// Most notes whose origins a manifest has.
 pub const MAX_ORIGINS: usize = 256;
@@ -67,6 +67,9 @@ pub struct Manifest {
     /// Why, in the author's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The author's name for the work that this commit is part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The keyed request that this commit answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency: Option<KeyedResult>,
@@ -253,6 +256,7 @@ impl Manifest {
         at_most("what tells the caller", self.caller.as_ref().map_or(0, String::len), MAX_NAME, "bytes")?;
         at_most("the number of origins", self.origins.len(), MAX_ORIGINS, "origins")?;
         at_most("the operation's name", self.operation.len(), MAX_NAME, "bytes")?;
+        at_most("the session's name", self.session.as_ref().map_or(0, String::len), MAX_NAME, "bytes")?;
         at_most("the message", self.message.as_ref().map_or(0, String::len), MAX_MESSAGE, "bytes")?;
         at_most("the number of segments", self.segments.len(), MAX_SEGMENTS, "segments")?;
         if self.format != FORMAT {

@@ -247,6 +247,7 @@ impl Mirror {
             origins: BTreeMap::new(),
             operation: REPAIR.to_owned(),
             message: Some("begun anew, since no manifest was readable".to_owned()),
+            session: None,
             idempotency: None,
             changes: Changes::default(),
             totals: Totals::default(),

@@ -26,6 +26,8 @@ pub struct Call {
     pub key: Option<String>,
     /// The token that says that a person has confirmed the call.
     pub confirmation: Option<String>,
+    /// The caller's name for the work that the call is part of.
+    pub session: Option<String>,
     /// How the answer is sent. The response limit counts all that is sent.
     pub sent: Sent,
     /// Says what time it is.
@@ -33,9 +35,19 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call of `operation` in the default vault, without a key or confirmation.
+    /// A call of `operation` in the default vault, without a key, a confirmation or a session.
     pub const fn new(operation: &'static Entry, arguments: Value, caller: Caller, clock: fn() -> Timestamp) -> Self {
-        Self { operation, vault: None, arguments, caller, key: None, confirmation: None, sent: Sent::Plain, clock }
+        Self {
+            operation,
+            vault: None,
+            arguments,
+            caller,
+            key: None,
+            confirmation: None,
+            session: None,
+            sent: Sent::Plain,
+            clock,
+        }
     }
 }
 

@@ -126,6 +126,8 @@ pub struct Context<'a> {
     pub limits: &'a Limits,
     /// Who made it.
     pub caller: &'a Caller,
+    /// The caller's name for the work that the call is part of. Commits keep it.
+    pub session: Option<&'a str>,
     /// Identifies its commit when it is made again, if it can change the vault and has a key.
     pub key: Option<CommitKey>,
     /// When it was made.

@@ -1,5 +1,7 @@
 //! Many short strings in one buffer, so that substring search runs over it at memory speed.
 
+use std::collections::HashSet;
+
 use memchr::memmem;
 
 use crate::error::FormatError;
@@ -44,9 +46,31 @@ impl LineStrings {
         })
     }
 
+    /// The indexes of the lines that are one of `wanted`, ascending.
+    pub(crate) fn among<'a>(&'a self, wanted: &'a HashSet<String>) -> impl Iterator<Item = u32> + 'a {
+        // Most lines are told from all of them by their lengths and first bytes.
+        let mut firsts = [[0_u64; 4]; 64];
+        for line in wanted {
+            let (place, bit) = place(line.as_bytes());
+            firsts[place.0][place.1] |= bit;
+        }
+        (0..self.len() as u32).filter(move |index| {
+            self.get(*index).is_some_and(|line| {
+                let (place, bit) = place(line);
+                firsts[place.0][place.1] & bit != 0 && std::str::from_utf8(line).is_ok_and(|line| wanted.contains(line))
+            })
+        })
+    }
+
     pub(crate) fn weight(&self) -> usize {
         self.bytes.len() + self.starts.len() * 4
     }
+}
+
+/// Where a table of lengths and first bytes has those of `line`.
+fn place(line: &[u8]) -> ((usize, usize), u64) {
+    let first = usize::from(line.first().copied().unwrap_or_default());
+    ((line.len() % 64, first / 64), 1 << (first % 64))
 }
 
 #[cfg(test)]
@@ -67,6 +91,10 @@ mod tests {
                 .filter(|line| !needle.is_empty() && lines[*line as usize].contains(&needle))
                 .collect();
             prop_assert_eq!(table.holding(needle.as_bytes()).collect::<Vec<_>>(), expected);
+            let wanted = lines.iter().step_by(3).cloned().chain([needle]).collect::<HashSet<String>>();
+            let expected: Vec<u32> =
+                (0..lines.len() as u32).filter(|line| wanted.contains(&lines[*line as usize])).collect();
+            prop_assert_eq!(table.among(&wanted).collect::<Vec<_>>(), expected);
             for (index, line) in lines.iter().enumerate() {
                 prop_assert_eq!(table.get(index as u32), Some(line.as_bytes()));
             }

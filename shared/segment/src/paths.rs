@@ -1,5 +1,6 @@
 //! Paths and names of the documents.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -166,6 +167,11 @@ impl Names {
     /// The documents, ascending, whose folded name contains `folded`.
     pub fn holding<'a>(&'a self, folded: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
         self.0.holding(folded)
+    }
+
+    /// The documents, ascending, whose folded name is one of `folded`.
+    pub fn among<'a>(&'a self, folded: &'a HashSet<String>) -> impl Iterator<Item = u32> + 'a {
+        self.0.among(folded)
     }
 
     /// The folded name of `document`.

@@ -129,6 +129,7 @@ pub(crate) async fn push(
         caller: None,
         operation: "sync".to_owned(),
         message: options.message.clone(),
+        session: None,
         key: None,
         time: options.began,
         deadline: COMMIT_TIME,

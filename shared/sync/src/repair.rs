@@ -116,6 +116,7 @@ pub(crate) async fn repair(
         caller: None,
         operation: REPAIR.to_owned(),
         message: options.message.clone(),
+        session: None,
         key: None,
         time: options.began,
         deadline: TIME,

@@ -20,6 +20,7 @@ pub fn by(author: &str) -> CommitInfo {
         caller: None,
         operation: "test".to_owned(),
         message: None,
+        session: None,
         key: None,
         time: minute(0),
         deadline: Duration::from_secs(60),

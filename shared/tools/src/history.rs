@@ -2,4 +2,5 @@
 
 pub mod note_history;
 pub mod restore_note;
+mod undo;
 pub mod undo_changes;

@@ -11,5 +11,8 @@ pub const KEY: &str = "idempotency-key";
 /// The request header with the token that says that a person has confirmed the call.
 pub const CONFIRMATION: &str = "x-atlas-confirmation";
 
+/// The request header with the caller's name for the work that the call is part of.
+pub const SESSION: &str = "x-atlas-session";
+
 /// The header that ties a response to its line in the log.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -101,6 +101,13 @@ const CONFIRMATION: RouteParameter = RouteParameter {
     description: "The token of a person who has confirmed the call; the error `elicit_required` says when one is needed.",
 };
 
+/// What every route has that changes the vault.
+const SESSION: RouteParameter = RouteParameter {
+    name: "X-Atlas-Session",
+    place: ParameterPlace::Header,
+    description: "Your name for the work that this call is part of: the log keeps it, and the person can undo the session as one.",
+};
+
 /// The document that describes `routes`, and those at other paths as `items` do.
 pub fn document(routes: &[Route], items: &[(&'static str, Item)]) -> Value {
     let mut paths = PathsBuilder::new();
@@ -132,12 +139,12 @@ pub fn document(routes: &[Route], items: &[(&'static str, Item)]) -> Value {
 
 fn path_item(route: &Route) -> PathItem {
     let info = &route.operation.info;
-    let of_every_call = [info.writes().then_some(&IDEMPOTENCY_KEY), info.writes().then_some(&CONFIRMATION)];
+    let of_every_call = [&IDEMPOTENCY_KEY, &CONFIRMATION, &SESSION].into_iter().filter(|_| info.writes());
     let mut operation = OperationBuilder::new()
         .operation_id(Some(info.name))
         .summary(Some(info.title))
         .description(Some(info.description))
-        .parameters(Some(route.parameters.iter().chain(of_every_call.into_iter().flatten()).map(parameter)))
+        .parameters(Some(route.parameters.iter().chain(of_every_call).map(parameter)))
         .response(
             "200",
             ResponseBuilder::new()

@@ -15,7 +15,7 @@ use axum::http::uri::{Scheme, Uri};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tower_http::cors::CorsLayer;
 
-use crate::headers::{CONFIRMATION, KEY, REQUEST_ID, VAULT};
+use crate::headers::{CONFIRMATION, KEY, REQUEST_ID, SESSION, VAULT};
 
 /// Most origins.
 const MAX_ORIGINS: usize = 100;
@@ -74,7 +74,16 @@ impl Origins {
         }
         let methods = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
         let own = |name: &'static str| HeaderName::from_static(name);
-        let asked = [AUTHORIZATION, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, own(KEY), own(VAULT), own(CONFIRMATION)];
+        let asked = [
+            AUTHORIZATION,
+            CONTENT_TYPE,
+            IF_MATCH,
+            IF_NONE_MATCH,
+            own(KEY),
+            own(VAULT),
+            own(CONFIRMATION),
+            own(SESSION),
+        ];
         let asked = asked.into_iter().chain(OF_MCP.map(own));
         let told = [ETAG, WWW_AUTHENTICATE, RETRY_AFTER, REQUEST_ID];
         Some(

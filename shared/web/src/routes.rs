@@ -21,7 +21,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 pub use crate::cors::Open;
-pub use crate::headers::{CONFIRMATION, KEY, VAULT};
+pub use crate::headers::{CONFIRMATION, KEY, SESSION, VAULT};
 use crate::metrics::{Cost, OK};
 pub use crate::openapi::Item;
 use crate::openapi::{self, Route};
@@ -210,12 +210,12 @@ impl Door {
     #[must_use]
     pub fn call_of(&self, operation: &'static Entry, arguments: Value) -> Call {
         let Self { app, headers, caller } = self;
-        let vault = headers.get(VAULT).map(|vault| vault.to_str().unwrap_or_default().to_owned());
+        let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default().to_owned());
         // Several are one list (RFC 9110, section 5.3), and so no key.
         let keys: Vec<&str> = headers.get_all(KEY).iter().map(|key| key.to_str().unwrap_or_default()).collect();
         let key = (!keys.is_empty()).then(|| keys.join(", "));
-        let confirmation = headers.get(CONFIRMATION).map(|token| token.to_str().unwrap_or_default().to_owned());
-        Call { vault, key, confirmation, ..Call::new(operation, arguments, caller.clone(), app.clock) }
+        let (vault, confirmation, session) = (header(VAULT), header(CONFIRMATION), header(SESSION));
+        Call { vault, key, confirmation, session, ..Call::new(operation, arguments, caller.clone(), app.clock) }
     }
 }
 

@@ -127,3 +127,22 @@ fn what_a_commit_did_is_taken_back() {
     assert!(home.read("boats.md").contains("at nine") && !home.notes.join("new.md").exists());
     assert!(home.run(&["log"]).contains("undo_changes"));
 }
+
+#[test]
+fn as_much_is_printed_beside_results_as_is_wanted() {
+    let home = Home::new();
+    let sync = |verbosity: &[&str]| {
+        home.write("boats.md", &format!("# Boats\n\nThe ferry leaves {verbosity:?}.\n"));
+        let output = home.place.in_folder(&home.notes).arg("sync").args(verbosity).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output.stdout), text(output.stderr))
+    };
+    let (result, beside) = sync(&[]);
+    assert!(result.contains("to the mirror") && !result.contains("boats.md"), "{result}{beside}");
+    let (result, beside) = sync(&["-q"]);
+    assert!(result.contains("to the mirror") && beside.is_empty(), "{result}{beside}");
+    let (result, beside) = sync(&["-v"]);
+    assert!(format!("{result}{beside}").contains("~ boats.md"), "{result}{beside}");
+    let both = home.place.in_folder(&home.notes).args(["-q", "-v", "sync"]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2));
+}

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::support::agent::Agent;
 use crate::support::deployment::{Client, Deployment};
 use crate::support::random::cases;
-use crate::support::tokens::{bearer, token};
+use crate::support::tokens::{bearer, send, token};
 use crate::support::tool_calls::{confirmed, guarded};
 
 const ERA: &str = "2025-11-25";
@@ -133,6 +133,61 @@ async fn hidden_notes_are_neither_told_nor_taken_back() {
     let absent = Agent::new(&client, ERA).failure("undo_changes", json!({ "generation": 99 })).await;
     assert_eq!(none, absent);
     assert_eq!(text(&bot, "Shut/b.md").await.as_deref(), Some("B\nx\n"));
+}
+
+#[tokio::test]
+async fn a_session_is_kept_through_every_door_and_undone_as_one() {
+    let vault = VaultBuilder::new().note("a.md", "A\n").note("b.md", "B\n").note("c.md", "C\n").note("d.md", "D\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let ida = caller(&client, "ida");
+    let headers = [bearer(&token("ida", &scope::ALL, None))];
+    let named = [headers[0].clone(), ("x-atlas-session".to_owned(), "tidy up".to_owned())];
+    let append = json!({ "edits": [{ "op": "append", "text": "x" }] });
+    // By the header, by an argument, over the Bridge and over MCP; once in no session, and once in another.
+    send(&client, "PATCH", "/notes/a.md", &named, &append).await.ok();
+    let body = json!({ "edits": append["edits"], "session": "tidy up" });
+    send(&client, "PATCH", "/notes/b.md", &headers, &body).await.ok();
+    let call = json!({ "arguments": { "path": "c.md", "edits": append["edits"], "session": "tidy up" } });
+    send(&client, "POST", "/bridge/v1/tools/edit_note/call", &headers, &call).await.ok();
+    ida.answer("edit_note", json!({ "path": "d.md", "edits": append["edits"], "session": "tidy up" })).await;
+    add(&ida, "a.md", "of no session").await;
+    ida.answer("edit_note", json!({ "path": "d.md", "edits": append["edits"], "session": "another" })).await;
+
+    let told = ida.answer("note_history", json!({ "path": "d.md" })).await;
+    let sessions: Vec<&Value> = told["versions"].as_array().unwrap().iter().map(|one| &one["session"]).collect();
+    assert_eq!(sessions, [&json!("another"), &json!("tidy up"), &Value::Null]);
+    let plan = ida.answer("undo_changes", json!({ "of_session": "tidy up" })).await;
+    assert_eq!(plan["commits"], json!([2, 3, 4, 5]));
+    assert_eq!((paths(&plan, "undone"), paths(&plan, "left")), (vec!["b.md", "c.md"], vec!["a.md", "d.md"]));
+    for (whose, commits) in [("ida", Some(json!([7]))), ("bot", None)] {
+        let arguments = json!({ "of_session": "another", "by": whose });
+        match commits {
+            Some(commits) => assert_eq!(ida.answer("undo_changes", arguments).await["commits"], commits),
+            None => assert_eq!(ida.failure("undo_changes", arguments).await["code"], "generation_not_found"),
+        }
+    }
+    for session in ["", "two\nlines", &"x".repeat(201)] {
+        let body = json!({ "edits": append["edits"], "session": session });
+        assert_eq!(send(&client, "PATCH", "/notes/b.md", &headers, &body).await.error(400).1, "validation_error");
+    }
+    let other = json!({ "edits": append["edits"], "session": "other" });
+    assert_eq!(send(&client, "PATCH", "/notes/b.md", &named, &other).await.error(400).1, "validation_error");
+}
+
+#[tokio::test]
+async fn what_was_done_after_the_dry_run_is_not_taken_back() {
+    let vault = VaultBuilder::new().note("a.md", "A\n").note("b.md", "B\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let (bot, ida) = (caller(&client, "bot"), caller(&client, "ida"));
+    add(&bot, "a.md", "shown").await;
+    let plan = ida.answer("undo_changes", json!({ "by": "bot" })).await;
+    add(&bot, "b.md", "since").await;
+    let undo = json!({ "by": "bot", "upto": plan["generation"], "dry_run": false });
+    let done = confirmed(&client, "undo_changes", undo).await;
+    assert_eq!((paths(&done, "undone"), paths(&done, "left")), (vec!["a.md"], vec![]));
+    assert_eq!(text(&ida, "b.md").await.as_deref(), Some("B\nsince\n"));
 }
 
 /// What somebody does to one of a few notes.

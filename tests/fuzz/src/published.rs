@@ -129,6 +129,7 @@ pub(crate) async fn commit(mirror: &Mirror, change: Change<'_>) {
         caller: None,
         operation: "sync".to_owned(),
         message: None,
+        session: None,
         key: None,
         time: Timestamp::UNIX_EPOCH,
         deadline: Duration::from_secs(60),

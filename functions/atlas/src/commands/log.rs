@@ -34,6 +34,8 @@ struct Line<'a> {
     operation: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
     #[serde(flatten)]
     changes: Changes,
 }
@@ -60,6 +62,7 @@ impl<'a> Line<'a> {
             author: &manifest.author,
             operation: &manifest.operation,
             message: manifest.message.as_deref(),
+            session: manifest.session.as_deref(),
             changes: manifest.changes,
         }
     }
@@ -67,9 +70,10 @@ impl<'a> Line<'a> {
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { generation, time, author, operation, message, changes } = self;
+        let Self { generation, time, author, operation, message, session, changes } = self;
         let Changes { added, changed, removed } = changes;
         write!(f, "{generation:>6}  {time:.0}  {author}  {operation}  +{added} ~{changed} -{removed}")?;
+        session.map_or(Ok(()), |session| write!(f, "  [{session}]"))?;
         message.map_or(Ok(()), |message| write!(f, "  {message}"))
     }
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::bar::{self, Phases};
 use crate::commands::Outcome;
-use crate::output::{self, Ended};
+use crate::output::{self, Ended, Verbosity};
 use crate::report;
 use crate::runner::{Runner, SyncRules};
 use crate::vault::FolderArguments;
@@ -99,7 +99,8 @@ fn print(arguments: &Arguments, summary: &Summary) -> Outcome {
         return output::json(summary);
     }
     let time = arguments.watch.map(|_| format!("{:.0} ", Timestamp::now()));
-    let time = time.or_else(|| arguments.dry_run.then(String::new));
+    let names = arguments.dry_run || output::verbosity() >= Verbosity::Verbose;
+    let time = time.or_else(|| names.then(String::new));
     report::print(summary, time.as_deref(), arguments.dry_run);
     Ok(())
 }

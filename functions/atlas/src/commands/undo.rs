@@ -14,15 +14,19 @@ use crate::vault_location::LocationArguments;
 
 /// Arguments of `atlas undo`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("which").required(true).args(["generation", "by"]))]
+#[command(group = ArgGroup::new("which").required(true).multiple(true).args(["generation", "by", "session"]))]
 pub(crate) struct Arguments {
     /// The generation that one commit made, as `atlas log` lists it
+    #[arg(conflicts_with_all = ["by", "session"])]
     generation: Option<u64>,
     /// All commits of this caller, by the name that `atlas log` shows
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
+    /// All commits of this session, by the name that `atlas log` shows in brackets
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
     /// Only since then: a time such as 2026-01-31T12:00:00Z, or how long ago, such as 2h or 3d
-    #[arg(long, value_name = "TIME", requires = "by", value_parser = time)]
+    #[arg(long, value_name = "TIME", conflicts_with = "generation", value_parser = time)]
     since: Option<Timestamp>,
     /// Take the changes back without asking
     #[arg(long)]
@@ -44,6 +48,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let mut call = given([
         ("generation", arguments.generation.map(Value::from)),
         ("by", arguments.by.clone().map(Value::from)),
+        ("of_session", arguments.session.map(Value::from)),
         ("since", arguments.since.map(|since| since.to_string().into())),
         ("message", arguments.message.map(Value::from)),
     ]);
@@ -63,7 +68,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         return Ok(());
     }
     // What is done is what was shown.
-    if arguments.by.is_some() {
+    if arguments.generation.is_none() {
         call["upto"] = plan["generation"].clone();
     }
     call["dry_run"] = Value::Bool(false);

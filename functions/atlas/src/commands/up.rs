@@ -64,7 +64,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     location.tell_remembered();
     let clients = ClientList::of(&location.state()?);
     let settings = Settings::read(location.variables())?;
-    let log = if settings.said.environment.contains("ATLAS_LOG") { &settings.log } else { "warn" };
+    let log = if settings.said.environment.contains("ATLAS_LOG") { &settings.log } else { output::log_level() };
     telemetry::start(log, false);
     let settings = Settings { clients: Some(clients.by_token()), audit: telemetry::audit(), ..settings };
     let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port.unwrap_or(settings.port));

@@ -24,6 +24,7 @@ fn info() -> CommitInfo {
         caller: None,
         operation: "test".to_owned(),
         message: None,
+        session: None,
         key: None,
         time: Timestamp::UNIX_EPOCH,
         deadline: Duration::ZERO,

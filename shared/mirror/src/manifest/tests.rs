@@ -62,6 +62,7 @@ fn manifests() -> impl Strategy<Value = Manifest> {
                 confirmed: false,
                 origins: BTreeMap::new(),
                 operation: "write_note".to_owned(),
+                session: message.clone().map(|message| message.chars().take(60).collect()),
                 message,
                 idempotency: result
                     .map(|result| KeyedResult { key_hash: Hash::from_bytes(hash), result: result.into() }),
@@ -88,6 +89,7 @@ fn manifest() -> Manifest {
         origins: BTreeMap::new(),
         operation: "sync".to_owned(),
         message: None,
+        session: None,
         idempotency: None,
         changes: Changes::default(),
         totals: Totals::default(),

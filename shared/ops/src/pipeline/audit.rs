@@ -51,6 +51,8 @@ pub(crate) struct Event<'a> {
     /// The hash of the operation's name and arguments.
     pub(crate) args_hash: String,
     pub(crate) began: Timestamp,
+    /// The caller's name for the work that the call is part of.
+    pub(crate) session: Option<String>,
     /// Whether the call had an idempotency key.
     pub(crate) is_keyed: bool,
     /// Whether the call came with a confirmation.
@@ -77,6 +79,7 @@ impl Event<'_> {
                 "vault": self.vault,
                 "caller": self.caller,
                 "args_hash": self.args_hash,
+                "session": self.session,
                 "keyed": self.is_keyed,
                 "elicit_used": self.is_confirmed,
                 "status": status,

@@ -39,18 +39,25 @@ use crate::pipeline::work::Work;
 pub const VAULT: &str = "vault";
 const KEY: &str = "idempotency_key";
 const CONFIRMATION: &str = "elicit_token";
+const SESSION: &str = "session";
 /// The key of a call for many things.
 const BULK_KEY: &str = "bulk_idempotency_key";
+/// Longest name of a session, in bytes.
+const MAX_SESSION: usize = 200;
 
 /// The arguments of that kind that `operation` takes, each with its description.
 pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static str, &'static str)> {
     let vault = (VAULT, "The vault's id; the default vault if not given.");
     let key = (KEY, "A name for this call: made again with the same one, it changes the vault once.");
     let confirmation = (CONFIRMATION, "The token that says that a person has confirmed this call, if it asks for one.");
+    let session = (
+        SESSION,
+        "Your name for the work that this call is part of: the log keeps it, and the person can undo the session as one.",
+    );
     let bulk_key = (BULK_KEY, "The same as idempotency_key.");
     let (writes, is_bulk) = (operation.writes(), operation.scopes.contains(&Scope::BulkVault));
-    let taken = [Some(vault), writes.then_some(key), writes.then_some(confirmation), is_bulk.then_some(bulk_key)];
-    taken.into_iter().flatten()
+    let of_writes = [key, confirmation, session].into_iter().filter(move |_| writes);
+    [vault].into_iter().chain(of_writes).chain(is_bulk.then_some(bulk_key))
 }
 
 /// Runs a call through all gates. A disabled operation is answered as one that does not exist.
@@ -67,7 +74,7 @@ pub fn dispatch(atlas: &Atlas, call: Call) -> BoxFuture<'_, Result<Answer<Value>
 
 async fn run(atlas: &Atlas, mut call: Call) -> Result<Answer<Value>, Error> {
     let operation = &call.operation.info;
-    let taken = take_own(&mut call, operation);
+    let taken = take_own(&mut call, operation).and_then(|()| call.session.as_deref().map_or(Ok(()), check_session));
     // Only the audit log and confirmations use it.
     let is_wanted = atlas.audit.is_on() || !operation.only_reads();
     let args_hash = is_wanted.then(|| idempotency::arguments_hash(operation.name, &call.arguments));
@@ -90,6 +97,7 @@ fn begin_event(call: &Call, args_hash: String) -> Event<'static> {
         caller: call.caller.pseudonym(),
         args_hash,
         began: (call.clock)(),
+        session: call.session.clone().filter(|session| session.len() <= MAX_SESSION),
         is_keyed: call.key.is_some(),
         is_confirmed: call.confirmation.is_some(),
         clock: call.clock,
@@ -103,7 +111,7 @@ async fn pass(
     event: Option<&mut Event<'_>>,
     work: &Work,
 ) -> Result<Answer<Value>, Error> {
-    let Call { operation, vault, arguments, caller, key, confirmation: token, sent, clock } = call;
+    let Call { operation, vault, arguments, caller, key, confirmation: token, session, sent, clock } = call;
     let info = &operation.info;
     let key = key.filter(|_| info.writes()).map(|key| (Keyed::hash_of(&arguments), key));
     let prepared = operation.prepare(arguments)?;
@@ -125,6 +133,7 @@ async fn pass(
         vault,
         limits: &limits,
         caller: &caller,
+        session: session.as_deref(),
         key: None,
         now,
         first_made: now,
@@ -200,19 +209,32 @@ fn take_own(call: &mut Call, operation: &Info) -> Result<(), Error> {
         take(arguments, BULK_KEY, &mut call.key)?;
     }
     take(arguments, KEY, &mut call.key)?;
-    take(arguments, CONFIRMATION, &mut call.confirmation)
+    take(arguments, CONFIRMATION, &mut call.confirmation)?;
+    // What only reads may have an argument of that name.
+    if operation.writes() { take(arguments, SESSION, &mut call.session) } else { Ok(()) }
+}
+
+fn check_session(session: &str) -> Result<(), Error> {
+    let problem = match session {
+        "" => "must not be empty".to_owned(),
+        name if name.len() > MAX_SESSION => format!("must have at most {MAX_SESSION} bytes"),
+        name if name.chars().any(char::is_control) => "must have no control characters".to_owned(),
+        _ => return Ok(()),
+    };
+    Err(refused(SESSION, &problem))
+}
+
+fn refused(name: &str, problem: &str) -> Error {
+    Error::bad_request(Reason::ValidationError, format!("{name}: {problem}")).with("field", name)
 }
 
 fn take(arguments: &mut Map<String, Value>, name: &str, place: &mut Option<String>) -> Result<(), Error> {
-    let refused = |problem: &str| {
-        Err(Error::bad_request(Reason::ValidationError, format!("{name}: {problem}")).with("field", name))
-    };
     match (arguments.remove(name), &place) {
         (None, _) => {}
         (Some(Value::String(text)), None) => *place = Some(text),
         (Some(Value::String(text)), Some(other)) if text == **other => {}
-        (Some(Value::String(_)), Some(_)) => return refused("the header says another"),
-        (Some(_), _) => return refused("must be text"),
+        (Some(Value::String(_)), Some(_)) => return Err(refused(name, "the header says another")),
+        (Some(_), _) => return Err(refused(name, "must be text")),
     }
     Ok(())
 }

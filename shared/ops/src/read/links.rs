@@ -169,11 +169,9 @@ pub fn too_many(what: &str) -> Error {
 pub fn files_named(index: &Index, names: &HashSet<String>) -> Result<Files, Error> {
     let mut files = Files::default();
     for segment in index.segments() {
-        let known = index.names(segment)?;
-        for document in 0..index.paths(segment)?.len() {
-            let is_wanted = known.get(document).and_then(|name| std::str::from_utf8(name).ok());
+        for document in index.names(segment)?.among(names) {
             let document = DocumentRef { segment, document };
-            if is_wanted.is_some_and(|name| names.contains(name)) && index.shows(document) {
+            if index.shows(document) {
                 // A path that is none cannot be linked to.
                 if let Ok(path) = VaultPath::parse(&index.path(document)?) {
                     files.insert(path);

@@ -103,6 +103,7 @@ async fn commit_any(
         caller: Some(context.caller.pseudonym()).filter(|_| !context.caller.is_trusted()),
         operation: operation.name.to_owned(),
         message: message.map(str::to_owned),
+        session: context.session.map(str::to_owned),
         key: context.key,
         time: context.now,
         deadline: if operation.writes() { COMMIT_TIME } else { ASIDE_TIME },

@@ -60,6 +60,9 @@ pub struct Version {
     /// The author's message; absent if the commit also changed notes that the caller may not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    /// The session that the author named; absent where `message` would be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
 }
 
 impl Operation for NoteHistory {
@@ -99,6 +102,7 @@ impl Operation for NoteHistory {
             let manifest = writer.as_ref().map(|writer| writer.manifest());
             let modified = Timestamp::from_millisecond(found.record.modified_ms).unwrap_or_default();
             let is_told = |changes: u64| is_whole || changes == 1;
+            let told = manifest.filter(|manifest| is_told(manifest.changes.sum()));
             versions.push(Version {
                 generation: found.generation,
                 sha256: found.sha256(),
@@ -106,7 +110,8 @@ impl Operation for NoteHistory {
                 time: manifest.map_or(modified, |manifest| manifest.time),
                 author: manifest.map(|manifest| manifest.author.clone()),
                 operation: manifest.map(|manifest| manifest.operation.clone()),
-                message: manifest.filter(|manifest| is_told(manifest.changes.sum())).and_then(|by| by.message.clone()),
+                message: told.and_then(|manifest| manifest.message.clone()),
+                session: told.and_then(|manifest| manifest.session.clone()),
             });
             if writer.is_none() {
                 break;

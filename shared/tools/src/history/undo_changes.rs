@@ -1,42 +1,37 @@
 //! `undo_changes`: what some commits did is taken back, in one commit, except where others changed it since.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use atlas_access::Access;
-use atlas_mirror::{Attempt, ChangeSet, Hash, Manifest, Snapshot};
 use atlas_ops::arguments::{self, Given, Message, Text, invalid_input};
-use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
-use atlas_ops::read::notes::{self, Found};
-use atlas_ops::write::batch::{Batch, Content, New};
+use atlas_ops::read::view::View;
 use atlas_ops::write::commit;
-use atlas_ops::write::writable;
-use atlas_segment::Kind;
-use atlas_vault::VaultPath;
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::history::undo::{Kept, Left, Undo, Undone, Which};
 
 /// Takes back what some commits did.
 pub struct UndoChanges;
 
-/// Which commits: one generation, or those of a caller.
+/// Which commits: one generation, or those of a caller or a session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The generation of the one commit to take back; if not given, `by` names a caller.
+    /// The generation of the one commit to take back; if not given, `by` or `of_session` says which.
     #[serde(default)]
     generation: Given<u64>,
-    /// The name of a caller, as the log and `note_history` have it: takes back all their commits; if not given, `generation` names one.
+    /// The name of a caller, as the log and `note_history` have it: takes back all their commits; of all callers if not given.
     #[serde(default)]
     by: Given<Text<200>>,
-    /// Only commits at this time or later; with `by`.
+    /// The name of a session: takes back its commits; of all sessions if not given.
+    #[serde(default)]
+    of_session: Given<Text<200>>,
+    /// Only commits at this time or later; with `by` or `of_session`; of any time if not given.
     #[serde(default)]
     #[schemars(extend("format" = "date-time"))]
     since: Given<Text<40>>,
-    /// Only commits up to this generation, with `by`: the `generation` of the dry run, so that what happens is what was shown. Only a dry run
-    /// may leave it out.
+    /// Only commits up to this generation, with `by` or `of_session`: the `generation` of the dry run, so that what happens is what was shown.
+    /// Only a dry run may leave it out.
     #[serde(default)]
     upto: Given<u64>,
     /// Whether only to tell what would be taken back.
@@ -62,49 +57,11 @@ pub struct Output {
     generation: u64,
 }
 
-/// A file that is again what it was.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Undone {
-    /// Its path.
-    path: String,
-    /// How that came.
-    how: How,
-    /// The generation whose text it has again; absent where it was removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from_generation: Option<u64>,
-}
-
-/// How a file became what it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum How {
-    /// It has its earlier text again.
-    Restored,
-    /// It was not there before: it is in the trash.
-    Removed,
-}
-
-/// A file that stays as it is.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Left {
-    /// Its path.
-    path: String,
-    /// Why.
-    reason: String,
-}
-
-/// Most generations that are looked through, from the newest on.
-const MAX_GENERATIONS: usize = 500;
-/// How many of them are fetched before it is known whether more are wanted.
-const PAGE: usize = 50;
-/// Most files that are taken back at once.
-const MAX_FILES: usize = 500;
-
 impl Operation for UndoChanges {
     const INFO: Info = Info {
         name: "undo_changes",
         title: "Undo changes",
-        description: "Takes back what one commit did (generation), or all commits of a caller (by, since), in one new commit. A file that somebody else changed since stays as it is and is listed. Nothing is taken out of the history. It is a dry run unless dry_run is false; then a person has to confirm it. Looks through the newest 500 generations.",
+        description: "Takes back what one commit did (generation), or all commits of a caller (by) or a session (of_session), in one new commit. A file that somebody else changed since stays as it is and is listed. Nothing is taken out of the history. It is a dry run unless dry_run is false; then a person has to confirm it. Looks through the newest 500 generations.",
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
         destructive: true,
         tags: &["history", "bulk"],
@@ -114,7 +71,7 @@ impl Operation for UndoChanges {
 
     fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
         // Before a confirmation is used up.
-        Which::of(arguments).map(|_| Vec::new())
+        which(arguments).map(|_| Vec::new())
     }
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
@@ -126,10 +83,10 @@ impl Operation for UndoChanges {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let undo = Undo { context, which: Which::of(&arguments)? };
+        let undo = Undo { context, which: which(&arguments)? };
         let (kept, generation) = if arguments.dry_run {
             let plan = &undo;
-            let look = |view: atlas_ops::read::view::View| async move {
+            let look = |view: View| async move {
                 let head = view.snapshot().clone();
                 let kept = plan.plan(&head).await?.1;
                 Ok((kept, head.generation()))
@@ -145,261 +102,24 @@ impl Operation for UndoChanges {
     }
 }
 
-/// Which commits are taken back.
-enum Which {
-    Generation(u64),
-    By { name: String, since: Option<Timestamp>, upto: u64 },
-}
-
-impl Which {
-    fn of(arguments: &Arguments) -> Result<Self, Error> {
-        let since = arguments.since.as_ref().map(|since| {
-            since.as_str().parse().map_err(|_| invalid_input("since", "write a time as 2026-01-31T12:00:00Z"))
-        });
-        let upto = match (*arguments.upto, arguments.dry_run) {
-            (None, false) if arguments.by.is_some() => {
-                return Err(invalid_input("upto", "name the generation that the dry run told"));
-            }
-            (upto, _) => upto.unwrap_or(u64::MAX),
-        };
-        match (*arguments.generation, arguments.by.as_ref(), since.transpose()?) {
-            (Some(1), ..) => Err(invalid_input("generation", "the first one is the vault itself: name a later one")),
-            (Some(generation), None, None) => Ok(Self::Generation(generation)),
-            (None, Some(by), since) => Ok(Self::By { name: by.as_str().to_owned(), since, upto }),
-            _ => Err(invalid_input("generation", "name either a generation, or a caller (by) and maybe since when")),
-        }
-    }
-
-    fn takes(&self, manifest: &Manifest) -> bool {
-        match self {
-            Self::Generation(generation) => manifest.generation == *generation,
-            Self::By { name, since, upto } => {
-                (2..=*upto).contains(&manifest.generation)
-                    && manifest.author == *name
-                    && since.is_none_or(|since| manifest.time >= since)
-            }
-        }
-    }
-
-    /// Whether older generations than this can be such.
-    fn looks_before(&self, manifest: &Manifest) -> bool {
-        match self {
-            Self::Generation(generation) => manifest.generation > *generation,
-            Self::By { since, .. } => since.is_none_or(|since| manifest.time >= since),
-        }
-    }
-}
-
-/// What is told of it. A keyed commit keeps it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Kept {
-    commits: Vec<u64>,
-    undone: Vec<Undone>,
-    left: Vec<Left>,
-}
-
-struct Undo<'a> {
-    context: &'a Context<'a>,
-    which: Which,
-}
-
-/// The newest generations, the newest first, back to the one before the oldest that is taken back.
-struct History {
-    snapshots: Vec<Arc<Snapshot>>,
-    commits: BTreeSet<u64>,
-}
-
-/// What a path is to be again.
-struct Aim {
-    /// The place in the history of the generation whose version it gets; or why it stays as it is.
-    version: Result<usize, String>,
-    /// The commits to take back that changed it.
-    commits: Vec<u64>,
-}
-
-/// The same whether there is no such commit, or none that changed what the caller may read.
-fn none_such() -> Error {
-    let message = format!(
-        "no commit among the newest {MAX_GENERATIONS} generations matches: note_history and `atlas log` list commits"
-    );
-    Error::not_found(Reason::GenerationNotFound, message)
-}
-
-impl Undo<'_> {
-    async fn history(&self, head: &Arc<Snapshot>) -> Result<History, Error> {
-        let mut snapshots: Vec<Arc<Snapshot>> = Vec::new();
-        let mut next = head.generation();
-        while next > 0 && snapshots.len() <= MAX_GENERATIONS {
-            let page = self.context.vault.mirror.history(next, PAGE).await?;
-            let is_last =
-                page.len() < PAGE || page.last().is_some_and(|oldest| !self.which.looks_before(oldest.manifest()));
-            next = next.saturating_sub(PAGE as u64);
-            snapshots.extend(page);
-            if is_last {
-                break;
-            }
-        }
-        let is_taken_back = |snapshot: &&Arc<Snapshot>| self.which.takes(snapshot.manifest());
-        let commits: BTreeSet<u64> =
-            snapshots.iter().filter(is_taken_back).map(|snapshot| snapshot.generation()).collect();
-        // Back to the one before the oldest of them.
-        let places = snapshots
-            .iter()
-            .rposition(|snapshot| commits.contains(&snapshot.generation()))
-            .map_or(0, |oldest| oldest + 2);
-        if places == snapshots.len() + 1
-            && let Some(before) = self.context.vault.mirror.at(next).await?
-        {
-            snapshots.push(before);
-        }
-        if commits.is_empty() {
-            return Err(none_such());
-        }
-        if places > snapshots.len() {
-            let message =
-                "the generation before is no longer kept, so what it had cannot be had again: name later ones";
-            return Err(Error::not_found(Reason::GenerationNotFound, message));
-        }
-        snapshots.truncate(places);
-        Ok(History { snapshots, commits })
-    }
-
-    /// What each path that the commits changed is to be.
-    async fn aims(&self, history: &History) -> Result<BTreeMap<String, Aim>, Error> {
-        let mirror = &self.context.vault.mirror;
-        // Of each path those who changed it, the newest first: at which place, and whether that is taken back.
-        let mut changes: BTreeMap<String, Vec<(usize, bool)>> = BTreeMap::new();
-        for (place, pair) in history.snapshots.windows(2).enumerate() {
-            let [after, before] = pair else { continue };
-            self.context.work.check()?;
-            let is_taken_back = history.commits.contains(&after.generation());
-            for path in mirror.changed_between(Some(before), after).await? {
-                changes.entry(path).or_default().push((place, is_taken_back));
-            }
-        }
-        let generation = |place: usize| history.snapshots.get(place).map_or(0, |snapshot| snapshot.generation());
-        let aim = |changes: &[(usize, bool)]| {
-            let commits: Vec<u64> =
-                changes.iter().filter(|change| change.1).map(|change| generation(change.0)).collect();
-            let version = match changes.iter().take_while(|change| change.1).last() {
-                Some((oldest, _)) => Ok(oldest + 1),
-                None => Err(format!("generation {} changed it since", generation(changes.first()?.0))),
-            };
-            (!commits.is_empty()).then_some(Aim { version, commits })
-        };
-        Ok(changes.into_iter().filter_map(|(path, changes)| Some((path, aim(&changes)?))).collect())
-    }
-
-    /// What the caller may read of the paths, and why they may not write those that they may not.
-    fn allowed(&self, aims: BTreeMap<String, Aim>) -> Result<BTreeMap<VaultPath, Aim>, Error> {
-        let mut allowed = BTreeMap::new();
-        for (path, aim) in aims {
-            // What is closed to all, as the trash, is not theirs to take back.
-            let Ok(path) = writable::path("path", &path) else { continue };
-            if self.context.check(Access::Read, &path).is_err() {
-                continue;
-            }
-            let denied =
-                [Access::Write, Access::Delete].into_iter().find_map(|access| self.context.check(access, &path).err());
-            let version = denied.map_or(aim.version, |denied| Err(denied.message));
-            allowed.insert(path, Aim { version, commits: aim.commits });
-        }
-        if allowed.len() > MAX_FILES {
-            let message = format!(
-                "the commits changed {} files; one call takes back at most {MAX_FILES}: name a later time, or single generations",
-                allowed.len()
-            );
-            return Err(Error::new(Code::TooLarge, Reason::TooMuchWork, message));
-        }
-        Ok(allowed)
-    }
-
-    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Batch<'h>, Kept), Error> {
-        let history = self.history(head).await?;
-        let aims = self.allowed(self.aims(&history).await?)?;
-        let mut batch = Batch::on(head, self.context);
-        let commits: BTreeSet<u64> = aims.values().flat_map(|aim| aim.commits.iter().copied()).collect();
-        if commits.is_empty() {
-            return Err(none_such());
-        }
-        let mut kept = Kept { commits: commits.into_iter().collect(), ..Kept::default() };
-        for (path, aim) in aims {
-            self.context.work.check()?;
-            let name = path.as_str().to_owned();
-            let done = match aim.version {
-                Ok(place) => match history.snapshots.get(place) {
-                    Some(before) => self.take_back(&mut batch, head, before, path).await?,
-                    None => Ok(None),
-                },
-                Err(reason) => Err(reason),
-            };
-            match done {
-                Ok(Some((how, from_generation))) => kept.undone.push(Undone { path: name, how, from_generation }),
-                Ok(None) => {}
-                Err(reason) => kept.left.push(Left { path: name, reason }),
-            }
-        }
-        Ok((batch, kept))
-    }
-
-    /// Makes the file at `path` what it was `before`. Returns how, if it is not that already; or why that cannot be.
-    async fn take_back(
-        &self,
-        batch: &mut Batch<'_>,
-        head: &Snapshot,
-        before: &Snapshot,
-        path: VaultPath,
-    ) -> Result<Result<Option<(How, Option<u64>)>, String>, Error> {
-        let now = notes::find(head, path.as_str(), |record| record.blob.is_none()).await?;
-        let was = notes::find(before, path.as_str(), |record| record.blob.is_none()).await?;
-        let is_same = |one: &Found, other: &Found| one.record.sha256 == other.record.sha256;
-        Ok(Ok(match (now, was) {
-            (None, None) => None,
-            (Some(now), None) => {
-                batch.trash(&path, &now).await?;
-                Some((How::Removed, None))
-            }
-            (Some(now), Some(was)) if is_same(&now, &was) => None,
-            (now, Some(was)) => {
-                let from = was.generation;
-                let trash = writable::trash(&path)?;
-                let thrown = match now {
-                    None => notes::find(head, trash.as_str(), |_| true).await?.filter(|thrown| is_same(thrown, &was)),
-                    Some(_) => None,
-                };
-                match thrown {
-                    Some(thrown) if was.record.kind == Kind::Note => batch.take_from_trash(path, &thrown, None),
-                    _ if was.record.blob.is_some() => {
-                        return Ok(Err(format!("it is no text: `atlas export --at {}` has it", before.generation())));
-                    }
-                    _ => batch.put(self.version(path, &was, now.as_ref())?, now.as_ref()),
-                }
-                Some((How::Restored, Some(from)))
-            }
-        }))
-    }
-
-    fn version(&self, path: VaultPath, was: &Found, now: Option<&Found>) -> Result<New, Error> {
-        match was.record.kind {
-            Kind::Note => New::note(path, was.text.clone(), now, self.context.now),
-            _ => {
-                let sha256 = Hash::from_bytes(was.record.sha256);
-                Ok(New::written(path, Content::Text(was.text.clone()), sha256, now, self.context.now))
-            }
-        }
-    }
-}
-
-impl ChangeSet for Undo<'_> {
-    type Error = Error;
-    type Outcome = commit::Outcome<Kept>;
-
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
-        let head = writable::published(head)?;
-        let (batch, kept) = self.plan(head).await?;
-        if batch.is_empty() {
-            return Ok(Attempt::nothing(kept.into()));
-        }
-        Ok(Attempt::changes(batch.derived().await?, kept.into()))
+/// Which commits the arguments name.
+fn which(arguments: &Arguments) -> Result<Which, Error> {
+    let name = |name: &Given<Text<200>>| name.as_ref().map(|name| name.as_str().to_owned());
+    let (by, session) = (name(&arguments.by), name(&arguments.of_session));
+    let since = arguments.since.as_ref().map(|since| {
+        since.as_str().parse().map_err(|_| invalid_input("since", "write a time as 2026-01-31T12:00:00Z"))
+    });
+    let since = since.transpose()?;
+    match *arguments.generation {
+        Some(1) => Err(invalid_input("generation", "the first one is the vault itself: name a later one")),
+        Some(generation) if by.is_none() && session.is_none() && since.is_none() => Ok(Which::Generation(generation)),
+        None if by.is_some() || session.is_some() => match *arguments.upto {
+            None if !arguments.dry_run => Err(invalid_input("upto", "name the generation that the dry run told")),
+            upto => Ok(Which::All { by, session, since, upto: upto.unwrap_or(u64::MAX) }),
+        },
+        _ => Err(invalid_input(
+            "generation",
+            "name either a generation, or a caller (by) or a session (of_session), and maybe since when",
+        )),
     }
 }

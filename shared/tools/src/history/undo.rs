@@ -1,0 +1,316 @@
+//! The plan of an undo: what each file that some commits changed is to be again, except where others changed it since.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use atlas_access::Access;
+use atlas_mirror::{Attempt, ChangeSet, Hash, Manifest, Snapshot};
+use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::operation::Context;
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::write::batch::{Batch, Content, New};
+use atlas_ops::write::commit;
+use atlas_ops::write::writable;
+use atlas_segment::Kind;
+use atlas_vault::VaultPath;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A file that is again what it was.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Undone {
+    /// Its path.
+    path: String,
+    /// How that came.
+    how: How,
+    /// The generation whose text it has again; absent where it was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_generation: Option<u64>,
+}
+
+/// How a file became what it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum How {
+    /// It has its earlier text again.
+    Restored,
+    /// It was not there before: it is in the trash.
+    Removed,
+}
+
+/// A file that stays as it is.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Left {
+    /// Its path.
+    path: String,
+    /// Why.
+    reason: String,
+}
+
+/// Most generations that are looked through, from the newest on.
+const MAX_GENERATIONS: usize = 500;
+/// How many of them are fetched before it is known whether more are wanted.
+const PAGE: usize = 50;
+/// Most files that are taken back at once.
+const MAX_FILES: usize = 500;
+
+/// Which commits are taken back.
+pub(crate) enum Which {
+    /// The one that made this generation.
+    Generation(u64),
+    /// All of a caller, of a session, or of a caller's session.
+    All {
+        /// The caller's name.
+        by: Option<String>,
+        /// The session's name.
+        session: Option<String>,
+        /// Only at this time or later.
+        since: Option<Timestamp>,
+        /// Only up to this generation.
+        upto: u64,
+    },
+}
+
+impl Which {
+    fn takes(&self, manifest: &Manifest) -> bool {
+        match self {
+            Self::Generation(generation) => manifest.generation == *generation,
+            Self::All { by, session, since, upto } => {
+                (2..=*upto).contains(&manifest.generation)
+                    && by.as_ref().is_none_or(|by| manifest.author == *by)
+                    && session.as_ref().is_none_or(|session| manifest.session.as_ref() == Some(session))
+                    && since.is_none_or(|since| manifest.time >= since)
+            }
+        }
+    }
+
+    /// Whether older generations than this can be such.
+    fn looks_before(&self, manifest: &Manifest) -> bool {
+        match self {
+            Self::Generation(generation) => manifest.generation > *generation,
+            Self::All { since, .. } => since.is_none_or(|since| manifest.time >= since),
+        }
+    }
+}
+
+/// What is told of it. A keyed commit keeps it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    /// The generations of the commits.
+    pub(crate) commits: Vec<u64>,
+    /// The files that are again what they were, by path.
+    pub(crate) undone: Vec<Undone>,
+    /// The files that stay as they are, by path.
+    pub(crate) left: Vec<Left>,
+}
+
+/// An undo.
+pub(crate) struct Undo<'a> {
+    /// The call.
+    pub(crate) context: &'a Context<'a>,
+    /// Which commits.
+    pub(crate) which: Which,
+}
+
+/// The newest generations, the newest first, back to the one before the oldest that is taken back.
+struct History {
+    snapshots: Vec<Arc<Snapshot>>,
+    commits: BTreeSet<u64>,
+}
+
+/// What a path is to be again.
+struct Aim {
+    /// The place in the history of the generation whose version it gets; or why it stays as it is.
+    version: Result<usize, String>,
+    /// The commits to take back that changed it.
+    commits: Vec<u64>,
+}
+
+/// The same whether there is no such commit, or none that changed what the caller may read.
+fn none_such() -> Error {
+    let message = format!(
+        "no commit among the newest {MAX_GENERATIONS} generations matches: note_history and `atlas log` list commits"
+    );
+    Error::not_found(Reason::GenerationNotFound, message)
+}
+
+impl Undo<'_> {
+    async fn history(&self, head: &Arc<Snapshot>) -> Result<History, Error> {
+        let mut snapshots: Vec<Arc<Snapshot>> = Vec::new();
+        let mut next = head.generation();
+        while next > 0 && snapshots.len() <= MAX_GENERATIONS {
+            let page = self.context.vault.mirror.history(next, PAGE).await?;
+            let is_last =
+                page.len() < PAGE || page.last().is_some_and(|oldest| !self.which.looks_before(oldest.manifest()));
+            next = next.saturating_sub(PAGE as u64);
+            snapshots.extend(page);
+            if is_last {
+                break;
+            }
+        }
+        let is_taken_back = |snapshot: &&Arc<Snapshot>| self.which.takes(snapshot.manifest());
+        let commits: BTreeSet<u64> =
+            snapshots.iter().filter(is_taken_back).map(|snapshot| snapshot.generation()).collect();
+        // Back to the one before the oldest of them.
+        let places = snapshots
+            .iter()
+            .rposition(|snapshot| commits.contains(&snapshot.generation()))
+            .map_or(0, |oldest| oldest + 2);
+        if places == snapshots.len() + 1
+            && let Some(before) = self.context.vault.mirror.at(next).await?
+        {
+            snapshots.push(before);
+        }
+        if commits.is_empty() {
+            return Err(none_such());
+        }
+        if places > snapshots.len() {
+            let message =
+                "the generation before is no longer kept, so what it had cannot be had again: name later ones";
+            return Err(Error::not_found(Reason::GenerationNotFound, message));
+        }
+        snapshots.truncate(places);
+        Ok(History { snapshots, commits })
+    }
+
+    /// What each path that the commits changed is to be.
+    async fn aims(&self, history: &History) -> Result<BTreeMap<String, Aim>, Error> {
+        let mirror = &self.context.vault.mirror;
+        // Of each path those who changed it, the newest first: at which place, and whether that is taken back.
+        let mut changes: BTreeMap<String, Vec<(usize, bool)>> = BTreeMap::new();
+        for (place, pair) in history.snapshots.windows(2).enumerate() {
+            let [after, before] = pair else { continue };
+            self.context.work.check()?;
+            let is_taken_back = history.commits.contains(&after.generation());
+            for path in mirror.changed_between(Some(before), after).await? {
+                changes.entry(path).or_default().push((place, is_taken_back));
+            }
+        }
+        let generation = |place: usize| history.snapshots.get(place).map_or(0, |snapshot| snapshot.generation());
+        let aim = |changes: &[(usize, bool)]| {
+            let commits: Vec<u64> =
+                changes.iter().filter(|change| change.1).map(|change| generation(change.0)).collect();
+            let version = match changes.iter().take_while(|change| change.1).last() {
+                Some((oldest, _)) => Ok(oldest + 1),
+                None => Err(format!("generation {} changed it since", generation(changes.first()?.0))),
+            };
+            (!commits.is_empty()).then_some(Aim { version, commits })
+        };
+        Ok(changes.into_iter().filter_map(|(path, changes)| Some((path, aim(&changes)?))).collect())
+    }
+
+    /// What the caller may read of the paths, and why they may not write those that they may not.
+    fn allowed(&self, aims: BTreeMap<String, Aim>) -> Result<BTreeMap<VaultPath, Aim>, Error> {
+        let mut allowed = BTreeMap::new();
+        for (path, aim) in aims {
+            // What is closed to all, as the trash, is not theirs to take back.
+            let Ok(path) = writable::path("path", &path) else { continue };
+            if self.context.check(Access::Read, &path).is_err() {
+                continue;
+            }
+            let denied =
+                [Access::Write, Access::Delete].into_iter().find_map(|access| self.context.check(access, &path).err());
+            let version = denied.map_or(aim.version, |denied| Err(denied.message));
+            allowed.insert(path, Aim { version, commits: aim.commits });
+        }
+        if allowed.len() > MAX_FILES {
+            let message = format!(
+                "the commits changed {} files; one call takes back at most {MAX_FILES}: name a later time, or single generations",
+                allowed.len()
+            );
+            return Err(Error::new(Code::TooLarge, Reason::TooMuchWork, message));
+        }
+        Ok(allowed)
+    }
+
+    /// What it does on `head`.
+    pub(crate) async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Batch<'h>, Kept), Error> {
+        let history = self.history(head).await?;
+        let aims = self.allowed(self.aims(&history).await?)?;
+        let mut batch = Batch::on(head, self.context);
+        let commits: BTreeSet<u64> = aims.values().flat_map(|aim| aim.commits.iter().copied()).collect();
+        if commits.is_empty() {
+            return Err(none_such());
+        }
+        let mut kept = Kept { commits: commits.into_iter().collect(), ..Kept::default() };
+        for (path, aim) in aims {
+            self.context.work.check()?;
+            let name = path.as_str().to_owned();
+            let done = match aim.version {
+                Ok(place) => match history.snapshots.get(place) {
+                    Some(before) => self.take_back(&mut batch, head, before, path).await?,
+                    None => Ok(None),
+                },
+                Err(reason) => Err(reason),
+            };
+            match done {
+                Ok(Some((how, from_generation))) => kept.undone.push(Undone { path: name, how, from_generation }),
+                Ok(None) => {}
+                Err(reason) => kept.left.push(Left { path: name, reason }),
+            }
+        }
+        Ok((batch, kept))
+    }
+
+    /// Makes the file at `path` what it was `before`. Returns how, if it is not that already; or why that cannot be.
+    async fn take_back(
+        &self,
+        batch: &mut Batch<'_>,
+        head: &Snapshot,
+        before: &Snapshot,
+        path: VaultPath,
+    ) -> Result<Result<Option<(How, Option<u64>)>, String>, Error> {
+        let now = notes::find(head, path.as_str(), |record| record.blob.is_none()).await?;
+        let was = notes::find(before, path.as_str(), |record| record.blob.is_none()).await?;
+        let is_same = |one: &Found, other: &Found| one.record.sha256 == other.record.sha256;
+        Ok(Ok(match (now, was) {
+            (None, None) => None,
+            (Some(now), None) => {
+                batch.trash(&path, &now).await?;
+                Some((How::Removed, None))
+            }
+            (Some(now), Some(was)) if is_same(&now, &was) => None,
+            (now, Some(was)) => {
+                let from = was.generation;
+                let trash = writable::trash(&path)?;
+                let thrown = match now {
+                    None => notes::find(head, trash.as_str(), |_| true).await?.filter(|thrown| is_same(thrown, &was)),
+                    Some(_) => None,
+                };
+                match thrown {
+                    Some(thrown) if was.record.kind == Kind::Note => batch.take_from_trash(path, &thrown, None),
+                    _ if was.record.blob.is_some() => {
+                        return Ok(Err(format!("it is no text: `atlas export --at {}` has it", before.generation())));
+                    }
+                    _ => batch.put(self.version(path, &was, now.as_ref())?, now.as_ref()),
+                }
+                Some((How::Restored, Some(from)))
+            }
+        }))
+    }
+
+    fn version(&self, path: VaultPath, was: &Found, now: Option<&Found>) -> Result<New, Error> {
+        match was.record.kind {
+            Kind::Note => New::note(path, was.text.clone(), now, self.context.now),
+            _ => {
+                let sha256 = Hash::from_bytes(was.record.sha256);
+                Ok(New::written(path, Content::Text(was.text.clone()), sha256, now, self.context.now))
+            }
+        }
+    }
+}
+
+impl ChangeSet for Undo<'_> {
+    type Error = Error;
+    type Outcome = commit::Outcome<Kept>;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
+        let head = writable::published(head)?;
+        let (batch, kept) = self.plan(head).await?;
+        if batch.is_empty() {
+            return Ok(Attempt::nothing(kept.into()));
+        }
+        Ok(Attempt::changes(batch.derived().await?, kept.into()))
+    }
+}
