@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run install quick about-test test test-all test-mcp generated check watch bench fuzz package pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz
+.PHONY: help run install quick about-test test test-all test-mcp generated check watch bench fuzz package release-workflow pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-release setup-bench setup-fuzz
 
 # A copy, since what agents write comes into it.
 VAULT ?= .atlas-store/demo
@@ -17,6 +17,8 @@ FUNCTIONS := context find search query note bridge mcp
 TOOLS := target/tools
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 DENY_VERSION := 0.20.2
+DIST_VERSION := 0.34.0
+ACTIONLINT_VERSION := v1.7.12
 FUZZ_VERSION := 0.13.2
 export PATH := $(CURDIR)/$(TOOLS)/bin:$(CURDIR)/$(TOOLS)/tools/bin:$(CURDIR)/$(TOOLS)/bench/bin:$(PATH)
 
@@ -64,7 +66,7 @@ generated: ## Write what is derived from code: the schemas of all operations, an
 	ATLAS_WRITE_SCHEMAS=1 cargo test --quiet --workspace --lib --locked schemas_are_those_of_the_types
 	ATLAS_WRITE_README=1 cargo test --quiet --workspace --test e2e --locked -- the_readme_says_what_works every_reason_stands every_tag_stands
 
-check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and advisories, the deployment template and container
+check: setup-deny setup-infra setup-release ## Formatting, lints, dependencies' licences and advisories, the deployment template, the container and the release
 	cargo fmt --all --check
 	cargo fmt --manifest-path tests/benches/peers/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -72,6 +74,7 @@ check: setup-deny setup-infra ## Formatting, lints, dependencies' licences and a
 	.ci/deny
 	python3 infra/circles.py
 	infra/lint.sh
+	infra/release_workflow.sh --check
 
 watch: setup-tools $(filter .atlas-store/demo,$(VAULT)) ## Publish VAULT and serve it with the functions themselves, rebuilt on change, on port 9000
 	$(ATLAS) sync "$$VAULT" $(NAMED_STORE)
@@ -90,6 +93,9 @@ fuzz: setup-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make 
 package: setup-tools ## Build every function into target/lambda/NAME/bootstrap.zip: make package [ARCH=arm64]
 	RUSTFLAGS="$${RUSTFLAGS:-} -C link-arg=-Wl,-T,infra/without_unwind_tables.ld" cargo lambda build --profile lambda --locked --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,--x86-64) $(foreach name,$(FUNCTIONS),--package function-$(name) --bin $(name))
 
+release-workflow: setup-release ## Write .github/workflows/release.yml from Cargo.toml
+	infra/release_workflow.sh
+
 pin-images: ## Write the digests of the container images beside their tags, at a release, with Docker
 	infra/pin_images.sh
 
@@ -99,7 +105,7 @@ deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm6
 deploy-local: setup-tools ## Deploy the packaged functions to LocalStack's Lambda, which needs Docker
 	infra/deploy.sh local $(FUNCTIONS)
 
-setup: setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-bench setup-fuzz ## Install every tool below, all but the browser into target/tools
+setup: setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-release setup-bench setup-fuzz ## Install every tool below, all but the browser into target/tools
 
 setup-tools: $(TOOLS)/tools/.ready ## cargo-lambda and rclone
 setup-fuse: ## fusermount3 for rclone, unless the system has it
@@ -111,6 +117,7 @@ setup-infra: $(TOOLS)/infra/.ready ## cfn-lint, the SAM command line, and hadoli
 setup-minio: $(TOOLS)/bin/minio ## MinIO, built with Go
 setup-mcp: $(TOOLS)/mcp/.ready ## Node, and MCP's clients and conformance suite
 setup-deny: $(TOOLS)/bin/cargo-deny ## cargo-deny
+setup-release: $(TOOLS)/bin/dist $(if $(shell command -v go),$(TOOLS)/bin/actionlint) ## dist, and actionlint where there is Go
 setup-bench: $(TOOLS)/bench/.ready ## ripgrep, to compare with, in tests and in benches
 setup-fuzz: $(TOOLS)/bin/cargo-fuzz ## cargo-fuzz
 
@@ -139,6 +146,12 @@ $(TOOLS)/bin/minio:
 
 $(TOOLS)/bin/cargo-deny:
 	cargo install --debug cargo-deny --version $(DENY_VERSION) --locked --root $(TOOLS)
+
+$(TOOLS)/bin/dist:
+	cargo install --debug cargo-dist --version $(DIST_VERSION) --locked --root $(TOOLS)
+
+$(TOOLS)/bin/actionlint:
+	GOBIN="$(CURDIR)/$(@D)" CGO_ENABLED=0 go install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
 
 $(TOOLS)/bin/cargo-fuzz:
 	cargo install cargo-fuzz --version $(FUZZ_VERSION) --locked --root $(TOOLS)

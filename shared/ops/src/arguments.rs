@@ -1,6 +1,7 @@
 //! Argument types that cannot hold a value out of range, and decoding that names the field at fault.
 
 mod located;
+mod path;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use self::located::{Fault, Reader};
+pub use self::path::{ReadPath, WritePath};
 use crate::error::{Error, Reason};
 
 /// An integer from `MIN` to `MAX`; `DEFAULT` where it is left out. As in JSON Schema, `10.0` is an integer too.
@@ -274,10 +276,11 @@ pub fn decode<A: DeserializeOwned>(arguments: Value) -> Result<A, Error> {
 #[cold]
 fn refused(fault: Fault) -> Error {
     let (field, cause) = (fault.way(), fault.cause());
+    let reason = if fault.is_path() { Reason::PathInvalid } else { Reason::ValidationError };
     if field.is_empty() {
-        Error::bad_request(Reason::ValidationError, cause)
+        Error::bad_request(reason, cause)
     } else {
-        Error::bad_request(Reason::ValidationError, format!("{field}: {cause}")).with("field", field)
+        Error::bad_request(reason, format!("{field}: {cause}")).with("field", field)
     }
 }
 

@@ -131,6 +131,8 @@ fn what_a_commit_did_is_taken_back() {
 #[test]
 fn as_much_is_printed_beside_results_as_is_wanted() {
     let home = Home::new();
+    // A link out of the vault is told of beside the result.
+    std::os::unix::fs::symlink(home.place.path("elsewhere"), home.notes.join("link.md")).unwrap();
     let sync = |verbosity: &[&str]| {
         home.write("boats.md", &format!("# Boats\n\nThe ferry leaves {verbosity:?}.\n"));
         let output = home.place.in_folder(&home.notes).arg("sync").args(verbosity).output().unwrap();
@@ -139,6 +141,7 @@ fn as_much_is_printed_beside_results_as_is_wanted() {
     };
     let (result, beside) = sync(&[]);
     assert!(result.contains("to the mirror") && !result.contains("boats.md"), "{result}{beside}");
+    assert!(beside.contains("link.md: it is a symbolic link"), "{beside}");
     let (result, beside) = sync(&["-q"]);
     assert!(result.contains("to the mirror") && beside.is_empty(), "{result}{beside}");
     let (result, beside) = sync(&["-v"]);

@@ -18,12 +18,21 @@ pub(super) struct Fault(Box<Located>);
 struct Located {
     way: String,
     error: serde_json::Error,
+    is_path: bool,
 }
+
+/// What a [path](super::path) reports as unexpected when it is none, so that its own reason is told.
+pub(super) const PATH: Unexpected<'static> = Unexpected::Other("path");
 
 impl Fault {
     /// The way to what is at fault, as in `filter[0].op`; empty if that is the value itself.
     pub(super) fn way(&self) -> &str {
         &self.0.way
+    }
+
+    /// Whether it is a path that is none.
+    pub(super) fn is_path(&self) -> bool {
+        self.0.is_path
     }
 
     /// What it must be.
@@ -54,7 +63,7 @@ impl Fault {
 
 impl From<serde_json::Error> for Fault {
     fn from(error: serde_json::Error) -> Self {
-        Self(Box::new(Located { way: String::new(), error }))
+        Self(Box::new(Located { way: String::new(), error, is_path: false }))
     }
 }
 
@@ -81,6 +90,11 @@ impl de::Error for Fault {
 
     #[cold]
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        if unexpected == PATH {
+            let mut fault: Self = de::Error::custom(expected);
+            fault.0.is_path = true;
+            return fault;
+        }
         <serde_json::Error as de::Error>::invalid_value(unexpected, expected).into()
     }
 }

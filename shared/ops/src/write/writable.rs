@@ -8,7 +8,7 @@ use atlas_vault::edit::with_frontmatter;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::arguments;
+use crate::arguments::{self, WritePath};
 use crate::error::{Error, Reason};
 use crate::read::notes::Found;
 
@@ -35,17 +35,9 @@ impl Version {
 
 /// The path of a note that an operation may write.
 pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
-    let path = arguments::path(field, text)?;
-    let invalid = |message: &str| {
-        Err(Error::bad_request(Reason::PathInvalid, format!("{field}: {message}")).with("field", field))
-    };
-    if !path.is_note() {
-        return invalid("notes are written at paths that end in .md");
-    }
-    if path.as_str().split('/').any(|part| part.starts_with('.')) {
-        return invalid("notes are not written where a name begins with a dot");
-    }
-    Ok(path)
+    let invalid =
+        |problem: String| Error::bad_request(Reason::PathInvalid, format!("{field}: {problem}")).with("field", field);
+    WritePath::parse(text).map(VaultPath::from).map_err(invalid)
 }
 
 /// A new note's text: `content` below its properties, if it has any.

@@ -1,9 +1,10 @@
 //! `inspect_acl`: whether a caller's scopes and the access list let a call through to a path, and what decides.
 
 use atlas_access::{Access, Scopes};
-use atlas_ops::arguments::{self, Exact, Given};
+use atlas_ops::arguments::{Exact, Given, ReadPath};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,7 @@ pub struct InspectAcl;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// A path from the root of the vault, whether or not there is a note.
-    path: String,
+    path: ReadPath,
     /// What a call would do there: `read_note`, `write_note`, `delete_note`, or a tool that needs the Obsidian app (`execute`).
     op: Op,
     /// The scopes of whoever would make the call; those of the caller if left out.
@@ -93,7 +94,7 @@ impl Operation for InspectAcl {
     type Output = Output;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = arguments::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let scopes = match &arguments.scopes.0 {
             None => context.caller.scopes().clone(),
             Some(names) if names.len() <= MAX_SCOPES => Scopes::named(names.iter().map(Exact::as_str)),

@@ -2,7 +2,7 @@
 
 use atlas_access::Access;
 use atlas_mirror::BlobKey;
-use atlas_ops::arguments::{self, Bounded, invalid_input};
+use atlas_ops::arguments::{Bounded, ReadPath, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::AROUND_TEXT;
@@ -10,6 +10,7 @@ use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
 use atlas_ops::write::editing;
 use atlas_segment::Kind;
+use atlas_vault::VaultPath;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures::TryStreamExt as _;
@@ -27,7 +28,7 @@ pub struct GetAttachment;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
-    path: String,
+    path: ReadPath,
     /// Also its bytes.
     #[serde(default)]
     include_data: bool,
@@ -81,11 +82,11 @@ impl Operation for GetAttachment {
     type Output = Output;
 
     fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Read, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = arguments::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let most = arguments.max_bytes.get();
         // Of three bytes base64 makes four.
         let most = most.min(context.limits.max_response_bytes.saturating_sub(AROUND_TEXT) / 4 * 3);

@@ -1,7 +1,7 @@
 //! `connector_fetch`: `read_note` in the shape that connectors of chat applications expect.
 
 use atlas_access::Access;
-use atlas_ops::arguments;
+use atlas_ops::arguments::ReadPath;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -20,7 +20,7 @@ pub struct ConnectorFetch;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its id, as connector_search gives it: its path.
-    id: String,
+    id: ReadPath,
 }
 
 /// The note.
@@ -64,7 +64,7 @@ impl Operation for ConnectorFetch {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("id", &arguments.id)?)])
+        Ok(vec![(Access::Read, arguments.id.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {

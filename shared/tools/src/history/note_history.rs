@@ -1,11 +1,12 @@
 //! `note_history`: the versions of a note, newest first: who wrote each, by what, when, and why.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Bounded, Given};
+use atlas_ops::arguments::{Bounded, Given, ReadPath};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes;
 use atlas_segment::Kind;
+use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub struct NoteHistory;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
-    path: String,
+    path: ReadPath,
     /// Most versions to return; 10 if not given.
     #[serde(default)]
     limit: Bounded<1, 50, 10>,
@@ -78,11 +79,11 @@ impl Operation for NoteHistory {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Read, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = arguments::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let path = path.as_str();
         let limit = arguments.limit.get();
         let newest = context.read(|view| async move { Ok(view) }).await?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{Attempt, ChangeSet, Snapshot};
-use atlas_ops::arguments::{Given, Message, Versions};
+use atlas_ops::arguments::{Given, Message, Versions, WritePath};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
@@ -29,7 +29,7 @@ pub struct RestoreNote;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// The generation to restore it from, one that `note_history` lists; if none is given, it is taken out of the trash.
     #[serde(default)]
     generation: Given<u64>,
@@ -53,7 +53,7 @@ impl Operation for RestoreNote {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
@@ -62,7 +62,7 @@ impl Operation for RestoreNote {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let condition = Condition::of(arguments.if_match.as_ref(), None)?;
         let message = arguments.message.as_ref().map(Message::as_str);
         let written = match *arguments.generation {

@@ -1,7 +1,7 @@
 //! `get_backlinks`: the notes that link to a file, and how often.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Given, Text};
+use atlas_ops::arguments::{self, Given, ReadPath, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::bytes_of;
@@ -24,7 +24,7 @@ pub struct GetBacklinks;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
-    path: String,
+    path: ReadPath,
     /// Also the lines that the links stand on.
     #[serde(default)]
     include_context: bool,
@@ -77,12 +77,12 @@ impl Operation for GetBacklinks {
     type Output = Page<Backlink>;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Read, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { path, include_context, include_embeds, limit, cursor } = arguments;
-        let path = arguments::path("path", &path)?;
+        let path = VaultPath::from(path);
         let listing = (Self::INFO.name, path.as_str(), include_context, include_embeds);
         let paging = Paging::new(limit, cursor.as_ref(), &listing)?;
         let page = |view: View| {

@@ -1,7 +1,7 @@
 //! `get_outgoing_links`: the links of a note, and what they mean.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Given};
+use atlas_ops::arguments::{self, Given, ReadPath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::cut;
@@ -9,6 +9,7 @@ use atlas_ops::read::graph::Graph;
 use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use atlas_segment::text::decoded;
+use atlas_vault::VaultPath;
 use atlas_vault::{Link, LinkKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ pub struct GetOutgoingLinks;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: ReadPath,
     /// Only links of these kinds.
     #[serde(default)]
     kinds: Given<Vec<Kind>>,
@@ -92,12 +93,12 @@ impl Operation for GetOutgoingLinks {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Read, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Arguments { path, kinds, include_unresolved } = arguments;
-        let path = arguments::path("path", &path)?;
+        let path = VaultPath::from(path);
         let links = |view: View| {
             let (path, kinds) = (&path, &kinds);
             async move {

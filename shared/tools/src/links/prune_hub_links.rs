@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{Attempt, ChangeSet, Hash, Snapshot};
-use atlas_ops::arguments::{self, Bounded, Given, Message};
+use atlas_ops::arguments::{self, Bounded, Given, Message, WritePath};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::cut;
@@ -33,7 +33,7 @@ pub struct PruneHubLinks;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// Which links go. Those in properties, and embeds, stay.
     policy: Policy,
     /// Most links that go, the first in the note; 50 if not given.
@@ -93,7 +93,7 @@ impl Operation for PruneHubLinks {
     type Output = Output;
 
     fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
@@ -105,7 +105,7 @@ impl Operation for PruneHubLinks {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let kind = arguments.policy.kind;
         let rule = Rule::of(arguments.policy)?;
         if !arguments.dry_run {

@@ -1,14 +1,14 @@
 //! `append_note`: adds to the end or the start of a note.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Given, Message};
+use atlas_ops::arguments::{self, Given, Message, WritePath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::editing;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
-use atlas_ops::write::writable;
 use atlas_ops::write::writable::text_of;
+use atlas_vault::VaultPath;
 use atlas_vault::edit::{Edit, Target};
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ pub struct AppendNote;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// What to add.
     content: String,
     /// Where: `end` if not given.
@@ -80,12 +80,12 @@ impl Operation for AppendNote {
     type Output = Output;
 
     fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         context.require_key()?;
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let message = arguments.message.as_ref().map(Message::as_str);
         let decide = |found: Option<&Found>| {
             let note = found.ok_or_else(|| notes::missing(path.as_str()))?;

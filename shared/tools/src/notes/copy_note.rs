@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{Attempt, ChangeSet, Hash, Snapshot};
-use atlas_ops::arguments::{self, Given, Text};
+use atlas_ops::arguments::{self, Given, Text, WritePath};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::index::{Index, Want};
@@ -31,9 +31,9 @@ pub struct CopyNote;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
-    from: String,
+    from: WritePath,
     /// The path of the copy, where there must be no note; it ends in `.md`.
-    to: String,
+    to: WritePath,
     /// Rewrite the copy's links that would mean something else there.
     #[serde(default = "arguments::yes")]
     rewrite_internal_links: bool,
@@ -73,19 +73,16 @@ impl Operation for CopyNote {
     type Output = Output;
 
     fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![
-            (Access::Read, writable::path("from", &arguments.from)?),
-            (Access::Write, writable::path("to", &arguments.to)?),
-        ])
+        Ok(vec![(Access::Read, arguments.from.clone().into()), (Access::Write, arguments.to.clone().into())])
     }
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
         let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
-        folder(&arguments.from) != folder(&arguments.to)
+        folder(arguments.from.as_str()) != folder(arguments.to.as_str())
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let (from, to) = (writable::path("from", &arguments.from)?, writable::path("to", &arguments.to)?);
+        let (from, to): (VaultPath, VaultPath) = (arguments.from.clone().into(), arguments.to.clone().into());
         let message =
             arguments.message.as_ref().map_or_else(|| format!("a copy of {from}"), |why| why.as_str().to_owned());
         let change = Copying { context, from, to, rewrite: arguments.rewrite_internal_links };

@@ -1,13 +1,14 @@
 //! `delete_note`: takes a note out of the vault, into the trash.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Given, Message, Versions};
+use atlas_ops::arguments::{Given, Message, Versions, WritePath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
-use atlas_ops::write::writable::{self, TRASH};
+use atlas_ops::write::writable::TRASH;
+use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ pub struct DeleteNote;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     #[serde(default)]
     if_match: Given<Versions>,
     /// Keep nothing in the trash. Older generations still have the note for as long as they are kept.
@@ -65,11 +66,11 @@ impl Operation for DeleteNote {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Delete, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Delete, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         // Without a version whatever is there goes: the trash, and history, keep it.
         let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         let message = arguments.message.as_ref().map(Message::as_str);

@@ -1,13 +1,14 @@
 //! `edit_note`: changes parts of a note, all or nothing, and leaves every other byte as it is.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Given, Message, Versions};
+use atlas_ops::arguments::{Given, Message, Versions, WritePath};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
-use atlas_ops::write::writable::{self, MAX_NOTE_BYTES, text_of};
+use atlas_ops::write::writable::{MAX_NOTE_BYTES, text_of};
+use atlas_vault::VaultPath;
 use atlas_vault::edit::{Candidate, Edit, EditError, Problem, apply};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,7 +24,7 @@ pub struct EditNote;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// The edits, in order, each on what the one before left; all are made or none.
     edits: Vec<Edit>,
     #[serde(default)]
@@ -46,7 +47,7 @@ impl Operation for EditNote {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     fn needs_confirmation(_: &Arguments) -> bool {
@@ -55,7 +56,7 @@ impl Operation for EditNote {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         if arguments.edits.is_empty() {
             return Err(Error::bad_request(Reason::ValidationError, "edits: name one at least").with("field", "edits"));

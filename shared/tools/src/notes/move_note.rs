@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{Attempt, ChangeSet, Hash, Snapshot};
-use atlas_ops::arguments::{self, Given, Text, Versions};
+use atlas_ops::arguments::{self, Given, Text, Versions, WritePath};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::commit;
 use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::relocate::{Moving, Plan};
 use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,9 +25,9 @@ pub struct MoveNote;
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
     #[serde(alias = "path")]
-    from: String,
+    from: WritePath,
     /// Its new path; it ends in `.md`.
-    to: String,
+    to: WritePath,
     #[serde(default)]
     if_match: Given<Versions>,
     /// Rewrite the links of all notes, so that they mean what they meant.
@@ -78,18 +79,18 @@ impl Operation for MoveNote {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        let (from, to) = (writable::path("from", &arguments.from)?, writable::path("to", &arguments.to)?);
+        let (from, to): (VaultPath, VaultPath) = (arguments.from.clone().into(), arguments.to.clone().into());
         let replaced = arguments.overwrite_target.then(|| (Access::Delete, to.clone()));
         Ok([(Access::Delete, from), (Access::Write, to)].into_iter().chain(replaced).collect())
     }
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
         let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
-        arguments.update_backlinks || folder(&arguments.from) != folder(&arguments.to)
+        arguments.update_backlinks || folder(arguments.from.as_str()) != folder(arguments.to.as_str())
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let (from, to) = (writable::path("from", &arguments.from)?, writable::path("to", &arguments.to)?);
+        let (from, to): (VaultPath, VaultPath) = (arguments.from.clone().into(), arguments.to.clone().into());
         if from == to {
             let message = format!("to: the note is at {from} already");
             return Err(Error::bad_request(Reason::ValidationError, message).with("field", "to"));

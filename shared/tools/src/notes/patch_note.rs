@@ -3,14 +3,14 @@
 use std::num::NonZeroU32;
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Bounded, Exact, Given, Message};
+use atlas_ops::arguments::{Bounded, Exact, Given, Message, WritePath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::editing;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
-use atlas_ops::write::writable;
 use atlas_ops::write::writable::text_of;
+use atlas_vault::VaultPath;
 use atlas_vault::edit::Edit;
 use atlas_vault::note::{MAX_BODY_BYTES, MAX_ITEMS};
 use jiff::Timestamp;
@@ -25,7 +25,7 @@ pub struct PatchNote;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// The text as it stands in the note, line breaks included.
     old_string: Exact<1_000_000>,
     /// What to put in its place.
@@ -67,7 +67,7 @@ impl Operation for PatchNote {
     type Output = Output;
 
     fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     fn needs_confirmation(_: &Arguments) -> bool {
@@ -76,7 +76,7 @@ impl Operation for PatchNote {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let message = arguments.message.as_ref().map(Message::as_str);
         let count = arguments.expected_occurrences.get();
         let old = arguments.old_string.as_str();

@@ -1,7 +1,7 @@
 //! `read_note`: one note's text and properties.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Given};
+use atlas_ops::arguments::{self, Given, ReadPath};
 use atlas_ops::atlas::Limits;
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
@@ -9,6 +9,7 @@ use atlas_ops::pipeline::response_limit::AROUND_TEXT;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
 use atlas_segment::{Kind, Record};
+use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ pub struct ReadNote;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
-    path: String,
+    path: ReadPath,
     /// The byte to begin at: 0, or the `next_offset` of the page before.
     #[serde(default)]
     offset: u64,
@@ -83,7 +84,7 @@ pub struct Stats {
 
 impl Arguments {
     /// The beginning of the newest version of the note at `path`.
-    pub(crate) const fn of(path: String) -> Self {
+    pub(crate) const fn of(path: ReadPath) -> Self {
         Self {
             path,
             offset: 0,
@@ -158,11 +159,11 @@ impl Operation for ReadNote {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Read, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = arguments::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let path = path.as_str();
         let parts = arguments.parts();
         let find = |view: View| async move {

@@ -1,7 +1,7 @@
 //! `upsert_note`: creates a note, or adds to the end of the one that is there, as obsidian-vault-mcp's `note_upsert` does.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Given, Message};
+use atlas_ops::arguments::{Given, Message, WritePath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::Found;
@@ -23,7 +23,7 @@ pub struct UpsertNote;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// The text of the note, or what is added to it on a line of its own.
     content: String,
     /// Its properties, if it is created; nothing if it is there.
@@ -46,11 +46,11 @@ impl Operation for UpsertNote {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let message = arguments.message.as_ref().map(Message::as_str);
         let new = New { content: &arguments.content, properties: arguments.frontmatter.as_ref() };
         let answer = upsert(context, &Self::INFO, &path, new, message).await?;

@@ -1,7 +1,7 @@
 //! `write_note`: creates a note, or replaces the version of it that the caller has seen.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Given, Message, Text, Versions};
+use atlas_ops::arguments::{self, Given, Message, Text, Versions, WritePath};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::Found;
@@ -22,7 +22,7 @@ pub struct WriteNote;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// Its whole text, properties included unless they are given apart.
     content: String,
     /// Its properties, written above the text.
@@ -120,7 +120,7 @@ impl Operation for WriteNote {
     type Output = Response;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
@@ -129,7 +129,7 @@ impl Operation for WriteNote {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Response>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         if arguments.mode.is_none() && arguments.expected_hash.is_some() {
             let message = "expected_hash: give it with mode overwrite or upsert, or give the hash as if_match";
             return Err(Error::bad_request(Reason::InvalidInput, message).with("field", "expected_hash"));

@@ -1,9 +1,10 @@
 //! `read_frontmatter`: a note's properties without its text.
 
 use atlas_access::Access;
-use atlas_ops::arguments;
+use atlas_ops::arguments::ReadPath;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,7 +17,7 @@ pub struct ReadFrontmatter;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: ReadPath,
 }
 
 /// Its properties.
@@ -53,11 +54,11 @@ impl Operation for ReadFrontmatter {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Read, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = arguments::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let Answer { value: frontmatter, generation } =
             context.read(|view| super::of_note(context, view, path.as_str())).await?;
         let format = if frontmatter.is_empty() { Format::Missing } else { Format::Yaml };

@@ -1,9 +1,10 @@
 //! `read_property`: one property of a note.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Exact};
+use atlas_ops::arguments::{Exact, ReadPath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +17,7 @@ pub struct ReadProperty;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: ReadPath,
     /// The property's name, as the note writes it.
     key: Exact<1024>,
 }
@@ -47,11 +48,11 @@ impl Operation for ReadProperty {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Read, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = arguments::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let Answer { value: mut properties, generation } =
             context.read(|view| super::of_note(context, view, path.as_str())).await?;
         let key = arguments.key.as_str().to_owned();

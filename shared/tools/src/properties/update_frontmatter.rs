@@ -1,11 +1,11 @@
 //! `update_frontmatter`: changes properties of a note, and leaves every other byte as it is.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Given, Text, invalid_input};
+use atlas_ops::arguments::{Given, Text, WritePath, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::editing;
-use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
 use atlas_vault::edit::{self, Edit};
 use atlas_vault::parse;
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ pub struct UpdateFrontmatter;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// What to do.
     mode: Mode,
     /// The property, to set or remove.
@@ -147,7 +147,7 @@ impl Operation for UpdateFrontmatter {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
@@ -155,7 +155,7 @@ impl Operation for UpdateFrontmatter {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let task = arguments.task()?;
         let Answer { value: edited, generation } =
             editing::edit(context, &Self::INFO, &path, |text| changed(text, &task)).await?;

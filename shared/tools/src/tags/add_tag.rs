@@ -1,11 +1,11 @@
 //! `add_tag`: gives a note a tag.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Given, Text, invalid_input};
+use atlas_ops::arguments::{Given, Text, WritePath, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::editing;
-use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
 use atlas_vault::edit;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub struct AddTag;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// The tag, with or without `#`.
     tag: Text<500>,
     /// Where it is to stand.
@@ -69,11 +69,11 @@ impl Operation for AddTag {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let name = super::name(arguments.tag.as_str())?;
         let at = arguments.inline_position.map(|at| at as usize);
         if at.is_some() && arguments.location == Location::Frontmatter {

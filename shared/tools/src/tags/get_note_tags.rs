@@ -1,11 +1,12 @@
 //! `get_note_tags`: the tags of one note, and where they stand.
 
 use atlas_access::Access;
-use atlas_ops::arguments;
+use atlas_ops::arguments::ReadPath;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
+use atlas_vault::VaultPath;
 use atlas_vault::{fold, parse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ pub struct GetNoteTags;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault.
-    path: String,
+    path: ReadPath,
 }
 
 /// Its tags.
@@ -59,11 +60,11 @@ impl Operation for GetNoteTags {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Read, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = arguments::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let path = path.as_str();
         let find = |view: View| async move {
             let found = notes::find(view.snapshot(), path, has_text).await?;

@@ -1,11 +1,11 @@
 //! `remove_tag`: takes a tag out of a note.
 
 use atlas_access::Access;
-use atlas_ops::arguments::Text;
+use atlas_ops::arguments::{Text, WritePath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::editing;
-use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
 use atlas_vault::edit;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ pub struct RemoveTag;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// The tag, with or without `#`, in any case. Tags below it stay: `#a/b` is another than `#a`.
     tag: Text<500>,
     /// Where to take it out.
@@ -70,7 +70,7 @@ impl Operation for RemoveTag {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     fn needs_confirmation(_: &Arguments) -> bool {
@@ -79,7 +79,7 @@ impl Operation for RemoveTag {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let name = super::name(arguments.tag.as_str())?;
         let remove = |text: &str| {
             let mut edited = text.to_owned();

@@ -1,12 +1,12 @@
 //! `update_task`: changes one task of a note where it stands.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Bounded, Given, Text, invalid_input};
+use atlas_ops::arguments::{Bounded, Given, Text, WritePath, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes;
 use atlas_ops::write::editing;
-use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
 use atlas_vault::edit::change_task;
 use atlas_vault::task::{Change, Field, Priority, Status};
 use jiff::civil::Date;
@@ -29,7 +29,7 @@ pub struct UpdateTask;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// The task's line, counted from 1.
     #[schemars(with = "Bounded<1, { u32::MAX }>")]
     line: Bounded<1, { u32::MAX }>,
@@ -136,11 +136,11 @@ impl Operation for UpdateTask {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let line = arguments.line.get();
         let change = arguments.set.change()?;
         let today = jiff::tz::TimeZone::UTC.to_datetime(context.now).date();

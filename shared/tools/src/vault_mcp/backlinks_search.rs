@@ -1,7 +1,7 @@
 //! `backlinks_search`: the notes that link to a file.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Bounded, Given, Text};
+use atlas_ops::arguments::{self, Bounded, Given, ReadPath, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::{bytes_of, fitting};
@@ -25,7 +25,7 @@ pub struct BacklinksSearch;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
-    path: String,
+    path: ReadPath,
     /// Most notes to return; 50 if not given.
     #[serde(default)]
     limit: Bounded<1, 1000, 50>,
@@ -86,11 +86,11 @@ impl Operation for BacklinksSearch {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Read, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = arguments::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let of = crc32fast::hash(path.as_str().as_bytes());
         let cursor: Option<Cursor> =
             arguments.cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Bounded};
+use atlas_ops::arguments::{self, Bounded, ReadPath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::view::View;
+use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,7 @@ pub struct GraphNeighbors;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
-    path: String,
+    path: ReadPath,
     /// How many links away: 1 or 2; 1 if not given.
     #[serde(default)]
     depth: Bounded<1, 2>,
@@ -79,11 +80,11 @@ impl Operation for GraphNeighbors {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Read, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = arguments::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let depth = arguments.depth.get();
         let limit = arguments.limit.get();
         let around = |view: View| {

@@ -3,14 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Given, Text};
+use atlas_ops::arguments::{Given, ReadPath, Text, WritePath};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
-use atlas_ops::write::writable;
 use atlas_vault::VaultPath;
 use atlas_vault::relink::shortest_target;
 use atlas_vault::resolve::{Files, resolve};
@@ -25,9 +24,9 @@ pub struct LinkAdd;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The path of the note that is to have the link.
-    from: String,
+    from: WritePath,
     /// The path of the note, or other file, that it leads to.
-    to: String,
+    to: ReadPath,
     /// The heading that it leads to, or `^` and a block id.
     #[serde(default)]
     heading: Given<Text<500>>,
@@ -59,15 +58,12 @@ impl Operation for LinkAdd {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![
-            (Access::Write, writable::path("from", &arguments.from)?),
-            (Access::Read, arguments::path("to", &arguments.to)?),
-        ])
+        Ok(vec![(Access::Write, arguments.from.clone().into()), (Access::Read, arguments.to.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let from = writable::path("from", &arguments.from)?;
-        let to = arguments::path("to", &arguments.to)?;
+        let from: VaultPath = arguments.from.clone().into();
+        let to: VaultPath = arguments.to.clone().into();
         let rivals = |view: View| {
             let to = &to;
             async move {

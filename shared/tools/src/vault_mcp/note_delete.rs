@@ -1,11 +1,12 @@
 //! `note_delete`, as obsidian-vault-mcp has it: takes a note out of the vault, if it is there.
 
 use atlas_access::Access;
+use atlas_ops::arguments::WritePath;
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
-use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,7 @@ pub struct NoteDelete;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
 }
 
 /// What was done.
@@ -40,7 +41,7 @@ impl Operation for NoteDelete {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Delete, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Delete, arguments.path.clone().into())])
     }
 
     fn needs_confirmation(_: &Arguments) -> bool {
@@ -49,7 +50,7 @@ impl Operation for NoteDelete {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let decide = |found: Option<&Found>| match found {
             Some(_) => Ok(NoteUpdate::Trash),
             None => Err(notes::missing(path.as_str())),

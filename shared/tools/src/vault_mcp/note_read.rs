@@ -1,12 +1,13 @@
 //! `note_read`, as obsidian-vault-mcp has it: a note's text, and whether there is one.
 
 use atlas_access::Access;
-use atlas_ops::arguments;
+use atlas_ops::arguments::ReadPath;
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use atlas_segment::Record;
+use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,7 @@ pub struct NoteRead;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
-    path: String,
+    path: ReadPath,
 }
 
 /// The note.
@@ -45,11 +46,11 @@ impl Operation for NoteRead {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Read, arguments::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Read, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = arguments::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let path = path.as_str();
         let most = context.limits.max_bytes;
         let find = |view: View| async move {

@@ -1,10 +1,10 @@
 //! `note_upsert`, as obsidian-vault-mcp has it: creates a note, or adds to the end of the one that is there.
 
 use atlas_access::Access;
-use atlas_ops::arguments::Given;
+use atlas_ops::arguments::{Given, WritePath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
-use atlas_ops::write::writable;
+use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ pub struct NoteUpsert;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
-    path: String,
+    path: WritePath,
     /// The text of the note, or what is added to it on a line of its own.
     content: String,
     /// Its properties, if it is created; nothing if it is there.
@@ -47,11 +47,11 @@ impl Operation for NoteUpsert {
     type Output = Output;
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
-        Ok(vec![(Access::Write, writable::path("path", &arguments.path)?)])
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let path = writable::path("path", &arguments.path)?;
+        let path: VaultPath = arguments.path.clone().into();
         let new = New { content: &arguments.content, properties: arguments.frontmatter.as_ref() };
         let Answer { value, generation } = upsert(context, &Self::INFO, &path, new, None).await?;
         Ok(Answer { value: Output { created: value.created }, generation })

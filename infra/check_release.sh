@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Fails unless a release can be published: the repository's owner is named, in one spelling, and the images are pinned.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fail() { echo "infra/check_release.sh: $*" >&2; exit 1; }
+
+repository=$(sed -n 's/^repository = "\(.*\)"$/\1/p' Cargo.toml)
+tap=$(sed -n 's/^tap = "\(.*\)"$/\1/p' Cargo.toml)
+[[ $repository =~ ^https://github\.com/([^/]+)/([^/]+)$ ]] || fail "\`repository\` in Cargo.toml is no address on GitHub: $repository"
+owner=${BASH_REMATCH[1]}
+[ "$owner" != OWNER ] || fail "\`repository\` and \`tap\` in Cargo.toml have a placeholder: write the owner in place of OWNER"
+[ "$tap" = "$owner/homebrew-tap" ] || fail "\`tap\` in Cargo.toml is of another owner than \`repository\`: $tap"
+# Where this runs, if that is told.
+here=${GITHUB_REPOSITORY:-$owner/${BASH_REMATCH[2]}}
+[ "https://github.com/$here" = "$repository" ] || fail "this is $here, and \`repository\` in Cargo.toml is $repository"
+infra/pin_images.sh --check
