@@ -3,6 +3,7 @@
 mod killed;
 mod lossless;
 mod names;
+mod purge;
 mod rclone_mount;
 mod repair;
 mod signals;

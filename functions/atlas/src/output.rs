@@ -56,6 +56,11 @@ pub(crate) fn note(text: impl Display) {
     }
 }
 
+/// Prints a question, which is asked whatever is wanted.
+pub(crate) fn question(text: &str) {
+    to_stderr(text);
+}
+
 /// Prints an error as one line.
 pub(crate) fn error(error: &dyn Error) {
     to_stderr(format_args!("atlas: {error}"));

@@ -82,6 +82,8 @@ pub struct Derived {
     pub result: Option<serde_json::Value>,
     /// Whether a person has confirmed it.
     pub confirmed: bool,
+    /// Whether older generations are not to be read any more.
+    pub ends_history: bool,
     /// Where notes that the caller changed before, or moves, came from, by their paths.
     pub origins: BTreeMap<String, Origin>,
 }
@@ -246,6 +248,11 @@ pub(crate) fn next_manifest(
         operation: info.operation.clone(),
         message: info.message.clone(),
         session: info.session.clone(),
+        history_from: match head {
+            _ if derived.ends_history => generation,
+            Some(head) => head.manifest.history_from,
+            None => 0,
+        },
         idempotency: keyed,
         changes: derived.changes,
         totals: derived.totals,

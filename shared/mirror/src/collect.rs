@@ -97,8 +97,10 @@ impl Mirror {
         collected.ran_back = ran_back(&written);
         let ended = now - retention.time.max(SHORTEST);
         let oldest = oldest_kept(&in_order(&written), head.generation(), retention.generations, ended);
+        // A purge leaves the manifests, by which folders that were synced before tell that this is their mirror.
+        let (past, oldest) = (oldest, oldest.max(head.manifest().history_from));
         let Some(kept) = self.at(oldest).await? else { return Ok(collected) };
-        for generation in written.range(..oldest).map(|(generation, _)| *generation).take(MOST) {
+        for generation in written.range(..past).map(|(generation, _)| *generation).take(MOST) {
             self.store.delete(&keys.manifest(generation)).await?;
             collected.generations += 1;
         }
@@ -157,7 +159,7 @@ impl Mirror {
     }
 
     /// When the manifest of each generation was written, by the store's clock.
-    async fn written(&self) -> Result<BTreeMap<u64, Timestamp>, MirrorError> {
+    pub(crate) async fn written(&self) -> Result<BTreeMap<u64, Timestamp>, MirrorError> {
         let keys = &self.shared.keys;
         let listed = self.store.list(&keys.manifests(), None).await?;
         Ok(listed.iter().filter_map(|listed| Some((keys.generation(&listed.key)?, listed.written))).collect())

@@ -17,17 +17,38 @@ impl Mirror {
     /// # Errors
     /// [`MirrorError::Damaged`], [`MirrorError::Newer`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn at(&self, generation: u64) -> Result<Option<Arc<Snapshot>>, MirrorError> {
+        if generation < self.history_from() {
+            return Ok(None);
+        }
+        self.manifest_at(generation).await
+    }
+
+    async fn manifest_at(&self, generation: u64) -> Result<Option<Arc<Snapshot>>, MirrorError> {
         let head = self.head_at(generation).await?;
         Ok(head.map(|head| self.snapshot(&head)))
     }
 
-    /// At most `limit` generations from `from` downwards, the newest first; shorter when older ones have been collected.
+    /// The oldest generation that may be read, as far as it is known; 0 if no purge ended history.
+    fn history_from(&self) -> u64 {
+        self.known_head().map_or(0, |head| head.state.manifest.history_from)
+    }
+
+    /// At most `limit` generations from `from` downwards, the newest first; shorter when older ones have been collected or purged.
     ///
     /// # Errors
     /// As [`at`](Self::at); and [`MirrorError::Damaged`] when a manifest is not the parent that its successor names.
     pub async fn history(&self, from: u64, limit: usize) -> Result<Vec<Arc<Snapshot>>, MirrorError> {
+        let readable = (from + 1).saturating_sub(self.history_from());
+        self.chain(from, limit.min(usize::try_from(readable).unwrap_or(usize::MAX))).await
+    }
+
+    /// The same, with generations that a purge ended: their manifests tell which mirror this is, and their documents cannot be read.
+    ///
+    /// # Errors
+    /// As [`history`](Self::history).
+    pub async fn chain(&self, from: u64, limit: usize) -> Result<Vec<Arc<Snapshot>>, MirrorError> {
         let generations = (1..=from).rev().take(limit);
-        let mut walk = stream::iter(generations).map(|generation| self.at(generation)).buffered(HISTORY_PAGE);
+        let mut walk = stream::iter(generations).map(|generation| self.manifest_at(generation)).buffered(HISTORY_PAGE);
         let mut history: Vec<Arc<Snapshot>> = Vec::new();
         while let Some(Some(snapshot)) = walk.try_next().await? {
             if let Some(child) = history.last()

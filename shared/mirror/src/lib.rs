@@ -18,7 +18,7 @@
 //! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
 //! - [`once`]: small objects of which the first writer decides; [`claim`]: keyed requests, claimed before they are executed; [`request`]: requests for a sync.
 //! - [`mod@merge`]: small segments become one.
-//! - [`collect`]: what nothing needs any more is deleted; `added`: what the kept generations refer to; `expiry`: what is kept for a while only.
+//! - [`collect`]: what nothing needs any more is deleted; `added`: what the kept generations refer to; `expiry`: what is kept for a while only; [`mod@purge`]: a file leaves with all its versions.
 //! - [`inspect`]: what is wrong with the objects; [`repair`]: they are published again; `rescue`: what can be had again of them.
 //! - [`blob`]: bytes of attachments; `presigned`: URLs to them.
 //! - [`error`]: what can go wrong, by what to do about it.
@@ -51,6 +51,7 @@ mod newest;
 pub mod once;
 mod presigned;
 pub mod probe;
+pub mod purge;
 mod ranges;
 mod read;
 pub mod repair;

@@ -70,6 +70,9 @@ pub struct Manifest {
     /// The author's name for the work that this commit is part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The oldest generation that may be read: a purge ended history there. 0 if none did.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub history_from: u64,
     /// The keyed request that this commit answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency: Option<KeyedResult>,

@@ -108,7 +108,7 @@ fn is_dead(entry: &SegmentEntry) -> bool {
 }
 
 /// The live documents of the segments `inputs` but for those `without`, in path order, and what to tell the commit that has them.
-async fn read(
+pub(crate) async fn read(
     snapshot: &Snapshot,
     inputs: &[usize],
     without: &[(SegmentId, Vec<u32>)],

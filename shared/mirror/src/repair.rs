@@ -248,6 +248,7 @@ impl Mirror {
             operation: REPAIR.to_owned(),
             message: Some("begun anew, since no manifest was readable".to_owned()),
             session: None,
+            history_from: 0,
             idempotency: None,
             changes: Changes::default(),
             totals: Totals::default(),

@@ -106,9 +106,9 @@ pub(crate) async fn newest(mirror: &Mirror) -> Result<Option<Arc<Snapshot>>, Syn
 async fn ancestor(mirror: &Mirror, head: &Snapshot, generation: u64) -> Result<Option<Arc<Snapshot>>, SyncError> {
     let distance = head.generation().saturating_sub(generation);
     if distance > MAX_WALK {
-        return Ok(mirror.at(generation).await?);
+        return Ok(mirror.chain(generation, 1).await?.pop());
     }
-    let chain = mirror.history(head.generation(), usize::try_from(distance).unwrap_or(0) + 1).await?;
+    let chain = mirror.chain(head.generation(), usize::try_from(distance).unwrap_or(0) + 1).await?;
     let is_chain = chain.first().is_some_and(|first| first.hash() == head.hash());
     Ok(chain.into_iter().next_back().filter(|last| is_chain && last.generation() == generation))
 }

@@ -11,6 +11,7 @@ mod export;
 mod init;
 mod log;
 mod mcp;
+mod purge;
 mod read;
 mod resolve;
 mod restore;
@@ -57,6 +58,8 @@ pub(crate) enum Command {
     Restore(restore::Arguments),
     /// Take back what one commit did, or all commits of a caller
     Undo(undo::Arguments),
+    /// Erase every version of a file from the mirror, as of a secret that was synced
+    Purge(purge::Arguments),
     /// List the generations of a vault, the newest first
     Log(log::Arguments),
     /// Show where a vault's folder, store and sync state are, and what says so
@@ -98,6 +101,7 @@ impl Command {
             Self::Manual(arguments) => completions::write_manual(&arguments),
             Self::Undo(arguments) => undo::run(arguments).await,
             Self::Resolve(arguments) => resolve::run(arguments).await,
+            Self::Purge(arguments) => purge::run(arguments).await,
             Self::Export(arguments) => export::run(arguments).await,
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,

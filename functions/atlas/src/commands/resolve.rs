@@ -95,7 +95,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 
 fn ask() -> io::Result<Answer> {
     loop {
-        output::note("keep [m]ine, [t]heirs or [b]oth, [e]dit, [s]kip, [q]uit?");
+        output::question("keep [m]ine, [t]heirs or [b]oth, [e]dit, [s]kip, [q]uit?");
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line)? == 0 {
             return Ok(Answer::Quit);

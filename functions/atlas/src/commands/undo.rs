@@ -103,7 +103,7 @@ fn is_wanted() -> bool {
     if !io::stdin().is_terminal() {
         return false;
     }
-    output::note("take these back? [y/N]");
+    output::question("take these back? [y/N]");
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).is_ok() && answer.trim().eq_ignore_ascii_case("y")
 }

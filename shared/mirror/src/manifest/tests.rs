@@ -62,6 +62,7 @@ fn manifests() -> impl Strategy<Value = Manifest> {
                 confirmed: false,
                 origins: BTreeMap::new(),
                 operation: "write_note".to_owned(),
+                history_from: hash[0].into(),
                 session: message.clone().map(|message| message.chars().take(60).collect()),
                 message,
                 idempotency: result
@@ -90,6 +91,7 @@ fn manifest() -> Manifest {
         operation: "sync".to_owned(),
         message: None,
         session: None,
+        history_from: 0,
         idempotency: None,
         changes: Changes::default(),
         totals: Totals::default(),

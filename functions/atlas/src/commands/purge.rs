@@ -1,0 +1,146 @@
+//! `atlas purge`
+
+use std::error::Error;
+use std::fs;
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
+use std::path::Path;
+use std::time::Duration;
+
+use atlas_mirror::change::CommitInfo;
+use atlas_mirror::purge::{Purge, Purged};
+use atlas_ops::read::notes;
+use atlas_ops::write::writable::TRASH;
+use atlas_vault::VaultPath;
+use clap::Args;
+use indicatif::HumanCount;
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use crate::commands::Outcome;
+use crate::local::whole_reason;
+use crate::output;
+use crate::vault::author;
+use crate::vault_location::LocationArguments;
+
+/// How long the commit is tried.
+const TIME: Duration = Duration::from_secs(600);
+
+/// Bytes of a file that are read at once.
+const PAGE: usize = 1 << 16;
+
+/// Arguments of `atlas purge`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The file's path from the root of the vault
+    path: String,
+    /// The path once more, instead of the questions
+    #[arg(long, value_name = "PATH")]
+    confirm: Option<String>,
+    #[command(flatten)]
+    location: LocationArguments,
+    /// Print what was erased as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `atlas purge`: says what would be erased, asks twice, and erases it.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let location = arguments.location.find(None, None)?;
+    let mirror = location.open()?;
+    let path = VaultPath::parse(&arguments.path).map_err(|error| format!("{}: {error}", arguments.path))?;
+    let in_trash = VaultPath::parse(&format!("{TRASH}{path}")).map_err(|error| error.to_string())?;
+    let head = mirror.head().await?;
+    let found = notes::find(&head, path.as_str(), |_| false).await.map_err(whole_reason)?;
+    let published = found.map(|found| found.record.sha256);
+    let keeps_newest = match &location.folder {
+        Some(folder) => stays(&path, published, sha256_of(&folder.join(path.as_str()))?)?,
+        None => false,
+    };
+    // The folder's own trash is never published.
+    let files = [Purge { path: path.clone(), keeps_newest }, Purge { path: in_trash, keeps_newest: false }];
+    output::note(format_args!(
+        "erases every {}version of {path} from the mirror, and with them the earlier versions of all other notes: history begins anew (generation {} is the newest now)",
+        if keeps_newest { "earlier " } else { "" },
+        head.generation()
+    ));
+    if keeps_newest {
+        output::note(
+            "its newest text stays, since the folder has it; to erase that too, delete the file there and sync first",
+        );
+    }
+    if !is_confirmed(&arguments)? {
+        return Err("nothing was erased: answer the questions, or name the path again with --confirm".into());
+    }
+    let info = CommitInfo {
+        author: author(),
+        caller: None,
+        operation: "purge".to_owned(),
+        message: None,
+        session: None,
+        key: None,
+        time: Timestamp::now(),
+        deadline: TIME,
+    };
+    let purged = mirror.purge(&info, &files).await?;
+    if arguments.json {
+        return output::json(&purged);
+    }
+    let Purged { generation, removed, generations, objects } = &purged;
+    for path in removed {
+        output::line(format_args!("- {path}"));
+    }
+    output::line(format_args!(
+        "history begins with generation {generation}: {} older generations and {} objects are erased",
+        HumanCount(*generations),
+        HumanCount(*objects)
+    ));
+    output::note(
+        "what this cannot erase: copies in folders (also in their .trash, and conflict copies), exports and backups, versions that the bucket itself keeps, \
+         and what agents have read; paths and messages of earlier commits stay in manifests for as long as they are kept",
+    );
+    Ok(())
+}
+
+/// Whether the newest version stays: the folder has it, and would publish it again.
+fn stays(path: &VaultPath, published: Option<[u8; 32]>, in_folder: Option<[u8; 32]>) -> Result<bool, Box<dyn Error>> {
+    match (published, in_folder) {
+        (_, None) => Ok(false),
+        (Some(published), Some(in_folder)) if published == in_folder => Ok(true),
+        _ => Err(format!("the folder has another version of {path} than the mirror: run `atlas sync` first").into()),
+    }
+}
+
+/// The SHA-256 of the file at `path`, if there is one.
+fn sha256_of(path: &Path) -> io::Result<Option<[u8; 32]>> {
+    match fs::File::open(path) {
+        Ok(mut file) => {
+            let (mut hasher, mut page) = (Sha256::new(), vec![0; PAGE]);
+            loop {
+                match file.read(&mut page)? {
+                    0 => return Ok(Some(hasher.finalize().into())),
+                    count => hasher.update(page.get(..count).unwrap_or_default()),
+                }
+            }
+        }
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the person says twice that the file is to be erased.
+fn is_confirmed(arguments: &Arguments) -> io::Result<bool> {
+    if let Some(again) = &arguments.confirm {
+        return Ok(*again == arguments.path);
+    }
+    if !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    let ask = |question: &str| {
+        output::question(question);
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer).map(|_| answer.trim().to_owned())
+    };
+    Ok(ask("erase it? It cannot be had again. [y/N]")?.eq_ignore_ascii_case("y")
+        && ask("write its path to erase it:")? == arguments.path)
+}

@@ -1,0 +1,126 @@
+//! `atlas purge`: a secret that was synced is gone from the mirror.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use atlas_mirror::location::{self, Variables};
+use atlas_mirror::{Mirror, Options, PartCache};
+use atlas_testkit::notes::contents;
+
+use crate::support::programs::{Place, json_of, refusal_of};
+
+struct Home {
+    place: Place,
+}
+
+impl Home {
+    fn new() -> Self {
+        let place = Place::new();
+        fs::create_dir_all(place.path("notes/keys")).unwrap();
+        let home = Self { place };
+        for note in ["boats.md", "tides.md", "log.md", "crew.md", "ports.md"] {
+            home.write(note, format!("# {note}\n"));
+        }
+        home
+    }
+
+    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.place.path("notes").join(path), text).unwrap();
+    }
+
+    fn atlas(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = self.place.in_folder(&self.place.path("notes"));
+        command.args(arguments);
+        command
+    }
+
+    fn sync(&self) {
+        let output = self.atlas(&["sync", "."]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn purge(&self, path: &str) -> serde_json::Value {
+        json_of(&mut self.atlas(&["purge", path, "--confirm", path, "--json"]))
+    }
+
+    fn said(&self, name: &str) -> String {
+        let output = self.atlas(&["where", "--only", name]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn mirror(&self) -> Mirror {
+        let store = location::open(&self.said("store"), &Variables::default()).unwrap();
+        let vault = self.said("vault").parse().unwrap();
+        Mirror::open(store, vault, Arc::new(PartCache::new(0)), Options::default()).unwrap()
+    }
+
+    /// The objects in one of the mirror's folders.
+    fn objects(&self, folder: &str) -> usize {
+        let store = self.said("store");
+        let vault = PathBuf::from(store.strip_prefix("file://").unwrap()).join("vaults").join(self.said("vault"));
+        fs::read_dir(vault.join(folder)).map_or(0, Iterator::count)
+    }
+}
+
+#[tokio::test]
+async fn what_is_purged_is_nowhere_in_the_mirror_and_all_else_stays() {
+    let home = Home::new();
+    let picture: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
+    home.write("keys/bank.md", "# Bank\n\nThe password is halyard-42.\n");
+    home.write("scan.png", &picture);
+    home.sync();
+    home.write("keys/bank.md", "# Bank\n\nThe password is elsewhere.\n");
+    home.write("boats.md", "# Boats\n\nThe ferry.\n");
+    fs::remove_file(home.place.path("notes/scan.png")).unwrap();
+    home.sync();
+    let before = home.mirror();
+    let first = before.at(1).await.unwrap().unwrap();
+    assert!(contents(&first).await.unwrap()["keys/bank.md"].contains("halyard"));
+    assert_eq!(home.objects("blobs"), 1);
+
+    let unsure = refusal_of(&mut home.atlas(&["purge", "keys/bank.md"]));
+    assert!(unsure.contains("nothing was erased"), "{unsure}");
+    let wrong = refusal_of(&mut home.atlas(&["purge", "keys/bank.md", "--confirm", "bank.md"]));
+    assert!(wrong.contains("nothing was erased"), "{wrong}");
+    assert_eq!(before.head().await.unwrap().generation(), 2);
+
+    // The folder has a text without the secret, which stays.
+    let purged = home.purge("keys/bank.md");
+    assert_eq!((&purged["generation"], &purged["generations"]), (&3.into(), &2.into()));
+    assert_eq!(purged["removed"], serde_json::json!([]));
+    assert_eq!(home.purge("scan.png")["generation"], 4);
+    let mirror = home.mirror();
+    let head = mirror.head().await.unwrap();
+    let texts = contents(&head).await.unwrap();
+    assert_eq!(texts.len(), 6, "{texts:?}");
+    // Nothing dead is left in the segments, and no object that the newest generation does not refer to.
+    assert!(head.segments().iter().all(|entry| entry.deleted.count() == 0));
+    assert_eq!((home.objects("segments"), home.objects("blobs")), (head.segments().len(), 0));
+    for generation in 1..4 {
+        assert!(mirror.at(generation).await.unwrap().is_none(), "{generation}");
+    }
+    // The folder is in sync with it, and a sync brings nothing back.
+    home.sync();
+    assert_eq!(mirror.head().await.unwrap().generation(), 4);
+    assert!(
+        json_of(&mut home.atlas(&["doctor", "--json"])).as_array().unwrap().iter().all(|check| check["ok"] == true)
+    );
+}
+
+#[tokio::test]
+async fn what_the_folder_has_no_more_is_taken_out_of_the_vault() {
+    let home = Home::new();
+    home.write("keys/bank.md", "halyard-42\n");
+    home.sync();
+    home.write("keys/bank.md", "halyard-43\n");
+    let other = refusal_of(&mut home.atlas(&["purge", "keys/bank.md", "--confirm", "keys/bank.md"]));
+    assert!(other.contains("run `atlas sync` first"), "{other}");
+    fs::remove_file(home.place.path("notes/keys/bank.md")).unwrap();
+    assert_eq!(home.purge("keys/bank.md")["removed"], serde_json::json!(["keys/bank.md"]));
+    let head = home.mirror().head().await.unwrap();
+    assert_eq!(contents(&head).await.unwrap().len(), 5);
+    assert_eq!(head.manifest().totals.notes, 5);
+    home.sync();
+    assert_eq!(home.mirror().head().await.unwrap().generation(), 2);
+}
