@@ -1,5 +1,5 @@
 """Whole processes: what the first publication of a vault costs on one core, what a sync costs with nothing or little to do, and
-how large the packages of the functions are and how soon they ask for work.
+how large the packages of the functions are and how soon they ask for work, and how `atlas up` feels.
 
 usage: processes.py TARGET_FOLDER
 
@@ -19,6 +19,8 @@ import time
 import urllib.parse
 import urllib.request
 import zipfile
+
+import up
 
 FIRST = 3
 SECOND = 11
@@ -247,6 +249,8 @@ def main():
         if corpora:
             with tempfile.TemporaryDirectory() as large:
                 rows += few_changes(target / "release" / "atlas", corpora, pathlib.Path(large))
+        with tempfile.TemporaryDirectory() as folder:
+            rows += up.rows(row, target / "release" / "atlas", root, vault, "the", pathlib.Path(folder))
         for function, most in FUNCTIONS.items():
             rows += package(function, most, target, work)
     print("\n| what | vault | result | target | |\n|---|---|---|---|---|")

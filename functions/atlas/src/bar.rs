@@ -108,8 +108,7 @@ impl Progress for Bar {
         };
         self.0.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
         self.0.set_message(name(phase));
-        self.0.set_position(0);
-        self.0.reset_eta();
+        self.0.reset();
         match total {
             Some(total) => self.0.set_length(total),
             None => self.0.unset_length(),

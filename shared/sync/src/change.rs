@@ -1,10 +1,11 @@
 //! What a sync commits: derived afresh from each state of the mirror that the commit tries to extend.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use atlas_mirror::manifest::{Changes, Totals};
-use atlas_mirror::{ChangeSet, Derived, NewSegment, SegmentId, Snapshot, merge};
+use atlas_mirror::{ChangeSet, Derived, Id, NewSegment, SegmentId, Snapshot, merge};
 use atlas_segment::{Body, Document, Kind, SegmentsBuilder};
 use bytes::Bytes;
 
@@ -12,6 +13,7 @@ use crate::blocking::blocking;
 use crate::decide::{Action, Version, decide};
 use crate::error::SyncError;
 use crate::folder::{Content, Folder, Stamp};
+use crate::guard::Danger;
 use crate::head::{self, HeadDocument, HeadDocuments};
 use crate::progress::{Phase, Progress};
 use crate::readahead;
@@ -104,6 +106,10 @@ pub(crate) struct Change {
     pub(crate) removes: Vec<Remove>,
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) last: Mutex<Option<Arc<Attempt>>>,
+    /// The newest generation when the sync was planned, if there was one.
+    pub(crate) planned: Option<(Id, u64)>,
+    /// Where the sync state is.
+    pub(crate) state: PathBuf,
 }
 
 /// What the newest attempt came to.
@@ -149,6 +155,7 @@ impl ChangeSet for Change {
     type Outcome = Arc<Attempt>;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<atlas_mirror::Attempt<Arc<Attempt>>, SyncError> {
+        self.check_mirror(head.map(AsRef::as_ref))?;
         let documents = match head {
             Some(head) => head::at(head, &self.paths()).await?,
             None => HeadDocuments::new(),
@@ -168,6 +175,16 @@ impl ChangeSet for Change {
 }
 
 impl Change {
+    /// Stops where the mirror that the sync was planned for was taken away meanwhile: begun anew with a few files, it would seem to have deleted all others.
+    fn check_mirror(&self, head: Option<&Snapshot>) -> Result<(), Danger> {
+        let Some((lineage, generation)) = self.planned else { return Ok(()) };
+        if head.is_some_and(|head| head.manifest().lineage == lineage && head.generation() >= generation) {
+            return Ok(());
+        }
+        let reason = format!("its generation {generation} was there when this sync began, and is not any more");
+        Err(Danger::OtherMirror { reason, state: self.state.clone() })
+    }
+
     /// Reads and indexes what is to be written on `head`, so that the commit's time does not begin before that is done.
     pub(crate) async fn prepare(&self, head: Option<&Arc<Snapshot>>) -> Result<(), SyncError> {
         self.derive(head).await.map(drop)

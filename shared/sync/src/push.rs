@@ -121,6 +121,8 @@ pub(crate) async fn push(
         removes,
         progress: progress.clone(),
         last: Mutex::default(),
+        planned: head.as_deref().map(|head| (head.manifest().lineage, head.generation())),
+        state: session.states.path().to_owned(),
     };
     change.prepare(head.as_ref()).await?;
     progress.begin(Phase::Commit, None);

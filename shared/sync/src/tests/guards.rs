@@ -3,11 +3,13 @@
 use std::fs;
 use std::sync::Arc;
 
+use atlas_mirror::location::{self, Variables};
 use atlas_testkit::VaultBuilder;
 use object_store::ObjectStoreExt as _;
 use object_store::memory::InMemory;
 
-use super::{Host, done, many};
+use super::{Host, at, done, many};
+use crate::progress::Phase;
 use crate::state::StateFolder;
 
 async fn is_untouched(host: &Host, files: usize) -> bool {
@@ -101,6 +103,28 @@ async fn a_mirror_begun_anew_stops() {
     assert!(error.contains("its lineage is another") && error.contains("delete the sync state"), "{error}");
     host.objects = Arc::new(InMemory::new());
     assert!(host.refusal().await.contains("does not have this vault any more"));
+}
+
+#[tokio::test]
+async fn a_mirror_that_is_taken_away_during_a_sync_is_not_begun_anew() {
+    let place = tempfile::tempdir().unwrap();
+    let url = format!("file://{}", place.path().join("store").display());
+    let store = location::open(&url, &Variables::default()).unwrap();
+    let host = Host::with_store(many(3), store.inner().clone());
+    host.sync().await.unwrap();
+    host.vault.write("new.md", b"new");
+    let (vaults, away) = (place.path().join("store/vaults"), place.path().join("away"));
+    let taken = at(Phase::Commit, {
+        let (vaults, away) = (vaults.clone(), away.clone());
+        move || fs::rename(&vaults, &away).unwrap()
+    });
+    let error = host.sync_while(taken).await.unwrap_err().to_string();
+    assert!(error.contains("its generation 1 was there when this sync began"), "{error}");
+    assert!(!vaults.join("main/manifests/00000000000000000001").exists());
+    fs::remove_dir_all(&vaults).unwrap();
+    fs::rename(&away, &vaults).unwrap();
+    assert_eq!(done(&host.sync().await.unwrap()), (1, 0, 0));
+    assert_eq!(host.mirrored().await.len(), 4);
 }
 
 #[tokio::test]
