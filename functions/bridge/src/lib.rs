@@ -1,4 +1,4 @@
-//! `/bridge/v1/…`: the ObsiScripta Bridge protocol, version 1. Every operation is a tool.
+//! `/bridge/v1/…`: the ObsiScripta Bridge protocol, version 1. Its tools are those that MCP lists too, and every operation can be called by its name.
 //!
 //! The protocol lets any web page call. Here pages of other sites are refused as everywhere, unless `bridge.anyOrigin` lets them call the tools
 //! that only read.
@@ -8,7 +8,8 @@ mod shape;
 mod tools;
 
 use atlas_ops::pipeline::gates;
-use atlas_ops::{Answer, Call, Code, Entry, Error, Reason, Sent};
+use atlas_ops::{Answer, Call, Code, Error, Reason, Sent};
+use atlas_tools::facade::Resolved;
 use atlas_web::response::{self, insert_etag, is_known, json_response, with_generation};
 use atlas_web::routes::run;
 use atlas_web::{Door, Routes, request};
@@ -46,7 +47,7 @@ async fn preflight() -> StatusCode {
 }
 
 async fn list(door: Door) -> Response {
-    let (tools, hash) = tools::listed(&door.app);
+    let (tools, hash) = tools::listed(&door.toolbox());
     let mut response = if is_known(&door.headers, &format!("\"{hash}\"")) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -59,29 +60,33 @@ async fn list(door: Door) -> Response {
 }
 
 async fn call_tool(door: Door, uri: Uri, body: Body) -> Response {
-    match arguments_of(&door, &uri, body).await {
-        Ok((operation, arguments)) => {
-            let mut call = Call { sent: Sent::AsText, ..door.call_of(operation, arguments) };
+    match resolved(&door, &uri, body).await {
+        Ok(Ok(Resolved::Answer(value))) => result(&Ok(Answer { value, generation: None })),
+        Ok(Ok(Resolved::Call(operation, arguments))) => {
+            let mut call = Call { sent: Sent::AsText, ..door.call_of(operation, arguments.into()) };
             match gates::take_vault(&mut call) {
                 Ok(()) => run(&door.app, call).await.respond_to(result),
                 Err(error) => result(&Err(error)),
             }
         }
+        Ok(Err(error)) => result(&Err(error)),
         Err(error) => response::error(&error),
     }
 }
 
-/// The tool that is called, and its arguments.
-async fn arguments_of(door: &Door, uri: &Uri, body: Body) -> Result<(&'static Entry, Value), Error> {
+/// What the call comes to, or why it comes to nothing; fails where the request is not one of the protocol's.
+async fn resolved(door: &Door, uri: &Uri, body: Body) -> Result<Result<Resolved, Error>, Error> {
     let missing = || Error::not_found(Reason::ToolNotFound, "there is no such tool; GET /bridge/v1/tools lists them");
-    let operation = tools::named(&door.app, uri.path()).ok_or_else(missing)?;
+    let name = tools::named(uri.path()).ok_or_else(missing)?;
+    let toolbox = door.toolbox();
+    toolbox.tool(&name).ok_or_else(missing)?;
     let bytes = request::bytes(body).await?;
     let invalid = |problem: &str| Error::bad_request(Reason::BodyInvalid, problem);
     let body: Value =
         serde_json::from_slice(&bytes).map_err(|error| invalid(&format!("the body is not JSON: {error}")))?;
     let Value::Object(mut body) = body else { return Err(invalid("the body must be a JSON object")) };
     match body.remove("arguments") {
-        Some(arguments @ Value::Object(_)) => Ok((operation, arguments)),
+        Some(Value::Object(arguments)) => toolbox.resolve(&name, arguments).ok_or_else(missing),
         Some(_) => Err(invalid("arguments must be a JSON object")),
         None => Err(invalid("the body must have the field arguments")),
     }

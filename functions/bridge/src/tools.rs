@@ -1,58 +1,48 @@
 //! Operations as the protocol's tools, and the hash that tells whether they changed.
 
-use std::sync::LazyLock;
-
-use atlas_ops::Entry;
-use atlas_ops::pipeline::gates::arguments_of_calls;
-use atlas_tools::operations;
-use atlas_web::state::Offer;
+use atlas_ops::Caller;
+use atlas_tools::facade::{Tool, Toolbox};
 use atlas_web::{App, request};
 use serde_json::{Map, Number, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::BASE;
 
-/// All tools by name, as they are listed.
-static ALL: LazyLock<Vec<(&'static Entry, Value)>> = LazyLock::new(|| {
-    let mut all: Vec<_> = operations().iter().map(|operation| (*operation, canonical(&described(operation)))).collect();
-    all.sort_by_key(|(operation, _)| operation.info.name);
-    all
-});
-
-/// The tools that are listed, and their hash.
-pub(crate) fn listed(app: &App) -> (Vec<&'static Value>, String) {
-    let listed = ALL.iter().filter(|(operation, _)| app.offers(operation) == Offer::Listed);
-    let tools: Vec<&'static Value> = listed.map(|(_, tool)| tool).collect();
+/// The tools that are listed, by name, and their hash.
+pub(crate) fn listed(toolbox: &Toolbox<'_>) -> (Vec<Value>, String) {
+    let mut tools: Vec<Value> = toolbox.listed().into_iter().map(described).collect();
+    tools.sort_by(|one, other| one["name"].as_str().cmp(&other["name"].as_str()));
     let text = json!(tools).to_string();
     let hash = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
     (tools, hash)
 }
 
-/// The tool that is called at `path`, if it may be.
-pub(crate) fn named(app: &App, path: &str) -> Option<&'static Entry> {
+/// The name of the tool that is called at `path`.
+pub(crate) fn named(path: &str) -> Option<String> {
     let name = path.strip_prefix(BASE)?.strip_prefix("/tools/")?.strip_suffix("/call")?;
-    let name = request::decode(name).ok()?;
-    let operation = operations().iter().find(|operation| operation.info.name == name)?;
-    (app.offers(operation) != Offer::Disabled).then_some(operation)
+    request::decode(name).ok()
 }
 
 /// Whether pages of any origin may call at `path`: where callers are not told apart and the configuration says so, what only reads.
 pub(crate) fn is_for_all_pages(app: &App, path: &str) -> bool {
     let is_open = app.bridge_any_origin && !app.gate.is_shut();
-    // `find` may leave a note behind.
-    let only_reads = |operation: &Entry| operation.info.only_reads() && !app.atlas.limits.search_notes;
-    is_open && path.starts_with(BASE) && named(app, path).is_none_or(only_reads)
+    is_open && path.starts_with(BASE) && named(path).is_none_or(|name| only_reads(app, &name))
 }
 
-fn described(operation: &Entry) -> Value {
-    let mut schema = operation.arguments_schema();
-    let properties = schema.as_object_mut().map(|schema| schema.entry("properties").or_insert_with(|| json!({})));
-    if let Some(properties) = properties.and_then(Value::as_object_mut) {
-        for (name, description) in arguments_of_calls(&operation.info) {
-            properties.insert(name.to_owned(), json!({ "type": "string", "description": description }));
-        }
-    }
-    json!({ "name": operation.info.name, "description": operation.info.description, "inputSchema": schema })
+/// Whether the tool of this name can change nothing; one that there is not changes nothing either.
+fn only_reads(app: &App, name: &str) -> bool {
+    // Whoever calls here is trusted: callers are not told apart.
+    let toolbox = Toolbox { facade: app.facade, atlas: &app.atlas, caller: &Caller::trusted("page") };
+    let only_reads = match toolbox.operation(name) {
+        Some(operation) => operation.info.only_reads(),
+        None => toolbox.tool(name).is_none_or(|tool| tool.hints.changes_nothing),
+    };
+    // `find` may leave a note behind.
+    only_reads && !app.atlas.limits.search_notes
+}
+
+fn described(tool: Tool) -> Value {
+    canonical(&json!({ "name": tool.name, "description": tool.description, "inputSchema": tool.input }))
 }
 
 /// The same as JavaScript writes it after sorting the members of all objects: a whole number has no fraction.

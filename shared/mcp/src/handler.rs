@@ -1,6 +1,9 @@
 //! What answers the messages of one client.
 
+use crate::server::Server;
+use crate::{prompts, resources, tools};
 use atlas_ops::Error;
+use atlas_tools::facade::Resolved;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
@@ -9,18 +12,9 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::Value;
-
-use crate::server::Server;
-use crate::{prompts, resources, tools};
 
 /// How long clients may keep lists that change with the configuration only, in milliseconds.
 const LIST_TIME: u64 = 60_000;
-
-/// What clients tell agents of this server.
-const INSTRUCTIONS: &str = "The notes of a markdown (Obsidian) vault. Look for notes with `search` (by words) or `find` (by name and heading), read \
-    them with `read_note`, and cite them by path. Read a note before you change it, and name the version that you have seen. Failed \
-    calls say what to do in `message`.";
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -31,19 +25,17 @@ impl ServerHandler for Server {
             .enable_tools()
             .build();
         let name = Implementation::new("atlas-mirror", env!("CARGO_PKG_VERSION")).with_title("Atlas Mirror");
-        ServerConfig::new(capabilities).with_server_info(name).with_instructions(INSTRUCTIONS)
+        ServerConfig::new(capabilities).with_server_info(name).with_instructions(self.door.toolbox().instructions())
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        match tools::named(self.meant(name)) {
-            Some(offered) => self.has(offered.entry).then(|| offered.tool.clone()),
-            None => self.meta_tool(name),
-        }
+        self.door.toolbox().tool(name).map(tools::rendered)
     }
 
     async fn list_tools(&self, request: Page, _: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
         only(request)?;
-        Ok(ListToolsResult::with_all_items(self.listed()).with_ttl_ms(LIST_TIME))
+        let listed = self.door.toolbox().listed().into_iter().map(tools::rendered).collect();
+        Ok(ListToolsResult::with_all_items(listed).with_ttl_ms(LIST_TIME))
     }
 
     async fn call_tool(
@@ -51,22 +43,19 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
-        // What a tool calls for another is named within.
-        let within = arguments.get("name").and_then(Value::as_str);
-        let name = if tools::named(self.meant(&request.name)).is_some() { None } else { within };
-        if let Err(error) = self.prepared(name.unwrap_or(self.meant(&request.name)), &context).await {
-            return Ok(tools::failed(&error).into());
-        }
-        let result = match tools::named(self.meant(&request.name)) {
-            Some(offered) if self.has(offered.entry) => match self.operate(offered.entry, arguments).await {
-                Ok(value) => Some(CallToolResult::structured(value)),
-                Err(error) => Some(tools::failed(&error)),
+        let resolved = self.door.toolbox().resolve(&request.name, request.arguments.unwrap_or_default());
+        let called = match resolved.ok_or_else(|| unknown_tool(&request.name))? {
+            Ok(Resolved::Answer(value)) => Ok(value),
+            Ok(Resolved::Call(entry, arguments)) => match self.prepared(entry.info.name, &context).await {
+                Ok(()) => self.operate(entry, arguments).await,
+                Err(error) => Err(error),
             },
-            Some(_) => None,
-            None => self.call_meta_tool(&request.name, arguments).await,
+            Err(error) => Err(error),
         };
-        result.map(Into::into).ok_or_else(|| unknown_tool(&request.name))
+        Ok(match called {
+            Ok(value) => CallToolResult::structured(value).into(),
+            Err(error) => tools::failed(&error).into(),
+        })
     }
 
     async fn list_resources(

@@ -5,19 +5,15 @@
 //!
 //! - [`http`]: `POST /mcp`; [`stdio`]: standard input and output, also over an index that is still being made ([`indexing`])
 //! - [`server`]: one client's server; `handler`: what answers its messages
-//! - `tools`: operations as tools, calls and what comes of them; `schema`: their schemas; `facade`: few tools in the place of many, by
-//!   `ranking`
+//! - `tools`: operations as tools of the protocol, and what comes of their calls; which there are says [`atlas_tools::facade`]
 //! - `resources`: notes by address; `prompts`; `completion` of arguments
 
 mod completion;
-mod facade;
 mod handler;
 pub mod http;
 pub mod indexing;
 mod prompts;
-mod ranking;
 mod resources;
-mod schema;
 pub mod server;
 pub mod stdio;
 mod tools;

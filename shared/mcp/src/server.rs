@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use atlas_ops::pipeline::gates;
 use atlas_ops::{Answer, Call, Entry, Error, Sent};
 use atlas_web::routes::{self, Door};
-use atlas_web::state::Offer;
 use atlas_web::telemetry::Cost;
 use rmcp::RoleServer;
 use rmcp::model::JsonObject;
@@ -54,11 +53,6 @@ impl Server {
     /// The last call that was made of an operation.
     pub(crate) fn last(&self) -> Option<Called> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Whether an operation is there.
-    pub(crate) fn has(&self, entry: &Entry) -> bool {
-        self.door.app.offers(entry) != Offer::Disabled
     }
 
     /// The vault that is meant where none is named.

@@ -1,40 +1,30 @@
-//! Operations as tools.
+//! Operations as tools of the protocol, and what comes of their calls.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use atlas_ops::{Entry, Error};
-use atlas_tools::operations;
+use atlas_ops::Error;
+use atlas_tools::facade::{self, Hints};
 use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::schema;
-
-/// An operation and its tool.
-pub(crate) struct Offered {
-    pub(crate) entry: &'static Entry,
-    pub(crate) tool: Tool,
+/// A tool in the protocol's shape.
+pub(crate) fn rendered(tool: facade::Tool) -> Tool {
+    let rendered = Tool::new(tool.name, tool.description, tool.input)
+        .with_title(tool.title)
+        .with_annotations(annotations(tool.hints));
+    match tool.output {
+        Some(output) => rendered.with_raw_output_schema(Arc::new(output)),
+        None => rendered,
+    }
 }
 
-/// All operations as tools. Made at the first request: a function that starts has no time for it.
-pub(crate) static ALL: LazyLock<Vec<Offered>> = LazyLock::new(|| operations().iter().map(|entry| of(entry)).collect());
-
-/// The one of this name.
-pub(crate) fn named(name: &str) -> Option<&'static Offered> {
-    ALL.iter().find(|offered| offered.entry.info.name == name)
-}
-
-fn of(entry: &'static Entry) -> Offered {
-    let info = &entry.info;
-    let tool = Tool::new(info.name, info.description, schema::input(entry))
-        .with_title(info.title)
-        .with_raw_output_schema(Arc::new(schema::output(entry)))
-        .with_annotations(hints(!info.writes(), info.destructive));
-    Offered { entry, tool }
-}
-
-/// What a client may expect of a tool. None reaches beyond the vault.
-pub(crate) fn hints(reads: bool, destructive: bool) -> ToolAnnotations {
-    ToolAnnotations::new().read_only(reads).destructive(destructive).open_world(false)
+/// What a client may expect of a tool. None reaches beyond the vault. Of one that changes nothing the others say nothing.
+fn annotations(hints: Hints) -> ToolAnnotations {
+    let annotations = ToolAnnotations::new().read_only(hints.changes_nothing).open_world(false);
+    if hints.changes_nothing {
+        return annotations;
+    }
+    annotations.destructive(hints.destructive).idempotent(hints.idempotent)
 }
 
 /// What comes of a call that failed: text only, since what is structured must be as the tool's output schema says.

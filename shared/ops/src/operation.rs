@@ -35,18 +35,35 @@ pub struct Info {
     pub scopes: &'static [Scope],
     /// Whether it can destroy what a person wrote.
     pub destructive: bool,
+    /// Whether a call that is made again with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// Whether it changes something that is not in the vault, such as what a caller is allowed.
+    pub acts: bool,
     /// What it is about, in words that a deployment's configuration can name it by together with others.
     pub tags: &'static [&'static str],
 }
 
 impl Info {
     /// What operations have in common that destroy nothing.
-    pub const HARMLESS: Self =
-        Self { name: "", title: "", description: "", scopes: &[], destructive: false, tags: &[] };
+    pub const HARMLESS: Self = Self {
+        name: "",
+        title: "",
+        description: "",
+        scopes: &[],
+        destructive: false,
+        idempotent: false,
+        acts: false,
+        tags: &[],
+    };
 
     /// Whether it can change the vault.
     pub fn writes(&self) -> bool {
         self.scopes.iter().any(|scope| matches!(scope, Scope::WriteVault | Scope::DeleteVault | Scope::BulkVault))
+    }
+
+    /// Whether it changes nothing at all.
+    pub fn changes_nothing(&self) -> bool {
+        !self.writes() && !self.acts
     }
 
     /// Whether it only reads the vault.
@@ -199,18 +216,6 @@ impl<'a> Context<'a> {
     /// Whether what it destroys has to be confirmed, and is not yet.
     pub fn is_to_be_judged(&self) -> bool {
         self.confirmation.is_some() && !self.is_confirmed()
-    }
-
-    /// Fails unless the call has an idempotency key: made again without one it would do its work twice.
-    pub fn require_key(&self) -> Result<(), Error> {
-        match self.key {
-            Some(_) => Ok(()),
-            None => Err(Error::bad_request(
-                Reason::InvalidInput,
-                "idempotency_key: give a fresh one with each call, and the same one when you make the call again",
-            )
-            .with("field", "idempotency_key")),
-        }
     }
 
     /// The deadline `limit` from now.

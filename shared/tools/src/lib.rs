@@ -3,8 +3,8 @@
 //!
 //! # Layout
 //!
-//! - [`catalogue`]: the list of all operations; [`schemas`]: the JSON Schemas of their arguments and results; [`surface`]: obsidian-tc's
-//!   tools, and which of them work here
+//! - [`catalogue`]: the list of all operations; [`facade`]: which of them an agent sees, as tools; [`schemas`]: the JSON Schemas of their
+//!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
 //! - the domains of notes: [`notes`], [`history`], [`links`], [`search`], [`properties`], [`tags`], [`tasks`], [`periodic`], [`bookmarks`],
 //!   [`bundles`], [`attachments`], [`bulk`]
 //! - the deployment: [`access`], [`admin`]
@@ -21,6 +21,7 @@ pub mod bulk;
 pub mod bundles;
 pub mod catalogue;
 pub mod connector;
+pub mod facade;
 pub mod guardrails;
 pub mod history;
 mod jsonlogic;

@@ -250,7 +250,7 @@ impl Operation for Search {
     const INFO: Info = Info {
         name: "search",
         title: "Search",
-        description: "Finds notes by words, best first, with title, nearest heading and a snippet (mode text: words, \"phrases\", word*, -word, tag:name, path:text); or the lines that match a regular expression or a literal text, with ripgrep's syntax and answers, in notes and other text files, by path and line. Pages by cursor.",
+        description: "Finds notes by words, best first, with title, nearest heading and a snippet (mode text: words, \"phrases\", word*, -word, tag:name, path:text); or, with mode regex or literal, the lines that match, in notes and other text files, by path and line. To find notes by a property take find_notes_by_property, for tasks list_tasks. Example: {\"query\": \"backup strategy\", \"limit\": 5}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         ..Info::HARMLESS

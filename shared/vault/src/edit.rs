@@ -9,6 +9,7 @@
 //! - `tags`: tags, in the frontmatter and in the text; `task`: one task
 
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -124,6 +125,8 @@ pub enum Target {
     /// A heading, by its text without `#`s: `["Sub"]`, or `["Top", "Sub"]` for the one below `Top`. It must be the only
     /// one so named.
     Heading(Vec<String>),
+    /// The heading on this line, counted from 1: for one of several that are named the same.
+    HeadingLine(u32),
     /// The paragraph or list item (with what is nested in it) that carries `^id`, by its id.
     Block(String),
     /// Lines, from and to, counted from 1, both included.
@@ -146,6 +149,14 @@ pub fn apply(text: &str, edits: &[Edit], max_bytes: usize) -> Result<String, Edi
             .map_err(|problem| EditError::Refused { edit: index + 1, problem: Box::new(problem) })?;
     }
     Ok(edited)
+}
+
+/// Where `target` is in `text`: a section with its heading, without the blank lines below it; a block or lines.
+///
+/// # Errors
+/// When it is not there, or there are several.
+pub fn range(text: &str, target: &Target) -> Result<Range<usize>, Problem> {
+    target::find(text, target).map(|place| place.start..place.end)
 }
 
 /// The limits that are left for the edits of one call.

@@ -17,7 +17,7 @@ pub(crate) mod reloader;
 pub mod source;
 mod unsupported_keys;
 
-pub use document::{Document, Facade};
+pub use document::Document;
 pub use error::{ConfigError, DocumentError};
 pub use source::ConfigSource;
 

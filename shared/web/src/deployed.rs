@@ -7,9 +7,9 @@ use atlas_access::{Acl, AclError, ThrottleConfig};
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId};
 use atlas_ops::pipeline::throttle::Throttle;
 use atlas_ops::{Atlas, Vault};
+use atlas_tools::facade::Facade;
 use jiff::Timestamp;
 
-use crate::config::document::Facade;
 use crate::config::error::{ConfigError, DocumentError};
 use crate::gate::Gate;
 use crate::hosts::Hosts;

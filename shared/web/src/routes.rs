@@ -8,6 +8,7 @@ use atlas_access::visibility::Offer;
 use atlas_ops::pipeline::gates::may_run;
 use atlas_ops::{Answer, Call, Code, Entry, Error, Reason, dispatch};
 use atlas_tools::admin::get_metrics::GetMetrics;
+use atlas_tools::facade::Toolbox;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::FromRequestParts;
@@ -206,6 +207,12 @@ impl FromRequestParts<App> for Door {
 }
 
 impl Door {
+    /// The tools that an agent sees who comes through it.
+    #[must_use]
+    pub fn toolbox(&self) -> Toolbox<'_> {
+        Toolbox { facade: self.app.facade, atlas: &self.app.atlas, caller: &self.caller }
+    }
+
     /// A call of `operation`, with what the headers say of it.
     #[must_use]
     pub fn call_of(&self, operation: &'static Entry, arguments: Value) -> Call {

@@ -10,6 +10,7 @@ use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
 use atlas_ops::atlas::CurrentContext;
 use atlas_ops::pipeline::audit::Audit;
+use atlas_tools::facade::Facade;
 use tracing_subscriber::filter::Targets;
 
 pub use auth::Auth;
@@ -17,7 +18,6 @@ pub use error::SettingsError;
 
 use self::auth::is_address;
 use crate::clients::Clients;
-use crate::config::document::Facade;
 use crate::config::source::ConfigSource;
 use crate::hosts::Hosts;
 use crate::origins::Origins;

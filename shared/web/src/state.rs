@@ -6,10 +6,10 @@ use std::time::Duration;
 pub use atlas_access::visibility::Offer;
 use atlas_mirror::{Store, VaultId};
 use atlas_ops::{Atlas, Entry, Limits};
+use atlas_tools::facade::Facade;
 use jiff::Timestamp;
 
 use crate::caller::Caller;
-use crate::config::document::Facade;
 use crate::config::reloader::{self, Reloader};
 use crate::deployed::{Deployed, Deploys};
 pub use crate::deployed::{OpenError, Reach};

@@ -38,6 +38,7 @@ impl Operation for Approve {
         description: "Gives the confirmation that a call needs which can destroy what a person wrote: a token for this very call, with the same arguments in the same vault, good once and for a few minutes. Not for the calls of whoever approves: those need another's.",
         scopes: &[Scope::Admin],
         tags: &["admin"],
+        acts: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

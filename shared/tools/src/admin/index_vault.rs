@@ -50,6 +50,8 @@ impl Operation for IndexVault {
         description: "Asks the host of the vault to sync and index it now, and tells what the newest generation that is published changed. A host that runs `atlas sync --watch` begins within seconds; atlas_index tells when a newer generation is there.",
         scopes: &[Scope::Admin],
         tags: &["admin", "sync"],
+        idempotent: true,
+        acts: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

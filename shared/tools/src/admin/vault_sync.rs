@@ -38,6 +38,7 @@ impl Operation for VaultSync {
         description: "Asks the host that has the vault's folder to sync it with the mirror now. A host that runs `atlas sync --watch` does so within seconds; atlas_index tells when a newer generation is there.",
         scopes: &[Scope::WriteVault],
         tags: &["sync"],
+        idempotent: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

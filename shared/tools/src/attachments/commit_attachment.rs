@@ -83,6 +83,8 @@ impl Operation for CommitAttachment {
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["attachments"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

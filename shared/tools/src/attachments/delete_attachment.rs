@@ -64,6 +64,8 @@ impl Operation for DeleteAttachment {
         scopes: &[Scope::ReadVault, Scope::DeleteVault],
         destructive: true,
         tags: &["attachments"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -66,6 +66,8 @@ impl Operation for MoveAttachment {
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
         destructive: true,
         tags: &["attachments", "links"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

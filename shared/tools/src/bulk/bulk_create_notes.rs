@@ -94,6 +94,8 @@ impl Operation for BulkCreateNotes {
         scopes: &[Scope::WriteVault, Scope::BulkVault],
         destructive: true,
         tags: &["notes", "bulk"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Report<Item>;

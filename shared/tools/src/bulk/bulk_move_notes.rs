@@ -85,6 +85,8 @@ impl Operation for BulkMoveNotes {
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
         destructive: true,
         tags: &["notes", "links", "bulk"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -80,6 +80,8 @@ impl Operation for BulkSetProperty {
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::BulkVault],
         destructive: true,
         tags: &["properties", "bulk"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Report<Item>;

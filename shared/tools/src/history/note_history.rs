@@ -70,7 +70,7 @@ impl Operation for NoteHistory {
     const INFO: Info = Info {
         name: "note_history",
         title: "History of a note",
-        description: "Lists the versions of a note, newest first: generation, hash, size, and who wrote it when, by which operation, and why. Read an old version with read_note and its generation.",
+        description: "Lists the versions of a note, newest first: generation, hash, size, and who wrote it when, by which operation, and why. To see an old version, call read_note with its generation; to bring it back, take restore_note. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["history"],
         ..Info::HARMLESS

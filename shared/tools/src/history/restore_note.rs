@@ -48,6 +48,8 @@ impl Operation for RestoreNote {
         scopes: &[Scope::WriteVault],
         destructive: true,
         tags: &["notes", "history"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

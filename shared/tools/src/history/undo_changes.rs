@@ -65,6 +65,7 @@ impl Operation for UndoChanges {
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
         destructive: true,
         tags: &["history", "bulk"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -88,6 +88,8 @@ impl Operation for PruneHubLinks {
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["links"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
@@ -108,9 +110,6 @@ impl Operation for PruneHubLinks {
         let path: VaultPath = arguments.path.clone().into();
         let kind = arguments.policy.kind;
         let rule = Rule::of(arguments.policy)?;
-        if !arguments.dry_run {
-            context.require_key()?;
-        }
         let change = Pruning { context, path, rule, most: arguments.max_removals.get() };
         let message = arguments.message.as_ref().map(Message::as_str);
         let (pruned, generation) = if arguments.dry_run {

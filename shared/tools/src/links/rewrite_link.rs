@@ -98,6 +98,8 @@ impl Operation for RewriteLink {
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::BulkVault],
         destructive: true,
         tags: &["links", "bulk"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -1,11 +1,13 @@
-//! `append_note`: adds to the end or the start of a note.
+//! `append_note`: adds to the end or the start of a note, or of one of its sections.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Given, Message, WritePath};
+use atlas_ops::arguments::{self, Given, Message, Text, Versions, WritePath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::gates;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::editing;
+use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
 use atlas_ops::write::writable::text_of;
 use atlas_vault::VaultPath;
@@ -14,7 +16,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Adds text to the end of a note, or to its start below the properties, on lines of its own unless ensure_newline is false.
+/// Adds text to the end of a note, to its start, or to the end of one of its sections.
 pub struct AppendNote;
 
 /// What to add, and where.
@@ -25,6 +27,10 @@ pub struct Arguments {
     path: WritePath,
     /// What to add.
     content: String,
+    /// The heading under which to add it, at the end of its section (with `position` `start`: right below the heading); the whole note if not
+    /// given.
+    #[serde(default)]
+    heading: Given<Text<500>>,
     /// Where: `end` if not given.
     #[serde(default)]
     position: Position,
@@ -34,6 +40,8 @@ pub struct Arguments {
     /// Whether it stands on lines of its own; else it is added as it is.
     #[serde(default = "arguments::yes")]
     ensure_newline: bool,
+    #[serde(default)]
+    if_match: Given<Versions>,
     #[serde(default)]
     message: Given<Message>,
 }
@@ -71,7 +79,7 @@ impl Operation for AppendNote {
     const INFO: Info = Info {
         name: "append_note",
         title: "Add to a note",
-        description: "Adds text to the end of a note, or to its start below the properties, on lines of its own unless ensure_newline is false. Made again with the same idempotency_key, it is added once.",
+        description: "Adds text to a note that exists: at its end, at its start (position), or at the end of one section (heading). Nothing that is there changes. To add to today's or this week's note, take append_to_periodic_note; to create a note, write_note. Example: {\"path\": \"Projects/Atlas.md\", \"heading\": \"Tasks\", \"content\": \"- [ ] Call Ada\"}",
         scopes: &[Scope::WriteVault],
         tags: &["notes"],
         ..Info::HARMLESS
@@ -84,11 +92,16 @@ impl Operation for AppendNote {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        context.require_key()?;
+        if arguments.heading.is_some() {
+            // Whether there is such a heading is told.
+            gates::may_run(context.caller, &Info { scopes: &[Scope::ReadVault], ..Self::INFO })?;
+        }
         let path: VaultPath = arguments.path.clone().into();
+        let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         let message = arguments.message.as_ref().map(Message::as_str);
         let decide = |found: Option<&Found>| {
             let note = found.ok_or_else(|| notes::missing(path.as_str()))?;
+            condition.check(path.as_str(), found)?;
             Ok(NoteUpdate::Text(arguments.added(text_of(note)?)?.into_bytes()))
         };
         let Answer { value, generation } =
@@ -110,6 +123,11 @@ impl Arguments {
     fn added(&self, note: &str) -> Result<String, Error> {
         let text = self.content.clone();
         let is_end = self.position == Position::End;
+        if let Some(heading) = &*self.heading {
+            let target = Target::Heading(vec![heading.as_str().trim_start_matches('#').trim().to_owned()]);
+            let edit = if is_end { Edit::AppendToSection { target, text } } else { Edit::InsertAfter { target, text } };
+            return editing::apply(note, &[edit], "heading");
+        }
         if !self.ensure_newline {
             let at = if is_end { note.len() } else { self.start_of(note) };
             let (before, after) = note.split_at_checked(at).unwrap_or((note, ""));

@@ -67,6 +67,7 @@ impl Operation for CopyNote {
         description: "Makes another note with the same text. Its links are rewritten where they would mean something else at the new path. A person has to confirm a copy into another folder.",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["notes", "links"],
+        idempotent: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -57,10 +57,12 @@ impl Operation for DeleteNote {
     const INFO: Info = Info {
         name: "delete_note",
         title: "Delete a note",
-        description: "Takes the note at a path out of the vault. It is kept in the trash unless hard is true, and older generations have it. A person has to confirm it. Pass the sha256 that you read as if_match, so that nobody's later change is deleted unseen.",
+        description: "Puts a note into the trash, from where restore_note brings it back; with hard it goes for good, though history keeps it. Send the sha256 that you read as if_match, so that nobody's later change is deleted unseen. A person has to confirm it. Example: {\"path\": \"Inbox/Old.md\"}",
         scopes: &[Scope::DeleteVault],
         destructive: true,
         tags: &["notes"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -42,6 +42,7 @@ impl Operation for EditNote {
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

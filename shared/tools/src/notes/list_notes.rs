@@ -103,7 +103,7 @@ impl Operation for ListNotes {
     const INFO: Info = Info {
         name: "list_notes",
         title: "List notes",
-        description: "Lists the notes below a folder, or whose paths begin with a prefix, in path order, with sizes, times and hashes; on request other files and the folders too, or a folder's own items alone. Pages by cursor.",
+        description: "Lists the notes below a folder, or whose paths begin with a prefix, in path order, with sizes, times and hashes; with extensions also other files. It does not look into notes: for that take search. Example: {\"root\": \"Projects\", \"recursive\": false}",
         scopes: &[Scope::ReadVault],
         tags: &["notes"],
         ..Info::HARMLESS

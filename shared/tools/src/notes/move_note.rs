@@ -69,11 +69,13 @@ impl Operation for MoveNote {
     const INFO: Info = Info {
         name: "move_note",
         title: "Move a note",
-        description: "Gives a note another path, in another folder or with another name, and updates the links that the move would break, in all notes: wikilinks, embeds and markdown links, with what they show and the part they point to as it was. All of it is one commit. Nothing is moved if there is a note at the new path, unless overwrite_target puts that into the trash.",
+        description: "Moves or renames a note, and updates the links to it in all notes: wikilinks, embeds and markdown links. If there is a note at the new path nothing is moved, unless overwrite_target puts that into the trash. A person has to confirm it. Example: {\"from\": \"Inbox/Atlas.md\", \"to\": \"Projects/Atlas.md\"}",
         // What links to it, and where, is told.
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
         destructive: true,
         tags: &["notes", "links"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

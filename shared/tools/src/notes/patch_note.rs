@@ -1,13 +1,16 @@
-//! `patch_note`: replaces text that a note has once, or as often as the caller says.
+//! `patch_note`: replaces text that a note has once, or as often as the caller says; or changes the part that an anchor names.
+
+mod anchored;
 
 use std::num::NonZeroU32;
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Bounded, Exact, Given, Message, WritePath};
+use atlas_ops::arguments::{Bounded, Exact, Given, Message, Text, Versions, WritePath, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::editing;
+use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
 use atlas_ops::write::writable::text_of;
 use atlas_vault::VaultPath;
@@ -17,7 +20,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Replaces text that is in a note exactly once, or as often as expected_occurrences says.
+use self::anchored::{Anchor, Change, PartOperation};
+
+/// Replaces text that is in a note exactly once, or changes one of its sections or blocks.
 pub struct PatchNote;
 
 /// What to replace by what.
@@ -26,13 +31,29 @@ pub struct PatchNote;
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// The text as it stands in the note, line breaks included.
-    old_string: Exact<1_000_000>,
-    /// What to put in its place.
-    new_string: String,
-    /// How often the text must be there; 1 if not given. All are replaced.
+    /// Only without an operation, or with replace_text: the text to replace, as it stands in the note, line breaks included.
+    #[serde(default)]
+    old_string: Given<Exact<1_000_000>>,
+    /// Only with old_string: what to put in its place.
+    #[serde(default)]
+    new_string: Given<String>,
+    /// How often the text must be there; 1 if not given. All are replaced. Only without an operation.
     #[serde(default)]
     expected_occurrences: Bounded<1, 100_000>,
+    /// What to do with the part that the anchor names; if not given, old_string is replaced in the whole note.
+    #[serde(default)]
+    operation: Given<PartOperation>,
+    /// Only with an operation, which needs it or target_heading: the part.
+    #[serde(default)]
+    anchor: Given<Anchor>,
+    /// Only with an operation: the part below the heading of this name, instead of an anchor.
+    #[serde(default)]
+    target_heading: Given<Text<500>>,
+    /// Only with an operation: the text to append, prepend or put in the part's place.
+    #[serde(default)]
+    content: Given<String>,
+    #[serde(default)]
+    if_match: Given<Versions>,
     #[serde(default)]
     message: Given<Message>,
 }
@@ -45,7 +66,7 @@ pub struct Output {
     /// When.
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
-    /// How often.
+    /// How often; 0 where a part was changed without text to look for.
     occurrences_replaced: usize,
     /// SHA-256 of the note's bytes, in hex.
     content_hash: String,
@@ -57,11 +78,12 @@ impl Operation for PatchNote {
     const INFO: Info = Info {
         name: "patch_note",
         title: "Replace text in a note",
-        description: "Replaces text that is in a note exactly once, or as often as expected_occurrences says. If it is not there so often nothing is changed, and the error lists where it could be. A person has to confirm it where the old text goes over a heading.",
+        description: "Changes one place of a note and no other byte: replaces text that is in it exactly once, or as often as expected_occurrences says; or, with operation and anchor, adds to or replaces one section or block. If the text is not there so often nothing is changed, and the error lists where it could be. To make several edits at once, take edit_note; to add lines, append_note; for properties, update_frontmatter. A person has to confirm it where the old text goes over a heading. Example: {\"path\": \"Projects/Atlas.md\", \"old_string\": \"- [ ] Call Ada\", \"new_string\": \"- [x] Call Ada\"}",
         // What cannot be done is told with what there is.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["notes"],
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
@@ -78,28 +100,94 @@ impl Operation for PatchNote {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
         let message = arguments.message.as_ref().map(Message::as_str);
-        let count = arguments.expected_occurrences.get();
-        let old = arguments.old_string.as_str();
-        let edit = Edit::ReplaceText {
-            find: old.to_owned(),
-            replace: arguments.new_string.clone(),
-            count: u32::try_from(count).ok().and_then(NonZeroU32::new),
-        };
+        let condition = Condition::of_existing(arguments.if_match.as_ref())?;
+        let change = arguments.change()?;
         let decide = |found: Option<&Found>| {
             let note = text_of(found.ok_or_else(|| notes::missing(path.as_str()))?)?;
-            let patched = editing::apply(note, std::slice::from_ref(&edit), "old_string")?.into_bytes();
-            Ok(if goes_over_heading(note, old) { NoteUpdate::IfConfirmed(patched) } else { NoteUpdate::Text(patched) })
+            condition.check(path.as_str(), found)?;
+            let patched = change.made_in(note)?.into_bytes();
+            let old = arguments.old_string.as_ref().map(Exact::as_str);
+            let is_judged = old.is_some_and(|old| goes_over_heading(note, old));
+            Ok(if is_judged { NoteUpdate::IfConfirmed(patched) } else { NoteUpdate::Text(patched) })
         };
         let Answer { value, generation } =
             update::write(context, &Self::INFO, &path, message, KnownInput::Nothing, decide).await?;
         let output = Output {
             path: path.as_str().to_owned(),
             updated_at: value.at,
-            occurrences_replaced: count,
+            occurrences_replaced: arguments.occurrences(),
             content_hash: value.sha256.to_string(),
             generation: value.generation,
         };
         Ok(Answer { value: output, generation })
+    }
+}
+
+/// How a note is changed.
+enum Patch {
+    Text(Edit),
+    Part(Change),
+}
+
+impl Patch {
+    /// `note` with the change.
+    fn made_in(&self, note: &str) -> Result<String, Error> {
+        match self {
+            Self::Text(edit) => editing::apply(note, std::slice::from_ref(edit), "old_string"),
+            Self::Part(change) => change.made_in(note),
+        }
+    }
+}
+
+impl Arguments {
+    /// How often text is replaced.
+    fn occurrences(&self) -> usize {
+        match *self.operation {
+            None => self.expected_occurrences.get(),
+            Some(PartOperation::ReplaceText) => 1,
+            Some(_) => 0,
+        }
+    }
+
+    /// How the note is to be changed.
+    fn change(&self) -> Result<Patch, Error> {
+        let (old, new) = (self.old_string.as_ref().map(Exact::as_str), self.new_string.as_deref());
+        let Some(operation) = *self.operation else {
+            let is_given = [self.anchor.is_some(), self.target_heading.is_some(), self.content.is_some()];
+            if is_given.contains(&true) {
+                return Err(invalid_input(
+                    "operation",
+                    "say what to do with the part: append, prepend, replace or replace_text",
+                ));
+            }
+            let needed =
+                |field| move || invalid_input(field, "give old_string and new_string, or an operation with an anchor");
+            let (find, replace) = (old.ok_or_else(needed("old_string"))?, new.ok_or_else(needed("new_string"))?);
+            let count = u32::try_from(self.occurrences()).ok().and_then(NonZeroU32::new);
+            return Ok(Patch::Text(Edit::ReplaceText { find: find.to_owned(), replace: replace.to_owned(), count }));
+        };
+        if self.expected_occurrences.get() != 1 {
+            return Err(invalid_input(
+                "expected_occurrences",
+                "leave it out with an operation: the text must be there once",
+            ));
+        }
+        let anchor = match (&*self.anchor, &*self.target_heading) {
+            (Some(anchor), None) => anchor.clone(),
+            (None, Some(heading)) => Anchor::Heading { heading: heading.clone(), occurrence: Given::default() },
+            (Some(_), Some(_)) => return Err(invalid_input("target_heading", "give it or an anchor, not both")),
+            (None, None) => {
+                return Err(invalid_input("anchor", "say which part: {\"type\": \"heading\", \"heading\": \"Tasks\"}"));
+            }
+        };
+        if operation == PartOperation::ReplaceText && self.content.is_some() {
+            return Err(invalid_input("content", "give old_string and new_string with the operation replace_text"));
+        }
+        if operation != PartOperation::ReplaceText && (old.is_some() || new.is_some()) {
+            return Err(invalid_input("content", "give content, not old_string or new_string, with this operation"));
+        }
+        let (old, new) = (old.map(str::to_owned), new.map(str::to_owned));
+        Ok(Patch::Part(Change { operation, anchor, content: (*self.content).clone(), old, new }))
     }
 }
 

@@ -150,7 +150,7 @@ impl Operation for ReadNote {
     const INFO: Info = Info {
         name: "read_note",
         title: "Read a note",
-        description: "Returns the text and properties of the note at a path. A long note comes in pages: call again with next_offset.",
+        description: "Returns the text, the properties and the sha256 of the note at a path, now or at an older generation. A long note comes in pages: call again with next_offset. If you do not know the path, call search. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["notes"],
         ..Info::HARMLESS

@@ -40,6 +40,7 @@ impl Operation for UpsertNote {
         description: "Creates the note at a path with this text and these properties; if there is one already, adds the text to its end, on a line of its own, and leaves everything else as it is.",
         scopes: &[Scope::WriteVault],
         tags: &["notes"],
+        idempotent: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -111,10 +111,12 @@ impl Operation for WriteNote {
     const INFO: Info = Info {
         name: "write_note",
         title: "Write a note",
-        description: "Creates the note at a path, or replaces it whole. To replace one, read it first and pass its sha256 as if_match, or as expected_hash with mode overwrite or upsert: if someone changed it meanwhile nothing is written, and the error has the sha256 that is there. Without any of these, and with mode create, nothing is replaced. A person has to confirm what is replaced so, unless with mode upsert most of the note stays.",
+        description: "Creates the note at a path; or replaces it whole, with if_match and the sha256 that you read. If there is a note already, or it changed meanwhile, nothing is written, and the error has the sha256 that is there. To change a part of a note take patch_note, to add to one append_note. With mode overwrite a person has to confirm what is replaced, with upsert where most of the note goes. Example: {\"path\": \"Ideas/New.md\", \"content\": \"# New\\n\\nFirst thoughts\\n\"}",
         scopes: &[Scope::WriteVault],
         destructive: true,
         tags: &["notes"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Response;

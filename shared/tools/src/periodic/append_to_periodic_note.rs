@@ -65,7 +65,7 @@ impl Operation for AppendToPeriodicNote {
     const INFO: Info = Info {
         name: "append_to_periodic_note",
         title: "Append to a periodic note",
-        description: "Adds text at the end of the daily, weekly, monthly, quarterly or yearly note of a day, or of one of its sections, and makes the note first if it is not there. Pass an idempotency_key, so that a call that is made again adds it once.",
+        description: "Adds text at the end of the daily, weekly, monthly, quarterly or yearly note of a day, or of one of its sections, and makes the note first if it is not there.",
         // Whether there is such a heading is told.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["periodic", "notes"],
@@ -75,7 +75,6 @@ impl Operation for AppendToPeriodicNote {
     type Output = Output;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        context.require_key()?;
         let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
         let find = |view: View| {
             let which = &which;

@@ -60,6 +60,7 @@ impl Operation for CreatePeriodicNote {
         // A template is read.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["periodic", "notes"],
+        idempotent: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

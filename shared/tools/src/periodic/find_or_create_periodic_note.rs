@@ -55,6 +55,7 @@ impl Operation for FindOrCreatePeriodicNote {
         description: "Gives the daily, weekly, monthly, quarterly or yearly note of a day, and makes it first if it is not there: where the vault's own settings say, and from the template that they name.",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["periodic", "notes"],
+        idempotent: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

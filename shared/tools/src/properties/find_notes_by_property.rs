@@ -102,7 +102,7 @@ impl Operation for FindNotesByProperty {
     const INFO: Info = Info {
         name: "find_notes_by_property",
         title: "Find notes by property",
-        description: "Lists the notes whose properties meet all of some conditions, by path: eq, neq, gt, gte, lt, lte (numbers, and texts such as dates), in, nin, contains (a list's item or a text's part), exists, absent. Pages by cursor.",
+        description: "Lists the notes whose properties (frontmatter) meet all conditions of filter: eq, neq, gt, gte, lt, lte (numbers, and texts such as dates), in, nin, contains (a list's item or a text's part), exists, absent. Example: {\"filter\": [{\"key\": \"status\", \"op\": \"eq\", \"value\": \"active\"}]}",
         scopes: &[Scope::ReadVault],
         tags: &["properties"],
         ..Info::HARMLESS

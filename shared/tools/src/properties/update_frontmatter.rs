@@ -137,11 +137,13 @@ impl Operation for UpdateFrontmatter {
     const INFO: Info = Info {
         name: "update_frontmatter",
         title: "Change properties",
-        description: "Changes a note's properties and leaves every other byte as it is, comments and quoting too. Modes: set (key, value), remove (key; nothing happens if it is absent), merge (patch; null removes), replace (frontmatter; all others go, and a person has to confirm it). Answers with what was there before.",
+        description: "Changes the properties (frontmatter) of a note and leaves every other byte as it is. Modes: set (key, value), remove (key), merge (patch; null removes), replace (frontmatter: all others go, and a person has to confirm it). Returns what was there before. Example: {\"path\": \"Projects/Atlas.md\", \"mode\": \"set\", \"key\": \"status\", \"value\": \"done\"}",
         // It tells what was there.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["properties", "notes"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

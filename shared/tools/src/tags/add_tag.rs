@@ -63,6 +63,7 @@ impl Operation for AddTag {
         // It tells whether the note has it.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["tags", "notes"],
+        idempotent: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -65,6 +65,8 @@ impl Operation for RemoveTag {
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["tags", "notes"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -52,6 +52,7 @@ impl Operation for LinkAdd {
         // It tells whether there is a link, and what there is to link to.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["links", "notes"],
+        idempotent: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -36,6 +36,8 @@ impl Operation for NoteDelete {
         scopes: &[Scope::DeleteVault],
         destructive: true,
         tags: &["notes"],
+        idempotent: true,
+        ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;

@@ -41,6 +41,7 @@ impl Operation for NoteUpsert {
         description: "Creates a note with these properties, or appends the text to the note that is there, whose properties stay.",
         scopes: &[Scope::WriteVault],
         tags: &["notes"],
+        idempotent: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

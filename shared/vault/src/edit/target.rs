@@ -25,6 +25,7 @@ pub(super) struct Place {
 pub(super) fn find(text: &str, target: &Target) -> Result<Place, Problem> {
     match target {
         Target::Heading(names) => heading(text, &read(text)?, names),
+        Target::HeadingLine(line) => on_line(text, &read(text)?, *line),
         Target::Block(id) => marked(text, &read(text)?, id.strip_prefix('^').unwrap_or(id)),
         Target::Lines([from, to]) => numbered(text, *from, *to),
     }
@@ -68,6 +69,18 @@ fn heading(text: &str, note: &Note, names: &[String]) -> Result<Place, Problem> 
             let several = several.iter().take(MAX_CANDIDATES);
             let candidates = several.filter_map(|(index, _)| candidate(&note.headings, *index)).collect();
             Err(Problem::HeadingAmbiguous { heading: written(&names), candidates })
+        }
+    }
+}
+
+fn on_line(text: &str, note: &Note, line: u32) -> Result<Place, Problem> {
+    let found = note.headings.iter().position(|heading| heading.line.saturating_add(1) == line);
+    match found.and_then(|index| Some((index, note.headings.get(index)?))) {
+        Some((index, heading)) => Ok(section(text, heading, note.headings.iter().skip(index + 1))),
+        None => {
+            let candidates = (0..note.headings.len()).take(MAX_CANDIDATES);
+            let candidates = candidates.filter_map(|index| candidate(&note.headings, index)).collect();
+            Err(Problem::HeadingMissing { heading: format!("on line {line}"), candidates })
         }
     }
 }

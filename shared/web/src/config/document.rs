@@ -7,8 +7,9 @@ use atlas_access::{Acl, AclConfig, AclError, ThrottleConfig, VisibilityConfig};
 use atlas_mirror::VaultId;
 use atlas_ops::atlas::{CurrentContext, NowNote};
 use atlas_ops::sorted;
+use atlas_tools::facade::Facade;
 use atlas_vault::VaultPath;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::config::error::DocumentError;
@@ -114,21 +115,6 @@ pub struct GovernorDocument {
 pub struct FacadeDocument {
     /// Which tools are listed.
     pub mode: Facade,
-}
-
-/// What stands for the operations in a list of tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Facade {
-    /// Three tools that find, describe and call operations.
-    Triad,
-    /// One tool for each domain.
-    Domain,
-    /// `search` and `fetch`, as chat connectors expect them.
-    Connector,
-    /// Each operation.
-    #[default]
-    Flat,
 }
 
 /// `context`.

@@ -68,7 +68,11 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
         (r#"{"governor": {"regexTimeoutMs": -1}}"#, "`governor.regexTimeoutMs`", "write a whole number instead of"),
         (r#"{"idempotencyTtlSeconds": 1}"#, "`idempotencyTtlSeconds`", "from 60 to 604800"),
         (r#"{"elicitTtlSeconds": 0}"#, "`elicitTtlSeconds`", "from 10 to 86400"),
-        (r#"{"toolFacade": {"mode": "all"}}"#, "`toolFacade.mode`", "write triad, domain, connector, flat"),
+        (
+            r#"{"toolFacade": {"mode": "all"}}"#,
+            "`toolFacade.mode`",
+            "write agent, vault-mcp, code, triad, domain, connector, flat",
+        ),
         (
             r#"{"throttle": {"tiers": {"read": {"perMinute": 0, "burst": 1}}}}"#,
             "`throttle.tiers.read.perMinute`",

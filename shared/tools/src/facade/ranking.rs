@@ -6,7 +6,7 @@ const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
 /// The indexes of the `texts` that have a word of `query`, with how well they fit: best first, and of equals the first.
-pub(crate) fn ranked(texts: &[String], query: &str) -> Vec<(usize, f64)> {
+pub(super) fn ranked(texts: &[String], query: &str) -> Vec<(usize, f64)> {
     let texts: Vec<HashMap<String, f64>> = texts.iter().map(|text| counts(text)).collect();
     let length = |counts: &HashMap<String, f64>| counts.values().sum::<f64>();
     let mean = texts.iter().map(length).sum::<f64>() / texts.len().max(1) as f64;

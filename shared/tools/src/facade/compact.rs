@@ -1,0 +1,83 @@
+//! Schemas of arguments with what an agent needs to make a call, and no more: the server still checks all of it.
+
+use serde_json::{Map, Value, json};
+
+/// What only a validator needs.
+const DROPPED: [&str; 7] =
+    ["$schema", "additionalProperties", "format", "maxItems", "maxLength", "minItems", "minLength"];
+
+/// `schema` of an object with those of its properties that `keeps` keeps, in fewer bytes.
+pub(super) fn schema(mut schema: Map<String, Value>, keeps: impl Fn(&str) -> bool) -> Map<String, Value> {
+    schema.remove("description");
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.retain(|name, _| keeps(name));
+    }
+    shortened(&mut schema);
+    schema
+}
+
+fn shortened(schema: &mut Map<String, Value>) {
+    for name in DROPPED {
+        schema.remove(name);
+    }
+    // A default says what the description says.
+    if schema.contains_key("description") {
+        schema.remove("default");
+    }
+    if let Some(choices) = choices(schema.get("oneOf")) {
+        schema.remove("oneOf");
+        schema.insert("type".to_owned(), json!("string"));
+        schema.insert("enum".to_owned(), choices);
+    }
+    for (name, value) in schema.iter_mut() {
+        match (name.as_str(), value) {
+            ("properties" | "$defs", Value::Object(members)) => {
+                members.values_mut().filter_map(Value::as_object_mut).for_each(shortened);
+            }
+            ("oneOf" | "anyOf" | "allOf", Value::Array(items)) => {
+                items.iter_mut().filter_map(Value::as_object_mut).for_each(shortened);
+            }
+            ("items" | "not", Value::Object(member)) => shortened(member),
+            _ => {}
+        }
+    }
+}
+
+/// The values of alternatives that are each one text.
+fn choices(alternatives: Option<&Value>) -> Option<Value> {
+    alternatives?.as_array()?.iter().map(|one| one.get("const").filter(|value| value.is_string()).cloned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_needs_stays() {
+        let long = json!({
+            "additionalProperties": false,
+            "description": "What to do.",
+            "properties": {
+                "rare": { "type": "string" },
+                "path": { "description": "Where.", "maxLength": 10, "minLength": 1, "type": "string" },
+                "mode": { "description": "How.", "default": "a", "oneOf": [
+                    { "const": "a", "description": "So.", "type": "string" }, { "const": "b", "type": "string" },
+                ] },
+                "edits": { "items": { "oneOf": [{ "properties": { "format": { "format": "date", "type": "string" } } }] } },
+            },
+            "required": ["path"],
+            "type": "object",
+        });
+        let short = schema(long.as_object().unwrap().clone(), |name| name != "rare");
+        let expected = json!({
+            "properties": {
+                "path": { "description": "Where.", "type": "string" },
+                "mode": { "description": "How.", "type": "string", "enum": ["a", "b"] },
+                "edits": { "items": { "oneOf": [{ "properties": { "format": { "type": "string" } } }] } },
+            },
+            "required": ["path"],
+            "type": "object",
+        });
+        assert_eq!(Value::from(short), expected);
+    }
+}

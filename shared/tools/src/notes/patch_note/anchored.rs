@@ -1,0 +1,225 @@
+//! Changes of one part of a note, which an anchor names.
+
+use atlas_ops::arguments::{Bounded, Exact, Given, Text, invalid_input};
+use atlas_ops::error::Error;
+use atlas_ops::write::editing;
+use atlas_vault::edit::{self, Edit, Target};
+use atlas_vault::fold::fold;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What to do with a part of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PartOperation {
+    /// Add content at its end.
+    Append,
+    /// Add content at its start.
+    Prepend,
+    /// Put content in its place; a heading's line stays.
+    Replace,
+    /// Replace text that is in it exactly once.
+    ReplaceText,
+}
+
+/// A part of a note.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Anchor {
+    /// What is below a heading, up to the next of its level or above.
+    Heading {
+        /// Its text, in any case; `Parent > Child` for one of several.
+        heading: Text<500>,
+        /// Which of several that are named the same; needed if there are several.
+        #[serde(default)]
+        occurrence: Given<Bounded<1, 100_000>>,
+    },
+    /// The paragraph or list item that carries `^id`.
+    Block {
+        /// The id.
+        block_id: Exact<500>,
+    },
+    /// What stands above the first heading, below the properties.
+    Frontmatter {},
+}
+
+/// What to change in which part.
+pub(super) struct Change {
+    pub(super) operation: PartOperation,
+    pub(super) anchor: Anchor,
+    pub(super) content: Option<String>,
+    pub(super) old: Option<String>,
+    pub(super) new: Option<String>,
+}
+
+/// Where a part is.
+enum Part {
+    At(Target),
+    /// Above the first heading, if there is one; none if nothing stands there.
+    Preamble {
+        lines: Option<Target>,
+        heading: Option<Target>,
+    },
+}
+
+impl Change {
+    /// `note` with the change.
+    pub(super) fn made_in(&self, note: &str) -> Result<String, Error> {
+        let part = self.anchor.find(note)?;
+        if self.operation == PartOperation::ReplaceText {
+            return self.replaced(note, &part);
+        }
+        let text = self.content.clone().ok_or_else(|| invalid_input("content", "give the text for this operation"))?;
+        let edit = match (self.operation, part) {
+            (PartOperation::Append, Part::At(target)) => Edit::AppendToSection { target, text },
+            (PartOperation::Prepend, Part::At(target @ Target::Block(_))) => Edit::InsertBefore { target, text },
+            (PartOperation::Prepend, Part::At(target)) => Edit::InsertAfter { target, text },
+            (_, Part::At(target)) | (PartOperation::Replace, Part::Preamble { lines: Some(target), .. }) => {
+                Edit::ReplaceSection { target, text }
+            }
+            (PartOperation::Append, Part::Preamble { lines: Some(target), .. }) => Edit::InsertAfter { target, text },
+            (PartOperation::Append, Part::Preamble { heading: None, .. }) => Edit::Append { text },
+            (_, Part::Preamble { .. }) => Edit::Prepend { text },
+        };
+        editing::apply(note, &[edit], "anchor")
+    }
+
+    /// `note` with text replaced that the part has once.
+    fn replaced(&self, note: &str, part: &Part) -> Result<String, Error> {
+        let needed = |field| move || invalid_input(field, "give it with the operation replace_text");
+        let find = self.old.clone().ok_or_else(needed("old_string"))?;
+        let replace = self.new.clone().ok_or_else(needed("new_string"))?;
+        let range = match part {
+            Part::At(target) | Part::Preamble { lines: Some(target), .. } => {
+                edit::range(note, target).map_err(|problem| editing::refused("anchor", &problem))?
+            }
+            Part::Preamble { .. } => 0..0,
+        };
+        let (before, rest) = note.split_at_checked(range.start).unwrap_or(("", note));
+        let (within, after) = rest.split_at_checked(range.len()).unwrap_or((rest, ""));
+        let within = editing::apply(within, &[Edit::ReplaceText { find, replace, count: None }], "old_string")?;
+        Ok([before, &within, after].concat())
+    }
+}
+
+impl Anchor {
+    /// The part that it names in `note`.
+    fn find(&self, note: &str) -> Result<Part, Error> {
+        Ok(match self {
+            Self::Block { block_id } => Part::At(Target::Block(block_id.as_str().to_owned())),
+            Self::Heading { heading, occurrence } => {
+                Part::At(named(note, heading.as_str(), occurrence.map(Bounded::get))?)
+            }
+            Self::Frontmatter {} => preamble(note),
+        })
+    }
+}
+
+/// The heading called `name`: as it is written, or else in another case, or by its parents.
+fn named(note: &str, name: &str, occurrence: Option<usize>) -> Result<Target, Error> {
+    let name = name.trim_start_matches('#').trim();
+    let headings = atlas_vault::parse(note).headings;
+    let lines = |is_meant: &dyn Fn(&str) -> bool| -> Vec<u32> {
+        let meant = headings.iter().filter(|heading| is_meant(heading.text.trim()));
+        meant.map(|heading| heading.line.saturating_add(1)).collect()
+    };
+    let mut found = lines(&|text| text == name);
+    if found.is_empty() {
+        found = lines(&|text| fold(text) == fold(name));
+    }
+    match (found.as_slice(), occurrence) {
+        ([], _) => Ok(Target::Heading(name.split(" > ").map(|part| part.trim().to_owned()).collect())),
+        ([line], None) => Ok(Target::HeadingLine(*line)),
+        (lines, Some(number)) => {
+            lines.get(number.saturating_sub(1)).map(|line| Target::HeadingLine(*line)).ok_or_else(|| {
+                invalid_input(
+                    "anchor.occurrence",
+                    &format!("the note has {} headings of this name: count from 1", lines.len()),
+                )
+            })
+        }
+        (lines, None) => {
+            let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+            let problem = format!(
+                "several headings have this name, on lines {}: say which with occurrence, counted from 1, or write Parent > Child",
+                lines.join(", ")
+            );
+            Err(invalid_input("anchor", &problem))
+        }
+    }
+}
+
+/// What stands above the first heading of `note`.
+fn preamble(note: &str) -> Part {
+    let parsed = atlas_vault::parse(note);
+    let start = parsed.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
+    let end = parsed.headings.first().map_or(note.len(), |heading| heading.offset);
+    let heading = parsed.headings.first().map(|heading| Target::HeadingLine(heading.line.saturating_add(1)));
+    let text = note.get(start..end).unwrap_or_default();
+    let line_of = |offset: usize| {
+        let before = note.get(..offset).unwrap_or_default();
+        u32::try_from(before.matches('\n').count()).unwrap_or(u32::MAX).saturating_add(1)
+    };
+    let lines = (!text.trim().is_empty()).then(|| {
+        let first = start + text.len() - text.trim_start().len();
+        let last = start + text.trim_end().len();
+        Target::Lines([line_of(first), line_of(last)])
+    });
+    Part::Preamble { lines, heading }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const NOTE: &str =
+        "---\na: 1\n---\nabove\n\n# One\n\nof one\n\n## Sub\n\nof sub one ^b\n\n# two\n\n## Sub\n\nof sub two\n";
+
+    fn changed(operation: Value, anchor: Value, content: &str) -> Result<String, String> {
+        let anchor: Anchor = serde_json::from_value(anchor).unwrap();
+        let operation: PartOperation = serde_json::from_value(operation).unwrap();
+        let (old, new) = content.split_once("=>").map(|(old, new)| (old.to_owned(), new.to_owned())).unzip();
+        let change = Change { operation, anchor, content: Some(content.to_owned()), old, new };
+        change.made_in(NOTE).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn a_part_is_changed_and_no_other() {
+        let heading = |name: &str| json!({ "type": "heading", "heading": name });
+        for (operation, anchor, content, there, becomes) in [
+            ("append", heading("two"), "x", "of sub two\n", "of sub two\nx\n"),
+            ("append", heading("## TWO"), "x", "of sub two\n", "of sub two\nx\n"),
+            ("prepend", heading("One"), "x", "# One\n", "# One\nx\n"),
+            ("replace", heading("two > Sub"), "x", "of sub two", "x"),
+            ("replace", json!({ "type": "heading", "heading": "Sub", "occurrence": 1 }), "x", "of sub one ^b", "x"),
+            ("replace", json!({ "type": "block", "block_id": "b" }), "x ^b", "of sub one ^b", "x ^b"),
+            ("append", json!({ "type": "block", "block_id": "b" }), "x", "one ^b\n", "one ^b\nx\n"),
+            ("prepend", json!({ "type": "block", "block_id": "b" }), "x", "of sub one", "x\nof sub one"),
+            ("replace", json!({ "type": "frontmatter" }), "x", "above", "x"),
+            ("append", json!({ "type": "frontmatter" }), "x", "above\n", "above\nx\n"),
+            ("prepend", json!({ "type": "frontmatter" }), "x", "above\n", "x\nabove\n"),
+            ("replace_text", heading("One"), "one ^=>1 ^", "one ^b", "1 ^b"),
+        ] {
+            let expected = NOTE.replacen(there, becomes, 1);
+            assert_eq!(changed(json!(operation), anchor.clone(), content), Ok(expected), "{operation} {anchor}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_clear_changes_nothing() {
+        let heading = |name: &str| json!({ "type": "heading", "heading": name });
+        for (operation, anchor, content, message) in [
+            ("append", heading("Sub"), "x", "on lines 10, 16"),
+            ("append", json!({ "type": "heading", "heading": "Sub", "occurrence": 3 }), "x", "2 headings of this name"),
+            ("append", heading("Three"), "x", "there is no heading"),
+            ("replace_text", heading("two"), "two=>x", "2 times"),
+            ("replace_text", heading("two"), "above=>x", "not in the note"),
+            ("replace_text", heading("two"), "no arrow", "old_string"),
+        ] {
+            let error = changed(json!(operation), anchor, content).unwrap_err();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+}
