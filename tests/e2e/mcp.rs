@@ -3,6 +3,7 @@
 mod calls;
 mod connectors;
 mod door;
+mod facades;
 mod guardrails;
 mod mcp_stdio;
 mod vault_mcp;

@@ -32,6 +32,9 @@ BUILD_SECONDS = 900
 # How long anything else may take.
 SECONDS = 120
 
+# Lists every operation.
+FLAT = {"CONFIG": json.dumps({"toolFacade": {"mode": "flat"}})}
+
 NOTE = "vault/Home.md"
 MISSING = "no/such.md"
 
@@ -106,7 +109,7 @@ def inspect(target):
     for era in ["modern", "legacy"]:
         # Strict: no schema that some model would not take.
         tools = inspector(target, era, "--method", "tools/list", "--strict")["tools"]
-        assert {"find", "read_note"} <= {tool["name"] for tool in tools}
+        assert {"search", "read_note"} <= {tool["name"] for tool in tools}
         found = inspector(target, era, "--method", "tools/call", "--tool-name", "find", "--tool-arg", "term=berth")
         assert found["structuredContent"]["results"] and json.loads(found["content"][0]["text"]) == found["structuredContent"]
         read = ["--method", "tools/call", "--tool-name", "read_note", "--tool-arg", f"path={MISSING}"]
@@ -121,7 +124,7 @@ async def converse(server, name):
     for mode in [REVISIONS[0], "legacy"]:
         async with Client(server(), mode=mode, read_timeout_seconds=SECONDS) as client:
             tools = (await client.list_tools()).tools
-            assert {"find", "read_note"} <= {tool.name for tool in tools}
+            assert {"search", "read_note"} <= {tool.name for tool in tools}
             found = await client.call_tool("find", {"term": "berth"})
             assert not found.is_error and found.structured_content["results"]
             failed = await client.call_tool("read_note", {"path": MISSING})
@@ -183,16 +186,19 @@ def main(program):
         token = subprocess.run(
             [program, "token", "--scopes", scopes], check=True, capture_output=True, text=True, env=environment(**tokens), timeout=SECONDS
         ).stdout.strip()
-        with running(serve, scratch / "serve.log", STORE=store, **tokens) as process:
-            answers(server, process, SECONDS)
-            inspect([server, "--transport", "http", "--header", f"Authorization: Bearer {token}"])
-            asyncio.run(converse(lambda: bearing(server, token), "HTTP"))
-            asyncio.run(use_every_tool(lambda: bearing(server, token), "HTTP", is_for_writing=False))
+        for config in [{}, FLAT]:
+            with running(serve, scratch / "serve.log", STORE=store, **tokens, **config) as process:
+                answers(server, process, SECONDS)
+                inspect([server, "--transport", "http", "--header", f"Authorization: Bearer {token}"])
+                if config == FLAT:
+                    asyncio.run(use_every_tool(lambda: bearing(server, token), "HTTP", is_for_writing=False))
+                else:
+                    asyncio.run(converse(lambda: bearing(server, token), "HTTP"))
 
         own = published(program, scratch / "own")
-        stdio = StdioServerParameters(command=program, args=["mcp", "--store", own], env=environment())
-        asyncio.run(converse(lambda: stdio, "stdio"))
-        asyncio.run(use_every_tool(lambda: stdio, "stdio", is_for_writing=True))
+        stdio = lambda **config: StdioServerParameters(command=program, args=["mcp", "--store", own], env=environment(**config))
+        asyncio.run(converse(stdio, "stdio"))
+        asyncio.run(use_every_tool(lambda: stdio(**FLAT), "stdio", is_for_writing=True))
 
 
 def published(program, folder):

@@ -58,7 +58,8 @@ async fn health_is_as_the_protocol_has_it() {
 
 #[tokio::test]
 async fn every_visible_operation_is_a_tool_with_a_schema() {
-    let visibility = json!({ "toolVisibility": { "disabled": ["find"], "hidden": ["query"] } }).to_string();
+    let visibility = json!({ "disabled": ["find"], "hidden": ["query"] });
+    let visibility = json!({ "toolFacade": { "mode": "flat" }, "toolVisibility": visibility }).to_string();
     let client = demo(&[("ATLAS_CONFIG", &visibility)]).await;
     let listed = client.get("/bridge/v1/tools").await.ok();
     let tools = listed["tools"].as_array().unwrap();
@@ -148,7 +149,8 @@ async fn a_tool_answers_in_text_and_fails_in_text() {
 async fn every_tool_takes_the_vault_that_it_is_for() {
     let deployment = Deployment::of_demo().await;
     deployment.publish_as("work", VaultBuilder::new().note("w.md", "only here").root()).await;
-    let config = json!({ "vaults": [{ "id": "main" }, { "id": "work" }] }).to_string();
+    let vaults = json!([{ "id": "main" }, { "id": "work" }]);
+    let config = json!({ "toolFacade": { "mode": "flat" }, "vaults": vaults }).to_string();
     let client = deployment.set_up(&[("ATLAS_CONFIG", &config)]).await;
     for tool in client.get("/bridge/v1/tools").await.ok()["tools"].as_array().unwrap() {
         assert_eq!(tool["inputSchema"]["properties"]["vault"]["type"], "string", "{tool}");

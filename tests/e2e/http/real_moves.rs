@@ -156,7 +156,7 @@ async fn notes_of_a_real_vault_go_somewhere_and_come_back() {
     };
     let deployment = Deployment::of(&corpora.join("hub")).await;
     let client = deployment.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let mut vault = Vault::of(&deployment).await;
     let before = hashes(&deployment).await;
     let by_links = vault.by_links();

@@ -26,7 +26,7 @@ fn calls() -> Vec<Call> {
 async fn each_call_is_answered_as_its_schemas_say_or_refused_with_its_code() {
     let deployment = Deployment::of_demo().await;
     let client = deployment.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     for Call { tool, arguments, error } in calls() {
         match error {
             None => tools.good(&tool, arguments).await,

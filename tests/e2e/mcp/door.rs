@@ -5,14 +5,14 @@ use atlas_testkit::VaultBuilder;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::agent::{Agent, ERAS, listed, names};
+use crate::support::agent::{Agent, ERAS, FLAT, listed, names};
 use crate::support::deployment::Deployment;
 use crate::support::tokens::{SECRET, bearer, send, token};
 
 #[tokio::test]
 async fn an_agent_of_either_era_lists_tools_and_calls_them() {
     let deployment = Deployment::of_demo().await;
-    let client = deployment.client();
+    let client = deployment.set_up(&[FLAT]).await;
     for era in ERAS {
         let agent = Agent::new(&client, era);
         let tools = agent.tools().await;
@@ -55,7 +55,7 @@ async fn each_era_is_greeted_in_its_own_way() {
 #[tokio::test]
 async fn each_tool_says_what_it_takes_returns_and_does() {
     let deployment = Deployment::of_demo().await;
-    let client = deployment.client();
+    let client = deployment.set_up(&[FLAT]).await;
     let agent = Agent::new(&client, ERAS[0]);
     let tools = agent.tools().await;
     for (tool, entry) in tools.iter().zip(listed()) {
@@ -68,7 +68,11 @@ async fn each_tool_says_what_it_takes_returns_and_does() {
         assert!(takes("vault"), "{name}");
         assert_eq!(takes("idempotency_key"), entry.info.writes(), "{name}");
         assert_eq!(takes("elicit_token"), entry.info.writes(), "{name}");
-        let hints = json!({ "readOnlyHint": !entry.info.writes(), "destructiveHint": entry.info.destructive, "openWorldHint": false });
+        let mut hints = json!({ "readOnlyHint": entry.info.changes_nothing(), "openWorldHint": false });
+        if !entry.info.changes_nothing() {
+            hints["destructiveHint"] = entry.info.destructive.into();
+            hints["idempotentHint"] = entry.info.idempotent.into();
+        }
         assert_eq!(tool["annotations"], hints, "{name}");
         assert_eq!((&tool["title"], &tool["description"]), (&json!(entry.info.title), &json!(entry.info.description)));
     }
@@ -101,7 +105,8 @@ async fn a_tool_that_fails_says_what_to_do() {
 #[tokio::test]
 async fn what_is_no_tool_is_the_protocols_error() {
     let deployment = Deployment::of_demo().await;
-    let config = json!({ "toolVisibility": { "disabled": ["query"], "hidden": ["search"] } }).to_string();
+    let visibility = json!({ "disabled": ["query"], "hidden": ["search"] });
+    let config = json!({ "toolFacade": { "mode": "flat" }, "toolVisibility": visibility }).to_string();
     let client = deployment.set_up(&[("ATLAS_CONFIG", &config)]).await;
     for era in ERAS {
         let agent = Agent::new(&client, era);
@@ -294,64 +299,5 @@ async fn prompts_name_what_to_do_and_their_arguments_are_completed() {
         }
         let unknown = complete(json!({ "type": "ref/prompt", "name": "nothing" }), "path", "x");
         assert_eq!(agent.refusal("completion/complete", unknown).await.0, -32602);
-    }
-}
-
-#[tokio::test]
-async fn few_tools_can_stand_for_many() {
-    let deployment = Deployment::of_demo().await;
-    let with_facade = async |mode: &str| {
-        let config = json!({ "toolFacade": { "mode": mode }, "toolVisibility": { "disabled": ["query"] } }).to_string();
-        deployment.set_up(&[("ATLAS_CONFIG", &config)]).await
-    };
-    let (triad, domain) = (with_facade("triad").await, with_facade("domain").await);
-    for era in ERAS {
-        let agent = Agent::new(&triad, era);
-        assert_eq!(names(&agent.tools().await), ["find_capability", "describe_capability", "call_capability"]);
-        let found = agent.answer("find_capability", json!({ "query": "note history" })).await;
-        assert_eq!(found["capabilities"][0]["name"], "note_history");
-        let all = agent.answer("find_capability", json!({})).await;
-        assert_eq!(all["total"], listed().count() - 1);
-        assert!(!all.to_string().contains("\"query\""), "a disabled operation is told");
-        let described = agent.answer("describe_capability", json!({ "name": "find" })).await;
-        assert_eq!(described["inputSchema"]["required"], json!(["term"]));
-        let call = json!({ "name": "find", "arguments": { "term": "berth" } });
-        let found = agent.answer("find", call["arguments"].clone()).await;
-        assert_eq!(agent.answer("call_capability", call).await, found);
-        for (arguments, code) in [
-            (json!({ "name": "query", "arguments": { "question": "x" } }), "operation_not_found"),
-            (json!({ "name": "nothing" }), "operation_not_found"),
-            (json!({ "name": "find" }), "validation_error"),
-            (json!({ "arguments": {} }), "validation_error"),
-            (json!({ "name": "find", "term": "x" }), "validation_error"),
-        ] {
-            assert_eq!(agent.failure("call_capability", arguments.clone()).await["code"], code, "{arguments}");
-        }
-
-        let agent = Agent::new(&domain, era);
-        let tools = agent.tools().await;
-        assert!(tools.len() < listed().count() && names(&tools).contains(&"notes_domain"), "{tools:?}");
-        let read = json!({ "name": "read_note", "arguments": { "path": "vault/Home.md" } });
-        let note = agent.answer("notes_domain", read.clone()).await;
-        assert_eq!(note, agent.answer("read_note", read["arguments"].clone()).await);
-        let foreign = agent.failure("notes_domain", json!({ "name": "find", "arguments": { "term": "x" } })).await;
-        assert_eq!(foreign["code"], "operation_not_found");
-    }
-}
-
-#[tokio::test]
-async fn chat_connectors_find_the_two_tools_that_they_expect() {
-    let deployment = Deployment::of_demo().await;
-    let client = deployment.set_up(&[("ATLAS_CONFIG", r#"{"toolFacade": {"mode": "connector"}}"#)]).await;
-    for era in ERAS {
-        let agent = Agent::new(&client, era);
-        assert_eq!(names(&agent.tools().await), ["search", "fetch"]);
-        let found = agent.answer("search", json!({ "query": "berth" })).await;
-        let first = &found["results"][0];
-        assert!(first["title"].is_string() && first["url"].is_string(), "{found}");
-        let fetched = agent.answer("fetch", json!({ "id": first["id"] })).await;
-        assert_eq!((&fetched["id"], &fetched["title"]), (&first["id"], &first["title"]));
-        assert!(!fetched["text"].as_str().unwrap().is_empty());
-        assert!(agent.answer("find", json!({ "term": "berth" })).await["results"].is_array());
     }
 }

@@ -11,6 +11,9 @@ use crate::support::tokens::send;
 /// The two eras: each request by itself, and after a handshake.
 pub const ERAS: [&str; 2] = ["2026-07-28", "2025-11-25"];
 
+/// The configuration that lists each operation.
+pub const FLAT: (&str, &str) = ("ATLAS_CONFIG", r#"{"toolFacade": {"mode": "flat"}}"#);
+
 /// A client of the door.
 pub struct Agent<'a> {
     client: &'a Client,
@@ -101,10 +104,14 @@ impl<'a> Agent<'a> {
         tools
     }
 
+    /// All that is told of a capability.
+    pub async fn described(&self, tool: &str) -> Value {
+        self.answer("describe_capability", json!({ "name": tool })).await
+    }
+
     /// The same of one whose schemas hold for its arguments and for what it returns.
     pub async fn checked(&self, tool: &str, arguments: Value) -> Value {
-        let tools = self.tools().await;
-        let described = tools.iter().find(|described| described["name"] == tool).unwrap();
+        let described = self.described(tool).await;
         let check = |schema: &str, value: &Value| {
             let schema = jsonschema::draft202012::new(&described[schema]).unwrap();
             let problem = schema.iter_errors(value).next().map(|problem| problem.to_string());

@@ -1,9 +1,6 @@
 //! An agent that calls tools over MCP, and holds what they take and return against the schemas that they give.
 
-use std::collections::HashMap;
-
 use atlas_access::{Scope, ThrottleConfig, scope};
-use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use crate::support::agent::{Agent, ERAS};
@@ -15,7 +12,6 @@ use crate::support::tokens::{bearer, send, token};
 pub struct Tools<'a> {
     client: &'a Client,
     agent: Agent<'a>,
-    schemas: HashMap<String, [Validator; 2]>,
 }
 
 /// A process that tells callers apart, and lets them call as often as they like.
@@ -25,33 +21,18 @@ pub fn guarded(deployment: &Deployment) -> Client {
 
 impl<'a> Tools<'a> {
     /// For a caller who is trusted.
-    pub async fn of(client: &'a Client) -> Self {
-        Self::for_agent(client, Agent::new(client, ERAS[0])).await
+    pub fn of(client: &'a Client) -> Self {
+        Self { client, agent: Agent::new(client, ERAS[0]) }
     }
 
     /// For a caller who holds all scopes, of a client that tells callers apart.
-    pub async fn guarded(client: &'a Client) -> Self {
-        let agent = Agent::new(client, ERAS[0]).with(bearer(&token("agent", &scope::ALL, None)));
-        Self::for_agent(client, agent).await
-    }
-
-    async fn for_agent(client: &'a Client, agent: Agent<'a>) -> Self {
-        let validator = |schema: &Value| jsonschema::draft202012::new(schema).unwrap();
-        let of_tool = |tool: Value| {
-            let schemas = [validator(&tool["inputSchema"]), validator(&tool["outputSchema"])];
-            (tool["name"].as_str().unwrap().to_owned(), schemas)
-        };
-        let schemas = agent.tools().await.into_iter().map(of_tool).collect();
-        Self { client, agent, schemas }
+    pub fn guarded(client: &'a Client) -> Self {
+        Self { client, agent: Agent::new(client, ERAS[0]).with(bearer(&token("agent", &scope::ALL, None))) }
     }
 
     /// What a tool returns.
     pub async fn good(&self, tool: &str, arguments: Value) -> Value {
-        let [taken, returned] = &self.schemas[tool];
-        assert!(taken.is_valid(&arguments), "{tool}: {:?}", taken.iter_errors(&arguments).next().unwrap());
-        let answer = self.agent.answer(tool, arguments).await;
-        assert!(returned.is_valid(&answer), "{tool}: {:?}\n{answer}", returned.iter_errors(&answer).next().unwrap());
-        answer
+        self.agent.checked(tool, arguments).await
     }
 
     /// The error of a tool that must fail with this code.

@@ -29,7 +29,7 @@ fn config() -> String {
 #[tokio::test]
 async fn vaults_and_how_they_may_be_used_are_told() {
     let client = two_vaults().await.set_up(&[("ATLAS_CONFIG", &config())]).await;
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let listed = tools.good("list_vaults", json!({})).await;
     let [main, work] = listed["vaults"].as_array().unwrap().as_slice() else { panic!("{listed}") };
     assert_eq!((&main["id"], &main["name"], &main["read_only"]), (&json!("main"), &json!("My notes"), &json!(true)));
@@ -55,7 +55,7 @@ async fn vaults_and_how_they_may_be_used_are_told() {
 #[tokio::test]
 async fn what_was_counted_is_told() {
     let client = two_vaults().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     tools.good("find", json!({ "term": "a" })).await;
     let metrics = tools.good("get_metrics", json!({})).await;
     let value = |name: &str, operation: Option<&str>| {
@@ -73,7 +73,7 @@ async fn what_was_counted_is_told() {
 async fn counters_tell_how_a_call_went_whatever_its_door_says() {
     let throttle = json!({ "throttle": { "tiers": { "write": { "perMinute": 1, "burst": 1 } } } }).to_string();
     let client = two_vaults().await.set_up(&[("ATLAS_CONFIG", &throttle)]).await;
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     tools.good("find", json!({ "term": "a" })).await;
     tools.bad("read_note", json!({ "path": "absent.md" }), "note_not_found").await;
     for path in ["one.md", "two.md", "three.md"] {
@@ -135,7 +135,7 @@ async fn who_may_not_administer_is_told_of_health_alone() {
 #[tokio::test]
 async fn links_for_the_app_are_made_and_encoded() {
     let client = two_vaults().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     for (call, uri) in [
         (json!({ "action": "open" }), "obsidian://open"),
         (

@@ -100,7 +100,7 @@ async fn a_hit_says_of_which_section_it_is_and_a_file_that_it_is_whole() {
     let vault =
         VaultBuilder::new().note("a.md", "# Tides\n\nneap\n").note("b.md", "spring\n").file("p.png", b"\x89PNG");
     let client = Deployment::of_vault(&vault).await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     for (query, chunk) in [("neap", json!("a.md#tides")), ("spring", json!("b.md")), ("/neap/", Value::Null)] {
         assert_eq!(
             tools.good("search_vault", json!({ "query": query })).await["items"][0]["chunk_id"],
@@ -122,7 +122,7 @@ async fn the_index_counts_chunks_and_what_changed_in_a_folder() {
         .note("else/d.md", "d");
     let deployment = Deployment::of_vault(&vault).await;
     let client = deployment.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let listed = tools.good("list_vaults", json!({})).await;
     let chunks = listed["vaults"][0]["chunk_count"].as_u64().unwrap();
     assert!((9..=12).contains(&chunks), "40 kB are some ten chunks of 4 kB: {chunks}");

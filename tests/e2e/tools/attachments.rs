@@ -34,7 +34,7 @@ fn paths(page: &Value) -> Vec<&str> {
 async fn attachments_are_listed_with_how_many_notes_link_to_them() {
     let deployment = Deployment::of_vault(&vault()).await;
     let client = deployment.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let all = tools.good("list_attachments", json!({})).await;
     assert_eq!(paths(&all), ["media/lone.PDF", "media/pic.png"]);
     let picture = &all["items"][1];
@@ -56,7 +56,7 @@ async fn attachments_are_listed_with_how_many_notes_link_to_them() {
 
     let config = json!({ "acl": { "readPaths": ["media/**", "a.md"] } }).to_string();
     let client = deployment.set_up(&[("ATLAS_CONFIG", &config)]).await;
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let seen = tools.good("list_attachments", json!({ "referenced_only": true })).await;
     assert_eq!((paths(&seen), &seen["items"][0]["reference_count"]), (vec!["media/pic.png"], &json!(1)));
 }
@@ -64,7 +64,7 @@ async fn attachments_are_listed_with_how_many_notes_link_to_them() {
 #[tokio::test]
 async fn an_attachment_comes_whole_or_not_at_all() {
     let client = Deployment::of_vault(&vault()).await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let told = tools.good("get_attachment", json!({ "path": "media/pic.png" })).await;
     assert_eq!((&told["size_bytes"], told.get("data_base64")), (&json!(PICTURE.len()), None));
     for (path, bytes) in [("media/pic.png", PICTURE), ("board.canvas", b"{}"), ("data.bin", b"\0\x01")] {
@@ -89,7 +89,7 @@ async fn a_file_is_read_from_a_url_where_the_store_makes_them() {
         let place = store.fresh();
         publish(vault.root(), &mirror_in(&place), tempfile::tempdir().unwrap().path()).await;
         let client = signing(&place, |app| app);
-        let tools = Tools::of(&client).await;
+        let tools = Tools::of(&client);
         let got = tools.good("get_attachment", presigned("media/pic.png")).await;
         let (url, expires): (&str, Timestamp) =
             (got["url"].as_str().unwrap(), got["expires_at"].as_str().unwrap().parse().unwrap());
@@ -104,8 +104,7 @@ async fn a_file_is_read_from_a_url_where_the_store_makes_them() {
         tools.bad("get_attachment", presigned("board.canvas"), "presign_unsupported").await;
     }
     let client = Deployment::of_vault(&vault).await.client();
-    let refused =
-        Tools::of(&client).await.bad("get_attachment", presigned("media/pic.png"), "presign_unsupported").await;
+    let refused = Tools::of(&client).bad("get_attachment", presigned("media/pic.png"), "presign_unsupported").await;
     assert!(refused["message"].as_str().unwrap().contains("include_data"), "{refused}");
 }
 
@@ -113,7 +112,7 @@ async fn a_file_is_read_from_a_url_where_the_store_makes_them() {
 async fn a_file_that_is_linked_to_is_deleted_when_it_is_meant_so_and_confirmed() {
     let deployment = Deployment::of_vault(&vault()).await;
     let client = guarded(&deployment);
-    let tools = Tools::guarded(&client).await;
+    let tools = Tools::guarded(&client);
     let refused = tools.bad("delete_attachment", json!({ "path": "media/pic.png" }), "invalid_input").await;
     assert_eq!((&refused["details"]["field"], &refused["details"]["reference_count"]), (&json!("force"), &json!(2)));
     let forced = tools.confirmed("delete_attachment", json!({ "path": "media/pic.png", "force": true })).await;
@@ -140,7 +139,7 @@ async fn what_is_deleted_goes_into_the_folders_trash_at_the_next_sync() {
     let state = tempfile::tempdir().unwrap();
     crate::support::publish::publish(vault.root(), &deployment.mirror(), state.path()).await;
     let client = deployment.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     tools.good("delete_attachment", json!({ "path": "media/lone.PDF" })).await;
     tools.good("delete_attachment", json!({ "path": "data.bin", "hard": true })).await;
     crate::support::publish::publish(vault.root(), &deployment.mirror(), state.path()).await;

@@ -23,7 +23,7 @@ const BOOKMARKS: &str = r##"{ "items": [
 async fn bookmarks_are_listed_by_group_and_by_page() {
     let vault = VaultBuilder::new().file(".obsidian/bookmarks.json", BOOKMARKS.as_bytes()).note("Open/b.md", "x");
     let client = Deployment::of_vault(&vault).await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let all = tools.good("list_bookmarks", json!({})).await;
     let told: Vec<_> = all["items"]
         .as_array()
@@ -59,7 +59,7 @@ async fn a_vault_without_bookmarks_has_none_and_a_damaged_list_says_so() {
             vault = vault.file(".obsidian/bookmarks.json", file.as_bytes());
         }
         let client = Deployment::of_vault(&vault).await.client();
-        let tools = Tools::of(&client).await;
+        let tools = Tools::of(&client);
         match expected {
             Ok(count) => assert_eq!(tools.good("list_bookmarks", json!({})).await["total_count"], json!(count)),
             Err(reason) => drop(tools.bad("list_bookmarks", json!({}), reason).await),

@@ -19,7 +19,7 @@ fn vault() -> VaultBuilder {
 #[tokio::test]
 async fn a_folder_is_bundled_in_path_order() {
     let client = Deployment::of_vault(&vault()).await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let bundle = tools.good("bundle_folder", json!({ "root": "in/" })).await;
     let text = "# in/a.md\n\nA\n\n# in/b.md\n\n---\na: 1\n---\nB & <C>\n\n# in/deep/c.md\n\n\n";
     assert_eq!(
@@ -46,7 +46,7 @@ async fn a_folder_is_bundled_in_path_order() {
 #[tokio::test]
 async fn a_bundle_is_never_larger_than_it_may_be() {
     let client = Deployment::of_vault(&vault()).await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     for format in ["markdown", "xml"] {
         let call = |max_bytes: usize| json!({ "root": "in", "format": format, "max_bytes": max_bytes });
         let whole = tools.good("bundle_folder", call(10_000)).await["total_bytes"].as_u64().unwrap() as usize;
@@ -60,7 +60,7 @@ async fn a_bundle_is_never_larger_than_it_may_be() {
     let large = "\u{1}".repeat(300_000);
     let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", &large).note("b.md", &large)).await;
     let client = deployment.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let bundle = tools.good("bundle_folder", json!({ "root": "", "max_bytes": 1_000_000 })).await;
     assert_eq!(bundle["truncated"], true, "it is sent as JSON, in which it is larger");
 }
@@ -69,7 +69,7 @@ async fn a_bundle_is_never_larger_than_it_may_be() {
 async fn files_are_bundled_in_the_order_of_their_names_and_what_is_missing_is_told() {
     let deployment = Deployment::of_vault(&vault()).await;
     let client = deployment.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let paths = |paths: &[&str]| json!({ "paths": paths });
     let call = paths(&["in/b.md", "no.md", "in/a.md", "in/picture.png", "in/b.md"]);
     let bundle = tools.good("bundle_files", call).await;
@@ -81,7 +81,7 @@ async fn files_are_bundled_in_the_order_of_their_names_and_what_is_missing_is_to
 
     let config = json!({ "acl": { "readPaths": ["in/a.md"] } }).to_string();
     let client = deployment.set_up(&[("ATLAS_CONFIG", &config)]).await;
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let hidden = tools.good("bundle_files", paths(&["in/b.md", "in/a.md"])).await;
     assert_eq!((&hidden["missing_paths"], &hidden["file_count"]), (&json!(["in/b.md"]), &json!(1)));
     let folder: Value = tools.good("bundle_folder", json!({ "root": "in" })).await;

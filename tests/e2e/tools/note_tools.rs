@@ -288,12 +288,82 @@ async fn what_is_added_stands_where_it_is_asked_for() {
         agent.refused("append_note", json!({ "path": "none.md", "content": "x", "idempotency_key": "none" })).await,
         "note_not_found"
     );
-    assert_eq!(agent.refused("append_note", json!({ "path": "empty.md", "content": "x" })).await, "invalid_input");
     // Once, however often it is asked for.
     let keyed = json!({ "path": "empty.md", "content": "more", "idempotency_key": "k" });
     let first = agent.checked("append_note", keyed.clone()).await;
     assert_eq!(agent.answer("append_note", keyed).await, first);
     assert_eq!(agent.answer("read_note", json!({ "path": "empty.md" })).await["content"], "new\nmore");
+    // Without a key as often as it is asked for.
+    for _ in 0..2 {
+        agent.checked("append_note", json!({ "path": "empty.md", "content": "x" })).await;
+    }
+    assert_eq!(agent.answer("read_note", json!({ "path": "empty.md" })).await["content"], "new\nmore\nx\nx");
+}
+
+#[tokio::test]
+async fn text_is_added_to_the_section_of_a_heading_and_to_the_version_that_was_read() {
+    let note = "# One\n\nof one\n\n# Two\n\nof two\n";
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", note)).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    let under = |heading: &str, position: &str| json!({ "path": "a.md", "content": "- x", "heading": heading, "position": position });
+    agent.checked("append_note", under("One", "end")).await;
+    agent.checked("append_note", under("## Two", "start")).await;
+    let read = agent.answer("read_note", json!({ "path": "a.md" })).await;
+    assert_eq!(read["content"], "# One\n\nof one\n- x\n\n# Two\n- x\n\nof two\n");
+    let missing = agent.failure("append_note", under("Thre", "end")).await;
+    assert_eq!(missing["details"]["candidates"][1]["text"], "[\"Two\"]", "{missing}");
+    // Who may not read the note does not hear of its headings.
+    let writer = caller(&client, &[Scope::WriteVault]);
+    assert_eq!(writer.refused("append_note", under("One", "end")).await, "scope_missing");
+    let seen = |version: &Value| json!({ "path": "a.md", "content": "y", "if_match": version });
+    agent.checked("append_note", seen(&read["sha256"])).await;
+    assert_eq!(agent.refused("append_note", seen(&read["sha256"])).await, "note_changed");
+}
+
+#[tokio::test]
+async fn a_part_is_changed_that_an_anchor_names() {
+    let note = "# One\n\nof one ^b\n\n# Two\n\nof two\n";
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", note)).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    let patch = |more: Value| {
+        let mut patch = json!({ "path": "a.md" });
+        patch.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        patch
+    };
+    let two = json!({ "type": "heading", "heading": "Two" });
+    agent.checked("patch_note", patch(json!({ "operation": "append", "anchor": two, "content": "more" }))).await;
+    agent
+        .checked("patch_note", patch(json!({ "operation": "prepend", "target_heading": "One", "content": "first" })))
+        .await;
+    let block = json!({ "type": "block", "block_id": "b" });
+    agent.checked("patch_note", patch(json!({ "operation": "replace", "anchor": block, "content": "1 ^b" }))).await;
+    let text = json!({ "operation": "replace_text", "anchor": two, "old_string": "of", "new_string": "in" });
+    assert_eq!(agent.checked("patch_note", patch(text)).await["occurrences_replaced"], 1);
+    let read = agent.answer("read_note", json!({ "path": "a.md" })).await;
+    assert_eq!(read["content"], "# One\nfirst\n\n1 ^b\n\n# Two\n\nin two\nmore\n");
+    for (arguments, field) in [
+        (json!({}), "old_string"),
+        (json!({ "old_string": "in" }), "new_string"),
+        (json!({ "anchor": two, "content": "x" }), "operation"),
+        (json!({ "operation": "append", "content": "x" }), "anchor"),
+        (json!({ "operation": "append", "anchor": two }), "content"),
+        (json!({ "operation": "append", "anchor": two, "old_string": "a", "new_string": "b" }), "content"),
+        (
+            json!({ "operation": "append", "anchor": two, "content": "x", "expected_occurrences": 2 }),
+            "expected_occurrences",
+        ),
+        (json!({ "operation": "append", "anchor": two, "target_heading": "Two", "content": "x" }), "target_heading"),
+        (json!({ "operation": "replace_text", "anchor": two, "content": "x" }), "content"),
+    ] {
+        let error = agent.failure("patch_note", patch(arguments.clone())).await;
+        assert_eq!(
+            (&error["code"], &error["details"]["field"]),
+            (&json!("invalid_input"), &json!(field)),
+            "{arguments}"
+        );
+    }
 }
 
 #[tokio::test]

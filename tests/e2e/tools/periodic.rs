@@ -26,7 +26,7 @@ fn vault() -> VaultBuilder {
 #[tokio::test]
 async fn a_note_is_found_and_made_where_the_vaults_settings_say() {
     let client = Deployment::of_vault(&vault()).await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let get = |date: &str| json!({ "period": "daily", "date": date });
     let there = tools.good("get_periodic_note", get("2026-01-02")).await;
     assert_eq!(
@@ -59,7 +59,7 @@ async fn a_note_is_found_and_made_where_the_vaults_settings_say() {
 #[tokio::test]
 async fn text_is_added_to_a_note_once_or_under_a_heading() {
     let client = Deployment::of_vault(&vault()).await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let call = |content: &str, more: serde_json::Value| {
         let mut call = json!({ "period": "daily", "date": "2026-01-02", "content": content, "idempotency_key": format!("to-{content}") });
         call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -86,7 +86,7 @@ async fn text_is_added_to_a_note_once_or_under_a_heading() {
 #[tokio::test]
 async fn notes_are_listed_by_date_and_in_pages() {
     let client = Deployment::of_vault(&vault()).await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let list = |more: serde_json::Value| {
         let mut call = json!({ "period": "daily" });
         call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -112,7 +112,7 @@ async fn notes_are_listed_by_date_and_in_pages() {
 #[tokio::test]
 async fn what_is_not_set_up_or_cannot_be_is_told() {
     let client = Deployment::of_vault(&vault()).await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     for period in ["yearly", "monthly"] {
         for (tool, content) in [
             ("get_periodic_note", None),
@@ -143,13 +143,13 @@ async fn what_is_not_set_up_or_cannot_be_is_told() {
 
     // Without settings daily notes are where Obsidian puts them.
     let client = Deployment::of_vault(&VaultBuilder::new().note("a.md", "")).await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let today =
         tools.good("find_or_create_periodic_note", json!({ "period": "daily", "timezone": "Asia/Tokyo" })).await;
     assert_eq!(today["path"].as_str().unwrap(), format!("{}.md", today["date"].as_str().unwrap()));
     let broken = VaultBuilder::new().note("a.md", "").file(".obsidian/daily-notes.json", b"{");
     let client = Deployment::of_vault(&broken).await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     tools.bad("get_periodic_note", json!({ "period": "daily" }), "settings_invalid").await;
 }
 
@@ -158,7 +158,7 @@ async fn a_hidden_note_is_not_told_of() {
     let deployment = Deployment::of_vault(&vault()).await;
     let config = json!({ "acl": { "readPaths": ["Weeks/**", "a/**"], "writePaths": ["**"] } }).to_string();
     let client = deployment.set_up(&[("ATLAS_CONFIG", &config)]).await;
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     for date in ["2026-01-02", "2026-01-03"] {
         for tool in ["get_periodic_note", "create_periodic_note", "find_or_create_periodic_note"] {
             tools.bad(tool, json!({ "period": "daily", "date": date }), "acl_denied").await;

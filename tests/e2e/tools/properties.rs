@@ -20,7 +20,7 @@ async fn vault() -> Deployment {
 #[tokio::test]
 async fn properties_change_and_every_other_byte_stays() {
     let client = vault().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let set = json!({ "path": "a.md", "mode": "set", "key": "status", "value": ["x"], "idempotency_key": "1" });
     let answer = tools.good("update_frontmatter", set.clone()).await;
     assert_eq!((&answer["mode_used"], &answer["prev_value"]), (&json!("set"), &json!("open")));
@@ -50,7 +50,7 @@ async fn properties_change_and_every_other_byte_stays() {
 #[tokio::test]
 async fn frontmatter_keeps_the_order_given_through_every_door() {
     let client = vault().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let given: Value = serde_json::from_str(r#"{"zeta":1,"alpha":{"w":1,"b":2},"mid":[{"q":1,"a":2}]}"#).unwrap();
     let written = "zeta: 1\nalpha:\n  w: 1\n  b: 2\nmid:\n  - q: 1\n    a: 2\n";
 
@@ -95,7 +95,7 @@ async fn frontmatter_keeps_the_order_given_through_every_door() {
 #[tokio::test]
 async fn one_property_keeps_the_order_given_within_it_through_every_door() {
     let client = vault().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let given: Value = serde_json::from_str(r#"{"u":1,"b":{"q":1,"a":[{"p":1,"m":2}]}}"#).unwrap();
     let written = "map:\n  u: 1\n  b:\n    q: 1\n    a:\n      - p: 1\n        m: 2\n";
     let expected = NOTE.replace("---\n# A", &format!("{written}---\n# A"));
@@ -137,7 +137,7 @@ async fn the_same_properties_in_another_order_are_the_same_call() {
 #[tokio::test]
 async fn what_a_mode_needs_is_named_and_what_cannot_be_written_changes_nothing() {
     let client = vault().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     for (arguments, field) in [
         (json!({ "mode": "set", "key": "a" }), "value"),
         (json!({ "mode": "set", "value": 1 }), "key"),
@@ -165,7 +165,7 @@ async fn what_a_mode_needs_is_named_and_what_cannot_be_written_changes_nothing()
 async fn to_replace_all_properties_is_to_be_confirmed() {
     let deployment = vault().await;
     let client = guarded(&deployment);
-    let tools = Tools::guarded(&client).await;
+    let tools = Tools::guarded(&client);
     tools.good("update_frontmatter", json!({ "path": "b.md", "mode": "set", "key": "a", "value": null })).await;
     let replace = json!({ "path": "b.md", "mode": "replace", "frontmatter": {} });
     let answer = tools.confirmed("update_frontmatter", replace).await;

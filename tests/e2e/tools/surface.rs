@@ -3,7 +3,7 @@
 use atlas_tools::surface::{DOMAINS, State};
 use serde_json::{Value, json};
 
-use crate::support::agent::{Agent, ERAS, names};
+use crate::support::agent::{Agent, ERAS, FLAT, names};
 use crate::support::deployment::Deployment;
 use crate::support::generated::generated_part;
 
@@ -38,7 +38,7 @@ fn the_readme_says_what_works() {
 #[tokio::test]
 async fn what_needs_the_app_says_which_plugin_and_is_not_listed() {
     let deployment = Deployment::of_demo().await;
-    let client = deployment.client();
+    let client = deployment.set_up(&[FLAT]).await;
     for era in ERAS {
         let agent = Agent::new(&client, era);
         let failure = agent.failure("search_dql", json!({ "dql": "TABLE rank FROM #tide" })).await;
@@ -48,7 +48,8 @@ async fn what_needs_the_app_says_which_plugin_and_is_not_listed() {
         let needs_app = |name: &&str| State::of(name) == State::NeedsObsidian;
         assert!(!names(&tools).iter().any(needs_app) && names(&tools).contains(&"list_tags"));
     }
-    let config = json!({ "toolVisibility": { "allowed": ["find", "search_dql"] } }).to_string();
+    let visibility = json!({ "allowed": ["find", "search_dql"] });
+    let config = json!({ "toolFacade": { "mode": "flat" }, "toolVisibility": visibility }).to_string();
     let client = deployment.set_up(&[("ATLAS_CONFIG", &config)]).await;
     let tools: Vec<Value> = Agent::new(&client, ERAS[0]).tools().await;
     assert_eq!(names(&tools), ["find", "search_dql"]);

@@ -15,7 +15,7 @@ async fn vault() -> Deployment {
 #[tokio::test]
 async fn a_notes_tags_are_told_with_where_they_stand() {
     let client = vault().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let answer = tools.good("get_note_tags", json!({ "path": "a.md" })).await;
     let at = |what: &str| NOTE.match_indices(what).map(|(at, _)| at).collect::<Vec<_>>();
     assert_eq!(
@@ -35,7 +35,7 @@ async fn a_notes_tags_are_told_with_where_they_stand() {
 #[tokio::test]
 async fn a_tag_is_added_once_and_removed_without_a_trace() {
     let client = vault().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let add = json!({ "path": "a.md", "tag": "#new" });
     let answer = tools.good("add_tag", add.clone()).await;
     assert_eq!(answer["added"], true);
@@ -65,7 +65,7 @@ async fn a_tag_is_added_once_and_removed_without_a_trace() {
 #[tokio::test]
 async fn what_is_no_tag_or_would_be_none_there_is_refused() {
     let client = vault().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     for (tool, arguments, field) in [
         ("add_tag", json!({ "tag": "2024" }), "tag"),
         ("add_tag", json!({ "tag": "a b" }), "tag"),

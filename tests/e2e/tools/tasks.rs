@@ -16,7 +16,7 @@ async fn vault() -> Deployment {
 #[tokio::test]
 async fn a_task_changes_where_it_stands_and_as_it_is_written() {
     let client = vault().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let set = json!({ "status": "done", "due": "2026-02-01", "done": "2026-01-30", "priority": "high", "recur": null, "add_tags": ["green"], "remove_tags": ["Home"] });
     let answer = tools.good("update_task", json!({ "path": "a.md", "line": 3, "set": set })).await;
     let line = "- [x] Water the plants #green ⏫ 📅 2026-02-01 ✅ 2026-01-30\n";
@@ -36,7 +36,7 @@ async fn a_task_changes_where_it_stands_and_as_it_is_written() {
 #[tokio::test]
 async fn what_is_no_task_or_no_day_is_told() {
     let client = vault().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     for (line, set, field) in [
         (1, json!({}), "line"),
         (9, json!({}), "line"),
@@ -59,7 +59,7 @@ async fn what_is_no_task_or_no_day_is_told() {
 async fn to_open_a_task_that_was_done_long_ago_is_to_be_confirmed() {
     let deployment = vault().await;
     let client = guarded(&deployment);
-    let tools = Tools::guarded(&client).await;
+    let tools = Tools::guarded(&client);
     let reopen = |line: u32| json!({ "path": "a.md", "line": line, "set": { "status": "todo" } });
     let answer = tools.confirmed("update_task", reopen(4)).await;
     assert_eq!((&answer["prev_state"]["status"], &answer["new_state"]["status"]), (&json!("done"), &json!("todo")));
@@ -74,7 +74,7 @@ async fn to_open_a_task_that_was_done_long_ago_is_to_be_confirmed() {
 #[tokio::test]
 async fn tasks_indented_with_tabs_are_listed_and_change_alone() {
     let client = Deployment::of_demo().await.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let path = "vault/planning/backlog.md";
     let texts = [
         "Write down what frozen means: the same millimetre for 15 readings",

@@ -74,7 +74,7 @@ async fn a_file_is_uploaded_by_a_url_and_comes_into_the_folder() {
         let place = store.fresh();
         publish(vault.root(), &mirror_in(&place), state.path()).await;
         let client = signing(&place, |app| app);
-        let tools = Tools::of(&client).await;
+        let tools = Tools::of(&client);
 
         let song = file("media/song.mp3", &bytes);
         let begun = tools.good("upload_attachment", song.clone()).await;
@@ -166,7 +166,7 @@ async fn published(vault: &VaultBuilder) -> Bucket {
 async fn what_was_uploaded_must_be_what_was_named_and_fresh() {
     let bucket = published(&VaultBuilder::new().note("a.md", "a")).await;
     let client = bucket.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     let song = file("song.mp3", SONG);
     for (bytes, says) in [(&SONG[1..], "11 bytes"), (&[0; SONG.len()], "SHA-256"), (b"", "0 bytes")] {
         let commit = bucket.upload(&tools, &song, bytes).await;
@@ -190,7 +190,7 @@ async fn a_file_is_replaced_when_that_is_meant_and_confirmed() {
     let bucket = published(&VaultBuilder::new().note("a.md", "a").file("song.mp3", b"old\0")).await;
     let open = ThrottleConfig { enabled: false, ..ThrottleConfig::default() };
     let client = signing(&bucket.place(), throttled(open));
-    let tools = Tools::guarded(&client).await;
+    let tools = Tools::guarded(&client);
     let (song, old) = (file("song.mp3", SONG), Hash::of(b"old\0").to_string());
     let replacing = |hash: &str| with(song.clone(), json!({ "mode": "overwrite", "expected_hash": hash }));
     for (arguments, code) in [
@@ -230,7 +230,7 @@ async fn a_file_is_replaced_when_that_is_meant_and_confirmed() {
 async fn text_that_is_uploaded_is_kept_as_a_sync_keeps_it() {
     let bucket = published(&VaultBuilder::new().note("a.md", "a")).await;
     let client = bucket.client();
-    let tools = Tools::of(&client).await;
+    let tools = Tools::of(&client);
     for (path, bytes, is_text) in [
         ("board.canvas", &b"{\"harbour\": 1}"[..], true),
         ("data.csv", b"harbour,\0", false),
@@ -291,7 +291,7 @@ async fn who_may_not_write_at_a_path_gets_no_url_and_commits_nothing() {
 #[tokio::test]
 async fn a_store_that_makes_no_urls_says_what_to_do_instead() {
     let client = Deployment::of_demo().await.client();
-    let refused = Tools::of(&client).await.bad("upload_attachment", file("a.png", SONG), "presign_unsupported").await;
+    let refused = Tools::of(&client).bad("upload_attachment", file("a.png", SONG), "presign_unsupported").await;
     assert!(refused["message"].as_str().unwrap().contains("atlas sync"), "{refused}");
 }
 
@@ -332,7 +332,7 @@ fn no_file_loses_its_bytes_to_garbage_collection() {
             let (vault, state) = (VaultBuilder::new().note("a.md", "a"), tempfile::tempdir().unwrap());
             let bucket = published(&vault).await;
             let client = bucket.client();
-            let (tools, agent) = (Tools::of(&client).await, Agent::new(&client, ERAS[0]));
+            let (tools, agent) = (Tools::of(&client), Agent::new(&client, ERAS[0]));
             let mut options = SyncOptions::new(
                 vault.root().to_owned(),
                 state.path().to_owned(),

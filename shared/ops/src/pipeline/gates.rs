@@ -48,12 +48,9 @@ const MAX_SESSION: usize = 200;
 /// The arguments of that kind that `operation` takes, each with its description.
 pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static str, &'static str)> {
     let vault = (VAULT, "The vault's id; the default vault if not given.");
-    let key = (KEY, "A name for this call: made again with the same one, it changes the vault once.");
-    let confirmation = (CONFIRMATION, "The token that says that a person has confirmed this call, if it asks for one.");
-    let session = (
-        SESSION,
-        "Your name for the work that this call is part of: the log keeps it, and the person can undo the session as one.",
-    );
+    let key = (KEY, "Your name for this call: sent again with it, the call changes the vault once.");
+    let confirmation = (CONFIRMATION, "The token of a person's confirmation, if the call asked for one.");
+    let session = (SESSION, "Your name for the work that this call is part of: the person can undo it as one.");
     let bulk_key = (BULK_KEY, "The same as idempotency_key.");
     let (writes, is_bulk) = (operation.writes(), operation.scopes.contains(&Scope::BulkVault));
     let of_writes = [key, confirmation, session].into_iter().filter(move |_| writes);

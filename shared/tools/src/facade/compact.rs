@@ -1,10 +1,13 @@
 //! Schemas of arguments with what an agent needs to make a call, and no more: the server still checks all of it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// What only a validator needs.
 const DROPPED: [&str; 7] =
     ["$schema", "additionalProperties", "format", "maxItems", "maxLength", "minItems", "minLength"];
+
+/// A bound that no sensible call meets.
+const LARGE: u64 = 10_000;
 
 /// `schema` of an object with those of its properties that `keeps` keeps, in fewer bytes.
 pub(super) fn schema(mut schema: Map<String, Value>, keeps: impl Fn(&str) -> bool) -> Map<String, Value> {
@@ -26,21 +29,34 @@ fn shortened(schema: &mut Map<String, Value>) {
     }
     if let Some(choices) = choices(schema.get("oneOf")) {
         schema.remove("oneOf");
-        schema.insert("type".to_owned(), json!("string"));
         schema.insert("enum".to_owned(), choices);
+    }
+    // The values say of what type they are.
+    if schema.contains_key("enum") || schema.contains_key("const") {
+        schema.remove("type");
+    }
+    if schema.get("maximum").and_then(Value::as_u64).is_some_and(|maximum| maximum > LARGE) {
+        schema.remove("maximum");
+        schema.remove("minimum");
     }
     for (name, value) in schema.iter_mut() {
         match (name.as_str(), value) {
             ("properties" | "$defs", Value::Object(members)) => {
+                members.sort_keys();
                 members.values_mut().filter_map(Value::as_object_mut).for_each(shortened);
             }
             ("oneOf" | "anyOf" | "allOf", Value::Array(items)) => {
                 items.iter_mut().filter_map(Value::as_object_mut).for_each(shortened);
             }
-            ("items" | "not", Value::Object(member)) => shortened(member),
+            ("items", Value::Object(member)) => {
+                // The list says it.
+                member.remove("description");
+                shortened(member);
+            }
             _ => {}
         }
     }
+    schema.sort_keys();
 }
 
 /// The values of alternatives that are each one text.
@@ -50,6 +66,8 @@ fn choices(alternatives: Option<&Value>) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -72,7 +90,7 @@ mod tests {
         let expected = json!({
             "properties": {
                 "path": { "description": "Where.", "type": "string" },
-                "mode": { "description": "How.", "type": "string", "enum": ["a", "b"] },
+                "mode": { "description": "How.", "enum": ["a", "b"] },
                 "edits": { "items": { "oneOf": [{ "properties": { "format": { "type": "string" } } }] } },
             },
             "required": ["path"],

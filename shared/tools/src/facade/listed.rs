@@ -21,11 +21,11 @@ pub(super) const AGENT: Chosen = &[
     ("context_current", &["max_sources"]),
     ("note_history", &[]),
     ("write_note", &["create_dirs", "if_none_match", "mode", "expected_hash", "session"]),
-    ("append_note", &["after_frontmatter", "ensure_newline", "session"]),
-    ("patch_note", &["target_heading", "session"]),
+    ("append_note", &["after_frontmatter", "elicit_token", "ensure_newline", "message", "session"]),
+    ("patch_note", &["message", "session", "target_heading"]),
     ("update_frontmatter", &["session"]),
     ("move_note", &["message", "overwrite_target", "session"]),
-    ("delete_note", &["session"]),
+    ("delete_note", &["message", "session"]),
 ];
 
 /// The tools of obsidian-vault-mcp.

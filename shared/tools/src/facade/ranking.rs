@@ -30,18 +30,45 @@ pub(super) fn ranked(texts: &[String], query: &str) -> Vec<(usize, f64)> {
     ranked
 }
 
-/// The words of a text, in lower case, and how often each stands there.
+/// Words that say nothing of what is looked for.
+const COMMON: [&str; 24] = [
+    "all", "an", "and", "are", "as", "at", "by", "do", "for", "from", "how", "in", "is", "it", "its", "my", "of", "on",
+    "or", "that", "the", "this", "to", "with",
+];
+
+/// The words of a text that say something, in lower case and in the singular, and how often each stands there.
 fn counts(text: &str) -> HashMap<String, f64> {
     let mut counts = HashMap::new();
-    for word in text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        *counts.entry(word.to_lowercase()).or_default() += 1.0;
+    for word in text.split(|letter: char| !letter.is_alphanumeric()) {
+        let word = word.to_lowercase();
+        if word.len() > 1 && !COMMON.contains(&&*word) {
+            *counts.entry(singular(&word).to_owned()).or_default() += 1.0;
+        }
     }
     counts
+}
+
+/// A word without the ending of the plural, or of the third person.
+fn singular(word: &str) -> &str {
+    match word.strip_suffix('s') {
+        Some(stem) if stem.len() > 2 && !stem.ends_with(['s', 'u', 'i']) => stem,
+        _ => word,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_compared_in_the_singular_and_without_those_that_say_nothing() {
+        let words = |text: &str| {
+            let mut words: Vec<String> = counts(text).into_keys().collect();
+            words.sort_unstable();
+            words
+        };
+        assert_eq!(words("Adds the TAGS of a note's status, by this class"), ["add", "class", "note", "status", "tag"]);
+    }
 
     #[test]
     fn rare_words_count_more_and_long_texts_less() {

@@ -31,7 +31,7 @@ pub struct PatchNote;
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// Only without an operation, or with replace_text: the text to replace, as it stands in the note, line breaks included.
+    /// Only without an operation, or with replace_text: the text as it stands in the note, line breaks included.
     #[serde(default)]
     old_string: Given<Exact<1_000_000>>,
     /// Only with old_string: what to put in its place.
@@ -40,7 +40,7 @@ pub struct Arguments {
     /// How often the text must be there; 1 if not given. All are replaced. Only without an operation.
     #[serde(default)]
     expected_occurrences: Bounded<1, 100_000>,
-    /// What to do with the part that the anchor names; if not given, old_string is replaced in the whole note.
+    /// What to do with the part; if not given, old_string is replaced in the whole note.
     #[serde(default)]
     operation: Given<PartOperation>,
     /// Only with an operation, which needs it or target_heading: the part.
@@ -78,7 +78,7 @@ impl Operation for PatchNote {
     const INFO: Info = Info {
         name: "patch_note",
         title: "Replace text in a note",
-        description: "Changes one place of a note and no other byte: replaces text that is in it exactly once, or as often as expected_occurrences says; or, with operation and anchor, adds to or replaces one section or block. If the text is not there so often nothing is changed, and the error lists where it could be. To make several edits at once, take edit_note; to add lines, append_note; for properties, update_frontmatter. A person has to confirm it where the old text goes over a heading. Example: {\"path\": \"Projects/Atlas.md\", \"old_string\": \"- [ ] Call Ada\", \"new_string\": \"- [x] Call Ada\"}",
+        description: "Changes one place of a note and no other byte: replaces text that is in it exactly once (old_string, new_string); or, with operation and anchor, adds to or replaces one section or block. If that is not clear nothing is changed, and the error lists what it could be. To make several edits at once take edit_note, to add lines append_note. Example: {\"path\": \"Projects/Atlas.md\", \"old_string\": \"- [ ] Call Ada\", \"new_string\": \"- [x] Call Ada\"}",
         // What cannot be done is told with what there is.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,

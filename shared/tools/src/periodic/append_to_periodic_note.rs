@@ -65,7 +65,7 @@ impl Operation for AppendToPeriodicNote {
     const INFO: Info = Info {
         name: "append_to_periodic_note",
         title: "Append to a periodic note",
-        description: "Adds text at the end of the daily, weekly, monthly, quarterly or yearly note of a day, or of one of its sections, and makes the note first if it is not there.",
+        description: "Adds text to today's daily note, or to the daily, weekly, monthly, quarterly or yearly note of a day: at its end, or at the end of the section of a heading. The note and the heading are made if they are not there. Example: {\"period\": \"daily\", \"heading\": \"Tasks\", \"content\": \"- [ ] Call Ada\"}",
         // Whether there is such a heading is told.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["periodic", "notes"],
