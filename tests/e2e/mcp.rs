@@ -6,4 +6,5 @@ mod door;
 mod facades;
 mod guardrails;
 mod mcp_stdio;
+mod teaching;
 mod vault_mcp;

@@ -92,6 +92,14 @@ async fn resolved(door: &Door, uri: &Uri, body: Body) -> Result<Result<Resolved,
     }
 }
 
+/// An error in text: what is wrong, what was meant perhaps, and what to do.
+fn told(error: &Error) -> String {
+    let suggested = error.details.get("suggestions").and_then(Value::as_array).into_iter().flatten();
+    let suggested: Vec<&str> = suggested.filter_map(Value::as_str).collect();
+    let nearest = if suggested.is_empty() { String::new() } else { format!("\nNearest: {}", suggested.join(", ")) };
+    format!("Error: {}{nearest}\n{}", error.message, error.recovery())
+}
+
 /// What came of a call. Only what is the service's own fault is an error of HTTP.
 fn result(result: &Result<Answer<Value>, Error>) -> Response {
     match result {
@@ -105,7 +113,7 @@ fn result(result: &Result<Answer<Value>, Error>) -> Response {
             if let Some(internal) = &error.internal {
                 tracing::error!(reason = error.reason(), internal, "{}", error.message);
             }
-            let content = json!([{ "text": format!("Error: {}", error.message), "type": "text" }]);
+            let content = json!([{ "text": told(error), "type": "text" }]);
             json_response(StatusCode::OK, &json!({ "content": content, "isError": true, "success": false }))
         }
     }

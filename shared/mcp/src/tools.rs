@@ -34,7 +34,8 @@ pub(crate) fn failed(error: &Error) -> CallToolResult {
 
 /// An error as agents see it.
 pub(crate) fn told(error: &Error) -> Value {
-    let mut told = json!({ "code": error.reason(), "details": error.details, "message": error.message });
+    let (code, recovery) = (error.reason(), error.recovery());
+    let mut told = json!({ "code": code, "details": error.details, "message": error.message, "recovery": recovery });
     if let Some(seconds) = error.details.get("retry_after_seconds") {
         told["retry_after_seconds"] = seconds.clone();
     }

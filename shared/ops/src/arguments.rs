@@ -1,5 +1,6 @@
 //! Argument types that cannot hold a value out of range, and decoding that names the field at fault.
 
+pub(crate) mod form;
 mod located;
 mod path;
 

@@ -105,6 +105,11 @@ impl Error {
         self.details.get("reason").and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// What the caller should do about an error of its reason.
+    pub fn recovery(&self) -> &'static str {
+        Reason::named(self.reason()).map_or("", Reason::remedy)
+    }
+
     /// Whether it is of this reason.
     pub fn is(&self, reason: Reason) -> bool {
         self.reason() == reason.as_str()

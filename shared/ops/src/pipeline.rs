@@ -7,5 +7,6 @@ pub mod idempotency;
 pub(crate) mod prepared;
 pub(crate) mod redact;
 pub mod response_limit;
+pub(crate) mod teaching;
 pub mod throttle;
 pub mod work;

@@ -10,6 +10,7 @@ pub(crate) mod link_tables;
 pub mod links;
 pub(crate) mod made_facts;
 pub mod merge;
+pub(crate) mod nearest;
 pub mod notes;
 pub mod paging;
 pub mod passages;

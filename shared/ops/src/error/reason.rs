@@ -19,6 +19,11 @@ macro_rules! reasons {
                 match self { $(Self::$name => $text),* }
             }
 
+            /// The reason of this text.
+            pub fn named(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|reason| reason.as_str() == text)
+            }
+
             /// What it means, for people.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $meaning),* }
@@ -70,12 +75,12 @@ reasons! {
     NotDone = "not_done": "This item was not done, since another of the same call failed.", "Mend that one, and call again.";
     NoteChanged = "note_changed": "The note is another version than the one named.", "Read it again, then decide.";
     NoteExists = "note_exists": "There is a file at the path already.", "Read it and name the version to replace, or choose another path.";
-    NoteNotFound = "note_not_found": "There is no note at the path.", "Look for it with `find` or `search`.";
+    NoteNotFound = "note_not_found": "There is no note at the path.", "Take one of `suggestions`, or look for it with `search`.";
     NoteNotUtf8 = "note_not_utf8": "The note is not UTF-8, so parts of it cannot be named.", "Replace it whole.";
     NoteTooLarge = "note_too_large": "The note has more bytes than this can be done with.", "Make it smaller, or replace it whole.";
     NotesTooLarge = "notes_too_large": "The notes together have more bytes than are read at once.", "Name fewer.";
     OffsetInvalid = "offset_invalid": "The offset is beyond the end of the note, or inside a character.", "Use the offset that the answer before gave.";
-    OperationNotFound = "operation_not_found": "There is no such operation here.", "List the tools.";
+    OperationNotFound = "operation_not_found": "There is no such operation here.", "Look for another with `find_capability`, or list the tools.";
     OperationTimeout = "operation_timeout": "The call took more time than it may.", "Ask for less: a folder, or fewer notes.";
     OriginNotAllowed = "origin_not_allowed": "The server does not answer pages of this origin.", "Let the operator allow the origin.";
     Overflow = "overflow": "The answer is larger than answers may be.", "Ask for less at a time.";

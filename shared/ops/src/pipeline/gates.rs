@@ -31,6 +31,7 @@ use crate::pipeline::confirmation::Confirmation;
 use crate::pipeline::idempotency::{self, Keyed};
 use crate::pipeline::redact::redact_for;
 use crate::pipeline::response_limit::check;
+use crate::pipeline::teaching;
 use crate::pipeline::work::Work;
 
 /// Arguments of all operations, for doors whose callers send no headers.
@@ -111,7 +112,11 @@ async fn pass(
     let Call { operation, vault, arguments, caller, key, confirmation: token, session, sent, clock } = call;
     let info = &operation.info;
     let key = key.filter(|_| info.writes()).map(|key| (Keyed::hash_of(&arguments), key));
-    let prepared = operation.prepare(arguments)?;
+    let kept = teaching::kept(&arguments);
+    let prepared = match operation.prepare(arguments) {
+        Ok(prepared) => prepared,
+        Err(error) => return Err(teaching::with_form(error, operation, kept.as_ref())),
+    };
     let key = key.filter(|_| !prepared.is_dry_run());
     let touches = prepared.accesses()?;
     may_run(&caller, info)?;
@@ -176,7 +181,10 @@ async fn pass(
             if prepared.needs_confirmation() {
                 context.confirm().await?;
             }
-            prepared.run(&context).await
+            match prepared.run(&context).await {
+                Err(error) => teaching::or_nearest(&context, operation, kept, error).await,
+                answer => answer,
+            }
         };
         let answer = answer.await;
         if let Some(ticket) = ticket {

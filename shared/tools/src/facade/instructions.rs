@@ -49,7 +49,7 @@ impl Toolbox<'_> {
             Facade::Code => "An index of the folder that you work in: its code and its notes.",
             _ => "The notes of a person's markdown (Obsidian) vault.",
         };
-        let said = SENTENCES.iter().filter(|(tools, _)| tools.iter().all(|tool| is_listed(tool)));
+        let said = SENTENCES.iter().filter(|(tools, _)| tools.iter().all(&is_listed));
         let sentences = said.map(|(_, sentence)| *sentence);
         let last = "A call that fails says in `message` what to do.";
         [about].into_iter().chain(sentences).chain([last]).collect::<Vec<_>>().join(" ")

@@ -24,8 +24,8 @@ pub(super) const AGENT: Chosen = &[
     ("append_note", &["after_frontmatter", "elicit_token", "ensure_newline", "message", "session"]),
     ("patch_note", &["message", "session", "target_heading"]),
     ("update_frontmatter", &["session"]),
-    ("move_note", &["message", "overwrite_target", "session"]),
-    ("delete_note", &["message", "session"]),
+    ("move_note", &["idempotency_key", "message", "overwrite_target", "session"]),
+    ("delete_note", &["idempotency_key", "message", "session"]),
 ];
 
 /// The tools of obsidian-vault-mcp.

@@ -1,0 +1,80 @@
+//! What a refused call can be taught: the right form of an argument, and which notes a path may mean.
+
+use atlas_access::Scope;
+use atlas_vault::VaultPath;
+use serde_json::Value;
+
+use crate::arguments::form::form;
+use crate::call::Entry;
+use crate::error::{Error, Reason};
+use crate::operation::{Answer, Context};
+use crate::read::nearest::nearest;
+
+/// The argument that a read resolves.
+const PATH: &str = "path";
+/// Most values of arguments that are kept to tell their right form.
+const MAX_KEPT: usize = 200;
+/// Most bytes of one of them.
+const MAX_TEXT: usize = 4096;
+
+/// The arguments, to look at again if the call is refused; none if there are too many of them.
+pub(crate) fn kept(arguments: &Value) -> Option<Value> {
+    let mut left = MAX_KEPT;
+    is_small(arguments, &mut left).then(|| arguments.clone())
+}
+
+fn is_small(value: &Value, left: &mut usize) -> bool {
+    let Some(less) = left.checked_sub(1) else { return false };
+    *left = less;
+    match value {
+        Value::String(text) => text.len() <= MAX_TEXT,
+        Value::Array(items) => items.iter().all(|item| is_small(item, left)),
+        Value::Object(members) => members.values().all(|member| is_small(member, left)),
+        _ => true,
+    }
+}
+
+/// `error` of the arguments, with the right form of the one that it names.
+#[cold]
+pub(crate) fn with_form(error: Error, operation: &Entry, arguments: Option<&Value>) -> Error {
+    let Some(field) = error.details.get("field").and_then(Value::as_str).filter(|_| error.is(Reason::ValidationError))
+    else {
+        return error;
+    };
+    let form = arguments.and_then(|arguments| form(&operation.arguments_schema(), arguments, field));
+    let Some(form) = form.filter(|_| error.message.contains("invalid type")) else { return error };
+    let field = field.rsplit('.').next().unwrap_or(field);
+    let name = field.split('[').next().unwrap_or(field);
+    let written = if name == field { format!("\"{name}\": {form}") } else { form.to_string() };
+    Error { message: format!("{}; write it as {written}", error.message), ..error.with("example", form) }
+}
+
+/// What comes of a call after all that failed because a note is not there. A read of a name that one note has, without its folder or without `.md`,
+/// is a read of that note; else the error names the notes whose names are most like it. A write never guesses.
+pub(crate) async fn or_nearest(
+    context: &Context<'_>,
+    operation: &'static Entry,
+    arguments: Option<Value>,
+    error: Error,
+) -> Result<Answer<Value>, Error> {
+    let path = error.details.get(PATH).and_then(Value::as_str).filter(|_| error.is(Reason::NoteNotFound));
+    let Some(path) = path.filter(|_| context.caller.scopes().holds(Scope::ReadVault)) else { return Err(error) };
+    let Ok(found) = nearest(context, path).await else { return Err(error) };
+    let meant = found.one.filter(|_| operation.info.only_reads());
+    if let Some(arguments) = arguments.zip(meant).and_then(|(arguments, meant)| replaced(arguments, path, meant)) {
+        let prepared = operation.prepare(arguments)?;
+        for (access, path) in prepared.accesses()? {
+            context.check(access, &path)?;
+        }
+        return prepared.run(context).await;
+    }
+    Err(if found.like.is_empty() { error } else { error.with("suggestions", found.like) })
+}
+
+/// `arguments` with another path in place of `path`, if that is what they name.
+fn replaced(mut arguments: Value, path: &str, meant: String) -> Option<Value> {
+    let place = arguments.get_mut(PATH)?;
+    let is_named = VaultPath::parse(place.as_str()?).is_ok_and(|named| named.as_str() == path);
+    *place = Value::String(meant);
+    is_named.then_some(arguments)
+}

@@ -1,0 +1,161 @@
+//! Which notes a path may mean that has none.
+
+use atlas_vault::fold;
+
+use crate::error::Error;
+use crate::operation::Context;
+use crate::read::index::{DocumentRef, Index, Want};
+use crate::read::view::View;
+
+/// Most paths that are suggested.
+const MAX_LIKE: usize = 5;
+/// Most names that are compared closely.
+const MAX_COMPARED: usize = 20_000;
+/// How like a name must be, from 0 to 1.
+const LIKENESS: f64 = 0.75;
+const NOTE: &str = ".md";
+
+/// What a path may mean.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Nearest {
+    /// The one file that has this name, where the path is a name without its folder or without `.md`.
+    pub(crate) one: Option<String>,
+    /// The files with the most similar names, the most similar first.
+    pub(crate) like: Vec<String>,
+}
+
+/// What `path` may mean, of what the caller may read.
+pub(crate) async fn nearest(context: &Context<'_>, path: &str) -> Result<Nearest, Error> {
+    let look = |view: View| async move {
+        let index = Index::fetch(view, Want { names: true, ..Want::default() }).await?;
+        find(&index, path, || context.work.check())
+    };
+    Ok(context.read(look).await?.value)
+}
+
+fn find(index: &Index, path: &str, check: impl Fn() -> Result<(), Error>) -> Result<Nearest, Error> {
+    let wanted = Wanted::of(path);
+    let mut same = Vec::new();
+    let mut like: Vec<(f64, DocumentRef)> = Vec::new();
+    let mut compared = 0;
+    for segment in index.segments() {
+        let names = index.names(segment)?;
+        for document in 0..index.paths(segment)?.len() {
+            if document % 4096 == 0 {
+                check()?;
+            }
+            let Some(name) = names.get(document).and_then(|name| std::str::from_utf8(name).ok()) else { continue };
+            let place = DocumentRef { segment, document };
+            if name == wanted.name {
+                same.push(place);
+            } else if compared < MAX_COMPARED && wanted.may_be_like(name) {
+                compared += 1;
+                like.push((strsim::jaro_winkler(stem(name), stem(&wanted.name)), place));
+            }
+        }
+    }
+    let mut found = Nearest::default();
+    let mut meant = 0;
+    for place in same {
+        if !index.shows(place) {
+            continue;
+        }
+        let there = index.path(place)?;
+        if wanted.is_short_for(&there) {
+            meant += 1;
+            found.one = (meant == 1).then(|| there.clone());
+        }
+        if found.like.len() < MAX_LIKE {
+            found.like.push(there);
+        }
+    }
+    like.retain(|(likeness, _)| *likeness >= LIKENESS);
+    like.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    for (_, place) in like {
+        if found.like.len() == MAX_LIKE {
+            break;
+        }
+        if index.shows(place) {
+            found.like.push(index.path(place)?);
+        }
+    }
+    Ok(found)
+}
+
+/// What is looked for, folded.
+struct Wanted {
+    /// The path, with `.md` if it has no extension.
+    path: String,
+    /// Whether it has no folder, or came without `.md`.
+    is_short: bool,
+    name: String,
+    letters: u64,
+}
+
+impl Wanted {
+    fn of(path: &str) -> Self {
+        let mut folded = fold::fold(path);
+        let name = folded.rsplit('/').next().unwrap_or_default();
+        let has_extension = name.rsplit_once('.').is_some_and(|(before, end)| {
+            !before.is_empty() && (1..=5).contains(&end.len()) && end.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        });
+        if !has_extension {
+            folded.push_str(NOTE);
+        }
+        let name = folded.rsplit('/').next().unwrap_or_default().to_owned();
+        Self { is_short: !has_extension || !path.contains('/'), letters: letters(stem(&name)), name, path: folded }
+    }
+
+    /// Whether it is `path` without folders above it.
+    fn is_short_for(&self, path: &str) -> bool {
+        let path = fold::fold(path);
+        let above = path.strip_suffix(&*self.path);
+        self.is_short && above.is_some_and(|above| above.is_empty() || above.ends_with('/'))
+    }
+
+    /// Whether a closer look at `name` may be worth it: it is of the same kind, and has about the same letters.
+    fn may_be_like(&self, name: &str) -> bool {
+        let letters = letters(stem(name));
+        let (both, any) = ((letters & self.letters).count_ones(), (letters | self.letters).count_ones());
+        name.ends_with(NOTE) == self.name.ends_with(NOTE) && both * 10 >= any * 6
+    }
+}
+
+/// A file name without its extension.
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Which bytes a text has, as bits.
+fn letters(text: &str) -> u64 {
+    text.bytes().fold(0, |letters, byte| letters | 1 << (byte % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_path_means_what_ends_with_it() {
+        for (wanted, path, expected) in [
+            ("Home", "vault/Home.md", true),
+            ("home.md", "vault/Home.md", true),
+            ("Home", "Home.md", true),
+            ("vault/Home", "a/vault/Home.md", true),
+            ("vault/Home.md", "a/vault/Home.md", false),
+            ("ome", "vault/Home.md", false),
+            ("v1.2 plan", "notes/v1.2 plan.md", true),
+            ("pic.png", "media/pic.png", true),
+            ("pic", "media/pic.png", false),
+        ] {
+            assert_eq!(Wanted::of(wanted).is_short_for(path), expected, "{wanted} {path}");
+        }
+    }
+
+    #[test]
+    fn what_has_other_letters_is_not_compared() {
+        let wanted = Wanted::of("Tide engine");
+        assert!(wanted.may_be_like("tide-engine.md") && wanted.may_be_like("tide engines.md"));
+        assert!(!wanted.may_be_like("berth.md") && !wanted.may_be_like("tide engine.png"));
+    }
+}
