@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 
 use crate::atlas::{Atlas, Limits, Vault};
 use crate::error::{Code, Error, Reason};
+use crate::pipeline::aliases::Alias;
 use crate::pipeline::confirmation::Confirmation;
 use crate::pipeline::work::Work;
 use crate::read::view::View;
@@ -39,6 +40,8 @@ pub struct Info {
     pub idempotent: bool,
     /// Whether it changes something that is not in the vault, such as what a caller is allowed.
     pub acts: bool,
+    /// Other names of its arguments.
+    pub aliases: &'static [Alias],
     /// What it is about, in words that a deployment's configuration can name it by together with others.
     pub tags: &'static [&'static str],
 }
@@ -53,6 +56,7 @@ impl Info {
         destructive: false,
         idempotent: false,
         acts: false,
+        aliases: &[],
         tags: &[],
     };
 

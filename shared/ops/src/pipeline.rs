@@ -1,5 +1,6 @@
 //! What every call passes: the gates that can stop it, the audit log, and the limit of its answer.
 
+pub mod aliases;
 pub mod audit;
 pub mod confirmation;
 pub mod gates;

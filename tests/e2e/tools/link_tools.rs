@@ -80,7 +80,7 @@ async fn links_get_another_target_in_every_form() {
     for (arguments, code) in [
         (json!({ "from_target": "One", "to_target": "b|c" }), "link_impossible"),
         (json!({ "from_target": "One", "to_target": "Two", "scope": "folder" }), "invalid_input"),
-        (json!({ "from_target": "One", "to_target": "Two", "folder_path": "x" }), "invalid_input"),
+        (json!({ "from_target": "One", "to_target": "Two", "scope": "vault", "folder_path": "x" }), "invalid_input"),
         (json!({ "from_target": "One", "to_target": "Two", "dry_run": false }), "elicit_required"),
     ] {
         assert_eq!(agent.refused("rewrite_link", arguments.clone()).await, code, "{arguments}");

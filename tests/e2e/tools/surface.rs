@@ -1,6 +1,9 @@
 //! obsidian-tc's tool surface: what of it works here, as the page of the tools says.
 
+use atlas_ops::pipeline::aliases::{Alias, OF_ALL};
+use atlas_tools::operations;
 use atlas_tools::surface::{DOMAINS, State};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::support::agent::{Agent, ERAS, FLAT, names};
@@ -33,6 +36,75 @@ fn table() -> String {
 #[test]
 fn the_readme_says_what_works() {
     generated_part("shared/tools/README.md", "obsidian-tc's tools", &table());
+}
+
+/// The other names of arguments, by tool.
+fn aliases() -> String {
+    let mut table = "| tool | also takes |\n|---|---|\n".to_owned();
+    let told = |alias: &Alias| match alias {
+        Alias::Name(given, name) => format!("`{given}` for `{name}`"),
+        Alias::Only(given, value) => format!("`{given}` as `{value}`"),
+        Alias::Ignored(given) => format!("`{given}`, without effect"),
+    };
+    let row = |name: &str, aliases: &[Alias]| {
+        format!("| {name} | {} |\n", aliases.iter().map(told).collect::<Vec<_>>().join(", "))
+    };
+    table += &row("all", OF_ALL);
+    for entry in operations().iter().filter(|entry| !entry.info.aliases.is_empty()) {
+        table += &row(&format!("`{}`", entry.info.name), entry.info.aliases);
+    }
+    table
+}
+
+#[test]
+fn the_readme_says_what_works_by_other_names() {
+    generated_part("shared/tools/README.md", "other names of arguments", &aliases());
+    for entry in operations() {
+        let known = entry.arguments_schema()["properties"].clone();
+        for alias in entry.info.aliases {
+            assert!(known.get(alias.given()).is_none(), "{}: {alias:?}", entry.info.name);
+            if let Alias::Name(_, name) = alias {
+                assert!(known.get(name).is_some(), "{}: {alias:?}", entry.info.name);
+            }
+        }
+    }
+}
+
+/// A call as obsidian-tc's program takes it.
+#[derive(Deserialize)]
+struct Call {
+    tool: String,
+    arguments: Value,
+    /// Whether it is refused, because notes link to the file.
+    #[serde(default)]
+    linked: bool,
+}
+
+#[tokio::test]
+async fn every_tool_that_works_takes_the_names_that_the_program_has() {
+    let text = std::fs::read_to_string(format!("{}/mcp/shipped_names.json", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let calls: Vec<Call> = serde_json::from_str(&text).unwrap();
+    let tools = DOMAINS.iter().flat_map(|(_, tools)| *tools).filter(|tool| State::of(tool) == State::Works);
+    for tool in tools {
+        assert!(calls.iter().any(|call| call.tool == *tool), "{tool} is not called");
+    }
+    // By its own name, and as the program's capabilities are called.
+    for through_capability in [false, true] {
+        let deployment = Deployment::of_demo().await;
+        let client = deployment.client();
+        let agent = Agent::new(&client, ERAS[0]);
+        agent.answer("write_note", json!({ "path": "made/task.md", "content": "- [ ] one\n" })).await;
+        for Call { tool, arguments, linked } in &calls {
+            let capability = json!({ "action": tool, "args": arguments });
+            let (name, arguments) =
+                if through_capability { ("call_capability", &capability) } else { (tool.as_str(), arguments) };
+            if *linked {
+                assert_eq!(agent.failure(name, arguments.clone()).await["details"]["field"], "force", "{tool}");
+            } else {
+                agent.answer(name, arguments.clone()).await;
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -26,6 +26,7 @@ use crate::atlas::{Atlas, Limits, Vault};
 use crate::call::Call;
 use crate::error::{Code, Error, Reason};
 use crate::operation::{self, Answer, Context, Info, Scope};
+use crate::pipeline::aliases;
 use crate::pipeline::audit::Event;
 use crate::pipeline::confirmation::Confirmation;
 use crate::pipeline::idempotency::{self, Keyed};
@@ -207,9 +208,10 @@ pub fn take_vault(call: &mut Call) -> Result<(), Error> {
     }
 }
 
-/// Takes the arguments of all operations out, so that they are not hashed and confirmed.
+/// Gives arguments their own names, and takes those of all operations out, so that they are not hashed and confirmed.
 fn take_own(call: &mut Call, operation: &Info) -> Result<(), Error> {
     let Value::Object(arguments) = &mut call.arguments else { return Ok(()) };
+    aliases::resolve(arguments, operation.aliases)?;
     if operation.scopes.contains(&Scope::BulkVault) {
         take(arguments, BULK_KEY, &mut call.key)?;
     }

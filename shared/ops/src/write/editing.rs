@@ -10,6 +10,7 @@ use crate::arguments::invalid_input;
 use crate::error::{Code, Error, Reason};
 use crate::operation::{Answer, Context, Info};
 use crate::read::notes::{self, Found};
+use crate::write::precondition::Condition;
 use crate::write::update::{self, KnownInput, NoteUpdate, Written};
 use crate::write::writable::{MAX_NOTE_BYTES, text_of};
 
@@ -25,15 +26,16 @@ pub struct Edited<T> {
     pub told: T,
 }
 
-/// Makes of the text of the note at `path` what `edit` makes of it, which tells something of it too.
+/// Makes of the text of the note at `path`, if it is as `condition` says, what `edit` makes of it, which tells something of it too.
 pub async fn edit<T: Send + 'static>(
     context: &Context<'_>,
     operation: &Info,
     path: &VaultPath,
+    condition: &Condition<'_>,
     edit: impl Fn(&str) -> Result<(String, T), Error> + Sync,
 ) -> Result<Answer<Edited<T>>, Error> {
     let edit = |text: Option<&str>| edit(text.ok_or_else(|| notes::missing(path.as_str()))?);
-    edit_or_create(context, operation, path, edit).await
+    changed(context, operation, path, condition, edit, |_| false).await
 }
 
 /// The same of a note that may not be there yet.
@@ -54,7 +56,21 @@ pub async fn edit_if_confirmed<T: Send + 'static>(
     edit: impl Fn(Option<&str>) -> Result<(String, T), Error> + Sync,
     is_to_be_confirmed: impl Fn(&T) -> bool + Sync,
 ) -> Result<Answer<Edited<T>>, Error> {
+    changed(context, operation, path, &Condition::Any, edit, is_to_be_confirmed).await
+}
+
+async fn changed<T: Send + 'static>(
+    context: &Context<'_>,
+    operation: &Info,
+    path: &VaultPath,
+    condition: &Condition<'_>,
+    edit: impl Fn(Option<&str>) -> Result<(String, T), Error> + Sync,
+    is_to_be_confirmed: impl Fn(&T) -> bool + Sync,
+) -> Result<Answer<Edited<T>>, Error> {
     let decide = |found: Option<&Found>| {
+        if found.is_some() {
+            condition.check(path.as_str(), found)?;
+        }
         let (after, told) = edit(found.map(text_of).transpose()?)?;
         let after = after.into_bytes();
         let becomes = if is_to_be_confirmed(&told) { NoteUpdate::IfConfirmed(after) } else { NoteUpdate::Text(after) };

@@ -7,6 +7,7 @@ use atlas_mirror::{Attempt, ChangeSet, Snapshot};
 use atlas_ops::arguments::invalid_input;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::notes;
 use atlas_ops::write::batch::Batch;
@@ -65,6 +66,7 @@ impl Operation for DeleteAttachment {
         destructive: true,
         tags: &["attachments"],
         idempotent: true,
+        aliases: &[Alias::Name("permanent", "hard")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

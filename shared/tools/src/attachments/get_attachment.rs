@@ -5,6 +5,7 @@ use atlas_mirror::BlobKey;
 use atlas_ops::arguments::{Bounded, ReadPath, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::pipeline::response_limit::AROUND_TEXT;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
@@ -76,6 +77,11 @@ impl Operation for GetAttachment {
         description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a file that is too large is refused. With presign a URL to read them from, which needs no token and ends after 15 minutes.",
         scopes: &[Scope::ReadVault],
         tags: &["attachments"],
+        aliases: &[
+            Alias::Only("encoding", "\"base64\""),
+            Alias::Name("include_content", "include_data"),
+            Alias::Only("include_references", "false"),
+        ],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

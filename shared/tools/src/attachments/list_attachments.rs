@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use atlas_ops::arguments::{Given, Root, Text, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::{DocumentRef, Index};
 use atlas_ops::read::paging::{Limit, Page, Paging};
@@ -70,6 +71,7 @@ impl Operation for ListAttachments {
         description: "Lists pictures, PDF, sound and video, or other files by extension, by path, with how many notes link to each; all of them, or those that are linked to or not. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         tags: &["attachments"],
+        aliases: &[Alias::Name("folder", "root"), Alias::Ignored("include_reference_count")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -7,6 +7,7 @@ use atlas_mirror::{Attempt, ChangeSet, Hash, Snapshot};
 use atlas_ops::arguments::{self, Given, Text};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::write::commit;
 use atlas_ops::write::relocate::Moving;
 use atlas_ops::write::writable;
@@ -67,6 +68,7 @@ impl Operation for MoveAttachment {
         destructive: true,
         tags: &["attachments", "links"],
         idempotent: true,
+        aliases: &[Alias::Only("overwrite", "false")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -23,7 +23,7 @@ pub(super) const AGENT: Chosen = &[
     ("write_note", &["create_dirs", "if_none_match", "mode", "expected_hash", "session"]),
     ("append_note", &["after_frontmatter", "elicit_token", "ensure_newline", "message", "session"]),
     ("patch_note", &["message", "session", "target_heading"]),
-    ("update_frontmatter", &["session"]),
+    ("update_frontmatter", &["idempotency_key", "properties", "session"]),
     ("move_note", &["idempotency_key", "message", "overwrite_target", "session"]),
     ("delete_note", &["idempotency_key", "message", "session"]),
 ];

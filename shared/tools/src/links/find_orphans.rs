@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use atlas_ops::arguments::{Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Page, Paging};
@@ -56,6 +57,7 @@ impl Operation for FindOrphans {
         description: "Lists the notes that no other note links to or embeds, by path. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
+        aliases: &[Alias::Name("folder", "root"), Alias::Only("require_no_outgoing", "false")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

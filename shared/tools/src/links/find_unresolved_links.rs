@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use atlas_ops::arguments::{Given, Root, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Page, Paging};
@@ -74,6 +75,7 @@ impl Operation for FindUnresolvedLinks {
         description: "Lists the links and embeds that lead to no file, by target, or by note and target, with the lines they stand on. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
+        aliases: &[Alias::Name("folder", "root")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

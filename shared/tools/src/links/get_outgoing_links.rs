@@ -4,6 +4,7 @@ use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, ReadPath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::pipeline::response_limit::cut;
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::notes;
@@ -87,6 +88,7 @@ impl Operation for GetOutgoingLinks {
         description: "Lists the wikilinks, markdown links and embeds of a note that lead into the vault, with the files they mean, as in Obsidian, and where they stand.",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
+        aliases: &[Alias::Only("include_embeds", "true")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

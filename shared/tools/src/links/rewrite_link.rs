@@ -7,6 +7,7 @@ use atlas_mirror::{Attempt, ChangeSet, Snapshot};
 use atlas_ops::arguments::{self, Given, Message, Root, Text};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::pipeline::response_limit::cut;
 use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::links::{self, Naming};
@@ -36,9 +37,9 @@ pub struct Arguments {
     from_target: Text<1024>,
     /// The target that they get: the file that it means, or as it is written if it means none.
     to_target: Text<1024>,
-    /// Where: `vault` if not given.
+    /// Where: if not given, in the folder of folder_path, or in all notes if that is not given either.
     #[serde(default)]
-    scope: Where,
+    scope: Given<Where>,
     /// For `folder`: which.
     #[serde(default)]
     #[schemars(with = "String", length(max = 1024))]
@@ -51,11 +52,10 @@ pub struct Arguments {
 }
 
 /// Where links are rewritten.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Where {
     /// In all notes.
-    #[default]
     Vault,
     /// In the notes of a folder.
     Folder,
@@ -99,6 +99,7 @@ impl Operation for RewriteLink {
         destructive: true,
         tags: &["links", "bulk"],
         idempotent: true,
+        aliases: &[Alias::Name("folder", "folder_path"), Alias::Only("include_embeds", "true")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
@@ -118,9 +119,9 @@ impl Operation for RewriteLink {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let root = match (arguments.scope, &*arguments.folder_path) {
-            (Where::Vault, None) => Root::default(),
-            (Where::Folder, Some(folder)) => Root::of("folder_path", folder)?,
+        let root = match (*arguments.scope, &*arguments.folder_path) {
+            (None | Some(Where::Vault), None) => Root::default(),
+            (None | Some(Where::Folder), Some(folder)) => Root::of("folder_path", folder)?,
             (_, folder) => {
                 let message =
                     if folder.is_some() { "write scope: folder with it" } else { "write it for scope: folder" };

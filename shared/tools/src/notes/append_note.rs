@@ -4,6 +4,7 @@ use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, Message, Text, Versions, WritePath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::pipeline::gates;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::editing;
@@ -82,6 +83,11 @@ impl Operation for AppendNote {
         description: "Adds text to a note that exists: at its end, at its start (position), or at the end of one section (heading). Nothing that is there changes. To add to today's or this week's note, take append_to_periodic_note; to create a note, write_note. Example: {\"path\": \"Projects/Atlas.md\", \"heading\": \"Tasks\", \"content\": \"- [ ] Call Ada\"}",
         scopes: &[Scope::WriteVault],
         tags: &["notes"],
+        aliases: &[
+            Alias::Name("prev_hash", "if_match"),
+            Alias::Only("create_if_missing", "false"),
+            Alias::Only("provenance", "\"authored\""),
+        ],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -7,6 +7,7 @@ use atlas_mirror::{Attempt, ChangeSet, Hash, Snapshot};
 use atlas_ops::arguments::{self, Given, Text, WritePath};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::links;
 use atlas_ops::read::notes;
@@ -68,6 +69,7 @@ impl Operation for CopyNote {
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["notes", "links"],
         idempotent: true,
+        aliases: &[Alias::Only("overwrite", "false")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

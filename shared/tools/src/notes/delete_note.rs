@@ -4,6 +4,7 @@ use atlas_access::Access;
 use atlas_ops::arguments::{Given, Message, Versions, WritePath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
@@ -62,6 +63,7 @@ impl Operation for DeleteNote {
         destructive: true,
         tags: &["notes"],
         idempotent: true,
+        aliases: &[Alias::Name("permanent", "hard"), Alias::Name("prev_hash", "if_match")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

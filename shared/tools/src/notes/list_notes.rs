@@ -7,6 +7,7 @@ use atlas_access::acl::is_closed_path;
 use atlas_ops::arguments::{self, Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
 use atlas_ops::read::index::{DocumentRef, Index, Want, Wave};
@@ -106,6 +107,7 @@ impl Operation for ListNotes {
         description: "Lists the notes below a folder, or whose paths begin with a prefix, in path order, with sizes, times and hashes; with extensions also other files. It does not look into notes: for that take search. Example: {\"root\": \"Projects\", \"recursive\": false}",
         scopes: &[Scope::ReadVault],
         tags: &["notes"],
+        aliases: &[Alias::Name("folder", "root")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

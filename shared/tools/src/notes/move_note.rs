@@ -7,6 +7,7 @@ use atlas_mirror::{Attempt, ChangeSet, Hash, Snapshot};
 use atlas_ops::arguments::{self, Given, Text, Versions, WritePath};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::write::commit;
 use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::relocate::{Moving, Plan};
@@ -75,6 +76,7 @@ impl Operation for MoveNote {
         destructive: true,
         tags: &["notes", "links"],
         idempotent: true,
+        aliases: &[Alias::Name("overwrite", "overwrite_target"), Alias::Name("prev_hash", "if_match")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -8,6 +8,7 @@ use atlas_access::Access;
 use atlas_ops::arguments::{Bounded, Exact, Given, Message, Text, Versions, WritePath, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::editing;
 use atlas_ops::write::precondition::Condition;
@@ -83,6 +84,7 @@ impl Operation for PatchNote {
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["notes"],
+        aliases: &[Alias::Name("prev_hash", "if_match"), Alias::Ignored("confirm_replace")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -4,6 +4,7 @@ use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, Message, Text, Versions, WritePath};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::notes::Found;
 use atlas_ops::write::precondition::{Condition, Mode};
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate, Written};
@@ -116,6 +117,7 @@ impl Operation for WriteNote {
         destructive: true,
         tags: &["notes"],
         idempotent: true,
+        aliases: &[Alias::Name("prev_hash", "expected_hash"), Alias::Only("provenance", "\"authored\"")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
-use atlas_ops::arguments::{Exact, Given, Root, Text};
+use atlas_ops::arguments::{Exact, Given, Root, Text, invalid_input};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Page, Paging};
@@ -22,9 +23,16 @@ pub struct FindNotesByProperty;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What must hold of a note, all of it.
-    #[schemars(length(min = 1, max = 20))]
+    /// What must hold of a note, all of it; if not given, key is needed.
+    #[serde(default)]
+    #[schemars(length(max = 20))]
     filter: Vec<Condition>,
+    /// Only notes with this property; the same as a condition with `is`, or with `exists` if value is not given.
+    #[serde(default)]
+    key: Given<Exact<1024>>,
+    /// Only with key: the property's value.
+    #[serde(default)]
+    value: Given<Value>,
     /// Only notes in this folder.
     #[serde(default)]
     #[schemars(length(max = 1024))]
@@ -56,6 +64,8 @@ pub struct Condition {
 pub enum Comparator {
     /// It is the value.
     Eq,
+    /// It is the value, or a list that has it.
+    Is,
     /// It is another, or there is none.
     Neq,
     /// It is a greater number or a later text, so also a later date.
@@ -102,16 +112,23 @@ impl Operation for FindNotesByProperty {
     const INFO: Info = Info {
         name: "find_notes_by_property",
         title: "Find notes by property",
-        description: "Lists the notes whose properties (frontmatter) meet all conditions of filter: eq, neq, gt, gte, lt, lte (numbers, and texts such as dates), in, nin, contains (a list's item or a text's part), exists, absent. Example: {\"filter\": [{\"key\": \"status\", \"op\": \"eq\", \"value\": \"active\"}]}",
+        description: "Lists the notes whose properties (frontmatter) meet all conditions of filter: is (the value, or a list with it), eq, neq, gt, gte, lt, lte (numbers, and texts such as dates), in, nin, contains (a list's item or a text's part), exists, absent; or with key and value alone. Example: {\"key\": \"status\", \"value\": \"active\"}",
         scopes: &[Scope::ReadVault],
         tags: &["properties"],
+        aliases: &[Alias::Name("folder", "root"), Alias::Only("nested", "false"), Alias::Ignored("verbosity")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<MatchedNote>;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
-        let Arguments { filter, root, limit, cursor } = arguments;
+        let Arguments { mut filter, key, value, root, limit, cursor } = arguments;
+        match (key.0, &*value) {
+            (Some(key), None) => filter.push(Condition { key, op: Comparator::Exists, value }),
+            (Some(key), Some(_)) => filter.push(Condition { key, op: Comparator::Is, value }),
+            (None, None) => {}
+            (None, Some(_)) => return Err(invalid_input("key", "name the property that is to have the value")),
+        }
         check(&filter)?;
         let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &filter, &root))?;
         let root = Root::of("root", &root)?;
@@ -139,7 +156,7 @@ impl Operation for FindNotesByProperty {
 fn check(filter: &[Condition]) -> Result<(), Error> {
     let refused = |message: String| Err(Error::bad_request(Reason::InvalidInput, message).with("field", "filter"));
     if filter.is_empty() || filter.len() > MAX_CONDITIONS {
-        return refused(format!("filter: give 1 to {MAX_CONDITIONS} conditions"));
+        return refused(format!("filter: give 1 to {MAX_CONDITIONS} conditions, or key and value"));
     }
     for (index, Condition { op, value, .. }) in filter.iter().enumerate() {
         let problem = match (op, value.as_ref()) {
@@ -165,6 +182,10 @@ impl Condition {
         let order = |wanted: &[Ordering]| compare(property, value).is_some_and(|order| wanted.contains(&order));
         match self.op {
             Comparator::Eq => equal(property, value),
+            Comparator::Is => {
+                let has = |items: &Vec<Value>| items.iter().any(|item| equal(item, value));
+                equal(property, value) || property.as_array().is_some_and(has)
+            }
             Comparator::Neq => !equal(property, value),
             Comparator::Gt => order(&[Ordering::Greater]),
             Comparator::Gte => order(&[Ordering::Greater, Ordering::Equal]),

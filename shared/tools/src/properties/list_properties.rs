@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use atlas_ops::arguments::{Bounded, Given, Root, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
@@ -71,6 +72,7 @@ impl Operation for ListProperties {
         description: "Lists the properties that notes of the vault or a folder have, the most used first: names, types of values, how many notes have each, and some values. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         tags: &["properties"],
+        aliases: &[Alias::Name("folder", "root"), Alias::Ignored("max_notes")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -4,6 +4,7 @@ use atlas_access::Access;
 use atlas_ops::arguments::{Exact, ReadPath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,7 @@ impl Operation for ReadProperty {
         description: "Returns one property of the note at a path, without its text.",
         scopes: &[Scope::ReadVault],
         tags: &["properties"],
+        aliases: &[Alias::Only("nested", "false")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -1,10 +1,12 @@
 //! `update_frontmatter`: changes properties of a note, and leaves every other byte as it is.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Given, Text, WritePath, invalid_input};
+use atlas_ops::arguments::{Given, Text, Versions, WritePath, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::write::editing;
+use atlas_ops::write::precondition::Condition;
 use atlas_vault::VaultPath;
 use atlas_vault::edit::{self, Edit};
 use atlas_vault::parse;
@@ -36,6 +38,11 @@ pub struct Arguments {
     /// All properties, to replace those that are there.
     #[serde(default)]
     frontmatter: Given<Map<String, Value>>,
+    /// Only to merge or replace: instead of patch or frontmatter.
+    #[serde(default)]
+    properties: Given<Map<String, Value>>,
+    #[serde(default)]
+    if_match: Given<Versions>,
 }
 
 /// What becomes of a note's properties.
@@ -104,9 +111,9 @@ impl Arguments {
                 (Task::Set(key.ok_or_else(|| missing("key"))?, value), &["key", "value"])
             }
             Mode::Remove => (Task::Remove(key.ok_or_else(|| missing("key"))?), &["key"]),
-            Mode::Merge => (Task::Merge(self.patch.as_ref().ok_or_else(|| missing("patch"))?), &["patch"]),
+            Mode::Merge => (Task::Merge(self.given("patch", &self.patch)?), &["patch", "properties"]),
             Mode::Replace => {
-                (Task::Replace(self.frontmatter.as_ref().ok_or_else(|| missing("frontmatter"))?), &["frontmatter"])
+                (Task::Replace(self.given("frontmatter", &self.frontmatter)?), &["frontmatter", "properties"])
             }
         };
         let given = [
@@ -114,10 +121,23 @@ impl Arguments {
             ("value", self.value.is_some()),
             ("patch", self.patch.is_some()),
             ("frontmatter", self.frontmatter.is_some()),
+            ("properties", self.properties.is_some()),
         ];
         match given.iter().find(|(name, is_given)| *is_given && !own.contains(name)) {
             Some((name, _)) => Err(invalid_input(name, &format!("the mode {} takes none", self.mode.as_str()))),
             None => Ok(task),
+        }
+    }
+}
+
+impl Arguments {
+    /// The properties of argument `name`, or of `properties` in its place.
+    fn given<'a>(&'a self, name: &str, own: &'a Given<Map<String, Value>>) -> Result<&'a Map<String, Value>, Error> {
+        match (own.as_ref(), self.properties.as_ref()) {
+            (Some(_), Some(_)) => Err(invalid_input("properties", &format!("give {name} or properties, not both"))),
+            (Some(own), None) => Ok(own),
+            (None, Some(properties)) => Ok(properties),
+            (None, None) => Err(invalid_input(name, &format!("the mode {} needs it", self.mode.as_str()))),
         }
     }
 }
@@ -143,6 +163,12 @@ impl Operation for UpdateFrontmatter {
         destructive: true,
         tags: &["properties", "notes"],
         idempotent: true,
+        aliases: &[
+            Alias::Name("operation", "mode"),
+            Alias::Name("prev_hash", "if_match"),
+            Alias::Only("create_if_missing", "false"),
+            Alias::Only("nested", "false"),
+        ],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
@@ -159,8 +185,9 @@ impl Operation for UpdateFrontmatter {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
         let task = arguments.task()?;
+        let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         let Answer { value: edited, generation } =
-            editing::edit(context, &Self::INFO, &path, |text| changed(text, &task)).await?;
+            editing::edit(context, &Self::INFO, &path, &condition, |text| changed(text, &task)).await?;
         let value = Output {
             path: path.as_str().to_owned(),
             mode_used: arguments.mode,

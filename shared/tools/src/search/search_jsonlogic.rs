@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use atlas_ops::arguments::{Given, Root, Text};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Deadline, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Paging, PartialPage};
@@ -61,6 +62,7 @@ impl Operation for SearchJsonlogic {
         description: "Lists the notes of which a JSONLogic condition holds, by path: over their properties, path, name, folder, tags, and their texts if it names content. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
+        aliases: &[Alias::Ignored("verbosity")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

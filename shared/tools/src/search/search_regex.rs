@@ -3,6 +3,7 @@
 use atlas_ops::arguments::{Bounded, Exact, Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::paging::{Limit, PartialPage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,7 @@ impl Operation for SearchRegex {
         description: "Finds the lines that match a regular expression (ripgrep's syntax), in notes and other text files, by path and line, with the column and text of the first match; in any case unless flags has no i; 10 lines of a file unless max_matches_per_file says otherwise. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
+        aliases: &[Alias::Ignored("verbosity")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

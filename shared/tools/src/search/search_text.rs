@@ -3,6 +3,7 @@
 use atlas_ops::arguments::{Exact, Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::paging::{Limit, PartialPage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,7 @@ impl Operation for SearchText {
         description: "Finds the lines that hold a literal text, in notes and other text files, those first that say most about it, with the column of the first match; in any case unless case_sensitive. For words ranked by how much notes say about them use search. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
+        aliases: &[Alias::Ignored("verbosity")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -3,6 +3,7 @@
 use atlas_ops::arguments::{Bounded, Exact, Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::cursor;
 use atlas_ops::read::paging::{Limit, Page, PartialPage, clamped};
 use schemars::JsonSchema;
@@ -151,6 +152,7 @@ impl Operation for SearchVault {
         description: "One search for all: words (the notes that say most about them, best first; if none has them, the lines with that text), a regular expression written /…/, or a JSONLogic object over properties; or the mode that is named. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
+        aliases: &[Alias::Ignored("verbosity")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

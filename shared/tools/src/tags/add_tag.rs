@@ -1,10 +1,12 @@
 //! `add_tag`: gives a note a tag.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Given, Text, WritePath, invalid_input};
+use atlas_ops::arguments::{Given, Text, Versions, WritePath, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::write::editing;
+use atlas_ops::write::precondition::Condition;
 use atlas_vault::VaultPath;
 use atlas_vault::edit;
 use jiff::Timestamp;
@@ -28,6 +30,8 @@ pub struct Arguments {
     /// With `inline-end`: the byte of the note at which to put it, instead of a line of its own at the end. `get_note_tags` counts so too.
     #[serde(default)]
     inline_position: Given<u32>,
+    #[serde(default)]
+    if_match: Given<Versions>,
 }
 
 /// Where a tag is to stand.
@@ -38,6 +42,7 @@ enum Location {
     #[default]
     Frontmatter,
     /// In the text, at its end.
+    #[serde(alias = "inline")]
     InlineEnd,
 }
 
@@ -64,6 +69,7 @@ impl Operation for AddTag {
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["tags", "notes"],
         idempotent: true,
+        aliases: &[Alias::Name("prev_hash", "if_match")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
@@ -75,6 +81,7 @@ impl Operation for AddTag {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
+        let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         let name = super::name(arguments.tag.as_str())?;
         let at = arguments.inline_position.map(|at| at as usize);
         if at.is_some() && arguments.location == Location::Frontmatter {
@@ -90,7 +97,7 @@ impl Operation for AddTag {
             let added = edited.is_some();
             Ok((edited.unwrap_or_else(|| text.to_owned()), added))
         };
-        let Answer { value: edited, generation } = editing::edit(context, &Self::INFO, &path, add).await?;
+        let Answer { value: edited, generation } = editing::edit(context, &Self::INFO, &path, &condition, add).await?;
         let value = Output {
             path: path.as_str().to_owned(),
             updated_at: edited.updated_at,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use atlas_ops::arguments::{self, Given, Root, Text, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Page, Paging};
@@ -68,6 +69,7 @@ impl Operation for FindNotesByTag {
         description: "Lists the notes that have a tag, or one below it, by path. Several tags: notes that have one of them, or all with require_all. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         tags: &["tags"],
+        aliases: &[Alias::Name("folder", "root")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use atlas_ops::arguments::{self, Given, Root, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_segment::SectionName;
@@ -66,6 +67,7 @@ impl Operation for ListTags {
         description: "Lists the tags of the vault or a folder, the most used first, with how many notes have each and whether they stand in properties or in the text. Pages by cursor.",
         scopes: &[Scope::ReadVault],
         tags: &["tags"],
+        aliases: &[Alias::Name("folder", "root"), Alias::Ignored("max_notes")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

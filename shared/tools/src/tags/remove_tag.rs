@@ -1,10 +1,12 @@
 //! `remove_tag`: takes a tag out of a note.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Text, WritePath};
+use atlas_ops::arguments::{Given, Text, Versions, WritePath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::write::editing;
+use atlas_ops::write::precondition::Condition;
 use atlas_vault::VaultPath;
 use atlas_vault::edit;
 use jiff::Timestamp;
@@ -27,6 +29,8 @@ pub struct Arguments {
     /// Where to take it out.
     #[serde(default)]
     from: From,
+    #[serde(default)]
+    if_match: Given<Versions>,
 }
 
 /// Where to take a tag out.
@@ -66,6 +70,7 @@ impl Operation for RemoveTag {
         destructive: true,
         tags: &["tags", "notes"],
         idempotent: true,
+        aliases: &[Alias::Name("location", "from"), Alias::Name("prev_hash", "if_match")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
@@ -82,6 +87,7 @@ impl Operation for RemoveTag {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
+        let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         let name = super::name(arguments.tag.as_str())?;
         let remove = |text: &str| {
             let mut edited = text.to_owned();
@@ -102,7 +108,8 @@ impl Operation for RemoveTag {
             }
             Ok((edited, places))
         };
-        let Answer { value: edited, generation } = editing::edit(context, &Self::INFO, &path, remove).await?;
+        let Answer { value: edited, generation } =
+            editing::edit(context, &Self::INFO, &path, &condition, remove).await?;
         let value = Output {
             path: path.as_str().to_owned(),
             updated_at: edited.updated_at,

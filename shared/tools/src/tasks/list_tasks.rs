@@ -91,7 +91,7 @@ impl Operation for ListTasks {
     const INFO: Info = Info {
         name: "list_tasks",
         title: "List tasks",
-        description: "Lists the tasks (checkboxes) of notes, by path and line, with status, dates, priority and tags as the Tasks plugin or Dataview writes them; those that meet all of the given conditions. To tick one off take update_task. Example: {\"status\": [\"todo\"], \"root\": \"Projects\"}",
+        description: "Lists the tasks (checkboxes) of notes, by path and line, with status, dates, priority and tags as the Tasks plugin or Dataview writes them. To tick one off take update_task. Example: {\"status\": [\"todo\"], \"root\": \"Projects\"}",
         scopes: &[Scope::ReadVault],
         tags: &["tasks"],
         ..Info::HARMLESS
