@@ -6,5 +6,6 @@ mod door;
 mod facades;
 mod guardrails;
 mod mcp_stdio;
+mod tasks;
 mod teaching;
 mod vault_mcp;

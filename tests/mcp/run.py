@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -162,6 +163,45 @@ async def use_every_tool(server, name, is_for_writing):
     print(f"python over {name}: {count} calls of tools")
 
 
+def filled(arguments, answers):
+    """Arguments with what earlier answers had in the places that refer to them."""
+    if isinstance(arguments, dict):
+        if "$" not in arguments:
+            return {name: filled(value, answers) for name, value in arguments.items()}
+        place = answers
+        for step in arguments["$"].split("/")[1:]:
+            place = place[int(step) if isinstance(place, list) else step]
+        return place
+    if isinstance(arguments, list):
+        return [filled(item, answers) for item in arguments]
+    return arguments
+
+
+async def do_tasks(program, store, scratch):
+    """Does each task of tasks.json over `atlas mcp`, each in a copy of the store. No call may fail."""
+    tasks = json.loads((HERE / "tasks.json").read_text())
+    for number, task in enumerate(tasks):
+        copy = scratch / f"task-{number}"
+        shutil.copytree(store.removeprefix("file://"), copy)
+        server = StdioServerParameters(command=program, args=["mcp", "--store", f"file://{copy}"], env=environment())
+        async with Client(server, mode=REVISIONS[0], read_timeout_seconds=SECONDS) as client:
+            listed = {tool.name for tool in (await client.list_tools()).tools}
+            for calls in [task.get("before", []), task["calls"]]:
+                answers = []
+                for call in calls:
+                    arguments = filled(call["arguments"], answers)
+                    name = call.get("tool", "call_capability")
+                    if "capability" in call:
+                        assert call["capability"] in {one["name"] for one in answers[-1]["capabilities"]}, (call, answers)
+                        arguments = {"name": call["capability"], "arguments": arguments}
+                    assert name in listed, call
+                    done = await client.call_tool(name, arguments)
+                    assert not done.is_error, (task["task"], call, done.content)
+                    answers.append(json.loads(done.content[0].text))
+        assert task.get("shows", "") in json.dumps(answers[-1], ensure_ascii=False, separators=(",", ":")), (task, answers)
+    print(f"python over stdio: {len(tasks)} tasks")
+
+
 def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -199,6 +239,7 @@ def main(program):
         stdio = lambda **config: StdioServerParameters(command=program, args=["mcp", "--store", own], env=environment(**config))
         asyncio.run(converse(stdio, "stdio"))
         asyncio.run(use_every_tool(lambda: stdio(**FLAT), "stdio", is_for_writing=True))
+        asyncio.run(do_tasks(program, store, scratch))
 
 
 def published(program, folder):

@@ -9,7 +9,7 @@ mod tools;
 
 use atlas_ops::pipeline::gates;
 use atlas_ops::{Answer, Call, Code, Error, Reason, Sent};
-use atlas_tools::facade::Resolved;
+use atlas_tools::facade::{Media, Resolved, take_media};
 use atlas_web::response::{self, insert_etag, is_known, json_response, with_generation};
 use atlas_web::routes::run;
 use atlas_web::{Door, Routes, request};
@@ -104,7 +104,12 @@ fn told(error: &Error) -> String {
 fn result(result: &Result<Answer<Value>, Error>) -> Response {
     match result {
         Ok(answer) => {
-            let content = json!([{ "text": answer.value.to_string(), "type": "text" }]);
+            let mut value = answer.value.clone();
+            let media = take_media(&mut value);
+            let mut content = vec![json!({ "text": value.to_string(), "type": "text" })];
+            content.extend(media.map(|Media { is_audio, mime, data }| {
+                json!({ "data": data, "mimeType": mime, "type": if is_audio { "audio" } else { "image" } })
+            }));
             let body = json!({ "content": content, "success": true });
             with_generation(json_response(StatusCode::OK, &body), answer.generation)
         }

@@ -5,8 +5,8 @@ use crate::{prompts, resources, tools};
 use atlas_ops::Error;
 use atlas_tools::facade::Resolved;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
+    ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
@@ -53,7 +53,7 @@ impl ServerHandler for Server {
             Err(error) => Err(error),
         };
         Ok(match called {
-            Ok(value) => CallToolResult::structured(value).into(),
+            Ok(value) => tools::answered(value).into(),
             Err(error) => tools::failed(&error).into(),
         })
     }

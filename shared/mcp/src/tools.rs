@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atlas_ops::Error;
-use atlas_tools::facade::{self, Hints};
+use atlas_tools::facade::{self, Hints, Media, take_media};
 use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -25,6 +25,17 @@ fn annotations(hints: Hints) -> ToolAnnotations {
         return annotations;
     }
     annotations.destructive(hints.destructive).idempotent(hints.idempotent)
+}
+
+/// What comes of a call that was answered: the answer, and a picture or a sound as what it is.
+pub(crate) fn answered(mut answer: Value) -> CallToolResult {
+    let media = take_media(&mut answer);
+    let mut result = CallToolResult::structured(answer);
+    let block = |Media { is_audio, mime, data }| {
+        if is_audio { ContentBlock::audio(data, mime) } else { ContentBlock::image(data, mime) }
+    };
+    result.content.extend(media.map(block));
+    result
 }
 
 /// What comes of a call that failed: text only, since what is structured must be as the tool's output schema says.

@@ -5,12 +5,13 @@
 //!
 //! - `listed`: which tools each facade lists; `compact`: schemas with what an agent needs
 //! - `capabilities`: the tools that find, describe and call operations; `ranking`: which fit words best
-//! - `instructions`: what an agent is told of all of them
+//! - `instructions`: what an agent is told of all of them; `media`: pictures and sounds in answers
 
 mod capabilities;
 mod compact;
 mod instructions;
 mod listed;
+mod media;
 mod ranking;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ use atlas_ops::{Atlas, Caller, Entry, Error, Info};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+pub use self::media::{Media, take_media};
 use crate::operations;
 
 /// Which tools a list shows. Whatever it shows, every operation can be called by its name.

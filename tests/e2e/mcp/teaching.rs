@@ -37,6 +37,8 @@ async fn a_read_takes_a_name_for_the_one_note_that_has_it() {
     for name in ["Same", "Same.md", "other/Zebra.md", "Zebr"] {
         assert_eq!(agent.refused("read_note", json!({ "path": name })).await, "note_not_found", "{name}");
     }
+    let both = agent.failure("read_note", json!({ "path": "Same" })).await;
+    assert_eq!(suggestions(&both), ["a/Same.md", "b/Same.md"]);
 }
 
 #[tokio::test]
@@ -64,8 +66,6 @@ async fn what_is_not_there_is_told_with_what_is_like_it() {
     let error = agent.failure("append_note", json!({ "path": "projects/Zebra.md", "content": "x" })).await;
     assert_eq!(suggestions(&error), ["Zebra.md"]);
     assert_eq!(agent.answer("read_note", json!({ "path": "Zebra.md" })).await["content"], "no match");
-    let both = agent.failure("read_note", json!({ "path": "Same" })).await;
-    assert_eq!(suggestions(&both), ["a/Same.md", "b/Same.md"]);
     let call = json!({ "arguments": { "path": "Zebr.md", "content": "x" } });
     let reply = client.post("/bridge/v1/tools/append_note/call", call).await.ok();
     assert!(reply["content"][0]["text"].as_str().unwrap().contains("Nearest: Zebra.md"), "{reply}");

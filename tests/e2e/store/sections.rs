@@ -76,6 +76,7 @@ fn calls() -> Vec<(&'static str, Value)> {
 fn named_calls() -> Vec<(&'static str, Value)> {
     vec![
         ("atlas_index", json!({})),
+        ("find_notes_by_property", json!({ "key": "rank" })),
         ("generate_uri", json!({ "action": "open" })),
         ("get_attachment", json!({ "path": "n/7.canvas" })),
         ("get_metrics", json!({})),

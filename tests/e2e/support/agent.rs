@@ -71,18 +71,24 @@ impl<'a> Agent<'a> {
 
     pub async fn call(&self, tool: &str, arguments: Value) -> Value {
         let result = self.result("tools/call", json!({ "name": tool, "arguments": arguments })).await;
-        assert_eq!(result["content"].as_array().unwrap().len(), 1, "{result}");
+        let blocks = result["content"].as_array().unwrap();
+        let is_media = |block: &Value| block["type"] == "image" || block["type"] == "audio";
+        assert!(blocks[0]["type"] == "text" && blocks.len() <= 2 && blocks[1..].iter().all(is_media), "{result}");
         result
     }
 
-    /// What a tool returns.
+    /// What a tool returns; of a picture or a sound also its bytes.
     pub async fn answer(&self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments).await;
         assert_eq!(result["isError"], false, "{result}");
-        let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        let mut text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(text, result["structuredContent"]);
         assert_sorted(&text);
         assert_sorted(&result["structuredContent"]);
+        if let Some(media) = result["content"].get(1) {
+            assert_eq!(text.get("data_base64"), None, "{result}");
+            text["data_base64"] = media["data"].clone();
+        }
         text
     }
 

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::support::agent::{Agent, ERAS};
 use crate::support::deployment::Deployment;
 use crate::support::publish::publish;
 use crate::support::signing::{fetched, mirror_in, signing};
@@ -59,6 +60,25 @@ async fn attachments_are_listed_with_how_many_notes_link_to_them() {
     let tools = Tools::of(&client);
     let seen = tools.good("list_attachments", json!({ "referenced_only": true })).await;
     assert_eq!((paths(&seen), &seen["items"][0]["reference_count"]), (vec!["media/pic.png"], &json!(1)));
+}
+
+#[tokio::test]
+async fn a_picture_is_content_of_that_type_through_both_doors() {
+    let client = Deployment::of_vault(&vault()).await.client();
+    let wanted = json!({ "path": "media/pic.png", "include_data": true });
+    let data = BASE64.encode(PICTURE);
+    for era in ERAS {
+        let result = Agent::new(&client, era).call("get_attachment", wanted.clone()).await;
+        assert_eq!(result["content"][1], json!({ "type": "image", "data": data, "mimeType": "image/png" }), "{result}");
+        assert!(!result["structuredContent"].to_string().contains(&data), "{result}");
+    }
+    let call = json!({ "name": "get_attachment", "arguments": wanted });
+    for (tool, arguments) in [("get_attachment", &wanted), ("call_capability", &call)] {
+        let path = format!("/bridge/v1/tools/{tool}/call");
+        let reply = client.post(&path, json!({ "arguments": arguments })).await.ok();
+        assert_eq!(reply["content"][1], json!({ "type": "image", "data": data, "mimeType": "image/png" }), "{reply}");
+        assert!(!reply["content"][0]["text"].as_str().unwrap().contains(&data), "{reply}");
+    }
 }
 
 #[tokio::test]

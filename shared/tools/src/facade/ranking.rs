@@ -31,9 +31,9 @@ pub(super) fn ranked(texts: &[String], query: &str) -> Vec<(usize, f64)> {
 }
 
 /// Words that say nothing of what is looked for.
-const COMMON: [&str; 24] = [
-    "all", "an", "and", "are", "as", "at", "by", "do", "for", "from", "how", "in", "is", "it", "its", "my", "of", "on",
-    "or", "that", "the", "this", "to", "with",
+const COMMON: [&str; 32] = [
+    "all", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "how", "in", "is", "it",
+    "its", "my", "of", "on", "or", "that", "the", "there", "this", "to", "was", "what", "where", "which", "with",
 ];
 
 /// The words of a text that say something, in lower case and in the singular, and how often each stands there.

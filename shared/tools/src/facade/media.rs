@@ -1,0 +1,53 @@
+//! Pictures and sounds in answers, which agents take as content of that type.
+
+use serde_json::Value;
+
+/// Where an answer has the bytes of a file, in base64.
+const DATA: &str = "data_base64";
+/// Pictures that models look at.
+const PICTURES: [&str; 4] = ["image/gif", "image/jpeg", "image/png", "image/webp"];
+
+/// A picture or a sound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media {
+    /// Whether it is a sound.
+    pub is_audio: bool,
+    /// Its media type.
+    pub mime: String,
+    /// Its bytes, in base64.
+    pub data: String,
+}
+
+/// Takes a picture or a sound out of an answer that has its bytes and its media type.
+pub fn take_media(answer: &mut Value) -> Option<Media> {
+    let mime = answer.get("mime")?.as_str()?.to_owned();
+    let is_audio = mime.starts_with("audio/");
+    if !is_audio && !PICTURES.contains(&&*mime) {
+        return None;
+    }
+    match answer.as_object_mut()?.shift_remove(DATA)? {
+        Value::String(data) => Some(Media { is_audio, mime, data }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn pictures_and_sounds_are_taken_out_and_nothing_else() {
+        for (mime, expected) in
+            [("image/png", Some(false)), ("audio/ogg", Some(true)), ("image/svg+xml", None), ("application/pdf", None)]
+        {
+            let mut answer = json!({ "data_base64": "AA==", "mime": mime, "path": "a" });
+            let taken = take_media(&mut answer);
+            assert_eq!(taken.as_ref().map(|media| media.is_audio), expected, "{mime}");
+            assert_eq!(answer.get("data_base64").is_none(), expected.is_some());
+        }
+        assert_eq!(take_media(&mut json!({ "mime": "image/png", "path": "a" })), None);
+        assert_eq!(take_media(&mut json!([])), None);
+    }
+}
