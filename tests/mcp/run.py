@@ -111,7 +111,7 @@ def inspect(target):
         # Strict: no schema that some model would not take.
         tools = inspector(target, era, "--method", "tools/list", "--strict")["tools"]
         assert {"search", "read_note"} <= {tool["name"] for tool in tools}
-        found = inspector(target, era, "--method", "tools/call", "--tool-name", "find", "--tool-arg", "term=berth")
+        found = inspector(target, era, "--method", "tools/call", "--tool-name", "search", "--tool-arg", "query=berth")
         assert found["structuredContent"]["results"] and json.loads(found["content"][0]["text"]) == found["structuredContent"]
         read = ["--method", "tools/call", "--tool-name", "read_note", "--tool-arg", f"path={MISSING}"]
         failed = inspector(target, era, *read, fails=5)
@@ -126,7 +126,7 @@ async def converse(server, name):
         async with Client(server(), mode=mode, read_timeout_seconds=SECONDS) as client:
             tools = (await client.list_tools()).tools
             assert {"search", "read_note"} <= {tool.name for tool in tools}
-            found = await client.call_tool("find", {"term": "berth"})
+            found = await client.call_tool("search", {"query": "berth"})
             assert not found.is_error and found.structured_content["results"]
             failed = await client.call_tool("read_note", {"path": MISSING})
             assert failed.is_error and "note_not_found" in failed.content[0].text
