@@ -35,7 +35,7 @@ impl Operation for Approve {
     const INFO: Info = Info {
         name: "approve",
         title: "Approve a call",
-        description: "Gives the confirmation that a call needs which can destroy what a person wrote: a token for this very call, with the same arguments in the same vault, good once and for a few minutes. Not for the calls of whoever approves: those need another's.",
+        description: "Gives the confirmation that a call needs which can destroy what a person wrote: a token for this very call, with the same arguments in the same vault, good once and for a few minutes. Not for the calls of whoever approves: those need another's. For administrators; a person at the host runs `atlas approve`. Example: {\"operation\": \"delete_note\", \"args_hash\": \"0123456789abcdef0123456789abcdef\"}",
         scopes: &[Scope::Admin],
         tags: &["admin"],
         acts: true,

@@ -85,7 +85,7 @@ impl Operation for InspectAcl {
     const INFO: Info = Info {
         name: "inspect_acl",
         title: "Inspect the access list",
-        description: "Tells whether a call with some scopes may read, write or delete at a path of the vault, and what decides: the scopes that the operation asks for, or a part of the access list. The answer does not depend on what there is at the path.",
+        description: "Tells whether a call with some scopes may read, write or delete at a path of the vault, and what decides: the scopes that the operation asks for, or a part of the access list. The answer does not depend on what there is at the path. Example: {\"path\": \"Projects/Atlas.md\", \"op\": \"write\"}",
         scopes: &[Scope::Admin],
         tags: &["admin"],
         ..Info::HARMLESS

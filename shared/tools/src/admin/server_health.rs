@@ -32,7 +32,7 @@ impl Operation for ServerHealth {
     const INFO: Info = Info {
         name: "server_health",
         title: "Health of the server",
-        description: "Says that the service is up, its version, the vaults that the caller may name, and for how long the instance that answers has been up. The store is not asked.",
+        description: "Says that the service is up, its version, the vaults that the caller may name, and for how long the instance that answers has been up. The store is not asked. Example: {}",
         scopes: &[],
         tags: &["admin"],
         ..Info::HARMLESS

@@ -78,7 +78,7 @@ impl Operation for CommitAttachment {
     const INFO: Info = Info {
         name: "commit_attachment",
         title: "Commit an uploaded attachment",
-        description: "Puts a file into the vault whose bytes were uploaded by a URL of upload_attachment within the last hour, once they have turned out to have the size and the SHA-256 that are named; the next sync brings it into the folder. With mode overwrite or upsert it replaces what is there, if that has the expected_hash and a person has confirmed it. A file that has this content already stays as it is, so the same call can be made again.",
+        description: "Puts a file into the vault whose bytes were uploaded by a URL of upload_attachment within the last hour, once they have turned out to have the size and the SHA-256 that are named; the next sync brings it into the folder. With mode overwrite or upsert it replaces what is there, if that has the expected_hash and a person has confirmed it. A file that has this content already stays as it is, so the same call can be made again. Example: {\"path\": \"media/plan.png\", \"upload\": \"…\", \"sha256\": \"…\", \"size_bytes\": 5120}",
         // Whether the file has this content already is told.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,

@@ -74,7 +74,7 @@ impl Operation for GetAttachment {
     const INFO: Info = Info {
         name: "get_attachment",
         title: "Get an attachment",
-        description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a file that is too large is refused. With presign a URL to read them from, which needs no token and ends after 15 minutes.",
+        description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a file that is too large is refused. With presign a URL to read them from, which needs no token and ends after 15 minutes. To read a note take read_note. Example: {\"path\": \"media/plan.png\", \"include_data\": true}",
         scopes: &[Scope::ReadVault],
         tags: &["attachments"],
         aliases: &[

@@ -68,7 +68,7 @@ impl Operation for ListAttachments {
     const INFO: Info = Info {
         name: "list_attachments",
         title: "List attachments",
-        description: "Lists pictures, PDF, sound and video, or other files by extension, by path, with how many notes link to each; all of them, or those that are linked to or not. Pages by cursor.",
+        description: "Lists pictures, PDF, sound and video, or other files by extension, by path, with how many notes link to each; all of them, or those that are linked to or not. Example: {\"root\": \"media\", \"orphans_only\": true}",
         scopes: &[Scope::ReadVault],
         tags: &["attachments"],
         aliases: &[Alias::Name("folder", "root"), Alias::Ignored("include_reference_count")],

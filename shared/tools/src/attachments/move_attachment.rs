@@ -62,7 +62,7 @@ impl Operation for MoveAttachment {
     const INFO: Info = Info {
         name: "move_attachment",
         title: "Move an attachment",
-        description: "Gives a file that is no note another path, with the same extension, and rewrites the links to it in all notes, in one commit. Nothing is moved if there is a file at the new path. A person has to confirm it where more than 10 links are rewritten.",
+        description: "Gives a file that is no note another path, with the same extension, and rewrites the links to it in all notes, in one commit. Nothing is moved if there is a file at the new path. A person has to confirm it where more than 10 links are rewritten. For a note take move_note. Example: {\"from\": \"inbox/plan.png\", \"to\": \"media/plan.png\"}",
         // What links to it, and where, is told.
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
         destructive: true,

@@ -67,7 +67,7 @@ impl Operation for UploadAttachment {
     const INFO: Info = Info {
         name: "upload_attachment",
         title: "Begin to upload an attachment",
-        description: "Gives a URL to which anyone who has it can PUT the bytes of one file that is no note within 15 minutes, without a token and without passing them through here. Then commit_attachment puts the file into the vault, within the hour; until then nothing changes. The URL takes nothing but the bytes with this SHA-256, and takes them once. Stores that are no buckets make none.",
+        description: "Gives a URL to which anyone who has it can PUT the bytes of one file that is no note within 15 minutes, without a token and without passing them through here. Then commit_attachment puts the file into the vault, within the hour; until then nothing changes. The URL takes nothing but the bytes with this SHA-256, and takes them once. Stores that are no buckets make none. Example: {\"path\": \"media/plan.png\", \"sha256\": \"…\", \"size_bytes\": 5120}",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["attachments"],
         ..Info::HARMLESS

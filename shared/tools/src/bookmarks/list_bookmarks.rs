@@ -57,7 +57,7 @@ impl Operation for ListBookmarks {
     const INFO: Info = Info {
         name: "list_bookmarks",
         title: "List bookmarks",
-        description: "Lists the bookmarks that a person keeps in Obsidian, in their order: files, folders, headings, blocks, searches, graphs, web pages, each with its group. Pages by cursor. A vault without bookmarks has an empty list.",
+        description: "Lists the bookmarks that a person keeps in Obsidian, in their order: files, folders, headings, blocks, searches, graphs, web pages, each with its group. A vault without bookmarks has an empty list. Example: {\"limit\": 20}",
         scopes: &[Scope::ReadVault],
         tags: &["bookmarks"],
         ..Info::HARMLESS

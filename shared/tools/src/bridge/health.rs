@@ -44,7 +44,7 @@ impl Operation for Health {
     const INFO: Info = Info {
         name: "health",
         title: "Health",
-        description: "Says that the service is up, its version, and the newest published generation of the vault, and when the vault was synced last.",
+        description: "Says that the service is up, its version, and the newest published generation of the vault, and when the vault was synced last. Example: {}",
         scopes: &[],
         tags: &["admin"],
         ..Info::HARMLESS

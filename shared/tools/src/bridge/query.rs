@@ -59,7 +59,7 @@ impl Operation for Query {
     const INFO: Info = Info {
         name: "query",
         title: "Query the architecture",
-        description: "Answers two kinds of question from the architecture notes, with citations: what the components and responsibilities are, and where something is defined.",
+        description: "Answers two kinds of question from the architecture notes, with citations: what the components and responsibilities are, and where something is defined. For any other question take search. Example: {\"question\": \"What are the components?\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search", "context"],
         ..Info::HARMLESS

@@ -55,7 +55,7 @@ impl Operation for ConnectorFetch {
     const INFO: Info = Info {
         name: "connector_fetch",
         title: "Fetch, for connectors",
-        description: "Returns the text of a note that connector_search found, with its title and address.",
+        description: "Returns the text of a note that connector_search found, with its title and address. Example: {\"id\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["notes"],
         ..Info::HARMLESS

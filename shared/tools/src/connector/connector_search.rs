@@ -42,7 +42,7 @@ impl Operation for ConnectorSearch {
     const INFO: Info = Info {
         name: "connector_search",
         title: "Search, for connectors",
-        description: "Finds notes by words, best first, and returns an id, a title and an address of each; connector_fetch returns the text of one by its id.",
+        description: "Finds notes by words, best first, and returns an id, a title and an address of each; connector_fetch returns the text of one by its id. Example: {\"query\": \"backup strategy\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         ..Info::HARMLESS

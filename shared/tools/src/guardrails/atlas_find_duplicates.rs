@@ -77,7 +77,7 @@ impl Operation for AtlasFindDuplicates {
     const INFO: Info = Info {
         name: "atlas_find_duplicates",
         title: "Find duplicates",
-        description: "Finds what the vault has already that matches an intent, so that it is not written twice: notes and headings with similar names, functions, classes and constants that code in notes defines, and notes that say much about it.",
+        description: "Finds what the vault has already that matches an intent, so that it is not written twice: notes and headings with similar names, functions, classes and constants that code in notes defines, and notes that say much about it. Example: {\"intent\": \"parse a date\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         ..Info::HARMLESS

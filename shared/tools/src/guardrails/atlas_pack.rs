@@ -83,7 +83,7 @@ impl Operation for AtlasPack {
     const INFO: Info = Info {
         name: "atlas_pack",
         title: "Pack context for a task",
-        description: "Returns the notes and sections of the vault that say most about a task, each with the reason, within a budget of characters: context for working on it.",
+        description: "Returns the notes and sections of the vault that say most about a task, each with the reason, within a budget of characters: context for working on it. Example: {\"task\": \"add retries to the upload\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         ..Info::HARMLESS

@@ -44,7 +44,7 @@ impl Operation for RestoreNote {
     const INFO: Info = Info {
         name: "restore_note",
         title: "Restore a note",
-        description: "Brings back an old version of a note: makes it again what it was at a generation (see note_history), or takes it out of the trash if no generation is given. That is a new version: nothing is taken out of its history. If there is another note at the path now, pass its sha256 as if_match.",
+        description: "Brings back an old version of a note: makes it again what it was at a generation (see note_history), or takes it out of the trash if no generation is given. That is a new version: nothing is taken out of its history. If there is another note at the path now, pass its sha256 as if_match. Example: {\"path\": \"Projects/Atlas.md\", \"generation\": 12, \"if_match\": \"…\"}",
         scopes: &[Scope::WriteVault],
         destructive: true,
         tags: &["notes", "history"],

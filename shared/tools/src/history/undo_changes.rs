@@ -61,7 +61,7 @@ impl Operation for UndoChanges {
     const INFO: Info = Info {
         name: "undo_changes",
         title: "Undo changes",
-        description: "Takes back what one commit did (generation), or all commits of a caller (by) or a session (of_session), in one new commit. A file that somebody else changed since stays as it is and is listed. Nothing is taken out of the history. It is a dry run unless dry_run is false; then a person has to confirm it. Looks through the newest 500 generations.",
+        description: "Takes back what one commit did (generation), or all commits of a caller (by) or a session (of_session), in one new commit. A file that somebody else changed since stays as it is and is listed. Nothing is taken out of the history. It is a dry run unless dry_run is false; then a person has to confirm it. Looks through the newest 500 generations. For one note take restore_note. Example: {\"generation\": 12, \"dry_run\": false}",
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
         destructive: true,
         tags: &["history", "bulk"],

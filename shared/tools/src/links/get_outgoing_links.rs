@@ -85,7 +85,7 @@ impl Operation for GetOutgoingLinks {
     const INFO: Info = Info {
         name: "get_outgoing_links",
         title: "Get outgoing links",
-        description: "Lists the wikilinks, markdown links and embeds of a note that lead into the vault, with the files they mean, as in Obsidian, and where they stand.",
+        description: "Lists the wikilinks, markdown links and embeds of a note that lead into the vault, with the files they mean, as in Obsidian, and where they stand. For the links to it take get_backlinks. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         aliases: &[Alias::Only("include_embeds", "true")],

@@ -84,7 +84,7 @@ impl Operation for PruneHubLinks {
     const INFO: Info = Info {
         name: "prune_hub_links",
         title: "Prune the links of a hub",
-        description: "Takes links out of a note that has too many: those to files that few notes link to (drop_below_score, keep_top_n), bare list items (drop_unannotated_list_items), links without text around them (drop_no_prose_context), or those of which a JSONLogic condition does not hold (jsonlogic). What a link shows stays in the text; a list item with nothing else goes. It is a dry run unless dry_run is false; then a person has to confirm it.",
+        description: "Takes links out of a note that has too many: those to files that few notes link to (drop_below_score, keep_top_n), bare list items (drop_unannotated_list_items), links without text around them (drop_no_prose_context), or those of which a JSONLogic condition does not hold (jsonlogic). What a link shows stays in the text; a list item with nothing else goes. It is a dry run unless dry_run is false; then a person has to confirm it. Example: {\"path\": \"Home.md\", \"policy\": {\"kind\": \"drop_unannotated_list_items\"}, \"dry_run\": false}",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["links"],

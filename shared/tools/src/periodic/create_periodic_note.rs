@@ -56,7 +56,7 @@ impl Operation for CreatePeriodicNote {
     const INFO: Info = Info {
         name: "create_periodic_note",
         title: "Create a periodic note",
-        description: "Makes the daily, weekly, monthly, quarterly or yearly note of a day, where the vault's own settings say and from the template that they name, with {{date}}, {{time}} and {{title}} filled in; what other plugins fill in stays as it is written. Fails if the note is there.",
+        description: "Makes the daily, weekly, monthly, quarterly or yearly note of a day, where the vault's own settings say and from the template that they name, with {{date}}, {{time}} and {{title}} filled in; what other plugins fill in stays as it is written. Fails if the note is there. To have it whether it is there or not take find_or_create_periodic_note. Example: {\"period\": \"daily\"}",
         // A template is read.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["periodic", "notes"],

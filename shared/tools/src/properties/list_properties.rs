@@ -69,7 +69,7 @@ impl Operation for ListProperties {
     const INFO: Info = Info {
         name: "list_properties",
         title: "List properties",
-        description: "Lists the properties that notes of the vault or a folder have, the most used first: names, types of values, how many notes have each, and some values. Pages by cursor.",
+        description: "Lists the properties that notes of the vault or a folder have, the most used first: names, types of values, how many notes have each, and some values. For the notes with one of them take find_notes_by_property. Example: {\"root\": \"Projects\"}",
         scopes: &[Scope::ReadVault],
         tags: &["properties"],
         aliases: &[Alias::Name("folder", "root"), Alias::Ignored("max_notes")],

@@ -45,7 +45,7 @@ impl Operation for ReadFrontmatter {
     const INFO: Info = Info {
         name: "read_frontmatter",
         title: "Read a note's properties",
-        description: "Returns the properties of the note at a path, without its text.",
+        description: "Returns the properties of the note at a path, without its text. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["properties"],
         ..Info::HARMLESS

@@ -40,7 +40,7 @@ impl Operation for ReadProperty {
     const INFO: Info = Info {
         name: "read_property",
         title: "Read a property",
-        description: "Returns one property of the note at a path, without its text.",
+        description: "Returns one property of the note at a path, without its text. Example: {\"path\": \"Projects/Atlas.md\", \"key\": \"status\"}",
         scopes: &[Scope::ReadVault],
         tags: &["properties"],
         aliases: &[Alias::Only("nested", "false")],

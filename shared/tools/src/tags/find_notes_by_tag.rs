@@ -66,7 +66,7 @@ impl Operation for FindNotesByTag {
     const INFO: Info = Info {
         name: "find_notes_by_tag",
         title: "Find notes by tag",
-        description: "Lists the notes that have a tag, or one below it, by path. Several tags: notes that have one of them, or all with require_all. Pages by cursor.",
+        description: "Lists the notes that have a tag, or one below it, by path. Several tags: notes that have one of them, or all with require_all. Example: {\"tag\": \"urgent\"}",
         scopes: &[Scope::ReadVault],
         tags: &["tags"],
         aliases: &[Alias::Name("folder", "root")],

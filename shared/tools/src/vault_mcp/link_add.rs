@@ -48,7 +48,7 @@ impl Operation for LinkAdd {
     const INFO: Info = Info {
         name: "link_add",
         title: "Add a link",
-        description: "Adds a wikilink to another note at the end of a note, as Obsidian writes it, on a line of its own. Does nothing if the note has a link that leads there.",
+        description: "Adds a wikilink to another note at the end of a note, as Obsidian writes it, on a line of its own. Does nothing if the note has a link that leads there. Example: {\"from\": \"Projects/Atlas.md\", \"to\": \"People/Ada.md\"}",
         // It tells whether there is a link, and what there is to link to.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["links", "notes"],

@@ -37,7 +37,7 @@ impl Operation for NoteRead {
     const INFO: Info = Info {
         name: "note_read",
         title: "Read a note whole",
-        description: "Returns the whole text of the note at a path; exists is false, and the text empty, if there is none.",
+        description: "Returns the whole text of the note at a path; exists is false, and the text empty, if there is none. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["notes"],
         ..Info::HARMLESS
