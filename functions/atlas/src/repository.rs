@@ -84,8 +84,8 @@ impl Repository {
 
     /// What serves it.
     pub(crate) fn variables(&self) -> [(String, String); 3] {
-        let read_only = r#"{"acl": {"readOnly": true}}"#;
-        [("ATLAS_STORE", self.store.as_str()), ("ATLAS_VAULT", VAULT), ("ATLAS_CONFIG", read_only)]
+        let config = r#"{"acl": {"readOnly": true}, "toolFacade": {"mode": "code"}}"#;
+        [("ATLAS_STORE", self.store.as_str()), ("ATLAS_VAULT", VAULT), ("ATLAS_CONFIG", config)]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
     }
 

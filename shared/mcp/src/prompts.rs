@@ -25,8 +25,8 @@ const TEMPLATES: [Template; 4] = [
         title: "Find and cite",
         description: "Answers a question from the notes, with citations.",
         arguments: &[("question", "What you want to know")],
-        text: "Answer from the notes of the vault alone: {question}\n\nLook for notes with `search`, and for names and headings with \
-            `find`; read the best with `read_note`. Answer in a few sentences, and after each name the path of the note that says so. \
+        text: "Answer from the notes of the vault alone: {question}\n\nLook for notes with `search`, and read the best with \
+            `read_note`. Answer in a few sentences, and after each name the path of the note that says so. \
             If the notes do not say, say that, and name the closest that you found.",
     },
     Template {
@@ -42,7 +42,7 @@ const TEMPLATES: [Template; 4] = [
         title: "Review a tag",
         description: "What the notes with a tag say together.",
         arguments: &[(TAG, "The tag, without #")],
-        text: "List the notes with the tag {tag} by `find_notes_by_tag`, and read them with `read_note`. Then tell me in a few short \
+        text: "List the notes with the tag {tag}: call `search` with the query tag:{tag}. Read them with `read_note`. Then tell me in a few short \
             paragraphs what they say together, where they contradict each other, and what is open, each with the path of the note that \
             says so. Change nothing.",
     },
@@ -52,7 +52,7 @@ const TEMPLATES: [Template; 4] = [
         description: "Adds what was done to a devlog note.",
         arguments: &[(PATH, "The devlog note"), ("summary", "What was done, and why")],
         text: "Record this in the note {path}: {summary}\n\nRead the note with `read_note` first. Add an entry under today's date in \
-            the style of the entries that are there, with `edit_note`; if there is no such note, create it with `upsert_note`. Link \
+            the style of the entries that are there, with `append_note`; if there is no such note, create it with `write_note`. Link \
             notes that the entry is about. Change nothing else, and show me the entry.",
     },
 ];

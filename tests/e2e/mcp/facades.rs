@@ -89,6 +89,25 @@ async fn callers_see_the_tools_that_they_may_call_and_hear_of_no_others() {
 }
 
 #[tokio::test]
+async fn prompts_name_tools_that_are_listed() {
+    let deployment = Deployment::of_demo().await;
+    let client = deployment.client();
+    let agent = Agent::new(&client, ERAS[0]);
+    let tools = agent.tools().await;
+    let prompts = agent.result("prompts/list", json!({})).await["prompts"].as_array().unwrap().clone();
+    for prompt in prompts {
+        let arguments = prompt["arguments"].as_array().into_iter().flatten();
+        let arguments: Value = arguments.map(|one| (one["name"].as_str().unwrap().to_owned(), json!("x"))).collect();
+        let asked = json!({ "name": prompt["name"], "arguments": arguments });
+        let text =
+            agent.result("prompts/get", asked).await["messages"][0]["content"]["text"].as_str().unwrap().to_owned();
+        for name in text.split('`').skip(1).step_by(2) {
+            assert!(names(&tools).contains(&name), "{}: {name}", prompt["name"]);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_vault_that_is_only_read_has_no_writing_tools() {
     let deployment = Deployment::of_demo().await;
     let config = json!({ "vaults": [{ "id": "main", "acl": { "readOnly": true } }] }).to_string();

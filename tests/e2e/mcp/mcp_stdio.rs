@@ -157,7 +157,9 @@ fn the_client_is_answered_at_once_and_its_call_waits_for_the_index() {
     lock.lock().unwrap();
     let mut command = atlas();
     let mut agent = Agent::start(command.arg("mcp").env("ATLAS_VAULT_ROOT", folder.root()).stderr(Stdio::null()));
-    assert!(!agent.ask("tools/list", &json!({}))["tools"].as_array().unwrap().is_empty());
+    let tools = agent.ask("tools/list", &json!({}))["tools"].clone();
+    let names: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["atlas_pack", "atlas_find_duplicates", "search", "read_note", "atlas_index"]);
     agent.begin("read_note", &json!({ "path": "a.md" }));
     for _ in 0..2 {
         let told = agent.line();

@@ -4,7 +4,6 @@ use std::env;
 use std::path::PathBuf;
 
 use atlas_mcp::indexing::Indexing;
-use atlas_tools::facade::Facade;
 use atlas_web::state::Reach;
 use atlas_web::{App, Settings, telemetry};
 use clap::Args;
@@ -47,7 +46,6 @@ async fn serve_code(deployment: &DeploymentArguments, root: Option<PathBuf>) -> 
 async fn serve_folder(root: PathBuf) -> Outcome {
     let (repository, indexing) = Repository::at(root)?;
     let settings = Settings::read(variables().chain(repository.variables()))?;
-    let settings = Settings { facade: Facade::Code, ..settings };
     telemetry::start(&settings.log, false);
     tokio::select! {
         outcome = serve(&settings, Some(indexing)) => outcome,

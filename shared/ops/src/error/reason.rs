@@ -75,7 +75,7 @@ reasons! {
     NotDone = "not_done": "This item was not done, since another of the same call failed.", "Mend that one, and call again.";
     NoteChanged = "note_changed": "The note is another version than the one named.", "Read it again, then decide.";
     NoteExists = "note_exists": "There is a file at the path already.", "Read it and name the version to replace, or choose another path.";
-    NoteNotFound = "note_not_found": "There is no note at the path.", "Take one of `suggestions`, or look for it with `search`.";
+    NoteNotFound = "note_not_found": "There is no note at the path.", "Look for it with `search`, or take one of `suggestions`.";
     NoteNotUtf8 = "note_not_utf8": "The note is not UTF-8, so parts of it cannot be named.", "Replace it whole.";
     NoteTooLarge = "note_too_large": "The note has more bytes than this can be done with.", "Make it smaller, or replace it whole.";
     NotesTooLarge = "notes_too_large": "The notes together have more bytes than are read at once.", "Name fewer.";
