@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lints the deployment template, the container file and the units. No linter needs an account or the network.
+# Lints the deployment template, the container file, the packages for agents' clients and the units. No linter needs an account or the network.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,10 +9,19 @@ cfn-lint --non-zero-exit-code warning infra/template.yaml
 sam validate --lint --template infra/template.yaml
 hadolint localstack/Containerfile
 
+# The packages for agents' clients: the plugin as it stands, and what is made of a binary.
+infra/agents/pack.py --check
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+cp -R .claude-plugin infra/agents "$made"
+sed 's|"source": "./infra/agents/|"source": "./agents/|' .claude-plugin/marketplace.json >"$made/.claude-plugin/marketplace.json"
+infra/agents/pack.py /bin/true x86_64-unknown-linux-gnu "$made" >/dev/null
+skillsaw lint --strict "$made"
+
 # The units, where the system has what reads them; the program that they start need not be installed.
 if command -v systemd-analyze >/dev/null; then
   units=$(mktemp -d)
-  trap 'rm -rf "$units"' EXIT
+  trap 'rm -rf "$units" "$made"' EXIT
   for unit in infra/*.service infra/*.timer; do
     sed 's|^ExecStart=/usr/local/bin/atlas|ExecStart=/bin/true|' "$unit" >"$units/${unit##*/}"
   done

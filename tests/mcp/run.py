@@ -84,6 +84,11 @@ def answers(url, process, seconds):
     raise SystemExit(f"{url} does not answer")
 
 
+def validate_bundle():
+    """Asks the maker's program whether the bundle's manifest can be used."""
+    subprocess.run(["mcpb", "validate", str(PROJECT / "infra/agents/mcpb/manifest.json")], check=True, timeout=SECONDS, env=environment())
+
+
 def conformance(url, folder):
     for revision in REVISIONS:
         command = ["conformance", "server", "--url", url, "--requirements", revision]
@@ -209,6 +214,7 @@ def free_port():
 
 
 def main(program):
+    validate_bundle()
     invoked, served = free_port(), free_port()
     function, server = f"http://127.0.0.1:{invoked}/mcp", f"http://127.0.0.1:{served}/mcp"
     with tempfile.TemporaryDirectory() as scratch:
