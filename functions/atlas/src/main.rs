@@ -3,6 +3,7 @@
 mod bar;
 #[cfg(feature = "init")]
 mod bucket;
+mod client_configuration;
 mod clients;
 mod color;
 mod commands;

@@ -1,7 +1,9 @@
 //! The commands of every day, in a folder that was synced.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use crate::support::programs::{Place, json_of, refusal_of};
 
@@ -148,4 +150,36 @@ fn as_much_is_printed_beside_results_as_is_wanted() {
     assert!(format!("{result}{beside}").contains("~ boats.md"), "{result}{beside}");
     let both = home.place.in_folder(&home.notes).args(["-q", "-v", "sync"]).output().unwrap();
     assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn a_client_is_connected_by_what_is_printed_or_written() {
+    let home = Home::new();
+    let printed: serde_json::Value = serde_json::from_str(&home.run(&["connect", "cursor"])).unwrap();
+    let server = &printed["mcpServers"]["atlas"];
+    let arguments: Vec<&str> = server["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    // Started from anywhere, as clients start it, it serves these notes.
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let mut command = home.place.in_folder(&home.place.path(""));
+    assert_eq!(server["command"], command.get_program().to_str().unwrap());
+    let mut started = command.args(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    started.stdin.take().unwrap().write_all(format!("{hello}\n").as_bytes()).unwrap();
+    let answer = started.wait_with_output().unwrap();
+    assert!(String::from_utf8(answer.stdout).unwrap().contains("\"atlas-mirror\""));
+
+    let file = home.place.path(".cursor/mcp.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, r#"{"mcpServers": {"other": {"url": "x"}}}"#).unwrap();
+    for _ in 0..2 {
+        assert_eq!(home.run(&["connect", "cursor", "--write"]), "");
+        let written: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!(written["mcpServers"]["atlas"], *server);
+        assert_eq!(written["mcpServers"]["other"]["url"], "x");
+    }
+    fs::write(&file, "{ // mine\n}").unwrap();
+    let mut refused = home.place.in_folder(&home.notes);
+    assert!(refusal_of(refused.args(["connect", "cursor", "--write"])).contains("by hand"));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{ // mine\n}");
+    let remote = ["connect", "codex", "--url", "https://notes.example/", "--token-env", "NOTES_TOKEN"];
+    assert!(home.run(&remote).contains("url = \"https://notes.example/mcp\"\nbearer_token_env_var = \"NOTES_TOKEN\""));
 }

@@ -4,6 +4,7 @@ mod approve;
 mod clients;
 mod completions;
 mod config;
+mod connect;
 mod diff;
 mod doctor;
 mod export;
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Serve(serve::Arguments),
     /// Speak MCP on standard input and output, for the agent that starts this process
     Mcp(mcp::Arguments),
+    /// Print what a client of MCP needs to reach your notes, or write it into the client's file
+    Connect(connect::Arguments),
     /// Search the vault: by words, by a regular expression, or for a text as it stands
     Search(search::Arguments),
     /// Print a note
@@ -94,6 +97,7 @@ impl Command {
             Self::Status(arguments) => status::run(arguments).await,
             Self::Serve(arguments) => serve::run(arguments).await,
             Self::Mcp(arguments) => mcp::run(arguments).await,
+            Self::Connect(arguments) => connect::run(arguments),
             Self::Search(arguments) => search::run(arguments).await,
             Self::Read(arguments) => read::run(arguments).await,
             Self::Diff(arguments) => diff::run(arguments).await,
