@@ -278,7 +278,8 @@ async fn who_is_at_the_host_approves_with_the_program() {
     assert!(String::from_utf8_lossy(&printed.stderr).contains("X-Atlas-Confirmation: "), "{printed:?}");
     hard_delete().confirmed(token.trim()).send(&client).await.ok();
 
-    let arguments = json!({ "hard": true, "path": "b.md" }).to_string();
+    // By another name of an argument, it is the same call.
+    let arguments = json!({ "permanent": true, "path": "b.md" }).to_string();
     let by_arguments = ["--operation", "delete_note", "--arguments", &arguments, "--json"];
     let approved = json_of(&mut program(&by_arguments));
     let other = Call::new("DELETE", "/notes/b.md?hard=true", Value::Null);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use atlas_access::Acl;
 use atlas_ops::Vault;
+use atlas_ops::pipeline::aliases;
 use atlas_ops::pipeline::confirmation::{Approval, LONGEST_TIME, approve};
 use atlas_ops::pipeline::idempotency::arguments_hash;
 use atlas_tools::operations;
@@ -42,14 +43,20 @@ pub(crate) struct Arguments {
 /// Runs `atlas approve`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let names: Vec<&str> = operations().iter().map(|operation| operation.info.name).collect();
     let operation = arguments.operation.as_str();
-    if !names.contains(&operation) {
+    let Some(entry) = operations().iter().find(|entry| entry.info.name == operation) else {
+        let names: Vec<&str> = operations().iter().map(|entry| entry.info.name).collect();
         return Err(format!("there is no operation {operation}: name one of {}", names.join(", ")).into());
-    }
-    let hash = match (arguments.args_hash, &arguments.arguments) {
+    };
+    let hash = match (arguments.args_hash, arguments.arguments) {
         (Some(hash), _) => hash,
-        (None, call) => arguments_hash(operation, call.as_ref().unwrap_or(&Value::Null)),
+        (None, call) => {
+            let mut call = call.unwrap_or_default();
+            if let Value::Object(given) = &mut call {
+                aliases::resolve(given, entry.info.aliases).map_err(|error| error.message)?;
+            }
+            arguments_hash(operation, &call)
+        }
     };
     let location = arguments.location.find(None, None)?;
     let vault = Vault::new(location.vault.value.to_string(), location.open()?, Acl::default());

@@ -32,7 +32,7 @@ pub const OF_ALL: &[Alias] = &[Alias::Ignored("response_format")];
 ///
 /// # Errors
 /// When one is given by both names, or has a value that it cannot have here.
-pub(crate) fn resolve(arguments: &mut Map<String, Value>, aliases: &[Alias]) -> Result<(), Error> {
+pub fn resolve(arguments: &mut Map<String, Value>, aliases: &[Alias]) -> Result<(), Error> {
     for alias in OF_ALL.iter().chain(aliases) {
         let Some(value) = arguments.shift_remove(alias.given()) else { continue };
         let refused = |message: String| {

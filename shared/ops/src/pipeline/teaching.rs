@@ -8,6 +8,7 @@ use crate::arguments::form::form;
 use crate::call::Entry;
 use crate::error::{Error, Reason};
 use crate::operation::{Answer, Context};
+use crate::pipeline::response_limit::bytes_of;
 use crate::read::nearest::nearest;
 
 /// The argument that a read resolves.
@@ -16,6 +17,8 @@ const PATH: &str = "path";
 const MAX_KEPT: usize = 200;
 /// Most bytes of one of them.
 const MAX_TEXT: usize = 4096;
+/// Most bytes of a form that is shown.
+const MAX_FORM: usize = 500;
 
 /// The arguments, to look at again if the call is refused; none if there are too many of them.
 pub(crate) fn kept(arguments: &Value) -> Option<Value> {
@@ -42,7 +45,8 @@ pub(crate) fn with_form(error: Error, operation: &Entry, arguments: Option<&Valu
         return error;
     };
     let form = arguments.and_then(|arguments| form(&operation.arguments_schema(), arguments, field));
-    let Some(form) = form.filter(|_| error.message.contains("invalid type")) else { return error };
+    let is_shown = |form: &Value| error.message.contains("invalid type") && bytes_of(form) <= MAX_FORM;
+    let Some(form) = form.filter(is_shown) else { return error };
     let field = field.rsplit('.').next().unwrap_or(field);
     let name = field.split('[').next().unwrap_or(field);
     let written = if name == field { format!("\"{name}\": {form}") } else { form.to_string() };
