@@ -36,7 +36,8 @@ const SENTENCES: &[(&[&str], &str)] = &[
     (&["note_upsert", "note_read"], "Read a note before you replace it."),
     (
         &["find_capability", "call_capability"],
-        "For all else (daily notes, tags, attachments, bulk changes, undo …) call `find_capability`, then `call_capability`.",
+        "For all else (daily notes, tags, attachments, bulk changes, undo …) call `find_capability`, then `call_capability`; so too where a description names \
+         a tool that you do not see.",
     ),
 ];
 

@@ -58,7 +58,7 @@ impl Operation for DeleteNote {
     const INFO: Info = Info {
         name: "delete_note",
         title: "Delete a note",
-        description: "Puts a note into the trash, from where restore_note brings it back; with hard it goes for good, though history keeps it. Send the sha256 that you read as if_match, so that nobody's later change is deleted unseen. A person has to confirm it. Example: {\"path\": \"Inbox/Old.md\"}",
+        description: "Puts a note into the trash, from where restore_note brings it back. With hard the trash keeps nothing, but older generations still have the note. Send the sha256 that you read as if_match, so that nobody's later change is deleted unseen. A person has to confirm it. Example: {\"path\": \"Inbox/Old.md\"}",
         scopes: &[Scope::DeleteVault],
         destructive: true,
         tags: &["notes"],

@@ -36,6 +36,7 @@ pub struct Arguments {
     #[serde(default)]
     if_none_match: Given<Text<4096>>,
     /// `create` writes the note only if there is none at the path; `overwrite` only replaces the note that is there; `upsert` does either.
+    /// A person has to confirm what `overwrite` replaces, and an `upsert` that takes away most of a note.
     /// If it is left out, `if_match` and `if_none_match` decide; without these too, the note is written only if there is none, as with
     /// `create`. A mode together with `if_match` or `if_none_match` is an error (invalid_input): use `expected_hash` with a mode.
     #[serde(default)]
@@ -112,7 +113,7 @@ impl Operation for WriteNote {
     const INFO: Info = Info {
         name: "write_note",
         title: "Write a note",
-        description: "Creates the note at a path; or replaces it whole, with if_match and the sha256 that you read. If there is a note already, or it changed meanwhile, nothing is written, and the error has the sha256 that is there. To change a part of a note take patch_note, to add to one append_note. With mode overwrite a person has to confirm what is replaced, with upsert where most of the note goes. Example: {\"path\": \"Ideas/New.md\", \"content\": \"# New\\n\\nFirst thoughts\\n\"}",
+        description: "Creates the note at a path; or replaces it whole, with if_match and the sha256 that you read. If there is a note already, or it changed meanwhile, nothing is written, and the error has the sha256 that is there. To change a part of a note take patch_note, to add to one append_note. Example: {\"path\": \"Ideas/New.md\", \"content\": \"# New\\n\\nFirst thoughts\\n\"}",
         scopes: &[Scope::WriteVault],
         destructive: true,
         tags: &["notes"],
