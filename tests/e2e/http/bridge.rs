@@ -239,6 +239,14 @@ async fn where_the_configuration_says_so_any_page_may_read_and_none_of_another_s
         assert_eq!(refused(&refusal, 403).0, "Forbidden", "{origin}");
         assert_eq!(refusal.header("access-control-allow-origin"), None);
     }
+    // Nor may it write by way of a tool that stands for others; it may look for one.
+    for (tool, may_call) in
+        [("call_capability", false), ("call%5Fcapability", false), ("notes_domain", false), ("find_capability", true)]
+    {
+        let path = format!("/bridge/v1/tools/{tool}/call");
+        let told = send(&client, "POST", &path, &[("origin", OTHER)], "{\"arguments\":{}}").await;
+        assert_eq!(told.status.as_u16(), if may_call { 200 } else { 403 }, "{tool}");
+    }
     write(vec![("host", "localhost:3737"), ("origin", "http://localhost:3737")]).await.ok();
     write(vec![]).await.ok();
     let named = demo(&[("ATLAS_ALLOWED_ORIGINS", OTHER)]).await;
