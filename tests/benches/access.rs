@@ -35,7 +35,7 @@ pub(crate) fn verification(table: &mut Table) {
         json!({ "iss": "us", "sub": "agent", "exp": now.as_second() + 600, "scope": "read:vault write:vault" });
     let (subject, scopes) = ("agent", "read:vault write:vault");
     let time = Duration::from_secs(600);
-    let grant = Grant { subject, scopes, vault: None, issuer: Some("us"), audience: None, time };
+    let grant = Grant { subject, scopes, vault: None, issuer: Some("us"), audience: None, client: None, time };
     for (kind, token, most) in [
         ("HS256", mint(&secret, &grant, now).unwrap(), 20),
         ("ES256", issuer.sign("ES256", Some("ec"), &claims), 200),

@@ -1,6 +1,7 @@
 //! Who may call what, see what, and how often.
 
 mod acl;
+mod approvals;
 mod browser;
 mod confirmation;
 mod destruction;

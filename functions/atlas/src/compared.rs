@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
+use atlas_vault::diff::unified;
 
 use crate::color::Color;
 use crate::output::{self, plain};
@@ -26,11 +26,12 @@ pub(crate) fn text_of(path: &Path) -> io::Result<Option<String>> {
 /// Prints how `new` differs from `old`, as a unified diff below a `title`.
 pub(crate) fn print(color: Color, title: &str, old: &str, new: &str) {
     output::painted(&color.path(title));
-    let input = InternedInput::new(old, new);
-    let mut diff = Diff::compute(Algorithm::Histogram, &input);
-    diff.postprocess_lines(&input);
-    let printer = BasicLineDiffPrinter(&input.interner);
-    for line in diff.unified_diff(&printer, UnifiedDiffConfig::default(), &input).to_string().lines() {
+    print_diff(color, &unified(old, new));
+}
+
+/// Prints a unified diff.
+pub(crate) fn print_diff(color: Color, diff: &str) {
+    for line in diff.lines() {
         output::painted(&match line.chars().next() {
             Some('+') => color.added(line),
             Some('-') => color.removed(line),

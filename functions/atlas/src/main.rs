@@ -23,6 +23,7 @@ mod store;
 mod user_folders;
 mod vault;
 mod vault_location;
+mod waiting;
 mod watch;
 
 use std::process::ExitCode;

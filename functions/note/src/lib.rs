@@ -1,5 +1,5 @@
 //! `/notes`, `/notes/{path}`, `/move/{path}`, `/restore/{path}`, `/history/{path}`: lists, reads, writes, deletes, moves and restores notes, and
-//! tells their history. `/approve`: the confirmations that some of that needs. A path can also be given as `?path=…`, since API gateways decode paths and cut them at `?`.
+//! tells their history. `/list_approvals`, `/approve`, `/refuse`: the calls that wait for a person. A path can also be given as `?path=…`, since API gateways decode paths and cut them at `?`.
 
 mod representation;
 
@@ -7,6 +7,8 @@ use atlas_ops::{Entry, Error, Reason};
 use atlas_tools::Listed;
 use atlas_tools::access::approve::Approve;
 use atlas_tools::access::inspect_acl::InspectAcl;
+use atlas_tools::access::list_approvals::ListApprovals;
+use atlas_tools::access::refuse::Refuse;
 use atlas_tools::history::note_history::NoteHistory;
 use atlas_tools::history::restore_note::RestoreNote;
 use atlas_tools::notes::delete_note::DeleteNote;
@@ -157,7 +159,9 @@ pub fn routes() -> Routes {
         .describe(RESTORE)
         .serve("/restore", &[restore], post(restore_at_parameter))
         .serve("/restore/{*path}", &[restore], post(restore_at_path))
+        .post("/list_approvals", atlas_tools::entry::<ListApprovals>())
         .post("/approve", atlas_tools::entry::<Approve>())
+        .post("/refuse", atlas_tools::entry::<Refuse>())
         .post("/inspect_acl", atlas_tools::entry::<InspectAcl>())
 }
 

@@ -9,6 +9,7 @@ use crate::scope::{Scope, Scopes};
 pub struct Caller {
     name: String,
     identity: String,
+    client: Option<String>,
     scopes: Scopes,
     binding: Binding,
     authenticated: bool,
@@ -55,7 +56,13 @@ impl Caller {
     /// two issuers and names make one identity.
     pub(crate) fn subject(name: String, issuer: Option<&str>, scopes: Scopes, binding: Binding) -> Self {
         let identity = issuer.map_or_else(|| name.clone(), |issuer| format!("{issuer}\n{name}"));
-        Self { name, identity, scopes, binding, authenticated: true }
+        Self { name, identity, client: None, scopes, binding, authenticated: true }
+    }
+
+    /// The same, by way of this client.
+    #[must_use]
+    pub(crate) fn through(self, client: Option<String>) -> Self {
+        Self { client, ..self }
     }
 
     /// Their name, as commits and logs keep it.
@@ -68,6 +75,12 @@ impl Caller {
     #[must_use]
     pub fn identity(&self) -> &str {
         &self.identity
+    }
+
+    /// The program that calls for them, if the token says which.
+    #[must_use]
+    pub fn client(&self) -> Option<&str> {
+        self.client.as_deref()
     }
 
     /// Their scopes.

@@ -22,6 +22,8 @@ pub struct Grant<'a> {
     pub issuer: Option<&'a str>,
     /// To whom.
     pub audience: Option<&'a str>,
+    /// By way of which client.
+    pub client: Option<&'a str>,
     /// For how long.
     pub time: Duration,
 }
@@ -38,6 +40,8 @@ struct Claims<'a> {
     iss: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     aud: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_id: Option<&'a str>,
 }
 
 /// A token that says `grant`, from `now` on, signed with `secret`.
@@ -54,6 +58,7 @@ pub fn mint(secret: &Secret, grant: &Grant<'_>, now: Timestamp) -> Result<String
         vault: grant.vault,
         iss: grant.issuer,
         aud: grant.audience,
+        client_id: grant.client,
     };
     let key = EncodingKey::from_secret(secret.expose());
     encode(&Header::new(Algorithm::HS256), &claims, &key).map_err(|error| error.to_string())

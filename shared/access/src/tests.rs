@@ -91,6 +91,7 @@ fn what_was_minted_is_taken_as_long_as_it_was_minted_for() {
         vault: Some("work"),
         issuer: Some("us"),
         audience: Some("atlas"),
+        client: None,
         time: Duration::from_secs(600),
     };
     let token = mint(&secret(), &grant, now()).unwrap();

@@ -15,6 +15,8 @@ pub const MAX_TOKEN: usize = 8 << 10;
 const SKEW: i64 = 30;
 /// Longest subject and vault, in bytes.
 const MAX_NAME: usize = 200;
+/// Longest client, in bytes: it may be a URL.
+const MAX_CLIENT: usize = 2048;
 /// The algorithms that can be allowed, and are if nothing is said.
 pub const ALGORITHMS: [&str; 4] = ["HS256", "RS256", "ES256", "EdDSA"];
 
@@ -74,6 +76,12 @@ struct Claims {
     scopes: Option<Vec<String>>,
     #[serde(default)]
     vault: Option<String>,
+    /// The client that the token was given to (RFC 8693, section 4.3; RFC 9068, section 2.2).
+    #[serde(default)]
+    client_id: Option<String>,
+    /// The same, as OpenID Connect names it.
+    #[serde(default)]
+    azp: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -161,17 +169,19 @@ const fn seconds(seconds: i64) -> f64 {
 }
 
 fn caller(claims: Claims) -> Result<Caller, Refused> {
-    let is_name = |name: &String| (1..=MAX_NAME).contains(&name.len()) && !name.chars().any(char::is_control);
+    let is_of = |most: usize, name: &String| (1..=most).contains(&name.len()) && !name.chars().any(char::is_control);
+    let is_name = |name: &String| is_of(MAX_NAME, name);
     let name = claims.sub.unwrap_or_else(|| "token".to_owned());
     if !is_name(&name) || claims.vault.as_ref().is_some_and(|vault| !is_name(vault)) {
         return Err(Refused::Invalid);
     }
+    let client = claims.client_id.or(claims.azp);
+    if client.as_ref().is_some_and(|client| !is_of(MAX_CLIENT, client)) {
+        return Err(Refused::Invalid);
+    }
     let listed = claims.scopes.iter().flatten().map(String::as_str);
     let spaced = claims.scope.iter().flat_map(|scope| scope.split(' '));
-    Ok(Caller::subject(
-        name,
-        claims.iss.as_deref(),
-        Scopes::named(listed.chain(spaced)),
-        claims.vault.map_or(Binding::Default, Binding::One),
-    ))
+    let scopes = Scopes::named(listed.chain(spaced));
+    let binding = claims.vault.map_or(Binding::Default, Binding::One);
+    Ok(Caller::subject(name, claims.iss.as_deref(), scopes, binding).through(client))
 }

@@ -13,7 +13,7 @@ use crate::mirror::Mirror;
 use crate::once::StateObject;
 
 /// Folders of what has no effect a day after it was made, by the clocks of those who made it: here it gets another, for clocks that differ.
-const FOLDERS: [&str; 3] = ["confirmations", "throttle", "writing"];
+const FOLDERS: [&str; 4] = ["approvals", "confirmations", "throttle", "writing"];
 const KEPT: Duration = Duration::from_secs(2 * 24 * 3600);
 /// The same for claims.
 const CLAIMS_KEPT: Duration = Duration::from_secs(claim::LONGEST.as_secs() + 24 * 3600);

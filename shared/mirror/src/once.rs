@@ -1,5 +1,5 @@
 //! Small objects below `state/` that are made once: whoever comes first decides what one says, and everybody else goes by that. Claims are
-//! such objects, confirmations, and whatever else all processes have to agree on.
+//! such objects, approvals, confirmations, and whatever else all processes have to agree on.
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::keys::key_of;
 use crate::mirror::Mirror;
 
-/// Longest of them.
+/// Longest of them, unless whoever reads one says otherwise.
 const MAX_BYTES: u64 = 4 << 10;
 
 /// One that is there, as a listing shows it.
@@ -50,8 +50,16 @@ impl Mirror {
     /// # Errors
     /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn get_state<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, MirrorError> {
+        self.get_state_up_to(name, MAX_BYTES).await
+    }
+
+    /// The same of an object that may have up to `most` bytes.
+    ///
+    /// # Errors
+    /// As [`get_state`](Self::get_state).
+    pub async fn get_state_up_to<T: DeserializeOwned>(&self, name: &str, most: u64) -> Result<Option<T>, MirrorError> {
         let key = self.state_key(name, "read")?;
-        let Some(bytes) = self.store.get(&key, MAX_BYTES).await? else { return Ok(None) };
+        let Some(bytes) = self.store.get(&key, most).await? else { return Ok(None) };
         serde_json::from_slice(&bytes).map(Some).map_err(|error| MirrorError::damaged(&key, error))
     }
 

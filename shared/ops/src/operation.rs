@@ -100,7 +100,8 @@ pub trait Operation {
     }
 
     /// Whether a person has to confirm a call with these arguments. By default that is every call of an operation that can destroy what a person wrote.
-    /// Where it depends on what the vault holds, the operation looks first, and then calls [`Context::confirm`].
+    /// Where it depends on what the vault holds, the operation looks first, and then calls
+    /// [`Batch::require_confirmation`](crate::write::batch::Batch::require_confirmation).
     fn needs_confirmation(_: &Self::Arguments) -> bool {
         Self::INFO.is_to_be_confirmed()
     }
@@ -204,22 +205,9 @@ impl<'a> Context<'a> {
         Err(Error::new(Code::Forbidden, Reason::AclDenied, message).with("path", path.as_str()).with("op", access))
     }
 
-    /// Fails unless a person has confirmed the call. A call uses its confirmation up once, however often this is called.
-    pub async fn confirm(&self) -> Result<(), Error> {
-        match self.confirmation {
-            Some(confirmation) => confirmation.confirm().await,
-            None => Ok(()),
-        }
-    }
-
-    /// Whether a person has confirmed the call.
-    pub(crate) fn is_confirmed(&self) -> bool {
-        self.confirmation.is_some_and(|confirmation| confirmation.used.initialized())
-    }
-
-    /// Whether what it destroys has to be confirmed, and is not yet.
+    /// Whether it depends on what it destroys whether a person has to confirm it.
     pub fn is_to_be_judged(&self) -> bool {
-        self.confirmation.is_some() && !self.is_confirmed()
+        self.confirmation.is_some_and(|confirmation| !confirmation.is_required)
     }
 
     /// The deadline `limit` from now.

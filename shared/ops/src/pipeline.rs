@@ -1,6 +1,7 @@
 //! What every call passes: the gates that can stop it, the audit log, and the limit of its answer.
 
 pub mod aliases;
+pub mod approvals;
 pub mod audit;
 pub mod confirmation;
 pub mod gates;

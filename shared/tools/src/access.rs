@@ -2,3 +2,6 @@
 
 pub mod approve;
 pub mod inspect_acl;
+pub mod list_approvals;
+pub mod refuse;
+mod waiting;

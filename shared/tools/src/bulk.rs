@@ -184,14 +184,14 @@ impl<B: Bulk> ChangeSet for Commit<'_, B> {
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
-        let Planned { items, batch, needs_confirmation } = self.bulk.plan(head).await?;
+        let Planned { items, mut batch, needs_confirmation } = self.bulk.plan(head).await?;
         let outcomes: Vec<_> = items.into_iter().map(|item| Outcome::of(item, self.way)).collect();
         let (processed, succeeded) = count(&outcomes);
         if succeeded == 0 || (B::ALL_OR_NOTHING && succeeded < processed) {
             return Err(self.nothing(outcomes));
         }
         if needs_confirmation {
-            self.way.context.confirm().await?;
+            batch.require_confirmation();
         }
         if batch.is_empty() {
             return Ok(Attempt::nothing(outcomes.into()));

@@ -44,7 +44,9 @@ macro_rules! every_operation {
             crate::search::search_regex::SearchRegex,
             crate::search::search_jsonlogic::SearchJsonlogic,
             // access
+            crate::access::list_approvals::ListApprovals,
             crate::access::approve::Approve,
+            crate::access::refuse::Refuse,
             crate::access::inspect_acl::InspectAcl,
             // properties
             crate::properties::read_frontmatter::ReadFrontmatter,

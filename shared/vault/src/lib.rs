@@ -16,13 +16,14 @@
 //! - [`remove_links`]: takes links out of a note
 //! - [`date_format`]: date formats, which name periodic notes
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
-//! - [`loss`]: how much of a note a change removes
+//! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them
 //! - [`symbol`](mod@symbol): the symbols that code in notes and files defines
 //! - [`file_kind`]: which other files are text, and which belong to no vault
 //! - `lines`: lines and their numbers
 
 mod block_id;
 pub mod date_format;
+pub mod diff;
 pub mod edit;
 pub mod file_kind;
 pub mod fold;

@@ -51,6 +51,7 @@ fn requests() -> Vec<(&'static str, &'static str, Value, &'static [Scope])> {
         ),
         ("POST", "/restore/vault/new.md", json!({}), WRITE),
         ("POST", "/approve", json!({ "operation": "delete_note", "args_hash": "0".repeat(32) }), &[Scope::Admin]),
+        ("POST", "/list_approvals", json!({}), &[Scope::ReadVault, Scope::Admin]),
     ]
 }
 
@@ -103,6 +104,7 @@ async fn a_token_is_shown_once_and_in_the_header() {
         vault: None,
         issuer: None,
         audience: None,
+        client: None,
         time: Duration::from_secs(1),
     };
     let then = Timestamp::now() - Duration::from_secs(60);

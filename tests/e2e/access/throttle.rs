@@ -187,7 +187,8 @@ async fn a_write_that_fails_is_under_way_no_more() {
     for _ in 0..2 {
         let failed = tokens::send(&client, "PATCH", "/notes/none.md", &headers, &edit).await;
         assert_eq!(failed.error(404).1, "note_not_found");
-        let unconfirmed = tokens::send(&client, "PUT", "/notes/x.md", &replace, &json!({ "content": "x" })).await;
+        let unconfirmed =
+            tokens::send(&client, "PUT", "/notes/vault/Home.md", &replace, &json!({ "content": "x" })).await;
         assert_eq!(unconfirmed.error(403).1, "elicit_required");
     }
     assert!(is_done(&append(&client, "ida").await));

@@ -113,7 +113,7 @@ async fn requests_are_judged_as_the_schemas_judge_them() {
 }
 
 /// What has a route of its own; agents' doors offer everything.
-const WITH_ROUTE: [&str; 16] = [
+const WITH_ROUTE: [&str; 18] = [
     "approve",
     "context_current",
     "delete_note",
@@ -121,11 +121,13 @@ const WITH_ROUTE: [&str; 16] = [
     "find",
     "health",
     "inspect_acl",
+    "list_approvals",
     "list_notes",
     "move_note",
     "note_history",
     "query",
     "read_note",
+    "refuse",
     "restore_note",
     "search",
     "upsert_note",

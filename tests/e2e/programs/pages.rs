@@ -227,7 +227,7 @@ fn lasting(text: &str) -> String {
     while let Some(first) = rest.chars().next() {
         let hash = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
         let number = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
-        let length = if hash >= 16 { hash } else { number };
+        let length = if hash >= 8 { hash } else { number };
         if length > 0 && first.is_ascii_hexdigit() {
             lasting.push('0');
             rest = &rest[length..];

@@ -34,8 +34,8 @@ const OF_TEXTS: [&str; 19] = [
 ];
 /// Those that ask besides for what is no section: older generations, or whether a sync was asked for.
 const OF_STATE: [&str; 4] = ["atlas_index", "get_vault", "index_vault", "note_history"];
-/// The one leaves a confirmation and reads nothing; the other looks through all words of the vault.
-const NEITHER: [&str; 2] = ["approve", "atlas_find_duplicates"];
+/// Those that decide on calls read at most what these would change; the other looks through all words of the vault.
+const NEITHER: [&str; 4] = ["approve", "atlas_find_duplicates", "list_approvals", "refuse"];
 const NOTES: u64 = 300;
 
 /// `words` of a text that does not compress well.

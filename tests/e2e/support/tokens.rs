@@ -20,8 +20,13 @@ pub fn token(subject: &str, scopes: &[Scope], vault: Option<&str>) -> String {
 
 /// A token with scopes of any name.
 pub fn token_of(subject: &str, scopes: &str, vault: Option<&str>) -> String {
+    token_through(None, subject, scopes, vault)
+}
+
+/// The same that was given to a client.
+pub fn token_through(client: Option<&str>, subject: &str, scopes: &str, vault: Option<&str>) -> String {
     let time = Duration::from_secs(600);
-    let grant = Grant { subject, scopes, vault, issuer: None, audience: None, time };
+    let grant = Grant { subject, scopes, vault, issuer: None, audience: None, client, time };
     mint(&Secret::new(SECRET).unwrap(), &grant, clock::now()).unwrap()
 }
 

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::support::deployment::Deployment;
 use crate::support::note_calls::notes;
-use crate::support::tokens::{bearer, send, token};
 use crate::support::tool_calls::{agent, caller, confirmed, guarded};
 
 async fn generation(deployment: &Deployment) -> u64 {
@@ -172,7 +171,11 @@ async fn a_property_is_set_in_many_notes_and_nothing_else_changes() {
     assert_eq!((told(&other["results"]), &other["failed"]), (vec!["ok", "invalid_input"], &json!(1)));
     assert_eq!(agent.answer("read_property", json!({ "path": "b.md", "key": "status" })).await["value"], "open");
     let many: Vec<String> = (0..51).map(|n| format!("{n}.md")).collect();
-    let many = json!({ "paths": many, "key": "k", "value": null });
+    let many = json!({ "paths": many, "key": "k", "value": "v" });
+    assert_eq!(agent.refused("bulk_set_property", many.clone()).await, "bulk_partial", "none is there");
+    for n in 0..51 {
+        agent.checked("write_note", json!({ "path": format!("{n}.md"), "content": "x" })).await;
+    }
     assert_eq!(agent.refused("bulk_set_property", many).await, "elicit_required");
 }
 
@@ -205,7 +208,6 @@ async fn notes_are_moved_together_with_the_links_between_them() {
     assert_eq!((&dry["dry_run"], told(&dry["results"])), (&json!(true), codes.to_vec()));
     let mut wet = bad;
     wet["dry_run"] = json!(false);
-    assert_eq!(agent.refused("bulk_move_notes", wet.clone()).await, "elicit_required");
     let trusted = deployment.client();
     let refused = crate::support::tool_calls::agent(&trusted).failure("bulk_move_notes", wet).await;
     let codes = codes.map(|code| if code == "ok" { "not_done" } else { code });
@@ -290,13 +292,7 @@ async fn a_dry_run_of_moves_tells_the_names_that_cannot_be_taken() {
     assert_eq!(told(&dry["results"]), ["ok", "name_taken", "ok"]);
     let (two, before) = (json!([moves[1], moves[2]]), notes(&deployment).await);
     let call = json!({ "moves": two, "dry_run": false });
-    let refused = agent.failure("bulk_move_notes", call.clone()).await;
-    assert_eq!(refused["code"], "elicit_required");
-    let hash = json!({ "operation": "bulk_move_notes", "args_hash": refused["details"]["args_hash"] });
-    let person = [bearer(&token("person", &[Scope::Admin], None))];
-    let mut confirmed = call;
-    confirmed["elicit_token"] = send(&client, "POST", "/approve", &person, &hash).await.ok()["token"].clone();
-    let none = agent.failure("bulk_move_notes", confirmed).await;
+    let none = agent.failure("bulk_move_notes", call).await;
     let codes = vec!["name_taken", "not_done"];
     assert_eq!((&none["code"], told(&none["details"]["results"])), (&json!("bulk_partial"), codes));
     assert_eq!(notes(&deployment).await, before);

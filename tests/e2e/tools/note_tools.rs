@@ -6,9 +6,7 @@ use atlas_access::{Scope, scope};
 use atlas_testkit::VaultBuilder;
 use serde_json::{Value, json};
 
-use crate::support::agent::Agent;
 use crate::support::deployment::{Client, Deployment};
-use crate::support::tokens::{bearer, send, token};
 use crate::support::tool_calls::{agent, caller, confirmed, guarded};
 
 fn items(page: &Value) -> Vec<(String, bool)> {
@@ -196,8 +194,7 @@ async fn a_note_is_written_in_the_mode_that_is_asked_for() {
     assert_eq!(agent.refused("write_note", json!({ "path": "new.md", "content": "2" })).await, "note_exists");
     assert_eq!(agent.refused("write_note", write("none.md", "overwrite", "2")).await, "note_not_found");
     let clobber = json!({ "path": "new.md", "mode": "create", "if_match": "*", "content": "2" });
-    assert_eq!(agent.refused("write_note", clobber.clone()).await, "elicit_required");
-    assert_eq!(confirmation_of(&client, &agent, clobber).await, "invalid_input");
+    assert_eq!(agent.refused("write_note", clobber).await, "invalid_input");
 
     let upserted = agent.checked("write_note", write("new.md", "upsert", "2")).await;
     assert_eq!((&upserted["mode_used"], &upserted["was_created"]), (&json!("upsert"), &json!(false)));
@@ -221,16 +218,6 @@ async fn a_note_is_written_in_the_mode_that_is_asked_for() {
     assert_eq!(blind.answer("write_note", write("new.md", "upsert", "4 and 5")).await.get("prev_hash"), None);
     let blind = blind.failure("write_note", write("new.md", "create", "6")).await;
     assert_eq!((&blind["code"], blind["details"].get("sha256")), (&json!("note_exists"), None));
-}
-
-/// The code of the error of a call of `write_note` that a person has confirmed.
-async fn confirmation_of(client: &Client, agent: &Agent<'_>, mut arguments: Value) -> String {
-    let refused = agent.failure("write_note", arguments.clone()).await;
-    let call = json!({ "operation": "write_note", "args_hash": refused["details"]["args_hash"] });
-    let person = [bearer(&token("person", &[Scope::Admin], None))];
-    let approved = send(client, "POST", "/approve", &person, &call).await.ok();
-    arguments["elicit_token"] = approved["token"].clone();
-    agent.refused("write_note", arguments).await
 }
 
 #[tokio::test]

@@ -13,19 +13,25 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::commands::Outcome;
+use crate::commands::approvals::APPROVED;
+use crate::local::Local;
 use crate::output;
 use crate::vault::author;
 use crate::vault_location::LocationArguments;
+use crate::waiting;
 
 /// Arguments of `atlas approve`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("call").required(true).args(["args_hash", "arguments"]))]
+#[command(group = ArgGroup::new("call").required(true).args(["id", "args_hash", "arguments"]))]
 pub(crate) struct Arguments {
+    /// The id of a call that waits, or its beginning, as `atlas approvals` shows it
+    #[arg(conflicts_with_all = ["operation", "ttl"])]
+    id: Option<String>,
     #[command(flatten)]
     location: LocationArguments,
-    /// The operation to confirm, as in the refusal
-    #[arg(long, value_name = "NAME")]
-    operation: String,
+    /// The operation to give a token for, as in the refusal
+    #[arg(long, value_name = "NAME", required_unless_present = "id")]
+    operation: Option<String>,
     /// The hash of its arguments (args_hash), as in the refusal
     #[arg(long, value_name = "HASH", value_parser = hash)]
     args_hash: Option<String>,
@@ -35,7 +41,7 @@ pub(crate) struct Arguments {
     /// Seconds until the token expires
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=LONGEST_TIME.as_secs()))]
     ttl: u64,
-    /// Print the token as JSON
+    /// Print what was approved, or the token, as JSON
     #[arg(long)]
     json: bool,
 }
@@ -43,7 +49,10 @@ pub(crate) struct Arguments {
 /// Runs `atlas approve`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let operation = arguments.operation.as_str();
+    if let Some(id) = &arguments.id {
+        return approve_waiting(&arguments, id).await;
+    }
+    let operation = arguments.operation.as_deref().unwrap_or_default();
     let Some(entry) = operations().iter().find(|entry| entry.info.name == operation) else {
         let names: Vec<&str> = operations().iter().map(|entry| entry.info.name).collect();
         return Err(format!("there is no operation {operation}: name one of {}", names.join(", ")).into());
@@ -73,6 +82,17 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         "good once, for {} s, with this header: X-Atlas-Confirmation: {}",
         arguments.ttl, approved.token
     ));
+    Ok(())
+}
+
+async fn approve_waiting(arguments: &Arguments, id: &str) -> Outcome {
+    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let id = waiting::whole_id(&local, id).await?;
+    let approved = waiting::approve(&local, &id).await?;
+    if arguments.json {
+        return output::json(&approved);
+    }
+    output::line(APPROVED);
     Ok(())
 }
 

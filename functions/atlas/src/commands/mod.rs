@@ -1,5 +1,6 @@
 //! The commands of the host program.
 
+mod approvals;
 mod approve;
 mod clients;
 mod completions;
@@ -14,6 +15,7 @@ mod log;
 mod mcp;
 mod purge;
 mod read;
+mod refuse;
 mod resolve;
 mod restore;
 mod search;
@@ -71,8 +73,12 @@ pub(crate) enum Command {
     Clients(clients::Arguments),
     /// Make a token for trying out
     Token(token::Arguments),
-    /// Confirm one call that may destroy what a person wrote
+    /// Show the calls of agents that wait for you, with what each would change, and decide on them
+    Approvals(approvals::Arguments),
+    /// Let a call pass that may destroy what a person wrote
     Approve(approve::Arguments),
+    /// Refuse a call that waits for you
+    Refuse(refuse::Arguments),
     /// Show the settings, or check them
     Config(config::Arguments),
     /// Create a bucket for mirrors, or check an existing one
@@ -110,7 +116,9 @@ impl Command {
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
             Self::Token(arguments) => token::run(arguments),
+            Self::Approvals(arguments) => approvals::run(arguments).await,
             Self::Approve(arguments) => approve::run(arguments).await,
+            Self::Refuse(arguments) => refuse::run(arguments).await,
             Self::Config(arguments) => config::run(arguments).await,
             #[cfg(feature = "init")]
             Self::Init(arguments) => init::run(arguments).await,

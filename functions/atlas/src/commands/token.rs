@@ -86,6 +86,7 @@ pub(crate) fn run(arguments: Arguments) -> Outcome {
         vault: arguments.vault.as_deref(),
         issuer: issuer.as_deref(),
         audience: audience.as_deref(),
+        client: None,
         time: Duration::from_secs(arguments.ttl),
     };
     let token = mint(&secret, &grant, Timestamp::now())?;

@@ -45,6 +45,12 @@ impl fmt::Display for Reason {
 
 reasons! {
     AclDenied = "acl_denied": "The access list does not let the caller do this at the path.", "Use another path, or ask the operator.";
+    ApprovalDecided = "approval_decided": "Somebody has decided on the call before.", "Leave it as it is, or ask whoever decided.";
+    ApprovalLapsed = "approval_lapsed": "A note that the call would change is another since it was made.", "Wait until the call is made again, and look at what it would change then.";
+    ApprovalNotFound = "approval_not_found": "No call waits by this id.", "List those that wait with `list_approvals`.";
+    ApprovalOwn = "approval_own": "The caller made the call that is to be approved.", "Let somebody else approve it: a person at the host, or another administrator.";
+    ApprovalRefused = "approval_refused": "A person refused the call.", "Do not make it again; ask them what they want instead.";
+    ApprovalsFull = "approvals_full": "Too many of the caller's calls wait for a person.", "Ask the person to decide on them, then call again.";
     BodyInvalid = "body_invalid": "The body is not what the route takes.", "Send what the message names.";
     BodyTooLarge = "body_too_large": "The body has more bytes than a request may have.", "Send less at once.";
     BodyTooSlow = "body_too_slow": "The body did not arrive in time.", "Send the request again.";
@@ -58,7 +64,7 @@ reasons! {
     CursorExpired = "cursor_expired": "The vault as it was at the first page is no longer kept.", "Begin again without a cursor.";
     CursorInvalid = "cursor_invalid": "The cursor is not one of this listing.", "Pass the cursor of the page before, with the same arguments.";
     EditRefused = "edit_refused": "The edit cannot be made in this note.", "Do what the message says.";
-    ElicitRequired = "elicit_required": "A person has to confirm the call.", "Let a person run the command in the message, then call again with the token.";
+    ElicitRequired = "elicit_required": "A person has to confirm the call.", "Ask a person to approve it as the message says, then make the same call again.";
     EmbeddingProviderError = "embedding_provider_error": "There is no model for meanings here.", "Search by words.";
     GenerationNotFound = "generation_not_found": "There is no such generation, or it is no longer kept.", "Ask for the note's history.";
     GlobInvalid = "glob_invalid": "A glob cannot be read.", "Write it as the message says.";

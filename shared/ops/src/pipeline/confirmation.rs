@@ -1,4 +1,5 @@
-//! Confirmations: a call that may destroy what a person wrote is made once and only with a token that somebody has given for this very call.
+//! Confirmations: a call that may destroy what a person wrote is made once, and only if somebody approved what it would change
+//! ([`approvals`](crate::pipeline::approvals)), or gave a token for this very call beforehand.
 //!
 //! A token is an object in the store, which all instances see. To use it, an instance creates a second object if it is absent: only one can, so a
 //! token works once however many try at the same time. The second object says which call used the token. So a keyed call whose answer was lost
@@ -10,9 +11,11 @@ use atlas_access::Caller;
 use atlas_mirror::{Hash, Id, Mirror};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::error::{Code, Error, Reason};
+use crate::pipeline::approvals::{self, Asked, PlannedFile, Standing, Use};
 
 /// The longest that a token is good.
 pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
@@ -31,7 +34,7 @@ pub struct Approval<'a> {
     /// Who approves.
     pub by: &'a str,
     /// Who may not use the token: whoever approves must be another.
-    pub not_for: Option<&'a str>,
+    pub not_for: Option<&'a Caller>,
     /// How long it is good; [`LONGEST_TIME`] at most.
     pub time: Duration,
 }
@@ -54,13 +57,15 @@ struct Given {
     expires: Timestamp,
     approved_by: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    not_for: Option<String>,
+    not_for: Option<Approver>,
 }
 
-/// The call that used a token.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Use {
-    by: String,
+/// Who gave a token, to tell whether the caller is the same.
+#[derive(Debug, Serialize, Deserialize)]
+struct Approver {
+    caller_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client: Option<String>,
 }
 
 /// Gives a token for one call in the vault that `mirror` keeps.
@@ -77,7 +82,9 @@ pub async fn approve(mirror: &Mirror, approval: &Approval<'_>, now: Timestamp) -
         args_hash: approval.args_hash.to_owned(),
         expires,
         approved_by: approval.by.to_owned(),
-        not_for: approval.not_for.map(str::to_owned),
+        not_for: approval
+            .not_for
+            .map(|caller| Approver { caller_id: caller.pseudonym(), client: caller.client().map(str::to_owned) }),
     };
     mirror.create_state_if_absent(&name(&token), &given).await?;
     Ok(Approved { token, expires })
@@ -91,28 +98,36 @@ pub(crate) struct Confirmation<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) operation: &'a str,
     pub(crate) args_hash: &'a str,
+    /// The arguments, as a person is shown them.
+    pub(crate) arguments: &'a Value,
+    pub(crate) session: Option<&'a str>,
+    /// Whether the call needs one, whatever it comes to.
+    pub(crate) is_required: bool,
     /// The token that was shown with it.
     pub(crate) token: Option<&'a str>,
     /// What it is known by when it is made again.
     pub(crate) key: Option<Hash>,
     pub(crate) now: Timestamp,
-    /// Set when it was used.
+    /// Set when the token was used.
     pub(crate) used: OnceCell<()>,
     /// Identifies the call, if it has no key.
     pub(crate) by: OnceCell<Id>,
 }
 
 impl Confirmation<'_> {
-    /// Uses the call's token. If this succeeds the call may be made, once.
-    pub(crate) async fn confirm(&self) -> Result<(), Error> {
-        self.used.get_or_try_init(|| self.use_token()).await.copied()
+    /// Uses the call's token, or what a person approved of this very plan. If this succeeds the call may be made, once.
+    pub(crate) async fn confirm(&self, files: &[PlannedFile]) -> Result<(), Error> {
+        match self.token {
+            Some(token) => self.used.get_or_try_init(|| self.use_token(token)).await.copied(),
+            // Each time, since each attempt to commit may come to something else.
+            None => self.use_approval(files).await,
+        }
     }
 
-    async fn use_token(&self) -> Result<(), Error> {
-        let Some(token) = self.token else { return Err(self.required(None)) };
+    async fn use_token(&self, token: &str) -> Result<(), Error> {
         match self.refused(token).await? {
             None => Ok(()),
-            Some(why) => Err(self.required(Some(why))),
+            Some(why) => Err(self.bad_token(why)),
         }
     }
 
@@ -130,39 +145,64 @@ impl Confirmation<'_> {
         if !is_for_it {
             return Ok(Some("of another call"));
         }
-        if given.not_for.as_deref() == Some(self.caller.identity()) {
+        if given.not_for.is_some_and(|other| approvals::is_same(&other.caller_id, other.client.as_deref(), self.caller))
+        {
             return Ok(Some("the caller's own"));
         }
-        let name = format!("{name}.used");
-        // The same for all attempts of the call: one that timed out may have used the token.
+        if self.now >= given.expires {
+            return Ok(Some("expired"));
+        }
+        let own = self.own_use().await?;
+        let other = mirror.get_or_create_state(&format!("{name}.used"), &own).await?;
+        Ok(other.filter(|other| *other != own).map(|_| "used"))
+    }
+
+    /// What a token or an approval is used up for. The same for all attempts of the call: one that timed out may have used it.
+    async fn own_use(&self) -> Result<Use, Error> {
         let by = match self.key {
             Some(key) => key.to_string(),
             None => self.by.get_or_try_init(|| async { Id::random() }).await?.to_string(),
         };
-        let own = Use { by };
-        if self.now >= given.expires {
-            return Ok(Some("expired"));
-        }
-        let other = mirror.get_or_create_state(&name, &own).await?;
-        Ok(other.filter(|other| *other != own).map(|_| "used"))
+        Ok(Use { by })
     }
 
-    fn required(&self, token: Option<&str>) -> Error {
+    async fn use_approval(&self, files: &[PlannedFile]) -> Result<(), Error> {
+        let &Self { vault, operation, args_hash, arguments, caller, session, now, .. } = self;
+        let asked = Asked { vault, operation, args_hash, arguments, caller, session, files, now };
+        let own = self.own_use().await?;
+        Err(match approvals::standing(self.mirror, &asked, &own).await? {
+            Standing::Passes => return Ok(()),
+            Standing::Waits(id, expires) => {
+                let message = format!(
+                    "a person has to approve this call: `atlas approvals --vault {vault}` shows them what it would change, and \
+                     `atlas approve {id} --vault {vault}` lets it pass; then make the same call again, as it was"
+                );
+                self.required(message).with("approval", json!({ "id": id, "expires_at": expires }))
+            }
+            Standing::Refused(id, refusal) => {
+                let why = refusal.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+                let message = format!("{} refused this call{why}", refusal.by);
+                let error = Error::new(Code::Forbidden, Reason::ApprovalRefused, message);
+                error.with("approval", json!({ "id": id, "by": refusal.by, "why": refusal.reason }))
+            }
+        })
+    }
+
+    fn bad_token(&self, why: &'static str) -> Error {
         let Self { vault, operation, args_hash, .. } = self;
-        let shown = token.map_or_else(String::new, |why| format!("; the token that was shown is {why}"));
         let message = format!(
-            "this call has to be confirmed: let a person run `atlas approve --vault {} --operation {operation} --args-hash {args_hash}`, \
-             then make it again with the token that they get, as {TOKEN} or, over HTTP, in the header X-Atlas-Confirmation{shown}",
-            vault
+            "the token that was shown is {why}: make the call without it, so that a person is asked; or let them run \
+             `atlas approve --vault {vault} --operation {operation} --args-hash {args_hash}`, and show what they get, as {TOKEN} or, over HTTP, \
+             in the header X-Atlas-Confirmation"
         );
-        let error = Error::new(Code::Forbidden, Reason::ElicitRequired, message)
-            .with("args_hash", *args_hash)
-            .with("operation", *operation)
-            .with("vault", *vault);
-        match token {
-            Some(why) => error.with(TOKEN, why),
-            None => error,
-        }
+        self.required(message).with(TOKEN, why)
+    }
+
+    fn required(&self, message: String) -> Error {
+        Error::new(Code::Forbidden, Reason::ElicitRequired, message)
+            .with("args_hash", self.args_hash)
+            .with("operation", self.operation)
+            .with("vault", self.vault)
     }
 }
 

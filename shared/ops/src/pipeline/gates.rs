@@ -7,8 +7,8 @@
 //! 4. the vault's read-only switch, and its access list for the paths that the arguments name
 //! 5. the idempotency key: a call that was executed before skips the next two, since it only gets its answer again
 //! 6. the throttle
-//! 7. the confirmation, which is used up
-//! 8. the handler
+//! 7. the handler, up to what it would change; what it only reads it answers
+//! 8. the confirmation of that, which is used up; then the handler commits it
 //! 9. the response limit: how large an answer may be
 //!
 //! The audit log gets every outcome.
@@ -27,6 +27,7 @@ use crate::call::Call;
 use crate::error::{Code, Error, Reason};
 use crate::operation::{self, Answer, Context, Info, Scope};
 use crate::pipeline::aliases;
+use crate::pipeline::approvals;
 use crate::pipeline::audit::Event;
 use crate::pipeline::confirmation::Confirmation;
 use crate::pipeline::idempotency::{self, Keyed};
@@ -114,6 +115,8 @@ async fn pass(
     let info = &operation.info;
     let key = key.filter(|_| info.writes()).map(|key| (Keyed::hash_of(&arguments), key));
     let kept = teaching::kept(&arguments);
+    // A trusted caller could confirm the call itself. A read changes nothing of the vault.
+    let shown = (info.writes() && !caller.is_trusted()).then(|| approvals::shortened(&arguments));
     let prepared = match operation.prepare(arguments) {
         Ok(prepared) => prepared,
         Err(error) => return Err(teaching::with_form(error, operation, kept.as_ref())),
@@ -164,24 +167,22 @@ async fn pass(
         atlas.throttle.admit(&vault.mirror, &vault.id, &caller, class, context.now).await?;
         let ticket = if info.writes() { atlas.throttle.begin_write(&vault.mirror, context.now).await? } else { None };
         let answer = async {
-            // A trusted caller could confirm the call itself. A read changes nothing of the vault.
-            let confirmation =
-                args_hash.filter(|_| info.writes() && !caller.is_trusted()).map(|args_hash| Confirmation {
-                    mirror: &vault.mirror,
-                    vault: &vault.id,
-                    caller: &caller,
-                    operation: info.name,
-                    args_hash,
-                    token: token.as_deref(),
-                    key: context.key.map(|key| key.hash),
-                    now: context.now,
-                    used: OnceCell::new(),
-                    by: OnceCell::new(),
-                });
+            let confirmation = args_hash.zip(shown.as_ref()).map(|(args_hash, arguments)| Confirmation {
+                mirror: &vault.mirror,
+                vault: &vault.id,
+                caller: &caller,
+                operation: info.name,
+                args_hash,
+                arguments,
+                session: context.session,
+                is_required: prepared.needs_confirmation(),
+                token: token.as_deref(),
+                key: context.key.map(|key| key.hash),
+                now: context.now,
+                used: OnceCell::new(),
+                by: OnceCell::new(),
+            });
             let context = Context { confirmation: confirmation.as_ref(), ..context };
-            if prepared.needs_confirmation() {
-                context.confirm().await?;
-            }
             match prepared.run(&context).await {
                 Err(error) => teaching::or_nearest(&context, operation, kept, error).await,
                 answer => answer,

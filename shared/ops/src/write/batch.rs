@@ -1,6 +1,6 @@
 //! Many documents in one commit: what each path is to have on one state, and the segments that come of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use atlas_mirror::{Derived, Hash, NewSegment, Snapshot, merge};
@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use crate::error::{Code, Error, Reason};
 use crate::operation::Context;
+use crate::pipeline::approvals::{FileVersion, MAX_TEXTS, PlannedFile};
 use crate::read::notes::{self, Found};
 use crate::write::destruction::{self, Change};
 use crate::write::one_name;
@@ -105,17 +106,20 @@ pub struct Batch<'a> {
     created: BTreeSet<VaultPath>,
     /// Paths whose names clash with nothing that is there.
     free: BTreeSet<VaultPath>,
-    /// The paths that have been left.
-    left: Vec<String>,
+    /// The paths that have been left, with what was there.
+    left: BTreeMap<String, Version>,
+    /// Where what is moved comes from.
+    moved: BTreeMap<VaultPath, String>,
     changes: Vec<Change>,
+    needs_confirmation: bool,
 }
 
 impl<'a> Batch<'a> {
     /// Nothing, on `head`.
     pub fn on(head: &'a Arc<Snapshot>, context: &Context<'a>) -> Self {
         let derived = Derived { totals: head.manifest().totals, ..Derived::default() };
-        let (new, created, free, left, changes) = Default::default();
-        Self { context: *context, head, derived, new, created, free, left, changes }
+        let (new, created, free, left, moved, changes) = Default::default();
+        Self { context: *context, head, derived, new, created, free, left, moved, changes, needs_confirmation: false }
     }
 
     /// For each of these `new` paths whose name clashes with what is there, the error. The others' names are not looked up again.
@@ -135,7 +139,7 @@ impl<'a> Batch<'a> {
     pub async fn taken(&mut self) -> Result<BTreeMap<VaultPath, Error>, Error> {
         let mut taken: BTreeMap<VaultPath, Error> =
             self.created.iter().filter_map(|path| Some((path.clone(), self.clash(path)?))).collect();
-        let left = self.left.iter().map(String::as_str);
+        let left = self.left.keys().map(String::as_str);
         let left: BTreeSet<&str> = left.filter(|path| !self.new.contains_key(*path)).collect();
         let unknown: BTreeSet<VaultPath> = self.created.difference(&self.free).cloned().collect();
         for (path, error) in one_name::clashes(&self.context, self.head, &unknown, &left).await? {
@@ -150,6 +154,11 @@ impl<'a> Batch<'a> {
         self.new.is_empty() && self.derived.deleted.is_empty()
     }
 
+    /// Lets a person confirm it, whatever it destroys.
+    pub const fn require_confirmation(&mut self) {
+        self.needs_confirmation = true;
+    }
+
     /// Puts a document at its path, instead of the `old` one that is there. That has its text, unless it is kept as a blob.
     pub fn put(&mut self, new: New, old: Option<&Found>) {
         self.changes.extend(old.and_then(|old| Change::of(old, Some(new.after()))));
@@ -158,7 +167,7 @@ impl<'a> Batch<'a> {
 
     /// Puts a document that was at another path, instead of one that has gone elsewhere.
     pub fn put_moved(&mut self, new: New, from: &Found, there: Option<&Found>) {
-        self.changes.push(Change::moved(from, &new.path));
+        self.note_move(from, &new.path);
         self.put_counted(new, there);
     }
 
@@ -191,9 +200,14 @@ impl<'a> Batch<'a> {
         let modified_ms = self.context.now.as_millisecond();
         let new = New { kind: Kind::Note, modified_ms, ..New::moved(path, kept) };
         self.changes.extend(old.and_then(|old| Change::of(old, Some(new.after()))));
-        self.changes.push(Change::moved(kept, &new.path));
+        self.note_move(kept, &new.path);
         self.put_counted(new, old);
         self.remove(kept);
+    }
+
+    fn note_move(&mut self, from: &Found, to: &VaultPath) {
+        self.changes.push(Change::moved(from, to));
+        self.moved.insert(to.clone(), from.record.path.clone());
     }
 
     fn put_counted(&mut self, new: New, old: Option<&Found>) {
@@ -216,7 +230,7 @@ impl<'a> Batch<'a> {
     fn remove(&mut self, old: &Found) {
         self.derived.deleted.push((old.document.0, vec![old.document.1]));
         self.derived.totals.remove(old.record.kind, old.record.bytes);
-        self.left.push(old.record.path.clone());
+        self.left.insert(old.record.path.clone(), Version::of(old));
     }
 
     /// Keeps the document that leaves `path` in the trash. A document that the trash has under that name already stays, under a name with the beginning of its
@@ -227,7 +241,7 @@ impl<'a> Batch<'a> {
         if let Some(old) = old.as_ref().filter(|old| old.record.sha256 != found.record.sha256) {
             self.put_beside(&trash, old).await?;
         }
-        self.changes.push(Change::moved(found, &trash));
+        self.note_move(found, &trash);
         self.put_uncounted(self.in_trash(trash, found), old.as_ref());
         Ok(())
     }
@@ -238,7 +252,7 @@ impl<'a> Batch<'a> {
             let there = notes::find(self.head, beside.as_str(), |_| false).await?;
             let is_free = there.as_ref().is_none_or(|there| there.record.sha256 == old.record.sha256);
             if is_free && !self.new.contains_key(&beside) {
-                self.changes.push(Change::moved(old, &beside));
+                self.note_move(old, &beside);
                 self.put_uncounted(self.in_trash(beside, old), there.as_ref());
                 return Ok(());
             }
@@ -264,8 +278,10 @@ impl<'a> Batch<'a> {
         if let Some((_, clash)) = self.taken().await?.pop_first() {
             return Err(clash);
         }
-        let Self { context, head, mut derived, new, created, changes, .. } = self;
-        derived.origins = destruction::confirmed(&context, head, &changes, &created).await?;
+        let Self { context, head, mut derived, new, created, left, mut moved, changes, needs_confirmation, .. } = self;
+        let plan = || planned(&new, &left, &mut moved);
+        let judged = destruction::confirmed(&context, head, &changes, &created, needs_confirmation, plan).await?;
+        (derived.origins, derived.confirmed) = (judged.origins, judged.is_confirmed);
         derived.segments = match early.and_then(|early| made_early(early, &new)) {
             Some(segment) => vec![segment],
             None => segments(new.values())?,
@@ -273,6 +289,36 @@ impl<'a> Batch<'a> {
         merge::compact(head, merge::SMALL, &mut derived).await?;
         Ok(derived)
     }
+}
+
+/// What becomes of each file, by path.
+fn planned(
+    new: &BTreeMap<VaultPath, (New, u64)>,
+    left: &BTreeMap<String, Version>,
+    moved: &mut BTreeMap<VaultPath, String>,
+) -> Vec<PlannedFile> {
+    let version = |&Version { sha256, bytes }: &Version, text| FileVersion { sha256, bytes, text };
+    let known: HashSet<Hash> = left.values().map(|left| left.sha256).collect();
+    let mut room = MAX_TEXTS;
+    let mut shown = |new: &New| {
+        let Content::Text(text) = &new.content else { return None };
+        let less = room.checked_sub(text.len()).filter(|_| !known.contains(&new.sha256))?;
+        let text = std::str::from_utf8(text).ok()?;
+        room = less;
+        Some(text.to_owned())
+    };
+    let mut files: BTreeMap<&str, PlannedFile> = BTreeMap::new();
+    for (path, before) in left {
+        let file = PlannedFile { path: path.clone(), before: Some(version(before, None)), after: None, from: None };
+        files.insert(path, file);
+    }
+    for (path, (new, _)) in new {
+        let none = || PlannedFile { path: path.as_str().to_owned(), before: None, after: None, from: None };
+        let file = files.entry(path.as_str()).or_insert_with(none);
+        file.after = Some(version(&new.version(), shown(new)));
+        file.from = moved.remove(path);
+    }
+    files.into_values().collect()
 }
 
 /// The segment that was made `early`, if it is what is put.

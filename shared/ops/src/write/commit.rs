@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_mirror::{Attempt, ChangeSet, CommitInfo, Committed, Derived, NewSegment, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, CommitInfo, Committed, NewSegment, Snapshot};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::Serialize;
@@ -157,7 +157,6 @@ impl ChangeSet for AnyChange<'_> {
         // Before anything is uploaded, and before the commit's time is over, of which the store would be thought guilty.
         let Attempt { derived, outcome } = self.0.derive(head).await?;
         self.1.work.check()?;
-        let derived = derived.map(|derived| Derived { confirmed: self.1.is_confirmed(), ..derived });
         Ok(Attempt { derived, outcome })
     }
 

@@ -19,6 +19,7 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use crate::error::{Code, Error};
 use crate::operation::Context;
+use crate::pipeline::approvals::PlannedFile;
 use crate::read::notes::{self, Found};
 
 /// How many manifests or notes are fetched at once.
@@ -101,24 +102,33 @@ fn shown(text: &[u8]) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Fails if `changes` destroy something and nobody has confirmed the call. Returns the origins of the changed and `created` notes; a text that
-/// was replaced with a confirmation has none.
+/// What is kept of a commit that may be made.
+#[derive(Default)]
+pub struct Judged {
+    /// Where the changed and created notes came from; a text that was replaced with a confirmation has no origin.
+    pub origins: BTreeMap<String, Origin>,
+    /// Whether a person has confirmed it.
+    pub is_confirmed: bool,
+}
+
+/// Fails if nobody has confirmed a call that `is_required` to be, or whose `changes` destroy something. Then a person is asked for its `plan`.
 pub async fn confirmed(
     context: &Context<'_>,
     head: &Arc<Snapshot>,
     changes: &[Change],
     created: &BTreeSet<VaultPath>,
-) -> Result<BTreeMap<String, Origin>, Error> {
-    if context.confirmation.is_none() {
-        return Ok(BTreeMap::new());
-    }
-    let is_judged = context.is_to_be_judged();
-    let changes: Vec<&Change> = changes.iter().filter(|change| is_judged || change.is_of_place()).collect();
+    is_required: bool,
+    plan: impl FnOnce() -> Vec<PlannedFile> + Send,
+) -> Result<Judged, Error> {
+    let Some(confirmation) = context.confirmation else { return Ok(Judged::default()) };
+    let is_required = is_required || confirmation.is_required;
+    let changes: Vec<&Change> = changes.iter().filter(|change| !is_required || change.is_of_place()).collect();
     if changes.len() + created.len() > MAX_ORIGINS {
-        if !changes.is_empty() {
-            context.confirm().await?;
+        let is_confirmed = is_required || !changes.is_empty();
+        if is_confirmed {
+            confirmation.confirm(&plan()).await?;
         }
-        return Ok(BTreeMap::new());
+        return Ok(Judged { is_confirmed, ..Judged::default() });
     }
     let own = own_commits(context, head, &changes).await?;
     let mut judgements = Vec::with_capacity(changes.len());
@@ -126,10 +136,10 @@ pub async fn confirmed(
         judgements.push(judge(context, change, &own).boxed());
     }
     let judged: Vec<(Option<Origin>, bool)> = stream::iter(judgements).buffered(AT_ONCE).try_collect().await?;
-    if is_judged && judged.iter().any(|(_, destroys)| *destroys) {
-        context.confirm().await?;
+    let is_confirmed = is_required || judged.iter().any(|(_, destroys)| *destroys);
+    if is_confirmed {
+        confirmation.confirm(&plan()).await?;
     }
-    let is_confirmed = context.is_confirmed();
     let mut origins = BTreeMap::new();
     if is_confirmed {
         let none = |path: &VaultPath| Origin { path: path.as_str().to_owned(), generation: 0 };
@@ -141,7 +151,7 @@ pub async fn confirmed(
             origins.insert(path.as_str().to_owned(), origin);
         }
     }
-    Ok(origins)
+    Ok(Judged { origins, is_confirmed })
 }
 
 /// The manifests of those commits that wrote what is changed and that the caller made, by their generations. One that is gone or damaged is

@@ -204,7 +204,7 @@ impl<T: Send> ChangeSet for NoteChange<'_, T> {
                     return Ok(Attempt::nothing(Outcome { kept: Written::unchanged(found), told }));
                 }
                 if is_to_be_confirmed {
-                    self.context.confirm().await?;
+                    batch.require_confirmation();
                 }
                 batch.put(new, found);
                 let (created, before) = (found.is_none(), found.map(Version::of));

@@ -1,32 +1,44 @@
-//! `approve`: an administrator gives the confirmation that another's call needs.
+//! `approve`: an administrator lets another's call pass that may destroy what a person wrote.
 
-use atlas_ops::arguments::Exact;
-use atlas_ops::error::Error;
+use atlas_ops::arguments::{Exact, Given, invalid_input};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::approvals::{self, Decision, Status};
 use atlas_ops::pipeline::confirmation::{self, Approval};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Gives the confirmation that a call needs which can destroy what a person wrote.
+use crate::access::waiting;
+
+/// Lets a call pass that may destroy what a person wrote.
 pub struct Approve;
 
-/// Which call to confirm.
+/// Which call to approve: one that waits, or one that is to be made.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The operation's name, as the call that was refused says.
-    operation: Exact<64>,
-    /// The hash of its arguments, as the call that was refused says.
-    args_hash: Exact<32>,
+    /// The id of a call that waits, as `list_approvals` has it; if not given, `operation` and `args_hash` say which call.
+    #[serde(default)]
+    id: Given<Exact<32>>,
+    /// The operation's name, as the call that was refused says; only without `id`.
+    #[serde(default)]
+    operation: Given<Exact<64>>,
+    /// The hash of its arguments, as the call that was refused says; only without `id`.
+    #[serde(default)]
+    args_hash: Given<Exact<32>>,
 }
 
-/// The confirmation.
+/// The approval.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// What the call has to show, once.
-    token: String,
-    /// Until when.
+    /// The id of the call that waited: whoever made it makes it again, as it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// What the call has to show, once; absent for a call that waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    /// Until when it is good.
     #[schemars(with = "String", extend("format" = "date-time"))]
     expires_at: Timestamp,
 }
@@ -35,7 +47,7 @@ impl Operation for Approve {
     const INFO: Info = Info {
         name: "approve",
         title: "Approve a call",
-        description: "Gives the confirmation that a call needs which can destroy what a person wrote: a token for this very call, with the same arguments in the same vault, good once and for a few minutes. Not for the calls of whoever approves: those need another's. For administrators; a person at the host runs `atlas approve`. Example: {\"operation\": \"delete_note\", \"args_hash\": \"0123456789abcdef0123456789abcdef\"}",
+        description: "Lets a call pass that may destroy what a person wrote. With id, a call that waits: whoever made it makes it again, and it passes once, if the notes are still as list_approvals showed them. With operation and args_hash it gives a token for a call of any caller, good once and for a few minutes. Nobody approves their own calls. For administrators; a person at the host runs `atlas approve`. Example: {\"id\": \"0123456789abcdef0123456789abcdef\"}",
         scopes: &[Scope::Admin],
         tags: &["admin"],
         acts: true,
@@ -45,16 +57,45 @@ impl Operation for Approve {
     type Output = Output;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let approval = Approval {
-            vault: &context.vault.id,
-            operation: arguments.operation.as_str(),
-            args_hash: arguments.args_hash.as_str(),
-            by: context.caller.name(),
-            not_for: Some(context.caller.identity()),
-            time: context.limits.confirmation_time,
+        let Arguments { id, operation, args_hash } = arguments;
+        let output = match (&*id, &*operation, &*args_hash) {
+            (Some(id), None, None) => approve_waiting(context, id.as_str()).await?,
+            (None, Some(operation), Some(args_hash)) => {
+                give_token(context, operation.as_str(), args_hash.as_str()).await?
+            }
+            _ => {
+                return Err(invalid_input("id", "name either the id of a call that waits, or operation and args_hash"));
+            }
         };
-        let approved = confirmation::approve(&context.vault.mirror, &approval, context.now).await?;
-        let output = Output { token: approved.token, expires_at: approved.expires };
         Ok(Answer { value: output, generation: None })
     }
+}
+
+async fn approve_waiting(context: &Context<'_>, id: &str) -> Result<Output, Error> {
+    let record = waiting::waiting(context, id).await?;
+    if approvals::is_of(&record.request, context.caller) {
+        let message = "you made this call yourself: let a person at the host approve it with `atlas approve`, or another administrator";
+        return Err(Error::new(Code::Forbidden, Reason::ApprovalOwn, message).with("id", id));
+    }
+    let is_pending = record.status(context.now) == Status::Pending;
+    if is_pending && !waiting::seen(context, &record.request, false).await?.is_current {
+        let message = "a note that this call would change is another by now: when it is made again, it waits anew";
+        return Err(Error::new(Code::Conflict, Reason::ApprovalLapsed, message).with("id", id));
+    }
+    let decision = Decision { approved: true, by: context.caller.name().to_owned(), at: context.now, reason: None };
+    approvals::decide(&context.vault.mirror, &record, &decision).await?;
+    Ok(Output { id: Some(record.id), token: None, expires_at: record.request.expires })
+}
+
+async fn give_token(context: &Context<'_>, operation: &str, args_hash: &str) -> Result<Output, Error> {
+    let approval = Approval {
+        vault: &context.vault.id,
+        operation,
+        args_hash,
+        by: context.caller.name(),
+        not_for: Some(context.caller),
+        time: context.limits.confirmation_time,
+    };
+    let approved = confirmation::approve(&context.vault.mirror, &approval, context.now).await?;
+    Ok(Output { id: None, token: Some(approved.token), expires_at: approved.expires })
 }

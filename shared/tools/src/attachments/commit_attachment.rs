@@ -219,16 +219,16 @@ impl ChangeSet for Upload<'_> {
         }
         check(&self.condition, self.path, found)?;
         let text = self.text.get_or_init(|| self.read()).await.clone()?;
-        // There is no trash for what it was.
-        if found.is_some_and(|found| found.record.bytes > 0) {
-            self.context.confirm().await?;
-        }
         let at = self.context.now;
         let content = match text {
             Some(text) => Content::Text(text),
             None => Content::Blob(self.key.to_string(), self.bytes),
         };
         let mut batch = Batch::on(head, self.context);
+        // There is no trash for what it was.
+        if found.is_some_and(|found| found.record.bytes > 0) {
+            batch.require_confirmation();
+        }
         batch.put(New::written(self.path.clone(), content, sha256, found, at), found);
         let (created, before) = (found.is_none(), found.map(Version::of));
         let written = Written { sha256, bytes: self.bytes, generation: 0, is_replayed: false, created, at, before };

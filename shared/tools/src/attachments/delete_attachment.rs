@@ -126,9 +126,6 @@ impl Deletion<'_> {
             let message = format!("{references} notes link to the file: change them first, or set force");
             return Err(invalid_input("force", &message).with("reference_count", references));
         }
-        if references > 0 {
-            self.context.confirm().await?;
-        }
         Ok(references)
     }
 }
@@ -145,6 +142,9 @@ impl ChangeSet for Deletion<'_> {
         let found = found.ok_or_else(|| missing(self.path.as_str()))?;
         let references = self.references(head).await?;
         let mut batch = Batch::on(head, self.context);
+        if references > 0 {
+            batch.require_confirmation();
+        }
         match self.arguments.hard {
             true => batch.destroy(&found),
             false => batch.trash(self.path, &found).await?,

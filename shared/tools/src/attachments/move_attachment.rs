@@ -142,10 +142,10 @@ impl ChangeSet for AttachmentMove<'_> {
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
         let ends = self.moving.ends(head).await?.into_iter().collect::<Result<_, _>>()?;
-        let plan = self.moving.plan(head, ends).await?;
+        let mut plan = self.moving.plan(head, ends).await?;
         let moved = plan.moved.first().ok_or_else(nothing_moved)?;
         if moved.backlinks > UNCONFIRMED {
-            self.moving.context.confirm().await?;
+            plan.batch.require_confirmation();
         }
         let kept = Kept { sha256: moved.sha256, references: moved.backlinks, at: self.moving.context.now };
         Ok(Attempt::changes(plan.batch.derived().await?, kept.into()))

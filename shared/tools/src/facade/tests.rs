@@ -28,7 +28,7 @@ fn where_nothing_can_be_written_no_writing_tool_is_listed() {
         let writing: Vec<&str> = writing.map(|tool| tool.name.as_str()).collect();
         let expected: &[&str] = match facade {
             Facade::Agent | Facade::Triad => &["call_capability"],
-            Facade::Flat => &["approve", "index_vault"],
+            Facade::Flat => &["approve", "refuse", "index_vault"],
             _ => &[],
         };
         assert!(!listed.is_empty() && writing == expected, "{facade:?}: {writing:?}");
@@ -62,6 +62,7 @@ fn each_operation_gives_the_hints_that_hold() {
                 "index_vault",
                 "link_add",
                 "note_upsert",
+                "refuse",
                 "upsert_note",
                 "vault_sync",
             ],

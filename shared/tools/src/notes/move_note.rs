@@ -159,11 +159,12 @@ impl ChangeSet for MoveChange<'_> {
         let ends: Vec<_> = self.moving.ends(head).await?.into_iter().collect::<Result<_, _>>()?;
         for (ends, (from, _)) in ends.iter().zip(&self.moving.ways) {
             self.condition.check(from.as_str(), Some(&ends.from))?;
-            if ends.to.is_some() {
-                context.confirm().await?;
-            }
         }
-        let Plan { batch, moved, links, notes } = self.moving.plan(head, ends).await?;
+        let replaces = ends.iter().any(|ends| ends.to.is_some());
+        let Plan { mut batch, moved, links, notes } = self.moving.plan(head, ends).await?;
+        if replaces {
+            batch.require_confirmation();
+        }
         let moved = moved.first().ok_or_else(nothing_moved)?;
         let kept = Kept { sha256: moved.sha256, links, notes, backlinks: moved.backlinks, at: context.now };
         Ok(Attempt::changes(batch.derived().await?, kept.into()))

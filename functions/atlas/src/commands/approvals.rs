@@ -1,0 +1,149 @@
+//! `atlas approvals`
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+
+use crate::commands::Outcome;
+use crate::local::Local;
+use crate::output;
+use crate::vault_location::LocationArguments;
+use crate::waiting::{self, list, short};
+
+/// Arguments of `atlas approvals`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Only calls of this session
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// Calls that this became of, instead of those that wait
+    #[arg(long, value_name = "STATUS", default_value = "pending")]
+    status: Status,
+    /// Leave out the lines that would change
+    #[arg(long)]
+    no_diff: bool,
+    /// List them, and ask nothing
+    #[arg(long)]
+    list: bool,
+    #[command(flatten)]
+    location: LocationArguments,
+    /// Print them as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Status {
+    Pending,
+    Approved,
+    Refused,
+    Used,
+    Expired,
+}
+
+impl Status {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+            Self::Refused => "refused",
+            Self::Used => "used",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+/// What the person says.
+enum Answer {
+    Approve,
+    Refuse(Option<String>),
+    Later,
+    Quit,
+}
+
+/// Runs `atlas approvals`: shows the calls that wait, and at a terminal asks what to do with each.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    output::start_log();
+    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let (status, session) = (arguments.status.as_str(), arguments.session.as_deref());
+    let found = waiting::calls(&local, status, session, !arguments.no_diff).await?;
+    if arguments.json {
+        return output::json(&found);
+    }
+    let calls = list(&found, "approvals");
+    let asks = arguments.status == Status::Pending && !arguments.list && is_at_terminal();
+    for (at, call) in calls.iter().enumerate() {
+        let id = call["id"].as_str().unwrap_or_default();
+        if at > 0 {
+            output::line("");
+        }
+        waiting::print(call, short(id, calls));
+        if asks && call["lapsed"] != true {
+            match ask()? {
+                // What was shown may have lapsed meanwhile; the next call is shown all the same.
+                Answer::Approve => match waiting::approve(&local, id).await {
+                    Ok(_) => output::line(APPROVED),
+                    Err(error) => output::error(error.as_ref()),
+                },
+                Answer::Refuse(reason) => match waiting::refuse(&local, id, reason.as_deref()).await {
+                    Ok(_) => output::line(REFUSED),
+                    Err(error) => output::error(error.as_ref()),
+                },
+                Answer::Later => {}
+                Answer::Quit => return Ok(()),
+            }
+        }
+    }
+    tell_rest(&found, arguments.status, asks);
+    Ok(())
+}
+
+/// What is said of a call that was approved.
+pub(super) const APPROVED: &str = "approved: the agent makes the call again, and it passes";
+/// The same of one that was refused.
+pub(super) const REFUSED: &str = "refused: the agent is told so when it makes the call again";
+
+fn tell_rest(found: &Value, status: Status, asks: bool) {
+    let calls = list(found, "approvals");
+    match (status, calls.first().and_then(|call| call["id"].as_str())) {
+        (Status::Pending, None) => output::note("no call waits for you"),
+        (_, None) => output::note(format_args!("no call is {}", status.as_str())),
+        (Status::Pending, Some(id)) if !asks => {
+            let id = short(id, calls);
+            output::note(format_args!("let one pass with `atlas approve {id}`; refuse it with `atlas refuse {id}`"));
+        }
+        _ => {}
+    }
+    if found["truncated"] == true {
+        output::note("there are more: decide on these first, or leave out the lines with --no-diff");
+    }
+}
+
+fn is_at_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+fn ask() -> io::Result<Answer> {
+    loop {
+        output::question("[a]pprove, [r]efuse, [l]ater, [q]uit?");
+        let Some(line) = read_line()? else { return Ok(Answer::Quit) };
+        match line.as_str() {
+            "a" => return Ok(Answer::Approve),
+            "r" => {
+                output::question("why? (the agent is told; Enter for no reason)");
+                return Ok(Answer::Refuse(read_line()?.filter(|reason| !reason.is_empty())));
+            }
+            "l" | "" => return Ok(Answer::Later),
+            "q" => return Ok(Answer::Quit),
+            _ => {}
+        }
+    }
+}
+
+fn read_line() -> io::Result<Option<String>> {
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line)?;
+    Ok((read > 0).then(|| line.trim().to_owned()))
+}

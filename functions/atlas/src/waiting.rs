@@ -1,0 +1,136 @@
+//! Calls that wait for a person, as the one at this terminal sees them and decides on them.
+
+use std::error::Error;
+use std::io;
+
+use atlas_tools::access::approve::Approve;
+use atlas_tools::access::list_approvals::ListApprovals;
+use atlas_tools::access::refuse::Refuse;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::color::Color;
+use crate::compared;
+use crate::local::{Local, given};
+use crate::output;
+
+/// Digits of an id.
+const ID: usize = 32;
+/// Least digits of an id that one types.
+const LEAST: usize = 4;
+/// Digits of an id that are shown, unless more are needed to tell it from others.
+const SHOWN: usize = 8;
+/// Most calls that are listed.
+const MOST: u64 = 100;
+
+/// The calls that this became of, the newest first; with the lines that would change, if `diffs`.
+pub(crate) async fn calls(
+    local: &Local,
+    status: &str,
+    session: Option<&str>,
+    diffs: bool,
+) -> Result<Value, Box<dyn Error>> {
+    let call = given([
+        ("status", Some(status.into())),
+        ("of_session", session.map(Value::from)),
+        ("diffs", Some(diffs.into())),
+        ("limit", Some(MOST.into())),
+    ]);
+    local.call(atlas_tools::entry::<ListApprovals>(), call).await
+}
+
+/// The id of the call that waits and whose id begins so.
+///
+/// # Errors
+/// When none does, or several.
+pub(crate) async fn whole_id(local: &Local, typed: &str) -> Result<String, Box<dyn Error>> {
+    if typed.len() == ID {
+        return Ok(typed.to_owned());
+    }
+    if typed.len() < LEAST {
+        return Err(format!("write at least {LEAST} digits of the id, as `atlas approvals` shows it").into());
+    }
+    let listed = calls(local, "pending", None, false).await?;
+    let ids = list(&listed, "approvals").iter().filter_map(|call| call["id"].as_str());
+    let mut found = ids.filter(|id| id.starts_with(typed));
+    let problem = match (found.next(), found.next()) {
+        (Some(id), None) => return Ok(id.to_owned()),
+        (Some(_), Some(_)) => "several calls that wait have such an id: write more of it",
+        (None, _) => "no call that waits has an id that begins so: `atlas approvals` lists them",
+    };
+    Err(format!("{typed}: {problem}").into())
+}
+
+/// Lets the call of this id pass.
+pub(crate) async fn approve(local: &Local, id: &str) -> Result<Value, Box<dyn Error>> {
+    local.call(atlas_tools::entry::<Approve>(), json!({ "id": id })).await
+}
+
+/// Refuses the call of this id.
+pub(crate) async fn refuse(local: &Local, id: &str, reason: Option<&str>) -> Result<Value, Box<dyn Error>> {
+    let call = given([("id", Some(id.into())), ("reason", reason.map(Value::from))]);
+    local.call(atlas_tools::entry::<Refuse>(), call).await
+}
+
+/// How much of an id tells it from the others of `calls`.
+pub(crate) fn short<'a>(id: &'a str, calls: &[Value]) -> &'a str {
+    let others = || calls.iter().filter_map(|call| call["id"].as_str()).filter(|other| *other != id);
+    let is_told =
+        |digits: &usize| id.get(..*digits).is_some_and(|begin| !others().any(|other| other.starts_with(begin)));
+    let digits = (SHOWN..ID).find(is_told).unwrap_or(ID);
+    id.get(..digits).unwrap_or(id)
+}
+
+/// Prints a call, and what it would change.
+pub(crate) fn print(call: &Value, id: &str) {
+    let text = |name: &str| call[name].as_str().unwrap_or_default();
+    let by = match call["client"].as_str() {
+        Some(client) => format!("{} (by way of {client})", text("caller")),
+        None => text("caller").to_owned(),
+    };
+    let session = call["session"].as_str().map_or_else(String::new, |session| format!(" [{session}]"));
+    let is_pending = text("status") == "pending";
+    let status = if is_pending { String::new() } else { format!("  {}", text("status")) };
+    let asked = text("asked_at").parse::<Timestamp>().unwrap_or_default();
+    output::line(format_args!("{id}  {by}{session}  {}  {asked:.0}{status}", text("operation")));
+    output::line(format_args!("  with {}", call["arguments"]));
+    if let Some(by) = call["decided_by"].as_str() {
+        let why = call["reason"].as_str().map_or_else(String::new, |reason| format!(": {reason}"));
+        let what = if text("status") == "refused" { "refused" } else { "approved" };
+        output::line(format_args!("  {what} by {by}{why}"));
+    }
+    if call["lapsed"] == true {
+        output::line("  a file is another by now: when the call is made again, it waits anew");
+    }
+    let is_current = is_pending && call["lapsed"] != true;
+    list(call, "files").iter().for_each(|file| print_file(file, is_current));
+    if let Some(more) = call["more_files"].as_u64() {
+        output::line(format_args!("and {more} files more"));
+    }
+}
+
+fn print_file(file: &Value, is_current: bool) {
+    let text = |name: &str| file[name].as_str().unwrap_or_default();
+    let path = text("path");
+    let title = match text("change") {
+        "created" => format!("{path} would be new"),
+        "moved" => format!("{path} would be moved here from {}", text("from")),
+        "trashed" => format!("{path} would go into the trash"),
+        "deleted" => format!("{path} would be gone for good"),
+        _ => format!("{path} would change"),
+    };
+    let color = Color::of(&io::stdout());
+    output::painted(&color.path(&title));
+    match (file["diff"].as_str(), file["bytes_after"].as_u64()) {
+        (Some(diff), _) => compared::print_diff(color, diff),
+        (None, Some(bytes)) if is_current && matches!(text("change"), "changed" | "created") => {
+            output::line(format_args!("  {bytes} bytes, which are not compared here"));
+        }
+        _ => {}
+    }
+}
+
+/// A list in an answer.
+pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value[name].as_array().map(Vec::as_slice).unwrap_or_default()
+}

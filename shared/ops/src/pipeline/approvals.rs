@@ -1,0 +1,243 @@
+//! Approvals: a call that may destroy what a person wrote waits until a person has seen what it would change.
+//!
+//! A [`Request`] says who made the call, with which arguments, and what each file would become. The caller makes the same call again: it passes, once,
+//! if a person approved a request for this very plan. If one of the files is another by then, so is the plan, and it is a new request.
+//!
+//! All of it is objects that are made once: `approvals/<id>`, `<id>.decision`, `<id>.used`. Whoever decides first decides; one call alone can use an
+//! approval, however many try at the same time.
+
+mod request;
+
+use atlas_access::Caller;
+use atlas_mirror::{Id, Mirror, MirrorError};
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::request::{Asked, MAX_TEXTS, shortened};
+pub use self::request::{FileVersion, PlannedFile, Request};
+use crate::error::{Code, Error, Reason};
+
+/// Where they are kept.
+const FOLDER: &str = "approvals";
+const DECISION: &str = ".decision";
+const USED: &str = ".used";
+/// Most bytes of a request.
+const MAX_BYTES: u64 = 8 << 20;
+/// Most requests for one plan within their time.
+const MAX_ROUNDS: u32 = 16;
+/// Most requests of one caller within their time.
+const MAX_OF_CALLER: usize = 100;
+/// Most requests that are listed.
+const MAX_LISTED: usize = 200;
+/// How many are fetched at once.
+const AT_ONCE: usize = 16;
+/// Longest reason of a refusal, in bytes.
+pub const MAX_REASON: usize = 1000;
+
+/// What a person decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Whether the call may be made.
+    pub approved: bool,
+    /// Who decided.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+    /// Why, for whoever made the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It waits for a person.
+    Pending,
+    /// It waits for the caller to make the call again.
+    Approved,
+    /// The call may not be made.
+    Refused,
+    /// The call was made again.
+    Used,
+    /// Its time is over.
+    Expired,
+}
+
+/// A request, and what became of it.
+#[derive(Debug)]
+pub struct Record {
+    /// Its name: 32 hexadecimal digits.
+    pub id: String,
+    /// What is to be approved.
+    pub request: Request,
+    /// What a person decided, if they have.
+    pub decision: Option<Decision>,
+    is_used: bool,
+}
+
+impl Record {
+    /// What became of it by `now`.
+    #[must_use]
+    pub fn status(&self, now: Timestamp) -> Status {
+        match &self.decision {
+            _ if self.is_used => Status::Used,
+            Some(decision) if !decision.approved => Status::Refused,
+            _ if now >= self.request.expires => Status::Expired,
+            Some(_) => Status::Approved,
+            None => Status::Pending,
+        }
+    }
+}
+
+/// The call that used an approval.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Use {
+    pub(crate) by: String,
+}
+
+/// How a call stands.
+pub(crate) enum Standing {
+    /// It may be made.
+    Passes,
+    /// It waits for a person, as the request of this id, until then.
+    Waits(String, Timestamp),
+    /// A person refused it.
+    Refused(String, Decision),
+}
+
+/// How the call of `asked` stands. If nobody was asked before, this asks. `own` is what an approval is used up for.
+pub(crate) async fn standing(mirror: &Mirror, asked: &Asked<'_>, own: &Use) -> Result<Standing, Error> {
+    mirror.check_writes_once().await?;
+    let plan = asked.plan();
+    for round in 0..MAX_ROUNDS {
+        let id = asked.id(plan, round);
+        let Some(request) = readable(get_request(mirror, &id).await)? else {
+            check_room(mirror, asked).await?;
+            let request = asked.request(plan);
+            mirror.create_state_if_absent(&name(&id), &request).await?;
+            return Ok(Standing::Waits(id, request.expires));
+        };
+        if request.plan != plan || asked.now >= request.expires {
+            continue;
+        }
+        match mirror.get_state::<Decision>(&decision_name(&id)).await? {
+            None => return Ok(Standing::Waits(id, request.expires)),
+            Some(refusal) if !refusal.approved => return Ok(Standing::Refused(id, refusal)),
+            Some(_) => {
+                let other = mirror.get_or_create_state(&format!("{}{USED}", name(&id)), own).await?;
+                if other.is_none_or(|other| other == *own) {
+                    return Ok(Standing::Passes);
+                }
+            }
+        }
+    }
+    Err(too_many())
+}
+
+async fn check_room(mirror: &Mirror, asked: &Asked<'_>) -> Result<(), Error> {
+    let of_caller = asked.caller.pseudonym();
+    let listed = mirror.list_state(FOLDER, None).await?;
+    let is_own = |name: &str| name.ends_with(&of_caller);
+    let count = listed.iter().filter(|made| is_own(&made.name) && made.written + request::TIME > asked.now).count();
+    if count < MAX_OF_CALLER { Ok(()) } else { Err(too_many()) }
+}
+
+fn too_many() -> Error {
+    let message = "too many of your calls were to be approved within a day: ask the person to decide on those that wait, with `atlas approvals`";
+    Error::new(Code::TooManyRequests, Reason::ApprovalsFull, message)
+}
+
+/// The request of this id, with what became of it, if it is kept.
+///
+/// # Errors
+/// When the store cannot be read.
+pub async fn get(mirror: &Mirror, id: &str) -> Result<Option<Record>, Error> {
+    let Some(request) = readable(get_request(mirror, id).await)? else { return Ok(None) };
+    let decision = mirror.get_state(&decision_name(id)).await?;
+    let is_used = mirror.get_state::<Use>(&format!("{}{USED}", name(id))).await?.is_some();
+    Ok(Some(Record { id: id.to_owned(), request, decision, is_used }))
+}
+
+/// The newest requests, the newest first; whether there are more.
+///
+/// # Errors
+/// When the store cannot be read.
+pub async fn list(mirror: &Mirror) -> Result<(Vec<Record>, bool), Error> {
+    let mut listed = mirror.list_state(FOLDER, None).await?;
+    let names: std::collections::BTreeSet<String> = listed.iter().map(|made| made.name.clone()).collect();
+    listed.retain(|made| is_id(&made.name));
+    listed.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.name.cmp(&b.name)));
+    let has_more = listed.len() > MAX_LISTED;
+    let found = listed.into_iter().take(MAX_LISTED).map(|made| {
+        let (is_decided, is_used) =
+            (names.contains(&format!("{}{DECISION}", made.name)), names.contains(&format!("{}{USED}", made.name)));
+        async move {
+            let id = made.name;
+            let Some(request) = readable(get_request(mirror, &id).await)? else { return Ok(None) };
+            let decision = if is_decided { mirror.get_state(&decision_name(&id)).await? } else { None };
+            Ok::<_, Error>(Some(Record { id, request, decision, is_used }))
+        }
+    });
+    let found: Vec<_> = found.collect();
+    let records: Vec<Option<Record>> = stream::iter(found).buffered(AT_ONCE).try_collect().await?;
+    Ok((records.into_iter().flatten().collect(), has_more))
+}
+
+/// Decides on a request that waits. To decide the same again changes nothing.
+///
+/// # Errors
+/// When another decision was made before, or the store cannot keep it.
+pub async fn decide(mirror: &Mirror, record: &Record, decision: &Decision) -> Result<(), Error> {
+    mirror.check_writes_once().await?;
+    let other = mirror.get_or_create_state(&decision_name(&record.id), decision).await?;
+    let Some(other) = other.filter(|other| other.approved != decision.approved) else { return Ok(()) };
+    let what = if other.approved { "approved" } else { "refused" };
+    let message = format!("{} {what} this call at {}, and that stands", other.by, other.at);
+    Err(Error::new(Code::Conflict, Reason::ApprovalDecided, message).with("id", record.id.as_str()))
+}
+
+/// Whether `caller` made the call of the request: the same client, or where a client is not known, the same subject.
+#[must_use]
+pub fn is_of(request: &Request, caller: &Caller) -> bool {
+    is_same(&request.caller_id, request.client.as_deref(), caller)
+}
+
+/// Whether `caller` is the one with this pseudonym, by way of that client.
+pub(crate) fn is_same(pseudonym: &str, client: Option<&str>, caller: &Caller) -> bool {
+    match (client, caller.client()) {
+        (Some(client), Some(other)) => client == other,
+        _ => pseudonym == caller.pseudonym() && !caller.is_trusted(),
+    }
+}
+
+/// The error for a request that is not kept, or not any more.
+#[must_use]
+pub fn missing(id: &str) -> Error {
+    let message = "no call waits by this id: `list_approvals` lists those that do";
+    Error::not_found(Reason::ApprovalNotFound, message).with("id", id)
+}
+
+async fn get_request(mirror: &Mirror, id: &str) -> Result<Option<Request>, MirrorError> {
+    if is_id(id) { mirror.get_state_up_to(&name(id), MAX_BYTES).await } else { Ok(None) }
+}
+
+/// Nothing, where it is damaged.
+fn readable<T>(found: Result<Option<T>, MirrorError>) -> Result<Option<T>, Error> {
+    match found {
+        Err(MirrorError::Damaged { .. }) => Ok(None),
+        found => Ok(found?),
+    }
+}
+
+fn is_id(text: &str) -> bool {
+    text.parse::<Id>().is_ok()
+}
+
+fn name(id: &str) -> String {
+    format!("{FOLDER}/{id}")
+}
+
+fn decision_name(id: &str) -> String {
+    format!("{}{DECISION}", name(id))
+}

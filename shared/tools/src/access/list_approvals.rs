@@ -1,0 +1,198 @@
+//! `list_approvals`: the calls that wait for a person, and what each would change.
+
+use atlas_ops::arguments::{self, Bounded, Exact, Given, Text};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::approvals::{self, Record, Status};
+use atlas_ops::pipeline::response_limit::cut;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::access::waiting::{self, File, Seen};
+
+/// Lists the calls that wait for a person, and what each would change.
+pub struct ListApprovals;
+
+/// Which calls.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Only the call of this id; if not given, the newest ones.
+    #[serde(default)]
+    id: Given<Exact<32>>,
+    /// Only calls that this became of; `pending` if not given and no id is.
+    #[serde(default)]
+    status: Given<ListedStatus>,
+    /// Only calls of this session; of all if not given.
+    #[serde(default)]
+    of_session: Given<Text<200>>,
+    /// Whether to show the lines that would change.
+    #[serde(default = "arguments::yes")]
+    diffs: bool,
+    /// Most calls to return; 20 if not given.
+    #[serde(default)]
+    limit: Bounded<1, 100, 20>,
+}
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ListedStatus {
+    /// It waits for a person.
+    Pending,
+    /// A person approved it, and the caller has not made it again yet.
+    Approved,
+    /// A person refused it.
+    Refused,
+    /// It was made again, and passed.
+    Used,
+    /// Nobody decided on it in time, or it was not made again.
+    Expired,
+}
+
+impl From<Status> for ListedStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Pending => Self::Pending,
+            Status::Approved => Self::Approved,
+            Status::Refused => Self::Refused,
+            Status::Used => Self::Used,
+            Status::Expired => Self::Expired,
+        }
+    }
+}
+
+/// The calls.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Each, the newest first.
+    approvals: Vec<Waiting>,
+    /// How many calls are not shown, since they would change notes that the caller may not read.
+    #[serde(skip_serializing_if = "is_zero")]
+    hidden: usize,
+    /// Whether there are more than these.
+    truncated: bool,
+}
+
+/// A call.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Waiting {
+    /// What `approve` and `refuse` take.
+    id: String,
+    /// What became of it.
+    status: ListedStatus,
+    /// The operation's name.
+    operation: String,
+    /// Its arguments, long ones shortened.
+    arguments: Value,
+    /// The name of whoever made the call.
+    caller: String,
+    /// The program that called for them, if their token says which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<String>,
+    /// The caller's name for the work that the call is part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    /// When it was made first.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    asked_at: Timestamp,
+    /// Until when it can be approved and made again.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    expires_at: Timestamp,
+    /// What would become of each file, by path; of what was used, what became of it.
+    files: Vec<File>,
+    /// How many files more would change.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_files: usize,
+    /// Whether a file is another by now, so that the call would have to be approved anew.
+    lapsed: bool,
+    /// Who decided on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_by: Option<String>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    decided_at: Option<Timestamp>,
+    /// Why it was refused, if they said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl Operation for ListApprovals {
+    const INFO: Info = Info {
+        name: "list_approvals",
+        title: "List calls to approve",
+        description: "Lists the calls that wait for a person because they may destroy what somebody wrote: who made each, with which arguments, and what it would change in each note, as a diff. The newest come first. To decide on one, take approve or refuse. For administrators; a person at the host runs `atlas approvals`. Example: {\"status\": \"pending\"}",
+        scopes: &[Scope::ReadVault, Scope::Admin],
+        tags: &["admin"],
+        ..Info::HARMLESS
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let mirror = &context.vault.mirror;
+        let (records, has_more) = match arguments.id.as_ref() {
+            Some(id) => {
+                let record = approvals::get(mirror, id.as_str()).await?;
+                (vec![record.ok_or_else(|| approvals::missing(id.as_str()))?], false)
+            }
+            None => approvals::list(mirror).await?,
+        };
+        let status = match (*arguments.status, arguments.id.is_some()) {
+            (None, false) => Some(ListedStatus::Pending),
+            (status, _) => status,
+        };
+        let session = arguments.of_session.as_ref().map(Text::as_str);
+        let is_wanted = |record: &Record| {
+            status.is_none_or(|status| status == record.status(context.now).into())
+                && session.is_none_or(|session| record.request.session.as_deref() == Some(session))
+        };
+        let wanted: Vec<Record> = records.into_iter().filter(is_wanted).collect();
+        let all = wanted.len();
+        let seen: Vec<Record> =
+            wanted.into_iter().filter(|record| waiting::may_see(context, &record.request)).collect();
+        let hidden = all.saturating_sub(seen.len());
+        let limit = arguments.limit.get();
+        let mut truncated = has_more || seen.len() > limit;
+        let mut approvals = Vec::new();
+        for record in seen.into_iter().take(limit) {
+            let seen = waiting::seen(context, &record.request, arguments.diffs).await?;
+            approvals.push(Waiting::of(record, seen, context.now));
+        }
+        truncated |= cut(&mut approvals, context);
+        Ok(Answer { value: Output { approvals, hidden, truncated }, generation: None })
+    }
+}
+
+impl Waiting {
+    fn of(record: Record, Seen { files, is_current }: Seen, now: Timestamp) -> Self {
+        let status: ListedStatus = record.status(now).into();
+        let Record { id, request, decision, .. } = record;
+        let is_open = matches!(status, ListedStatus::Pending | ListedStatus::Approved);
+        Self {
+            id,
+            status,
+            operation: request.operation,
+            arguments: request.arguments,
+            caller: request.caller,
+            client: request.client,
+            session: request.session,
+            asked_at: request.asked,
+            expires_at: request.expires,
+            files,
+            more_files: request.more_files,
+            lapsed: is_open && !is_current,
+            decided_by: decision.as_ref().map(|decision| decision.by.clone()),
+            decided_at: decision.as_ref().map(|decision| decision.at),
+            reason: decision.and_then(|decision| decision.reason),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What a call that waits for a person would change, as they see it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use atlas_access::Access;
+use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::operation::Context;
+use atlas_ops::pipeline::approvals::{self, PlannedFile, Record, Request, Status};
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::write::writable::TRASH;
+use atlas_vault::VaultPath;
+use atlas_vault::diff::unified;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Most bytes of one diff.
+const MAX_DIFF: usize = 64 << 10;
+/// Longest text that is compared.
+const MAX_COMPARED: u64 = 512 << 10;
+
+/// What would become of a file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct File {
+    /// Its path.
+    path: String,
+    /// What would happen to it.
+    change: Change,
+    /// Where it is now, if it would be moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    /// The lines that would go and come, as a unified diff; absent if nothing of the text changes, or it is no text, too long, or another by now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+    /// Its size in bytes as it is; absent if it would be new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_before: Option<u64>,
+    /// Its size in bytes as it would be; absent if it would be gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_after: Option<u64>,
+}
+
+/// What would happen to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Change {
+    /// There is nothing at its path yet.
+    Created,
+    /// It gets another text.
+    Changed,
+    /// It goes to another path.
+    Moved,
+    /// It goes into the trash.
+    Trashed,
+    /// It goes for good.
+    Deleted,
+}
+
+/// What is known of the files of a request.
+pub(super) struct Seen {
+    /// Each, by path.
+    pub(super) files: Vec<File>,
+    /// Whether all are still as they were when the call was made.
+    pub(super) is_current: bool,
+}
+
+/// Whether the caller may read all that would change.
+pub(super) fn may_see(context: &Context<'_>, request: &Request) -> bool {
+    let is_seen = |path: &str| {
+        path.starts_with(TRASH) || VaultPath::parse(path).is_ok_and(|path| context.check(Access::Read, &path).is_ok())
+    };
+    request.files.iter().all(|file| is_seen(&file.path) && file.from.as_deref().is_none_or(is_seen))
+}
+
+/// What would become of the files of `request`; with diffs if `with_diffs`.
+pub(super) async fn seen(context: &Context<'_>, request: &Request, with_diffs: bool) -> Result<Seen, Error> {
+    let newest = context.read(|view| async move { Ok(view) }).await?.value;
+    let paths: Vec<&str> = request.files.iter().map(|file| file.path.as_str()).collect();
+    let wants = |record: &atlas_segment::Record| with_diffs && record.blob.is_none() && record.bytes <= MAX_COMPARED;
+    let found = notes::find_all(newest.snapshot(), &paths, wants).await?;
+    let mut there: HashMap<&str, &Found> = HashMap::new();
+    let mut is_current = true;
+    for (file, found) in request.files.iter().zip(&found) {
+        let sha256 = file.before.as_ref().map(|before| *before.sha256.as_bytes());
+        if found.as_ref().map(|found| found.record.sha256) != sha256 {
+            is_current = false;
+        } else if let Some(found) = found {
+            there.insert(&file.path, found);
+        }
+    }
+    let moved: BTreeSet<&str> = request.files.iter().filter_map(|file| file.from.as_deref()).collect();
+    let mut files = Vec::with_capacity(request.files.len());
+    for file in &request.files {
+        context.work.check()?;
+        if file.after.is_some() || !moved.contains(file.path.as_str()) {
+            files.push(shown(file, &there, with_diffs));
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Seen { files, is_current })
+}
+
+fn shown(file: &PlannedFile, there: &HashMap<&str, &Found>, with_diffs: bool) -> File {
+    let PlannedFile { path, before, after, from } = file;
+    let (change, path, from) = match (from, before, after) {
+        (Some(from), ..) if path.starts_with(TRASH) => (Change::Trashed, from, None),
+        (Some(from), ..) => (Change::Moved, path, Some(from)),
+        (None, None, _) => (Change::Created, path, None),
+        (None, _, Some(_)) => (Change::Changed, path, None),
+        (None, _, None) => (Change::Deleted, path, None),
+    };
+    let was = from.unwrap_or(path);
+    let old = match there.get(was.as_str()) {
+        Some(found) => text(found),
+        None => before.is_none().then_some(""),
+    };
+    let new = match (change, after) {
+        (Change::Trashed | Change::Deleted, _) | (_, None) => Some(""),
+        // What is moved as it is has no text of its own.
+        (Change::Moved, Some(after)) => after.text.as_deref().or(old),
+        (_, Some(after)) => after.text.as_deref(),
+    };
+    let compared = old.zip(new).filter(|_| with_diffs);
+    let diff = compared.map(|(old, new)| cut(unified(old, new))).filter(|diff| !diff.is_empty());
+    let bytes_before = there.get(was.as_str()).map(|found| found.record.bytes);
+    let bytes_after = after.as_ref().filter(|_| change != Change::Trashed).map(|after| after.bytes);
+    File { path: path.clone(), change, from: from.cloned(), diff, bytes_before, bytes_after }
+}
+
+fn text(found: &Found) -> Option<&str> {
+    let is_whole = found.record.blob.is_none() && found.text.len() as u64 == found.record.bytes;
+    std::str::from_utf8(&found.text).ok().filter(|_| is_whole)
+}
+
+/// The first lines of a diff, which says how many more there are.
+fn cut(diff: String) -> String {
+    if diff.len() <= MAX_DIFF {
+        return diff;
+    }
+    let end = diff.floor_char_boundary(MAX_DIFF);
+    let end = diff.get(..end).and_then(|shown| shown.rfind('\n')).map_or(end, |end| end + 1);
+    let (shown, rest) = diff.split_at(end);
+    format!("{shown}... and {} lines more\n", rest.lines().count())
+}
+
+/// The request of this id, for a caller who may decide on it: they see all that it would change, and it waits.
+pub(super) async fn waiting(context: &Context<'_>, id: &str) -> Result<Record, Error> {
+    let record = approvals::get(&context.vault.mirror, id).await?;
+    let record = record.filter(|record| record.status(context.now) != Status::Expired);
+    let record = record.ok_or_else(|| approvals::missing(id))?;
+    if may_see(context, &record.request) {
+        return Ok(record);
+    }
+    let message = "you may not read every note that this call would change: let somebody decide who may";
+    Err(Error::new(Code::Forbidden, Reason::AclDenied, message).with("id", id))
+}
