@@ -121,12 +121,13 @@ fn print_file(file: &Value, is_current: bool) {
     };
     let color = Color::of(&io::stdout());
     output::painted(&color.path(&title));
-    match (file["diff"].as_str(), file["bytes_after"].as_u64()) {
-        (Some(diff), _) => compared::print_diff(color, diff),
-        (None, Some(bytes)) if is_current && matches!(text("change"), "changed" | "created") => {
-            output::line(format_args!("  {bytes} bytes, which are not compared here"));
-        }
-        _ => {}
+    if let Some(diff) = file["diff"].as_str() {
+        compared::print_diff(color, diff);
+    }
+    if file["left_out"] == true && is_current {
+        let bytes = |name: &str| file[name].as_u64().unwrap_or_default();
+        let (before, after) = (bytes("bytes_before"), bytes("bytes_after"));
+        output::line(format_args!("  its text is not shown here: {before} bytes now, {after} then"));
     }
 }
 

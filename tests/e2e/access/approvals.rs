@@ -125,6 +125,23 @@ async fn a_person_sees_what_would_become_of_each_file() {
 }
 
 #[tokio::test]
+async fn a_text_that_is_not_shown_is_said_to_be_left_out() {
+    let client = guarded(&vault().await);
+    let agent = Agent::new(&client, ERAS[0]).with(bearer(&token("agent", &scope::ALL, None)));
+    let note = |path: &str| json!({ "path": path, "mode": "overwrite", "content": "long\n".repeat(80_000) });
+    let refused = agent.failure("bulk_create_notes", json!({ "items": [note("a.md"), note("c.md")] })).await;
+    assert_eq!(refused["code"], "elicit_required", "{refused}");
+    let call = seen(&client, refused["details"]["approval"]["id"].as_str().unwrap()).await;
+    let [first, second] = &call["files"].as_array().unwrap()[..] else { panic!("{call}") };
+    assert!(first["diff"].as_str().unwrap().ends_with(" lines more\n") && first.get("left_out").is_none());
+    assert_eq!(
+        (second.get("diff"), &second["left_out"], &second["bytes_after"]),
+        (None, &json!(true), &json!(400_000))
+    );
+    assert!(call["arguments"]["items"][0]["content"].as_str().unwrap().ends_with("... (400000 bytes)"));
+}
+
+#[tokio::test]
 async fn what_is_approved_is_what_was_shown() {
     let deployment = vault().await;
     let client = guarded(&deployment);

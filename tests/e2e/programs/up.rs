@@ -131,6 +131,30 @@ fn every_line_works_as_it_is_printed() {
 }
 
 #[test]
+fn what_an_agent_asks_for_is_told_and_done_once_it_is_approved() {
+    let up = Up::start();
+    let home = up.notes.join("vault/Home.md");
+    let delete = || {
+        let bearer = format!("authorization: Bearer {}", up.token);
+        curl(&["-X", "DELETE", &format!("{}/notes/vault/Home.md", up.url), "-H", &bearer]).unwrap()
+    };
+    assert_eq!(delete().0, 403);
+    let listed = json_of(&mut up.command(&["approvals", "--json"]));
+    let call = &listed["approvals"][0];
+    assert_eq!((&call["caller"], &call["files"][0]["change"]), (&json!("claude"), &json!("trashed")), "{listed}");
+    let diff = call["files"][0]["diff"].as_str().unwrap();
+    assert!(fs::read_to_string(&home).unwrap().lines().all(|line| diff.contains(&format!("-{line}\n"))), "{diff}");
+    let id = call["id"].as_str().unwrap();
+    // It is looked for every two seconds.
+    std::thread::sleep(Duration::from_secs(5));
+    assert!(up.command(&["approve", &id[..8]]).status().unwrap().success());
+    assert_eq!(delete().0, 200);
+    until(SOON, "the note in the trash", || if home.exists() { Err("it is there") } else { Ok(()) });
+    let (.., said) = up.stop();
+    assert!(said.contains("claude asks for your approval: delete_note would change 1 file;"), "{said}");
+}
+
+#[test]
 fn a_client_whose_token_is_revoked_is_refused_at_its_next_request() {
     let up = Up::start();
     assert_eq!(up.write("inbox/one.md", "x"), 201);

@@ -19,6 +19,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use crate::announce::announce;
 use crate::bar::{self, Phases};
 use crate::clients::ClientList;
 use crate::commands::Outcome;
@@ -126,6 +127,7 @@ async fn follow(
 ) -> Outcome {
     let is_folder = runner.location.store_folder().is_some();
     let mut watch = Watch::new(PAUSE);
+    let mut announced = pin!(announce(mirror, is_folder));
     let mut skipped = Vec::new();
     let mut generation = first.generation;
     print_changes(&first, None, &mut skipped);
@@ -133,6 +135,7 @@ async fn follow(
         watch.begin(folder);
         tokio::select! {
             () = watch.wait_on_both(mirror, generation, is_folder) => {}
+            () = announced.as_mut() => {}
             () = until(stopped.clone()) => break,
         }
         match runner.run(mirror, Arc::new(())).await {

@@ -8,6 +8,8 @@
 
 mod request;
 
+use std::collections::BTreeSet;
+
 use atlas_access::Caller;
 use atlas_mirror::{Id, Mirror, MirrorError};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -165,7 +167,7 @@ pub async fn get(mirror: &Mirror, id: &str) -> Result<Option<Record>, Error> {
 /// When the store cannot be read.
 pub async fn list(mirror: &Mirror) -> Result<(Vec<Record>, bool), Error> {
     let mut listed = mirror.list_state(FOLDER, None).await?;
-    let names: std::collections::BTreeSet<String> = listed.iter().map(|made| made.name.clone()).collect();
+    let names: BTreeSet<String> = listed.iter().map(|made| made.name.clone()).collect();
     listed.retain(|made| is_id(&made.name));
     listed.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.name.cmp(&b.name)));
     let has_more = listed.len() > MAX_LISTED;
@@ -182,6 +184,17 @@ pub async fn list(mirror: &Mirror) -> Result<(Vec<Record>, bool), Error> {
     let found: Vec<_> = found.collect();
     let records: Vec<Option<Record>> = stream::iter(found).buffered(AT_ONCE).try_collect().await?;
     Ok((records.into_iter().flatten().collect(), has_more))
+}
+
+/// The ids of the requests that nobody has decided on, by one listing. Some may have expired.
+///
+/// # Errors
+/// When the store cannot be read.
+pub async fn undecided(mirror: &Mirror) -> Result<BTreeSet<String>, Error> {
+    let listed = mirror.list_state(FOLDER, None).await?;
+    let decided: BTreeSet<&str> = listed.iter().filter_map(|made| made.name.strip_suffix(DECISION)).collect();
+    let ids = listed.iter().map(|made| made.name.as_str()).filter(|name| is_id(name) && !decided.contains(name));
+    Ok(ids.map(str::to_owned).collect())
 }
 
 /// Decides on a request that waits. To decide the same again changes nothing.

@@ -21,10 +21,10 @@ pub struct Arguments {
     /// The id of a call that waits, as `list_approvals` has it; if not given, `operation` and `args_hash` say which call.
     #[serde(default)]
     id: Given<Exact<32>>,
-    /// The operation's name, as the call that was refused says; only without `id`.
+    /// Only without `id`: the operation's name, as the call that was refused says.
     #[serde(default)]
     operation: Given<Exact<64>>,
-    /// The hash of its arguments, as the call that was refused says; only without `id`.
+    /// Only without `id`: the hash of its arguments, as the call that was refused says.
     #[serde(default)]
     args_hash: Given<Exact<32>>,
 }

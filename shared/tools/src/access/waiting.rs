@@ -28,9 +28,12 @@ pub(super) struct File {
     /// Where it is now, if it would be moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// The lines that would go and come, as a unified diff; absent if nothing of the text changes, or it is no text, too long, or another by now.
+    /// The lines that would go and come, as a unified diff; absent if nothing of the text changes, or where it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    /// Whether its text would change and is not shown: it is no text, too long, or another by now.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    left_out: bool,
     /// Its size in bytes as it is; absent if it would be new.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_before: Option<u64>,
@@ -113,17 +116,21 @@ fn shown(file: &PlannedFile, there: &HashMap<&str, &Found>, with_diffs: bool) ->
         Some(found) => text(found),
         None => before.is_none().then_some(""),
     };
+    let is_same = after.as_ref().is_some_and(|after| {
+        there.get(was.as_str()).is_some_and(|found| found.record.sha256 == *after.sha256.as_bytes())
+    });
     let new = match (change, after) {
         (Change::Trashed | Change::Deleted, _) | (_, None) => Some(""),
         // What is moved as it is has no text of its own.
-        (Change::Moved, Some(after)) => after.text.as_deref().or(old),
+        (Change::Moved, Some(_)) if is_same => old,
         (_, Some(after)) => after.text.as_deref(),
     };
     let compared = old.zip(new).filter(|_| with_diffs);
     let diff = compared.map(|(old, new)| cut(unified(old, new))).filter(|diff| !diff.is_empty());
+    let left_out = with_diffs && !is_same && compared.is_none();
     let bytes_before = there.get(was.as_str()).map(|found| found.record.bytes);
     let bytes_after = after.as_ref().filter(|_| change != Change::Trashed).map(|after| after.bytes);
-    File { path: path.clone(), change, from: from.cloned(), diff, bytes_before, bytes_after }
+    File { path: path.clone(), change, from: from.cloned(), diff, left_out, bytes_before, bytes_after }
 }
 
 fn text(found: &Found) -> Option<&str> {
