@@ -9,6 +9,7 @@ mod bundles;
 mod facts;
 mod link_tools;
 mod links;
+mod note_parts;
 mod note_tools;
 mod periodic;
 mod properties;

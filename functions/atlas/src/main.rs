@@ -14,6 +14,7 @@ mod kept;
 mod local;
 mod newcomer;
 mod output;
+mod pictures;
 mod rclone;
 mod remembered;
 mod report;

@@ -82,7 +82,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         self.prepared("read_resource", &context).await.map_err(unprepared)?;
-        self.note(&request.uri).await.map(Into::into)
+        self.resource(&request.uri).await.map(Into::into)
     }
 
     async fn list_prompts(&self, request: Page, _: RequestContext<RoleServer>) -> Result<ListPromptsResult, ErrorData> {

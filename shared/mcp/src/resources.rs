@@ -1,11 +1,12 @@
-//! Notes as resources: `atlas://VAULT/PATH`, percent-encoded.
+//! Notes and other files as resources: `atlas://VAULT/PATH`, percent-encoded.
 
 use atlas_ops::{Call, Code, Entry, Error};
+use atlas_tools::attachments::get_attachment::GetAttachment;
 use atlas_tools::notes::list_notes::ListNotes;
 use atlas_tools::notes::read_note::ReadNote;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::model::{
-    ErrorData, JsonObject, ListResourcesResult, MetaObject, ReadResourceResult, Resource, ResourceContents,
+    ErrorCode, ErrorData, JsonObject, ListResourcesResult, MetaObject, ReadResourceResult, Resource, ResourceContents,
     ResourceTemplate,
 };
 use serde_json::{Value, json};
@@ -47,18 +48,41 @@ impl Server {
         Ok(ListResourcesResult { next_cursor, ..page })
     }
 
-    /// The text of a note.
-    pub(crate) async fn note(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-        let Some(Named { vault, path, offset }) = parse(uri) else {
+    /// What an address names: the text of a note or of another text file, or the bytes of any other file.
+    pub(crate) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+        let Some(named) = parse(uri) else {
             let data = json!({ "uri": uri });
             return Err(ErrorData::resource_not_found(format!("addresses of notes are {TEMPLATE}"), Some(data)));
         };
-        let arguments = JsonObject::from_iter([("path".to_owned(), path.into()), ("offset".to_owned(), offset.into())]);
-        let note = self.answer(atlas_tools::entry::<ReadNote>(), &vault, arguments).await?;
+        match self.text(uri, &named).await {
+            // What has no text is sent as it is.
+            Err(error) if error.code == ErrorCode::RESOURCE_NOT_FOUND => self.bytes(uri, &named).await,
+            read => read,
+        }
+    }
+
+    /// The bytes of a file that has no text.
+    async fn bytes(&self, uri: &str, Named { vault, path, .. }: &Named) -> Result<ReadResourceResult, ErrorData> {
+        let arguments = JsonObject::from_iter([
+            ("path".to_owned(), path.as_str().into()),
+            ("include_data".to_owned(), true.into()),
+        ]);
+        let file = self.answer(atlas_tools::entry::<GetAttachment>(), vault, arguments).await?;
+        let said = |name: &str| file.get(name).and_then(Value::as_str);
+        let blob = ResourceContents::blob(said("data_base64").unwrap_or_default(), uri);
+        let mime = said("data_mime").or_else(|| said("mime")).unwrap_or_default();
+        Ok(ReadResourceResult::new(vec![blob.with_mime_type(mime)]))
+    }
+
+    /// A page of a text.
+    async fn text(&self, uri: &str, Named { vault, path, offset }: &Named) -> Result<ReadResourceResult, ErrorData> {
+        let arguments =
+            JsonObject::from_iter([("path".to_owned(), path.as_str().into()), ("offset".to_owned(), (*offset).into())]);
+        let note = self.answer(atlas_tools::entry::<ReadNote>(), vault, arguments).await?;
         let text = |name: &str| note.get(name).and_then(Value::as_str).unwrap_or_default();
-        let mut contents = ResourceContents::text(text("content"), uri).with_mime_type(MARKDOWN);
+        let mut contents = ResourceContents::text(text("content"), uri).with_mime_type(text_type(text("path")));
         if let Some(next) = note.get("next_offset").and_then(Value::as_u64) {
-            let next = format!("{}{OFFSET}{next}", address(&vault, text("path")));
+            let next = format!("{}{OFFSET}{next}", address(vault, text("path")));
             contents = contents.with_meta(MetaObject(JsonObject::from_iter([(NEXT.to_owned(), next.into())])));
         }
         Ok(ReadResourceResult::new(vec![contents]))
@@ -90,10 +114,21 @@ impl Server {
     }
 }
 
+/// The media type of the text at `path`.
+fn text_type(path: &str) -> &'static str {
+    match atlas_tools::attachments::mime(path) {
+        _ if path.to_ascii_lowercase().ends_with(".md") => MARKDOWN,
+        "application/octet-stream" => "text/plain",
+        mime => mime,
+    }
+}
+
 /// The templates of resources.
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
     let note = ResourceTemplate::new(TEMPLATE, "note").with_title("Note");
-    vec![note.with_description("The text of the note at a path of a vault.").with_mime_type(MARKDOWN)]
+    vec![
+        note.with_description("The text of the note at a path of a vault, or any other file of it, such as a picture."),
+    ]
 }
 
 /// An operation's error as the protocol's.

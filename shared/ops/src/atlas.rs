@@ -33,7 +33,12 @@ pub struct Atlas {
     pub current: Arc<CurrentContext>,
     /// What the program tells of itself.
     pub about: About,
+    /// Makes pictures smaller, where the program can.
+    pub scale_picture: Option<ScalePicture>,
 }
+
+/// Makes of a picture in any format a JPEG of at most so many bytes; none if it cannot be read, or not within limits of its own.
+pub type ScalePicture = fn(&[u8], usize) -> Option<Vec<u8>>;
 
 /// Which notes say what is going on now, where a vault is not laid out as the Atlas Local Bridge specification has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,6 +170,7 @@ impl Atlas {
             visibility,
             current,
             about,
+            scale_picture: None,
         }
     }
 

@@ -69,6 +69,9 @@ const TYPES: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
+/// Pictures that models look at.
+const PICTURES: [&str; 4] = ["image/gif", "image/jpeg", "image/png", "image/webp"];
+
 /// The path, which argument `field` spells, of a file that may be changed in this way; notes are by another tool.
 pub(crate) fn path(field: &str, text: &str, way: &str, tool_of_notes: &str) -> Result<VaultPath, Error> {
     let path = arguments::path(field, text)?;
@@ -93,7 +96,7 @@ pub(crate) fn new_path(field: &str, text: &str, way: &str, tool_of_notes: &str) 
 }
 
 /// The media type of the file at `path`, by its extension.
-fn mime(path: &str) -> &'static str {
+pub fn mime(path: &str) -> &'static str {
     let extension = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, extension)| extension);
     let extension = extension.unwrap_or_default().to_ascii_lowercase();
     let found = TYPES.binary_search_by_key(&extension.as_str(), |(known, _)| *known);
@@ -103,6 +106,11 @@ fn mime(path: &str) -> &'static str {
 /// Whether files of this media type are listed where no extensions are named: pictures, PDF, sound and video.
 fn is_media(mime: &str) -> bool {
     mime == "application/pdf" || ["image/", "audio/", "video/"].iter().any(|kind| mime.starts_with(kind))
+}
+
+/// Whether files of this media type are pictures that models look at.
+pub(crate) fn is_picture(mime: &str) -> bool {
+    PICTURES.contains(&mime)
 }
 
 /// How many notes link to each file, as the caller sees them.

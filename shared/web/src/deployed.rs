@@ -112,6 +112,7 @@ impl Deploys {
             atlas.throttle = throttle.clone();
         }
         atlas.current = Arc::new(settings.current.clone());
+        atlas.scale_picture = settings.scale_picture;
         atlas.about.started = Some(self.started);
         atlas.about.cpu = threads::cpu_time;
         if settings.auth == Auth::Jwt {

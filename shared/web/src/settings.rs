@@ -9,6 +9,7 @@ use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
 use atlas_ops::atlas::CurrentContext;
+use atlas_ops::atlas::ScalePicture;
 use atlas_ops::pipeline::audit::Audit;
 use atlas_tools::facade::Facade;
 use tracing_subscriber::filter::Targets;
@@ -70,6 +71,8 @@ pub struct Settings {
     pub otlp_endpoint: Option<String>,
     /// Where each call is told to, where callers are told apart: nowhere, until a program says so.
     pub audit: Audit,
+    /// Makes pictures smaller, where a program can.
+    pub scale_picture: Option<ScalePicture>,
     /// What was set.
     pub said: Said,
 }
@@ -272,6 +275,7 @@ impl Settings {
             log: DEFAULT_LOG.to_owned(),
             otlp_endpoint: None,
             audit: Audit::default(),
+            scale_picture: None,
             said: Said::default(),
         }
     }

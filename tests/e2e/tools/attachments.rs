@@ -82,6 +82,53 @@ async fn a_picture_is_content_of_that_type_through_both_doors() {
 }
 
 #[tokio::test]
+async fn files_are_resources() {
+    let client = Deployment::of_vault(&vault()).await.client();
+    for era in ERAS {
+        let agent = Agent::new(&client, era);
+        for (path, mime, bytes) in
+            [("media/pic.png", "image/png", PICTURE), ("data.bin", "application/octet-stream", b"\0\x01")]
+        {
+            let uri = format!("atlas://main/{path}");
+            let read = agent.result("resources/read", json!({ "uri": uri })).await;
+            let blob = json!({ "uri": uri, "mimeType": mime, "blob": BASE64.encode(bytes) });
+            assert_eq!(read["contents"], json!([blob]), "{read}");
+        }
+        let board = agent.result("resources/read", json!({ "uri": "atlas://main/board.canvas" })).await;
+        assert_eq!(
+            (&board["contents"][0]["text"], &board["contents"][0]["mimeType"]),
+            (&json!("{}"), &json!("application/json"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_picture_without_room_is_scaled_down() {
+    let jpeg = b"smaller".as_slice();
+    let client = Deployment::of_vault(&vault()).await.client_with(|mut app| {
+        app.atlas.scale_picture = Some(|_, most| Some(b"smaller".to_vec()).filter(|jpeg| jpeg.len() <= most));
+        app
+    });
+    let tools = Tools::of(&client);
+    let wanted = |path: &str, most: usize| json!({ "path": path, "include_data": true, "max_bytes": most });
+    let got = tools.good("get_attachment", wanted("media/pic.png", jpeg.len())).await;
+    assert_eq!(got["data_base64"], BASE64.encode(jpeg), "{got}");
+    assert_eq!(
+        (&got["mime"], &got["data_mime"], &got["size_bytes"]),
+        (&json!("image/png"), &json!("image/jpeg"), &json!(PICTURE.len()))
+    );
+    let whole = tools.good("get_attachment", wanted("media/pic.png", PICTURE.len())).await;
+    assert_eq!((&whole["data_base64"], whole.get("data_mime")), (&json!(BASE64.encode(PICTURE)), None));
+    // One that it makes nothing of is refused, and so is what is no picture.
+    for (path, most) in [("media/pic.png", jpeg.len() - 1), ("data.bin", 1)] {
+        let refused = tools.bad("get_attachment", wanted(path, most), "invalid_input").await;
+        assert!(refused["message"].as_str().unwrap().contains("presign"), "{refused}");
+    }
+    let result = Agent::new(&client, ERAS[0]).call("get_attachment", wanted("media/pic.png", jpeg.len())).await;
+    assert_eq!(result["content"][1], json!({ "type": "image", "data": BASE64.encode(jpeg), "mimeType": "image/jpeg" }));
+}
+
+#[tokio::test]
 async fn an_attachment_comes_whole_or_not_at_all() {
     let client = Deployment::of_vault(&vault()).await.client();
     let tools = Tools::of(&client);

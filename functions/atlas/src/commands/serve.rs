@@ -11,6 +11,7 @@ use clap::Args;
 use crate::commands::Outcome;
 use crate::examples;
 use crate::output;
+use crate::pictures;
 use crate::signals::told_to_stop;
 use crate::vault::DeploymentArguments;
 
@@ -44,7 +45,11 @@ pub(crate) fn routes() -> Routes {
 
 /// Runs `atlas serve`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
-    let settings = Settings { audit: telemetry::audit(), ..Settings::read(arguments.deployment.find()?.variables())? };
+    let settings = Settings {
+        audit: telemetry::audit(),
+        scale_picture: Some(pictures::scale),
+        ..Settings::read(arguments.deployment.find()?.variables())?
+    };
     telemetry::start(&settings.log, false);
     let address = arguments.addr.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.port));
     let certificate = match (arguments.tls_cert, arguments.tls_key) {

@@ -27,6 +27,7 @@ use crate::commands::serve::routes;
 use crate::examples;
 use crate::newcomer;
 use crate::output;
+use crate::pictures;
 use crate::report;
 use crate::runner::{Runner, SyncRules};
 use crate::signals::told_to_stop;
@@ -67,7 +68,12 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let settings = Settings::read(location.variables())?;
     let log = if settings.said.environment.contains("ATLAS_LOG") { &settings.log } else { output::log_level() };
     telemetry::start(log, false);
-    let settings = Settings { clients: Some(clients.by_token()), audit: telemetry::audit(), ..settings };
+    let settings = Settings {
+        clients: Some(clients.by_token()),
+        audit: telemetry::audit(),
+        scale_picture: Some(pictures::scale),
+        ..settings
+    };
     let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port.unwrap_or(settings.port));
     let server = Server::listen(routes(), &settings, address).await?;
     let url = format!("http://{}", server.address()?);

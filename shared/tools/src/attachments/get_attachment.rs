@@ -18,8 +18,14 @@ use futures::TryStreamExt as _;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
 
-use super::{URL_TIME, mime};
+use super::{URL_TIME, is_picture, mime};
+
+/// Most bytes of a picture that is scaled down.
+const MAX_SCALED_BYTES: usize = 32 << 20;
+/// What it becomes.
+const SCALED_MIME: &str = "image/jpeg";
 
 /// Tells size, media type, time and hash of a file that is no note.
 pub struct GetAttachment;
@@ -55,10 +61,13 @@ pub struct Output {
     mtime: Timestamp,
     /// SHA-256 of its bytes, in hex.
     content_hash: String,
-    /// Its bytes, in base64.
+    /// Its bytes, in base64; of a picture that was scaled down those of that.
     #[serde(skip_serializing_if = "Option::is_none")]
     data_base64: Option<String>,
-    /// Whether bytes of them are missing, which are never: a file that is too large is refused.
+    /// The media type of these bytes, if the picture was scaled down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data_mime: Option<&'static str>,
+    /// Whether bytes of them are missing, which are never: a file that is too large is scaled down, or refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
     /// Where its bytes can be read with a GET.
@@ -74,7 +83,7 @@ impl Operation for GetAttachment {
     const INFO: Info = Info {
         name: "get_attachment",
         title: "Get an attachment",
-        description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a file that is too large is refused. With presign a URL to read them from, which needs no token and ends after 15 minutes. To read a note take read_note. Example: {\"path\": \"media/plan.png\", \"include_data\": true}",
+        description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a picture that is too large is scaled down where the server can, any other file refused. With presign a URL to read them from, which needs no token and ends after 15 minutes. To read a note take read_note. Example: {\"path\": \"media/plan.png\", \"include_data\": true}",
         scopes: &[Scope::ReadVault],
         tags: &["attachments"],
         aliases: &[
@@ -105,7 +114,7 @@ impl Operation for GetAttachment {
             }
         };
         let Answer { value: found, generation } = context.read(find).await?;
-        let data = if with_data { Some(BASE64.encode(bytes(context, &found, most).await?)) } else { None };
+        let data = if with_data { Some(data(context, &found, most).await?) } else { None };
         let url = if arguments.presign { Some(url(context, &found).await?) } else { None };
         let value = Output {
             expires_at: url.as_ref().map(|_| context.now + URL_TIME),
@@ -115,7 +124,8 @@ impl Operation for GetAttachment {
             mime: mime(&found.record.path),
             mtime: editing::modified(&found),
             truncated: data.as_ref().map(|_| false),
-            data_base64: data,
+            data_mime: data.as_ref().filter(|data| data.is_scaled).map(|_| SCALED_MIME),
+            data_base64: data.map(|data| BASE64.encode(data.bytes)),
             path: found.record.path,
         };
         Ok(Answer { value, generation })
@@ -127,13 +137,34 @@ pub(super) fn missing(path: &str) -> Error {
     Error::not_found(Reason::NoteNotFound, format!("there is no file at {path}")).with("path", path)
 }
 
-/// The bytes of a file, if they are no more than `most`.
-async fn bytes(context: &Context<'_>, found: &Found, most: usize) -> Result<Vec<u8>, Error> {
+/// What is returned of a file.
+struct Data {
+    bytes: Vec<u8>,
+    /// Whether it is a picture that was made smaller.
+    is_scaled: bool,
+}
+
+/// The bytes of a file, if they are no more than `most`; of a larger picture those of a smaller one, where the program makes such.
+async fn data(context: &Context<'_>, found: &Found, most: usize) -> Result<Data, Error> {
     let size = found.record.bytes;
-    if size > most as u64 {
-        let message = format!("the file has {size} bytes; at most {most} are returned: leave out include_data");
-        return Err(invalid_input("max_bytes", &message).with("size_bytes", size));
+    if size <= most as u64 {
+        return Ok(Data { bytes: bytes(context, found, most).await?, is_scaled: false });
     }
+    let is_scalable = is_picture(mime(&found.record.path));
+    if let Some(scale) = context.atlas.scale_picture.filter(|_| is_scalable && size <= MAX_SCALED_BYTES as u64) {
+        let picture = bytes(context, found, MAX_SCALED_BYTES).await?;
+        if let Ok(Some(bytes)) = spawn_blocking(move || scale(&picture, most)).await {
+            return Ok(Data { bytes, is_scaled: true });
+        }
+    }
+    let message = format!(
+        "the file has {size} bytes; at most {most} are returned: ask for a URL with presign, or leave out include_data"
+    );
+    Err(invalid_input("max_bytes", &message).with("size_bytes", size))
+}
+
+/// The bytes of a file that has no more than `most`.
+async fn bytes(context: &Context<'_>, found: &Found, most: usize) -> Result<Vec<u8>, Error> {
     let Some(name) = &found.record.blob else { return Ok(found.text.to_vec()) };
     let mut pieces = context.vault.mirror.get_blob(&key(name)?).await?;
     let mut bytes = Vec::new();

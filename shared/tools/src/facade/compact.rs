@@ -39,6 +39,10 @@ fn shortened(schema: &mut Map<String, Value>) {
         schema.remove("maximum");
         schema.remove("minimum");
     }
+    // A count is none that is less.
+    if schema.get("minimum").and_then(Value::as_u64).is_some_and(|minimum| minimum < 2) {
+        schema.remove("minimum");
+    }
     for (name, value) in schema.iter_mut() {
         match (name.as_str(), value) {
             ("properties" | "$defs", Value::Object(members)) => {

@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
+use crate::attachments::is_picture;
+
 /// Where an answer has the bytes of a file, in base64.
 const DATA: &str = "data_base64";
-/// Pictures that models look at.
-const PICTURES: [&str; 4] = ["image/gif", "image/jpeg", "image/png", "image/webp"];
+/// Where it has their media type, if that is not the file's.
+const DATA_MIME: &str = "data_mime";
 
 /// A picture or a sound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +22,9 @@ pub struct Media {
 
 /// Takes a picture or a sound out of an answer that has its bytes and its media type.
 pub fn take_media(answer: &mut Value) -> Option<Media> {
-    let mime = answer.get("mime")?.as_str()?.to_owned();
+    let mime = answer.get(DATA_MIME).or_else(|| answer.get("mime"))?.as_str()?.to_owned();
     let is_audio = mime.starts_with("audio/");
-    if !is_audio && !PICTURES.contains(&&*mime) {
+    if !is_audio && !is_picture(&mime) {
         return None;
     }
     match answer.as_object_mut()?.shift_remove(DATA)? {
@@ -48,6 +50,8 @@ mod tests {
             assert_eq!(answer.get("data_base64").is_none(), expected.is_some());
         }
         assert_eq!(take_media(&mut json!({ "mime": "image/png", "path": "a" })), None);
+        let scaled = take_media(&mut json!({ "data_base64": "AA==", "data_mime": "image/jpeg", "mime": "image/png" }));
+        assert_eq!(scaled.map(|media| media.mime).as_deref(), Some("image/jpeg"));
         assert_eq!(take_media(&mut json!([])), None);
     }
 }

@@ -28,8 +28,7 @@ pub struct Arguments {
     path: WritePath,
     /// What to add.
     content: String,
-    /// The heading under which to add it, at the end of its section (with `position` `start`: right below the heading); the whole note if not
-    /// given.
+    /// Add it to the section of this heading; to the whole note if not given.
     #[serde(default)]
     heading: Given<Text<500>>,
     /// Where: `end` if not given.
@@ -41,6 +40,9 @@ pub struct Arguments {
     /// Whether it stands on lines of its own; else it is added as it is.
     #[serde(default = "arguments::yes")]
     ensure_newline: bool,
+    /// Create the note if there is none; not with heading.
+    #[serde(default)]
+    create_if_missing: bool,
     #[serde(default)]
     if_match: Given<Versions>,
     #[serde(default)]
@@ -80,14 +82,10 @@ impl Operation for AppendNote {
     const INFO: Info = Info {
         name: "append_note",
         title: "Add to a note",
-        description: "Adds text to a note that exists: at its end, at its start (position), or at the end of one section (heading). Nothing that is there changes. To add to today's or this week's note, take append_to_periodic_note; to create a note, write_note. Example: {\"path\": \"Projects/Atlas.md\", \"heading\": \"Tasks\", \"content\": \"- [ ] Call Ada\"}",
+        description: "Adds text to a note: at its end, at its start (position), or at the end of one section (heading). Nothing that is there changes. To add to today's or this week's note, take append_to_periodic_note; to create a note, write_note. Example: {\"path\": \"Projects/Atlas.md\", \"heading\": \"Tasks\", \"content\": \"- [ ] Call Ada\"}",
         scopes: &[Scope::WriteVault],
         tags: &["notes"],
-        aliases: &[
-            Alias::Name("prev_hash", "if_match"),
-            Alias::Only("create_if_missing", "false"),
-            Alias::Only("provenance", "\"authored\""),
-        ],
+        aliases: &[Alias::Name("prev_hash", "if_match"), Alias::Only("provenance", "\"authored\"")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
@@ -106,6 +104,9 @@ impl Operation for AppendNote {
         let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         let message = arguments.message.as_ref().map(Message::as_str);
         let decide = |found: Option<&Found>| {
+            if found.is_none() && arguments.creates() {
+                return Ok(NoteUpdate::Text(arguments.content.clone().into_bytes()));
+            }
             let note = found.ok_or_else(|| notes::missing(path.as_str()))?;
             condition.check(path.as_str(), found)?;
             Ok(NoteUpdate::Text(arguments.added(text_of(note)?)?.into_bytes()))
@@ -125,6 +126,11 @@ impl Operation for AppendNote {
 }
 
 impl Arguments {
+    /// Whether a note that is not there is created: only where no part or version of one is named.
+    const fn creates(&self) -> bool {
+        self.create_if_missing && self.heading.0.is_none() && self.if_match.0.is_none()
+    }
+
     /// `note` with what is added.
     fn added(&self, note: &str) -> Result<String, Error> {
         let text = self.content.clone();

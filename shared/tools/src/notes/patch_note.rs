@@ -21,7 +21,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::anchored::{Anchor, Change, PartOperation};
+use self::anchored::{Change, PartOperation};
+use super::anchor::Anchor;
 
 /// Replaces text that is in a note exactly once, or changes one of its sections or blocks.
 pub struct PatchNote;

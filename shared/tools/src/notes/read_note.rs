@@ -1,5 +1,7 @@
 //! `read_note`: one note's text and properties.
 
+use std::ops::Range;
+
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, ReadPath};
 use atlas_ops::atlas::Limits;
@@ -8,12 +10,15 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::AROUND_TEXT;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
+use atlas_ops::write::writable::text_of;
 use atlas_segment::{Kind, Record};
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+use super::anchor::ShortAnchor;
 
 /// Returns the text and properties of the note at a path.
 pub struct ReadNote;
@@ -24,6 +29,9 @@ pub struct ReadNote;
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: ReadPath,
+    /// Only the section of this heading, `Parent > Child`, or the block `^id`; the whole note if not given.
+    #[serde(default)]
+    anchor: Given<ShortAnchor>,
     /// The byte to begin at: 0, or the `next_offset` of the page before.
     #[serde(default)]
     offset: u64,
@@ -87,6 +95,7 @@ impl Arguments {
     pub(crate) const fn of(path: ReadPath) -> Self {
         Self {
             path,
+            anchor: Given(None),
             offset: 0,
             generation: Given(None),
             include_content: true,
@@ -120,13 +129,19 @@ impl Parts {
 
     /// Those of a note, with as much of its text as an answer has room for in which so many bytes are taken.
     pub(crate) fn of(self, found: Found, limits: &Limits, taken: usize) -> Result<Output, Error> {
+        let whole = 0..found.text.len();
+        self.within(whole, found, limits, taken)
+    }
+
+    /// The same with text from this range only.
+    fn within(self, range: Range<usize>, found: Found, limits: &Limits, taken: usize) -> Result<Output, Error> {
         let frontmatter = self.frontmatter.then(|| {
             let frontmatter = atlas_vault::parse(&String::from_utf8_lossy(&found.text)).frontmatter;
             frontmatter.and_then(|frontmatter| frontmatter.properties.ok())
         });
         let json_bytes = room(limits, frontmatter.as_ref().and_then(Option::as_ref)).saturating_sub(taken);
         let page = match self.content {
-            true => Some(page(&found.text, self.offset, limits.max_bytes, json_bytes)?),
+            true => Some(page(found.text.get(range).unwrap_or_default(), self.offset, limits.max_bytes, json_bytes)?),
             false => None,
         };
         let sha256 = found.sha256();
@@ -150,7 +165,7 @@ impl Operation for ReadNote {
     const INFO: Info = Info {
         name: "read_note",
         title: "Read a note",
-        description: "Returns the text, the properties and the sha256 of the note at a path, now or at an older generation. A long note comes in pages: call again with next_offset. If you do not know the path, call search. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Returns the text, the properties and the sha256 of the note at a path, now or at an older generation. Of a long note read a part (anchor) or pages (next_offset). If you do not know the path, call search. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["notes"],
         ..Info::HARMLESS
@@ -166,8 +181,9 @@ impl Operation for ReadNote {
         let path: VaultPath = arguments.path.clone().into();
         let path = path.as_str();
         let parts = arguments.parts();
+        let needs_text = parts.are_text() || arguments.anchor.is_some();
         let find = |view: View| async move {
-            let found = notes::find(view.snapshot(), path, |record| parts.are_text() && has_text(record)).await?;
+            let found = notes::find(view.snapshot(), path, |record| needs_text && has_text(record)).await?;
             found.filter(|found| has_text(&found.record)).ok_or_else(|| notes::missing(path))
         };
         let answer = match *arguments.generation {
@@ -177,7 +193,15 @@ impl Operation for ReadNote {
                 Answer { value: find(view).await?, generation: Some(generation) }
             }
         };
-        let output = parts.of(answer.value, context.limits, 0)?;
+        let found = answer.value;
+        let range = match arguments.anchor.as_ref() {
+            Some(anchor) => {
+                let text = text_of(&found)?;
+                anchor.0.find(text)?.range(text)?
+            }
+            None => 0..found.text.len(),
+        };
+        let output = parts.within(range, found, context.limits, 0)?;
         Ok(Answer { value: output, generation: answer.generation })
     }
 }

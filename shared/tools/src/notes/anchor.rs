@@ -1,0 +1,157 @@
+//! Anchors: the names of a note's parts.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use atlas_ops::arguments::{Bounded, Exact, Given, Text, invalid_input};
+use atlas_ops::error::Error;
+use atlas_ops::write::editing;
+use atlas_vault::edit::{self, Target};
+use atlas_vault::fold::fold;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// A part of a note.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Anchor {
+    /// What is below a heading, up to the next of its level or above.
+    Heading {
+        /// Its text, in any case; `Parent > Child` for one of several.
+        heading: Text<500>,
+        /// Which of several that are named the same; needed if there are several.
+        #[serde(default)]
+        occurrence: Given<Bounded<1, 100_000>>,
+    },
+    /// The paragraph or list item that carries `^id`.
+    Block {
+        /// The id.
+        block_id: Exact<500>,
+    },
+    /// What stands above the first heading, below the properties.
+    Frontmatter {},
+}
+
+/// A part of a note as one text: a heading as in [`Anchor::Heading`], or `^id`. An anchor in its long form is taken too.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
+pub(crate) struct ShortAnchor(pub(crate) Anchor);
+
+impl TryFrom<Value> for ShortAnchor {
+    type Error = String;
+
+    fn try_from(given: Value) -> Result<Self, String> {
+        let anchor = match given {
+            Value::String(text) => match text.trim().strip_prefix('^') {
+                Some(id) => json!({ "type": "block", "block_id": id }),
+                None => json!({ "type": "heading", "heading": text }),
+            },
+            Value::Object(_) => given,
+            _ => return Err("give the text of a heading, or ^id of a block".to_owned()),
+        };
+        serde_json::from_value(anchor).map(Self).map_err(|error| error.to_string())
+    }
+}
+
+impl JsonSchema for ShortAnchor {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "ShortAnchor".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Text::<500>::json_schema(generator)
+    }
+}
+
+/// Where a part is.
+pub(crate) enum Part {
+    At(Target),
+    /// Above the first heading, if there is one; none if nothing stands there.
+    Preamble {
+        lines: Option<Target>,
+        heading: Option<Target>,
+    },
+}
+
+impl Part {
+    /// Where it is in `note`, in bytes.
+    pub(crate) fn range(&self, note: &str) -> Result<Range<usize>, Error> {
+        match self {
+            Self::At(target) | Self::Preamble { lines: Some(target), .. } => {
+                edit::range(note, target).map_err(|problem| editing::refused("anchor", &problem))
+            }
+            Self::Preamble { lines: None, .. } => Ok(0..0),
+        }
+    }
+}
+
+impl Anchor {
+    /// The part that it names in `note`.
+    pub(crate) fn find(&self, note: &str) -> Result<Part, Error> {
+        Ok(match self {
+            Self::Block { block_id } => Part::At(Target::Block(block_id.as_str().to_owned())),
+            Self::Heading { heading, occurrence } => {
+                Part::At(named(note, heading.as_str(), occurrence.map(Bounded::get))?)
+            }
+            Self::Frontmatter {} => preamble(note),
+        })
+    }
+}
+
+/// The heading called `name`: as it is written, or else in another case, or by its parents.
+fn named(note: &str, name: &str, occurrence: Option<usize>) -> Result<Target, Error> {
+    let name = name.trim_start_matches('#').trim();
+    let headings = atlas_vault::parse(note).headings;
+    let lines = |is_meant: &dyn Fn(&str) -> bool| -> Vec<u32> {
+        let meant = headings.iter().filter(|heading| is_meant(heading.text.trim()));
+        meant.map(|heading| heading.line.saturating_add(1)).collect()
+    };
+    let mut found = lines(&|text| text == name);
+    if found.is_empty() {
+        found = lines(&|text| fold(text) == fold(name));
+    }
+    match (found.as_slice(), occurrence) {
+        ([], _) => Ok(Target::Heading(name.split(" > ").map(|part| part.trim().to_owned()).collect())),
+        ([line], None) => Ok(Target::HeadingLine(*line)),
+        (lines, Some(number)) => {
+            lines.get(number.saturating_sub(1)).map(|line| Target::HeadingLine(*line)).ok_or_else(|| {
+                invalid_input(
+                    "anchor.occurrence",
+                    &format!("the note has {} headings of this name: count from 1", lines.len()),
+                )
+            })
+        }
+        (lines, None) => {
+            let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+            let problem = format!(
+                "several headings have this name, on lines {}: say which with occurrence, counted from 1, or write Parent > Child",
+                lines.join(", ")
+            );
+            Err(invalid_input("anchor", &problem))
+        }
+    }
+}
+
+/// What stands above the first heading of `note`.
+fn preamble(note: &str) -> Part {
+    let parsed = atlas_vault::parse(note);
+    let start = parsed.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
+    let end = parsed.headings.first().map_or(note.len(), |heading| heading.offset);
+    let heading = parsed.headings.first().map(|heading| Target::HeadingLine(heading.line.saturating_add(1)));
+    let text = note.get(start..end).unwrap_or_default();
+    let line_of = |offset: usize| {
+        let before = note.get(..offset).unwrap_or_default();
+        u32::try_from(before.matches('\n').count()).unwrap_or(u32::MAX).saturating_add(1)
+    };
+    let lines = (!text.trim().is_empty()).then(|| {
+        let first = start + text.len() - text.trim_start().len();
+        let last = start + text.trim_end().len();
+        Target::Lines([line_of(first), line_of(last)])
+    });
+    Part::Preamble { lines, heading }
+}
