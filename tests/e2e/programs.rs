@@ -6,6 +6,7 @@ mod everyday;
 mod https;
 mod newcomers;
 mod pages;
+mod pdfs;
 mod policies;
 mod process;
 mod up;

@@ -57,7 +57,7 @@ impl Phases {
     pub(crate) fn interrupted(&self) -> String {
         let (phase, done) = *self.now.lock().unwrap_or_else(PoisonError::into_inner);
         let done = match phase {
-            Phase::Scan => format!("{} files", HumanCount(done)),
+            Phase::Scan | Phase::Extract => format!("{} files", HumanCount(done)),
             Phase::Commit => "perhaps committed".to_owned(),
             _ => format!("{} done", DecimalBytes(done)),
         };
@@ -90,6 +90,7 @@ const fn name(phase: Phase) -> &'static str {
         Phase::Index => "indexing",
         Phase::Commit => "committing",
         Phase::Write => "writing",
+        Phase::Extract => "reading text in attachments",
     }
 }
 
@@ -100,6 +101,7 @@ impl Progress for Bar {
     fn begin(&self, phase: Phase, total: Option<u64>) {
         let template = match (phase, total) {
             (Phase::Scan, _) => "{spinner} {msg} {human_pos} files, {per_sec}",
+            (Phase::Extract, Some(_)) => "{spinner} {msg} {wide_bar} {human_pos} of {human_len} files, {eta} left",
             (Phase::Commit, _) => "{spinner} {msg}",
             (_, None) => "{spinner} {msg} {decimal_bytes}, {decimal_bytes_per_sec}",
             (_, Some(_)) => {
@@ -160,7 +162,9 @@ impl Line {
         let (name, done) = (name(self.phase), self.done);
         let a_second = (done as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
         match (self.phase, self.total) {
-            (Phase::Scan, _) => format!("{name}: {} files, {}/s", HumanCount(done), HumanCount(a_second)),
+            (Phase::Scan | Phase::Extract, _) => {
+                format!("{name}: {} files, {}/s", HumanCount(done), HumanCount(a_second))
+            }
             (_, None) => format!("{name}: {}, {}/s", DecimalBytes(done), DecimalBytes(a_second)),
             (_, Some(total)) => {
                 let left = Duration::from_secs(total.saturating_sub(done) / a_second.max(1));

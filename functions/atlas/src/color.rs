@@ -3,6 +3,8 @@
 use std::env;
 use std::io::IsTerminal;
 
+use regex::Regex;
+
 use crate::output::plain;
 
 /// Whether there are colours.
@@ -36,8 +38,41 @@ impl Color {
         self.painted("31", text)
     }
 
+    /// A line, in which `matches` are what was looked for.
+    pub(crate) fn matches(self, line: &str, matches: Option<&Regex>) -> String {
+        let Some(matches) = matches.filter(|_| self.0) else { return plain(line) };
+        let mut painted = String::new();
+        let mut last = 0;
+        for found in matches.find_iter(line).filter(|found| !found.is_empty()) {
+            painted.push_str(&plain(line.get(last..found.start()).unwrap_or_default()));
+            painted.push_str(&self.painted("1;31", found.as_str()));
+            last = found.end();
+        }
+        painted.push_str(&plain(line.get(last..).unwrap_or_default()));
+        painted
+    }
+
     fn painted(self, code: &str, text: &str) -> String {
         let text = plain(text);
         if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_looked_for_stands_out() {
+        let boat = Regex::new("boats?").unwrap();
+        let line = "a boat, two boats\u{7}";
+        assert_eq!(
+            Color(true).matches(line, Some(&boat)),
+            "a \u{1b}[1;31mboat\u{1b}[0m, two \u{1b}[1;31mboats\u{1b}[0m".to_owned() + &plain("\u{7}")
+        );
+        for (color, matches) in [(Color(false), Some(&boat)), (Color(true), None)] {
+            assert_eq!(color.matches(line, matches), plain(line));
+        }
+        assert_eq!(Color(true).matches("ab", Some(&Regex::new("x*").unwrap())), "ab");
     }
 }

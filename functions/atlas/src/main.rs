@@ -10,10 +10,14 @@ mod color;
 mod commands;
 mod compared;
 mod examples;
+mod features;
 mod kept;
 mod local;
 mod newcomer;
 mod output;
+#[cfg(feature = "pdf")]
+mod pdf;
+#[cfg(feature = "pictures")]
 mod pictures;
 mod rclone;
 mod remembered;

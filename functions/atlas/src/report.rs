@@ -30,8 +30,19 @@ pub(crate) fn print(summary: &Summary, time: Option<&str>, is_dry_run: bool) {
         changes(pulled),
         DecimalBytes(summary.uploaded_bytes)
     ));
+    texts(summary);
     collected(summary);
     waiting(summary);
+}
+
+/// Prints whose text a search finds from now on.
+pub(crate) fn texts(summary: &Summary) {
+    let Summary { texts, texts_waiting, .. } = summary;
+    match (texts, texts_waiting) {
+        (0, 0) => {}
+        (texts, 0) => output::note(format_args!("the text of {texts} PDFs was read: a search finds it")),
+        (texts, waiting) => output::note(format_args!("the text of {texts} PDFs was read; {waiting} more come next")),
+    }
 }
 
 /// Prints what changed on both sides.

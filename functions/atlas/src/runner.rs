@@ -10,10 +10,15 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::features;
 use crate::output;
 use crate::rclone::RemoteControl;
 use crate::vault::author;
 use crate::vault_location::VaultLocation;
+
+/// How long a sync reads the text of attachments that others follow, or none.
+pub(crate) const READING_BETWEEN: Duration = Duration::from_secs(1);
+pub(crate) const READING_ONCE: Duration = Duration::from_secs(12 * 3600);
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -50,6 +55,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) checksum: bool,
     pub(crate) repair: bool,
     pub(crate) message: Option<&'a str>,
+    /// How long one sync reads the text of attachments.
+    pub(crate) reading_time: Duration,
 }
 
 impl Runner<'_> {
@@ -68,6 +75,7 @@ impl Runner<'_> {
             allow_mass_delete: self.rules.allow_mass_delete,
             join: self.rules.join,
             repair: self.repair,
+            reading: features::reading(self.reading_time),
             ..base
         };
         // A request that comes from now on is for the next sync. If the request may not be deleted, sync all the same.

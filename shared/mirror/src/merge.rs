@@ -41,7 +41,12 @@ pub(crate) struct Held {
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Text(Bytes),
-    Blob { name: String, bytes: u64 },
+    /// The name and size of its object, and what could be read in it as text.
+    Blob {
+        name: String,
+        bytes: u64,
+        text: Bytes,
+    },
 }
 
 impl Held {
@@ -49,7 +54,7 @@ impl Held {
     pub(crate) fn record(&self) -> Record {
         let (blob, bytes) = match &self.content {
             Content::Text(text) => (None, text.len() as u64),
-            Content::Blob { name, bytes } => (Some(name.clone()), *bytes),
+            Content::Blob { name, bytes, .. } => (Some(name.clone()), *bytes),
         };
         Record {
             path: self.path.as_str().to_owned(),
@@ -172,7 +177,7 @@ pub(crate) async fn read(
             generation,
             replaces,
             content: match record.blob {
-                Some(name) => Content::Blob { name, bytes: record.bytes },
+                Some(name) => Content::Blob { name, bytes: record.bytes, text },
                 None => Content::Text(text),
             },
         });
@@ -188,7 +193,7 @@ pub(crate) fn build(documents: &[Held]) -> Result<Vec<NewSegment>, MirrorError> 
     for held in documents {
         let body = match &held.content {
             Content::Text(text) => Body::Text(text),
-            Content::Blob { name, bytes } => Body::Blob { name, bytes: *bytes },
+            Content::Blob { name, bytes, text } => Body::Blob { name, bytes: *bytes, text },
         };
         let document = Document {
             path: &held.path,

@@ -341,7 +341,7 @@ impl<S: ContentSource> ChangeSet for Change<'_, S> {
                 done.lost.push(bare.record.path.clone());
                 continue;
             };
-            let content = Content::Blob { name: key.to_string(), bytes: bare.record.bytes };
+            let content = Content::Blob { name: key.to_string(), bytes: bare.record.bytes, text: Bytes::new() };
             held.insert(
                 bare.record.path.clone(),
                 held_with(&bare.record, [entry.written_at(&bare.record), entry.replaced_by(&bare.record)], content)?,
@@ -355,7 +355,7 @@ impl<S: ContentSource> ChangeSet for Change<'_, S> {
                 continue;
             }
             count(&mut derived.totals, &record);
-            if let Content::Blob { name, bytes } = &mut one.content
+            if let Content::Blob { name, bytes, .. } = &mut one.content
                 && found.blobs.get(name) != Some(bytes)
             {
                 match self.mirror.upload_again(head, &found, &record, self.source).await? {

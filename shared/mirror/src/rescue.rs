@@ -269,7 +269,7 @@ impl Mirror {
                 }
                 let generation = entry.written_at(&record);
                 if let Some(name) = record.blob.clone() {
-                    let content = Content::Blob { name, bytes: record.bytes };
+                    let content = Content::Blob { name, bytes: record.bytes, text: Bytes::new() };
                     readable
                         .held
                         .push((held_with(&record, [generation, entry.replaced_by(&record)], content)?, record));

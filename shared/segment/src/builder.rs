@@ -58,6 +58,8 @@ pub enum Body<'a> {
         name: &'a str,
         /// Size in bytes.
         bytes: u64,
+        /// What could be read in them as text, which is indexed; empty for none.
+        text: &'a [u8],
     },
 }
 
@@ -152,14 +154,15 @@ impl Builder {
         let id = self.documents;
         let (text, bytes, blob) = match document.body {
             Body::Text(text) => (text, text.len() as u64, None),
-            Body::Blob { name, bytes } => (&[][..], bytes, Some(name.to_owned())),
+            Body::Blob { name, bytes, text } => (text, bytes, Some(name.to_owned())),
         };
         let block = self.text.closed() as u32;
         let span = self.text.push(text, &mut self.packer)?;
         self.paths.insert(path, u64::from(id)).map_err(|_| FormatError::OutOfOrder { path: path.to_owned() })?;
         self.names.extend_from_slice(fold::fold(document.path.file_name()).as_bytes());
         self.names.push(b'\n');
-        let is_indexed = matches!(document.kind, Kind::Note | Kind::Text);
+        let has_found_text = document.kind == Kind::Attachment && !text.is_empty();
+        let is_indexed = has_found_text || matches!(document.kind, Kind::Note | Kind::Text);
         let decoded = text::decoded(text);
         self.chunks.push(text);
         self.indexed.push(is_indexed);
@@ -187,7 +190,10 @@ impl Builder {
                 self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter());
                 self.facts.text(id, &decoded);
             }
-            _ => self.terms.skip(),
+            Kind::Attachment if has_found_text => {
+                self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter());
+            }
+            Kind::Attachment | Kind::Config => self.terms.skip(),
         }
         if text::is_utf16(text) {
             self.utf16.insert(id, decoded.into_owned());

@@ -65,7 +65,7 @@ pub struct Record {
     pub generation: u64,
     /// The generation that wrote the version of this path that this one replaced; 0 if none.
     pub replaces: u64,
-    /// The span of its text in the segment's text; empty for attachments.
+    /// The span of its text in the segment's text; of an attachment what could be read in it, mostly nothing.
     pub text: TextSpan,
     /// Name of the object that holds an attachment's bytes.
     pub blob: Option<String>,

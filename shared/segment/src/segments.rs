@@ -16,11 +16,8 @@ impl SegmentsBuilder {
     /// # Errors
     /// The errors of [`Builder::push`] and [`Builder::finish`].
     pub fn push(&mut self, document: &Document<'_>) -> Result<(), FormatError> {
-        let bytes = match document.body {
-            Body::Text(text) => text.len(),
-            Body::Blob { .. } => 0,
-        };
-        if let Some(full) = self.open.take_if(|open| open.is_full(bytes)) {
+        let (Body::Text(text) | Body::Blob { text, .. }) = document.body;
+        if let Some(full) = self.open.take_if(|open| open.is_full(text.len())) {
             self.full.extend(full.finish()?);
         }
         let open = match &mut self.open {

@@ -322,7 +322,7 @@ fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Pr
             }
             let text = source.text(write);
             let body = match &write.blob {
-                Some(blob) => Body::Blob { name: &blob.name, bytes: known.stamp.size },
+                Some(blob) => Body::Blob { name: &blob.name, bytes: known.stamp.size, text: &[] },
                 None => Body::Text(text),
             };
             segments.push(&Document {

@@ -96,6 +96,29 @@ pub async fn at(snapshot: &Snapshot, paths: &[&str]) -> Result<HeadDocuments, Sy
     Ok(found)
 }
 
+/// A live document with its record, and where it is.
+pub(crate) struct Located {
+    pub(crate) segment: SegmentId,
+    pub(crate) document: u32,
+    pub(crate) record: Record,
+    /// The generation that wrote it.
+    pub(crate) generation: u64,
+    /// The generation of the version that it replaced; 0 if there was none.
+    pub(crate) replaces: u64,
+}
+
+/// The live documents at `paths`, which are in order, with their records; of several at a path the newest segment's.
+pub(crate) async fn records(snapshot: &Snapshot, paths: &[&str]) -> Result<BTreeMap<String, Located>, SyncError> {
+    let asked = |_: u32, record: &Record| paths.binary_search_by(|asked| (*asked).cmp(&record.path)).is_ok();
+    let mut found = BTreeMap::new();
+    load_each(snapshot, &pages_of(snapshot, paths)?, asked, |record, entry, document| {
+        let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
+        found.insert(record.path.clone(), Located { segment: entry.id, document, record, generation, replaces });
+    })
+    .await?;
+    Ok(found)
+}
+
 /// Pages of records that may hold one of `paths`, which are in order.
 ///
 /// # Errors
@@ -172,6 +195,20 @@ async fn load(
     wanted: impl Fn(u32, &Record) -> bool,
     found: &mut HeadDocuments,
 ) -> Result<(), SyncError> {
+    load_each(snapshot, pages, wanted, |record, entry, document| {
+        let (path, document) = document_of(record, entry, document);
+        found.entry(path).or_default().insert(0, document);
+    })
+    .await
+}
+
+/// Calls `each` with the wanted documents on `pages`, those of the newest segment last.
+async fn load_each(
+    snapshot: &Snapshot,
+    pages: &[Page],
+    wanted: impl Fn(u32, &Record) -> bool,
+    mut each: impl FnMut(Record, &SegmentEntry, u32),
+) -> Result<(), SyncError> {
     for pages in pages.chunks(LOAD) {
         let parts: Vec<(usize, PartRef)> = pages.iter().map(|page| (page.segment, page.part.clone())).collect();
         for (Page { segment, documents, .. }, part) in pages.iter().zip(snapshot.load(&parts).await?) {
@@ -185,8 +222,7 @@ async fn load(
                 }
                 let record = page.get(index)?;
                 if wanted(document, &record) {
-                    let (path, document) = document_of(record, entry, document);
-                    found.entry(path).or_default().insert(0, document);
+                    each(record, entry, document);
                 }
             }
         }

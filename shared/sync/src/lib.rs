@@ -13,11 +13,12 @@
 //!   gives way where a file and a folder have one name, and `make_room` has it do so.
 //! - [`sync`]: one sync. It begins with a `session`, and a `recovery` of what a killed one left; makes a plan; does a [`pull`],
 //!   which names copies as `conflict` says; then a `push`, which uploads `attachments` and commits a `change`. What became of the
-//!   plan is the `outcome`: the next sync's state is made of it, and the [`summary`], which tells the person. `repair`: what the store has lost is published again. `readahead` hides how long files take.
+//!   plan is the `outcome`: the next sync's state is made of it, and the [`summary`], which tells the person. In the end `attachment_texts` adds what a `text_reader` reads in attachments. `repair`: what the store has lost is published again. `readahead` hides how long files take.
 //! - [`export`]: a generation into a folder.
 //! - `contents`: documents become files of a `target`.
 //! - `options`: what a sync is asked for. [`report`], [`progress`], [`error`], `runs`: what is told to whom. `blocking`: work beside the network.
 
+mod attachment_texts;
 mod attachments;
 mod blocking;
 mod change;
@@ -54,6 +55,7 @@ pub mod state;
 pub mod summary;
 pub mod sync;
 mod target;
+mod text_reader;
 
 pub use conflict::original_of;
 pub use error::SyncError;
@@ -68,6 +70,7 @@ pub use runs::{Failure, Run, Runs};
 pub use session::is_inside;
 pub use summary::Summary;
 pub use sync::sync;
+pub use text_reader::{MAX_TEXT_BYTES, Reading, TextReader};
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::rules::Tree;
+use crate::text_reader::Reading;
 
 /// What to sync, and how.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct SyncOptions {
     pub repair: bool,
     /// The folder is the truth and never written to: whatever the mirror has becomes what the folder has.
     pub push_only: bool,
+    /// Read the text of attachments, so that a search finds it.
+    pub reading: Option<Reading>,
     /// Delete from the store what is older and not needed any more.
     pub collect: Option<Retention>,
 }
@@ -58,6 +61,7 @@ impl SyncOptions {
             join: false,
             repair: false,
             push_only: false,
+            reading: None,
             collect: None,
         }
     }

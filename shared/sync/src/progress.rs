@@ -17,6 +17,8 @@ pub enum Phase {
     Commit,
     /// Files are written; counted in bytes.
     Write,
+    /// Text in attachments is read; counted in attachments.
+    Extract,
 }
 
 /// Is told how far long work has come. Called often, and from several threads.

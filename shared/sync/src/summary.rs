@@ -35,6 +35,12 @@ pub struct Summary {
     /// Paths that changed in the mirror and could not be brought to the folder.
     #[serde(skip_serializing_if = "is_zero")]
     pub waiting: u64,
+    /// Attachments whose text a search finds from now on.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub texts: u64,
+    /// Attachments whose text the next syncs read: there was no more time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub texts_waiting: u64,
     /// Files and folders that were left as they are, and notes kept as attachments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,

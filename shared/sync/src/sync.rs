@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use atlas_mirror::{Mirror, MirrorError, Snapshot};
 
+use crate::attachment_texts;
 use crate::blocking::blocking;
 use crate::change::Write;
 use crate::compare;
@@ -190,7 +191,16 @@ async fn round(
     summary.changed = outcome.named();
     summary.describe(after.as_deref());
     if let Some(after) = &after {
-        remember(session, mirror, options, &outcome, after, vanished)?;
+        let entries = remember(session, mirror, options, &outcome, after, vanished)?;
+        let (folder, state) = (&session.folder, session.states.path());
+        match attachment_texts::add(mirror, folder, state, options, &entries, &**progress).await {
+            Ok(added) => {
+                (summary.texts, summary.texts_waiting) = (added.added, added.waiting);
+                summary.generation = added.generation.unwrap_or(summary.generation);
+            }
+            // The files are in sync all the same.
+            Err(error) => tracing::warn!(%error, "the text of attachments could not be added"),
+        }
     }
     Ok(Round::Done(Box::new(summary)))
 }
@@ -291,7 +301,7 @@ async fn check_losses(
     Ok((plan, vanished))
 }
 
-/// Leaves to the next sync what this one came to.
+/// Leaves to the next sync what this one came to, and gives the paths that are equal on both sides.
 fn remember(
     session: &Session,
     mirror: &Mirror,
@@ -299,7 +309,7 @@ fn remember(
     outcome: &Outcome<'_>,
     after: &Snapshot,
     vanished: Vanished,
-) -> Result<(), SyncError> {
+) -> Result<Vec<Entry>, SyncError> {
     let time_ms = options.began.as_millisecond();
     let losses = |wanted: Side| -> Vec<Loss> {
         let lost = vanished.iter().filter(|(side, _)| *side == wanted).map(|(_, lost)| outcome.carried_over(lost));
@@ -319,5 +329,8 @@ fn remember(
         entries: outcome.entries(i64::try_from(trusted).unwrap_or(i64::MAX)),
         earlier,
     };
-    if session.before.as_ref() == Some(&state) { Ok(()) } else { session.states.save(&state) }
+    if session.before.as_ref() != Some(&state) {
+        session.states.save(&state)?;
+    }
+    Ok(state.entries)
 }

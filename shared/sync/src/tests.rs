@@ -1,6 +1,7 @@
 //! A host with a vault and a store, and the same questions put to both sides.
 
 mod ancestors;
+mod attachment_texts;
 mod clashes;
 mod conflicts;
 mod crashes;

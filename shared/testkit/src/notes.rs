@@ -106,7 +106,7 @@ impl ChangeSet for Attach {
                 modified_ms: minute(0).as_millisecond(),
                 generation: 0,
                 replaces: 0,
-                body: Body::Blob { name: &self.1.to_string(), bytes: 7 },
+                body: Body::Blob { name: &self.1.to_string(), bytes: 7, text: &[] },
             })
             .unwrap();
         derived.segments.push(builder.finish().unwrap().expect("an attachment").into());

@@ -5,6 +5,7 @@
 //! - `matching`: pages of lines, each a `page` under way; `plan`: what the index is asked for a pattern; `regions`: the
 //!   text to look at; `pattern`: what matches there
 //! - `ranking`: pages of notes; `scores`: how they rank; `expression`: what words are looked for; `snippet`: what is shown of a note
+//! - `surroundings`: the lines beside one, and its page
 //! - `filter`: which paths are looked at
 //! - [`search_text`], by `relevance`, [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them
 
@@ -26,6 +27,9 @@ pub mod search_regex;
 pub mod search_text;
 pub mod search_vault;
 pub(crate) mod snippet;
+
+pub(crate) use self::surroundings::has_pages;
+mod surroundings;
 
 use std::ops::Range;
 
@@ -144,6 +148,9 @@ pub struct Note {
     pub(crate) anchor: Option<String>,
     /// The number of the snippet's first line, counted from 1.
     pub(crate) line: u64,
+    /// The page that the snippet is on, counted from 1, where it was read in a file with pages, such as a PDF.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) page: Option<u64>,
     /// The line that says most; a long one cut around the words, the cuts marked with `…`.
     snippet: String,
 }
@@ -164,6 +171,9 @@ pub struct Line {
     pub(crate) path: String,
     /// The line's number, counted from 1.
     pub(crate) line: u64,
+    /// The page that it is on, counted from 1, where it was read in a file with pages, such as a PDF.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) page: Option<u64>,
     /// The line; a long one cut around the match, the cuts marked with `…`.
     pub(crate) text: String,
     /// The lines before it.

@@ -19,6 +19,7 @@
 //! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them
 //! - [`symbol`](mod@symbol): the symbols that code in notes and files defines
 //! - [`file_kind`]: which other files are text, and which belong to no vault
+//! - [`pages`]: pages of text that was read in other files
 //! - `lines`: lines and their numbers
 
 mod block_id;
@@ -34,6 +35,7 @@ pub mod loss;
 mod markdown;
 mod mask;
 pub mod note;
+pub mod pages;
 pub mod path;
 pub mod relink;
 pub mod remove_links;

@@ -9,7 +9,7 @@ use atlas_web::{App, Settings, telemetry};
 use clap::Args;
 
 use crate::commands::Outcome;
-use crate::pictures;
+use crate::features;
 use crate::repository::Repository;
 use crate::store::variables;
 use crate::vault::DeploymentArguments;
@@ -29,7 +29,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Ok(location) if location.store.given_by != GivenBy::Default => location,
         found => return serve_code(&arguments.deployment, found.ok().and_then(|found| found.folder)).await,
     };
-    let settings = Settings { scale_picture: Some(pictures::scale), ..Settings::read(location.variables())? };
+    let settings = Settings { scale_picture: features::SCALE_PICTURE, ..Settings::read(location.variables())? };
     telemetry::start(&settings.log, false);
     serve(&settings, None).await
 }
@@ -47,7 +47,7 @@ async fn serve_code(deployment: &DeploymentArguments, root: Option<PathBuf>) -> 
 async fn serve_folder(root: PathBuf) -> Outcome {
     let (repository, indexing) = Repository::at(root)?;
     let settings = Settings::read(variables().chain(repository.variables()))?;
-    let settings = Settings { scale_picture: Some(pictures::scale), ..settings };
+    let settings = Settings { scale_picture: features::SCALE_PICTURE, ..settings };
     telemetry::start(&settings.log, false);
     tokio::select! {
         outcome = serve(&settings, Some(indexing)) => outcome,

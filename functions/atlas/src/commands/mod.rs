@@ -88,6 +88,10 @@ pub(crate) enum Command {
     Doctor(doctor::Arguments),
     /// Print a script that completes commands in your shell
     Completions(completions::Arguments),
+    /// Read a PDF on standard input, and write its text
+    #[cfg(feature = "pdf")]
+    #[command(name = crate::pdf::COMMAND, hide = true)]
+    ReadPdf,
     /// Write pages for `man` into a folder
     Manual(completions::ManualArguments),
 }
@@ -109,6 +113,8 @@ impl Command {
             Self::Diff(arguments) => diff::run(arguments).await,
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Manual(arguments) => completions::write_manual(&arguments),
+            #[cfg(feature = "pdf")]
+            Self::ReadPdf => crate::pdf::run(),
             Self::Undo(arguments) => undo::run(arguments).await,
             Self::Resolve(arguments) => resolve::run(arguments).await,
             Self::Purge(arguments) => purge::run(arguments).await,

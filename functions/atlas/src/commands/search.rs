@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _};
 
 use atlas_tools::search::Search;
 use clap::Args;
+use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use crate::color::Color;
@@ -53,6 +54,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     };
     let is_lines = mode != "text";
     let case = arguments.ignore_case.then_some("insensitive");
+    let matches = matches(&arguments.query, mode, arguments.ignore_case);
     let call = given([
         ("query", Some(arguments.query.as_str().into())),
         ("mode", Some(mode.into())),
@@ -66,12 +68,12 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     if arguments.json {
         output::json(&found)?;
     } else {
-        print(&found, results);
+        print(&found, results, matches.as_ref());
     }
     if results.is_empty() { Err(Ended::NothingFound.into()) } else { Ok(()) }
 }
 
-fn print(found: &Value, results: &[Value]) {
+fn print(found: &Value, results: &[Value], matches: Option<&Regex>) {
     let color = Color::of(&io::stdout());
     let mut last = None;
     for result in results {
@@ -92,9 +94,10 @@ fn print(found: &Value, results: &[Value]) {
             let number = number.saturating_sub((before.len() - at) as u64);
             output::painted(&format!("{}-{}", color.number(number), plain(line)));
         }
+        let page = result["page"].as_u64().map(|page| format!("Page {page}: ")).unwrap_or_default();
         // A snippet may have several lines.
         for (line, number) in text.lines().zip(number..) {
-            output::painted(&format!("{}:{}", color.number(number), plain(line)));
+            output::painted(&format!("{}:{page}{}", color.number(number), color.matches(line, matches)));
         }
         for (at, line) in after.iter().enumerate() {
             output::painted(&format!("{}-{}", color.number(number + at as u64 + 1), plain(line)));
@@ -109,6 +112,24 @@ fn print(found: &Value, results: &[Value]) {
     if found.get("cursor").is_some() && io::stdout().is_terminal() {
         output::note("there is more: raise --limit, or add words");
     }
+}
+
+/// Finds what matches in the lines that are shown, if it can be said in a pattern.
+fn matches(query: &str, mode: &str, ignore_case: bool) -> Option<Regex> {
+    let pattern = match mode {
+        "regex" => query.to_owned(),
+        "literal" => regex::escape(query),
+        _ => words(query)?,
+    };
+    RegexBuilder::new(&pattern).case_insensitive(ignore_case || mode == "text").build().ok()
+}
+
+/// A pattern for the words that a query asks for.
+fn words(query: &str) -> Option<String> {
+    let asked = query.split_whitespace().filter(|word| !word.starts_with('-') && !word.contains(':'));
+    let words = asked.flat_map(|word| word.split(|character: char| !character.is_alphanumeric()));
+    let words: Vec<String> = words.filter(|word| !word.is_empty()).map(regex::escape).collect();
+    (!words.is_empty()).then(|| format!(r"\b(?:{})", words.join("|")))
 }
 
 fn lines<'a>(result: &'a Value, name: &str) -> Vec<&'a str> {

@@ -10,8 +10,8 @@ use clap::Args;
 
 use crate::commands::Outcome;
 use crate::examples;
+use crate::features;
 use crate::output;
-use crate::pictures;
 use crate::signals::told_to_stop;
 use crate::vault::DeploymentArguments;
 
@@ -47,7 +47,7 @@ pub(crate) fn routes() -> Routes {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let settings = Settings {
         audit: telemetry::audit(),
-        scale_picture: Some(pictures::scale),
+        scale_picture: features::SCALE_PICTURE,
         ..Settings::read(arguments.deployment.find()?.variables())?
     };
     telemetry::start(&settings.log, false);

@@ -13,7 +13,7 @@ use crate::bar::{self, Phases};
 use crate::commands::Outcome;
 use crate::output::{self, Ended, Verbosity};
 use crate::report;
-use crate::runner::{Runner, SyncRules};
+use crate::runner::{READING_BETWEEN, READING_ONCE, Runner, SyncRules};
 use crate::vault::FolderArguments;
 use crate::watch::Watch;
 
@@ -57,6 +57,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         checksum: arguments.checksum,
         repair: arguments.repair,
         message: arguments.message.as_deref(),
+        reading_time: if arguments.watch.is_some() { READING_BETWEEN } else { READING_ONCE },
     };
     if !arguments.json {
         runner.location.tell_store();
@@ -78,11 +79,19 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let mut watch = Watch::new(Duration::from_secs(seconds));
     loop {
         watch.begin(location.folder()?);
-        match watched(&runner, &mut mirror).await {
-            Ok(summary) => print(&arguments, &summary)?,
-            Err(error) => output::error(&*error),
+        let is_reading = match watched(&runner, &mut mirror).await {
+            Ok(summary) => {
+                print(&arguments, &summary)?;
+                summary.texts_waiting > 0
+            }
+            Err(error) => {
+                output::error(&*error);
+                false
+            }
+        };
+        if !is_reading {
+            watch.wait(mirror.as_ref()).await;
         }
-        watch.wait(mirror.as_ref()).await;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::error::Error;
+use std::future::ready;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::pin::pin;
@@ -25,11 +26,11 @@ use crate::clients::ClientList;
 use crate::commands::Outcome;
 use crate::commands::serve::routes;
 use crate::examples;
+use crate::features;
 use crate::newcomer;
 use crate::output;
-use crate::pictures;
 use crate::report;
-use crate::runner::{Runner, SyncRules};
+use crate::runner::{READING_BETWEEN, Runner, SyncRules};
 use crate::signals::told_to_stop;
 use crate::vault::FolderArguments;
 use crate::vault_location::VaultLocation;
@@ -71,7 +72,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let settings = Settings {
         clients: Some(clients.by_token()),
         audit: telemetry::audit(),
-        scale_picture: Some(pictures::scale),
+        scale_picture: features::SCALE_PICTURE,
         ..settings
     };
     let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port.unwrap_or(settings.port));
@@ -87,6 +88,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         checksum: false,
         repair: false,
         message: None,
+        reading_time: READING_BETWEEN,
     };
     let (stop, stopped) = watch::channel(false);
     // A second start answers from what is published, while the first sync runs.
@@ -137,9 +139,11 @@ async fn follow(
     let mut skipped = Vec::new();
     let mut generation = first.generation;
     print_changes(&first, None, &mut skipped);
+    let mut is_reading = first.texts_waiting > 0;
     loop {
         watch.begin(folder);
         tokio::select! {
+            () = ready(()), if is_reading => {}
             () = watch.wait_on_both(mirror, generation, is_folder) => {}
             () = announced.as_mut() => {}
             () = until(stopped.clone()) => break,
@@ -147,10 +151,12 @@ async fn follow(
         match runner.run(mirror, Arc::new(())).await {
             Ok(summary) => {
                 generation = summary.generation;
+                is_reading = summary.texts_waiting > 0;
                 print_changes(&summary, Some(&format!("{:.0} ", Timestamp::now())), &mut skipped);
             }
             Err(error) => {
                 output::error(&*error);
+                is_reading = false;
                 // What failed is not tried again for the same change.
                 generation = mirror.known_generation().unwrap_or(generation);
             }
@@ -187,6 +193,7 @@ fn print_changes(summary: &Summary, time: Option<&str>, skipped: &mut Vec<String
     let now: Vec<String> = summary.skipped.iter().map(Skipped::to_string).collect();
     now.iter().filter(|one| !skipped.contains(one)).for_each(output::note);
     *skipped = now;
+    report::texts(summary);
     report::conflicts(summary);
     report::waiting(summary);
 }

@@ -31,8 +31,9 @@ pub struct New {
 pub enum Content {
     /// This text.
     Text(Bytes),
-    /// The name of an object, and its size. The vault refers to it already, or it is an upload that is still fresh.
-    Blob(String, u64),
+    /// The name of an object, its size, and what could be read in it as text. The vault refers to it already, or it is an upload that is
+    /// still fresh.
+    Blob(String, u64, Bytes),
 }
 
 impl New {
@@ -60,7 +61,7 @@ impl New {
     pub fn moved(path: VaultPath, found: &Found) -> Self {
         let record = &found.record;
         let content = match &record.blob {
-            Some(name) => Content::Blob(name.clone(), record.bytes),
+            Some(name) => Content::Blob(name.clone(), record.bytes, found.text.clone()),
             None => Content::Text(found.text.clone()),
         };
         let (sha256, modified_ms) = (Hash::from_bytes(record.sha256), record.modified_ms);
@@ -89,7 +90,7 @@ impl New {
     fn bytes(&self) -> u64 {
         match &self.content {
             Content::Text(text) => text.len() as u64,
-            Content::Blob(_, bytes) => *bytes,
+            Content::Blob(_, bytes, _) => *bytes,
         }
     }
 }
@@ -359,7 +360,7 @@ fn segments<'a>(documents: impl Iterator<Item = &'a (New, u64)>) -> Result<Vec<N
             replaces: *replaces,
             body: match &new.content {
                 Content::Text(text) => Body::Text(text),
-                Content::Blob(name, bytes) => Body::Blob { name, bytes: *bytes },
+                Content::Blob(name, bytes, text) => Body::Blob { name, bytes: *bytes, text },
             },
         })?;
     }

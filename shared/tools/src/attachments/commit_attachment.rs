@@ -222,7 +222,7 @@ impl ChangeSet for Upload<'_> {
         let at = self.context.now;
         let content = match text {
             Some(text) => Content::Text(text),
-            None => Content::Blob(self.key.to_string(), self.bytes),
+            None => Content::Blob(self.key.to_string(), self.bytes, Bytes::new()),
         };
         let mut batch = Batch::on(head, self.context);
         // There is no trash for what it was.

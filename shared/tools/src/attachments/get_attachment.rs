@@ -2,7 +2,7 @@
 
 use atlas_access::Access;
 use atlas_mirror::BlobKey;
-use atlas_ops::arguments::{Bounded, ReadPath, invalid_input};
+use atlas_ops::arguments::{Bounded, Given, ReadPath, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::aliases::Alias;
@@ -11,7 +11,7 @@ use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
 use atlas_ops::write::editing;
 use atlas_segment::Kind;
-use atlas_vault::VaultPath;
+use atlas_vault::{VaultPath, pages};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures::TryStreamExt as _;
@@ -19,6 +19,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
+
+use crate::search::has_pages;
 
 use super::{URL_TIME, is_picture, mime};
 
@@ -42,6 +44,9 @@ pub struct Arguments {
     /// Most bytes to return; 5,000,000 if not given, and never more than an answer may have.
     #[serde(default)]
     max_bytes: Bounded<1, { u32::MAX }, 5_000_000>,
+    /// Also the text of this page, counted from 1, of a file in which text was found, as a PDF; none if not given.
+    #[serde(default)]
+    page: Given<Bounded<1, { u32::MAX }>>,
     /// Also return a URL from which anyone who has it can read the bytes for 15 minutes, whatever the size. Only buckets make such URLs.
     #[serde(default)]
     presign: bool,
@@ -67,9 +72,16 @@ pub struct Output {
     /// The media type of these bytes, if the picture was scaled down.
     #[serde(skip_serializing_if = "Option::is_none")]
     data_mime: Option<&'static str>,
-    /// Whether bytes of them are missing, which are never: a file that is too large is scaled down, or refused.
+    /// Whether some of what was asked for is missing: the end of a page's text that an answer has no room for. Bytes never are: a file that
+    /// is too large is scaled down, or refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
+    /// How many pages of text were found in it, if a page was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages: Option<usize>,
+    /// The text of the page that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
     /// Where its bytes can be read with a GET.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
@@ -83,7 +95,7 @@ impl Operation for GetAttachment {
     const INFO: Info = Info {
         name: "get_attachment",
         title: "Get an attachment",
-        description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a picture that is too large is scaled down where the server can, any other file refused. With presign a URL to read them from, which needs no token and ends after 15 minutes. To read a note take read_note. Example: {\"path\": \"media/plan.png\", \"include_data\": true}",
+        description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a picture that is too large is scaled down where the server can, any other file refused. With presign a URL to read them from, which needs no token and ends after 15 minutes. With page the text of that page of a PDF. To read a note take read_note. Example: {\"path\": \"media/plan.png\", \"include_data\": true}",
         scopes: &[Scope::ReadVault],
         tags: &["attachments"],
         aliases: &[
@@ -106,15 +118,18 @@ impl Operation for GetAttachment {
         // Of three bytes base64 makes four.
         let most = most.min(context.limits.max_response_bytes.saturating_sub(AROUND_TEXT) / 4 * 3);
         let with_data = arguments.include_data;
+        let number = arguments.page.map(Bounded::get);
+        let with_text = with_data || number.is_some();
         let find = |view: View| {
             let path = &path;
             async move {
-                let found = notes::find(view.snapshot(), path.as_str(), |_| with_data).await?;
+                let found = notes::find(view.snapshot(), path.as_str(), |_| with_text).await?;
                 found.filter(|found| found.record.kind != Kind::Config).ok_or_else(|| missing(path.as_str()))
             }
         };
         let Answer { value: found, generation } = context.read(find).await?;
         let data = if with_data { Some(data(context, &found, most).await?) } else { None };
+        let page = number.map(|number| page(&found, number, context.limits.max_bytes)).transpose()?;
         let url = if arguments.presign { Some(url(context, &found).await?) } else { None };
         let value = Output {
             expires_at: url.as_ref().map(|_| context.now + URL_TIME),
@@ -123,8 +138,10 @@ impl Operation for GetAttachment {
             size_bytes: found.record.bytes,
             mime: mime(&found.record.path),
             mtime: editing::modified(&found),
-            truncated: data.as_ref().map(|_| false),
+            truncated: (data.is_some() || page.is_some()).then(|| page.as_ref().is_some_and(|page| page.is_cut)),
             data_mime: data.as_ref().filter(|data| data.is_scaled).map(|_| SCALED_MIME),
+            pages: page.as_ref().map(|page| page.of),
+            text: page.map(|page| page.text),
             data_base64: data.map(|data| BASE64.encode(data.bytes)),
             path: found.record.path,
         };
@@ -175,6 +192,30 @@ async fn bytes(context: &Context<'_>, found: &Found, most: usize) -> Result<Vec<
         }
     }
     Ok(bytes)
+}
+
+/// A page of text.
+struct Page {
+    text: String,
+    /// How many there are.
+    of: usize,
+    is_cut: bool,
+}
+
+/// Page `number` of what was read in a file, of at most `most` bytes; an error if there is none.
+fn page(found: &Found, number: usize, most: usize) -> Result<Page, Error> {
+    let text = String::from_utf8_lossy(&found.text);
+    let of = if has_pages(&found.record.path) { pages::count(&text) } else { 0 };
+    let page = pages::page(&text, number).filter(|_| of > 0);
+    let page = page.ok_or_else(|| {
+        let message = match of {
+            0 => "no text was found in this file: leave page out, and take include_data".to_owned(),
+            of => format!("the file has {of} pages of text"),
+        };
+        invalid_input("page", &message).with("pages", of)
+    })?;
+    let end = page.floor_char_boundary(most);
+    Ok(Page { text: page.get(..end).unwrap_or_default().to_owned(), of, is_cut: end < page.len() })
 }
 
 /// Where the bytes of a file can be read, if they are an object of their own in a store that makes such URLs.

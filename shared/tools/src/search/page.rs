@@ -5,7 +5,7 @@ use std::ops::Range;
 use atlas_ops::error::Error;
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
-use atlas_ops::read::excerpt::{TextLines, cut_at};
+use atlas_ops::read::excerpt::cut_at;
 use atlas_ops::read::index::{Blocks, DocumentRef, FetchedBlocks, Index};
 use atlas_segment::TextSpan;
 
@@ -13,15 +13,15 @@ use crate::search::filter::Filter;
 use crate::search::pattern::Searchers;
 use crate::search::regions::{Region, Regions};
 use crate::search::request::{Cursor, Request};
+use crate::search::surroundings;
 use crate::search::{Explained, Line, MatchPlace, Output, SearchResult, TOO_LARGE};
 
 /// Chunks of the first region of a vault.
 const FIRST_CHUNKS: u32 = 16;
 /// Bytes within which a page must fill for the index not to be asked.
 const FILLED_WITHIN: u64 = 16 << 20;
-/// Most bytes of a line that matched, and of one beside it.
+/// Most bytes of a line that matched.
 const MATCH_BYTES: usize = 1_200;
-const BESIDE_BYTES: usize = 400;
 
 /// The first document and chunk of `segment` that a page has to look at.
 fn begin(index: &Index, segment: usize, after: Option<(&str, u64)>) -> Result<(u32, u32), Error> {
@@ -322,6 +322,7 @@ impl<'a> Page<'a> {
         self.results.push(Line {
             path: path.to_owned(),
             line,
+            page: None,
             text,
             before: Vec::new(),
             after: Vec::new(),
@@ -337,35 +338,15 @@ impl<'a> Page<'a> {
         before + self.results.iter().rev().take_while(|line| line.path == path).count()
     }
 
-    /// Adds the lines beside the results.
-    async fn add_context(&mut self, index: &Index) -> Result<(), Error> {
-        let mut documents = self.documents.clone();
-        documents.dedup();
-        let texts = index.texts(&documents).await?;
-        let mut texts = documents.iter().zip(&texts).map(|(document, text)| (document, TextLines::new(text)));
-        let mut current = texts.next();
-        for (line, document) in self.results.iter_mut().zip(&self.documents) {
-            while current.as_ref().is_some_and(|(of, _)| *of != document) {
-                current = texts.next();
-            }
-            let range = |from: usize, to: usize| -> Vec<String> {
-                let lines = current.iter().flat_map(|(_, lines)| (from..to).filter_map(|line| lines.get(line)));
-                lines.map(|line| cut_at(line, 0, BESIDE_BYTES)).collect()
-            };
-            let number = line.line as usize;
-            line.before = range((number - 1).saturating_sub(self.request.context_lines), number - 1);
-            line.after = range(number, number + self.request.context_lines);
-        }
-        Ok(())
-    }
-
     pub(crate) async fn finish(mut self, index: &Index, generation: u64, is_scan: bool) -> Result<Output, Error> {
         let is_full = self.is_full();
         self.results.truncate(self.request.listing.limit);
         self.documents.truncate(self.request.listing.limit);
         if self.request.context_lines > 0 {
-            self.add_context(index).await?;
+            let count = self.request.context_lines;
+            surroundings::add_context(index, &mut self.results, &self.documents, count).await?;
         }
+        surroundings::add_pages(index, &mut self.results, &self.documents).await?;
         for (line, document) in self.results.iter_mut().zip(&self.documents) {
             line.file_bytes = index.span(*document)?.length;
         }

@@ -8,6 +8,7 @@ use atlas_ops::read::cursor;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::view::View;
 use atlas_segment::text::decoded;
+use atlas_vault::pages::page_of_line;
 use atlas_vault::{fold, frontmatter};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,7 @@ use crate::search::expression::{Expression, Token};
 use crate::search::filter::Filter;
 use crate::search::scores::Lists;
 use crate::search::snippet::{Wanted, holds};
+use crate::search::surroundings::has_pages;
 use crate::search::{Explained, Listing, Note, Output, SearchResult, TOO_LARGE};
 
 /// Most texts fetched at a time.
@@ -143,6 +145,7 @@ fn note(index: &Index, candidate: Candidate, text: &str, wanted: &mut Wanted) ->
     let Candidate { score, document, path, .. } = candidate;
     let snippet = wanted.snippet(text);
     let headings = || Ok::<_, Error>(index.headings(document.segment)?.of(document.document));
+    let page = has_pages(&path).then(|| page_of_line(text.as_bytes(), snippet.line));
     let title = title(&path, text, headings()?.map(|heading| (heading.level, heading.text)));
     let nearest = headings()?.take_while(|heading| heading.line as usize <= snippet.line).last();
     Ok(Note {
@@ -152,6 +155,7 @@ fn note(index: &Index, candidate: Candidate, text: &str, wanted: &mut Wanted) ->
         score: (f64::from(score) * 1e4).round() / 1e4,
         anchor: nearest.map(|heading| atlas_vault::anchor(heading.text)),
         line: snippet.line as u64 + 1,
+        page,
         snippet: snippet.text,
     })
 }

@@ -1,0 +1,24 @@
+//! What this build can do besides, by its features.
+
+use std::time::Duration;
+
+use atlas_ops::atlas::ScalePicture;
+use atlas_sync::Reading;
+
+/// Makes pictures smaller.
+#[cfg(feature = "pictures")]
+pub(crate) const SCALE_PICTURE: Option<ScalePicture> = Some(crate::pictures::scale);
+#[cfg(not(feature = "pictures"))]
+pub(crate) const SCALE_PICTURE: Option<ScalePicture> = None;
+
+/// Reads the text of attachments, for so long in one sync.
+#[cfg_attr(
+    not(feature = "pdf"),
+    expect(clippy::missing_const_for_fn, unused_variables, reason = "the feature needs it")
+)]
+pub(crate) fn reading(time: Duration) -> Option<Reading> {
+    #[cfg(feature = "pdf")]
+    return Some(crate::pdf::reading(time));
+    #[cfg(not(feature = "pdf"))]
+    None
+}

@@ -1,0 +1,268 @@
+//! Adds to the mirror what can be read in attachments as text, so that a search finds it. That takes long and may fail, so it comes after
+//! the sync, in commits of its own, which change nothing else of the documents.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use atlas_mirror::manifest::Changes;
+use atlas_mirror::{Attempt, ChangeSet, CommitInfo, Committed, Derived, Hash, Mirror, NewSegment, Snapshot, merge};
+use atlas_segment::{Body, Document, Kind, Record, SegmentsBuilder};
+use atlas_vault::VaultPath;
+use bytes::Bytes;
+use futures::stream::{self, StreamExt as _};
+use sha2::{Digest as _, Sha256};
+
+use crate::blocking::blocking;
+use crate::contents::disk_path;
+use crate::error::SyncError;
+use crate::folder::Folder;
+use crate::head::{self, Located};
+use crate::options::SyncOptions;
+use crate::progress::{Phase, Progress};
+use crate::session::newest;
+use crate::state::Entry;
+use crate::text_reader::{MAX_TEXT_BYTES, TextReader};
+
+/// Largest attachment that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+/// A commit is made once it has so many bytes of text, or so many attachments.
+const BATCH_BYTES: usize = 8 << 20;
+const BATCH: usize = 200;
+/// Attachments that are read at once.
+const PARALLEL: usize = 2;
+/// How long a commit may take.
+const COMMIT_TIME: Duration = Duration::from_secs(300);
+/// The file, beside the sync state, that says what was read: the SHA-256 of each path and content.
+const READ: &str = "texts";
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Added {
+    /// Attachments that have text now.
+    pub(crate) added: u64,
+    /// Attachments that the next sync looks at.
+    pub(crate) waiting: u64,
+    /// The newest generation, if there is a new one.
+    pub(crate) generation: Option<u64>,
+}
+
+/// An attachment of the folder that may have text.
+struct Candidate {
+    path: String,
+    sha256: [u8; 32],
+}
+
+impl Candidate {
+    /// What tells it from all others.
+    fn key(&self) -> [u8; 32] {
+        Sha256::new().chain_update(self.path.as_bytes()).chain_update([0]).chain_update(self.sha256).finalize().into()
+    }
+}
+
+/// Reads those of `entries` whose text nobody has looked for yet, as long as there is time.
+pub(crate) async fn add(
+    mirror: &Mirror,
+    folder: &Arc<Folder>,
+    state: &Path,
+    options: &SyncOptions,
+    entries: &[Entry],
+    progress: &dyn Progress,
+) -> Result<Added, SyncError> {
+    let Some(reading) = &options.reading else { return Ok(Added::default()) };
+    let may_have_text = |entry: &&Entry| {
+        let name = entry.path.rsplit('/').next().unwrap_or_default();
+        entry.kind == Kind::Attachment && entry.size <= MAX_FILE_BYTES && reading.reader.reads(name)
+    };
+    let candidates = entries.iter().filter(may_have_text);
+    let all: Vec<Candidate> =
+        candidates.map(|entry| Candidate { path: entry.path.clone(), sha256: entry.sha256 }).collect();
+    let before = if all.is_empty() || options.repair { BTreeSet::new() } else { read_before(state) };
+    let known: BTreeSet<[u8; 32]> = all.iter().map(Candidate::key).filter(|key| before.contains(key)).collect();
+    let unread: Vec<Candidate> = all.into_iter().filter(|candidate| !known.contains(&candidate.key())).collect();
+    if unread.is_empty() {
+        return Ok(Added::default());
+    }
+    let mut work = Work { mirror, options, state, known, added: Added::default() };
+    work.added.waiting = unread.len() as u64;
+    progress.begin(Phase::Extract, Some(unread.len() as u64));
+    let Some(head) = newest(mirror).await? else { return Ok(work.added) };
+    let paths: Vec<&str> = unread.iter().map(|candidate| candidate.path.as_str()).collect();
+    let records = head::records(&head, &paths).await?;
+    let reads = unread.into_iter().map(|candidate| {
+        let record = records.get(&candidate.path).map(|located| located.record.clone());
+        let (folder, reader) = (folder.clone(), reading.reader.clone());
+        async move {
+            let text = match record.filter(|record| is_textless(record, &candidate)) {
+                Some(record) => blocking(move || Ok(text_of(&folder, &record, &*reader))).await?,
+                None => Ok(String::new()),
+            };
+            Ok::<_, SyncError>((candidate, text))
+        }
+    });
+    let mut reads = stream::iter(reads).buffered(PARALLEL);
+    let begun = Instant::now();
+    let (mut texts, mut bytes, mut looked_at) = (BTreeMap::new(), 0, Vec::new());
+    while let Some(read) = reads.next().await {
+        let (candidate, text) = read?;
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => {
+                tracing::warn!(%error, "the text of attachments cannot be read");
+                break;
+            }
+        };
+        progress.advance(1);
+        looked_at.push(candidate.key());
+        bytes += text.len();
+        if !text.is_empty() {
+            texts.insert(candidate.path, (candidate.sha256, Bytes::from(text)));
+        }
+        let is_over = begun.elapsed() >= reading.time;
+        if is_over || bytes >= BATCH_BYTES || looked_at.len() >= BATCH {
+            work.commit(std::mem::take(&mut texts), std::mem::take(&mut looked_at)).await?;
+            bytes = 0;
+        }
+        if is_over {
+            break;
+        }
+    }
+    work.commit(texts, looked_at).await?;
+    Ok(work.added)
+}
+
+/// What was done so far.
+struct Work<'a> {
+    mirror: &'a Mirror,
+    options: &'a SyncOptions,
+    state: &'a Path,
+    known: BTreeSet<[u8; 32]>,
+    added: Added,
+}
+
+impl Work<'_> {
+    /// Commits the texts of attachments, and keeps which were looked at.
+    async fn commit(
+        &mut self,
+        texts: BTreeMap<String, ([u8; 32], Bytes)>,
+        looked_at: Vec<[u8; 32]>,
+    ) -> Result<(), SyncError> {
+        if !texts.is_empty() {
+            let info = CommitInfo {
+                author: self.options.author.clone(),
+                caller: None,
+                operation: "read_attachments".to_owned(),
+                message: None,
+                session: None,
+                key: None,
+                time: self.options.began,
+                deadline: COMMIT_TIME,
+            };
+            let committed = self.mirror.commit(&info, &Texts(texts)).await?;
+            if let Committed::New(after, count) = committed {
+                self.added.added += count;
+                self.added.generation = Some(after.generation());
+            }
+        }
+        if !looked_at.is_empty() {
+            self.added.waiting -= looked_at.len() as u64;
+            self.known.extend(looked_at);
+            let bytes: Vec<u8> = self.known.iter().flatten().copied().collect();
+            // What cannot be kept is looked at again.
+            if let Err(error) = replace(&self.state.join(READ), &bytes) {
+                tracing::warn!(%error, "which attachments were read could not be kept");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The keys of what was read before, as far as that is known.
+fn read_before(state: &Path) -> BTreeSet<[u8; 32]> {
+    let bytes = fs::read(state.join(READ)).unwrap_or_default();
+    bytes.as_chunks::<32>().0.iter().copied().collect()
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension("new");
+    fs::write(&draft, bytes)?;
+    fs::rename(draft, path)
+}
+
+/// Whether this is the attachment, and nothing was read in it.
+fn is_textless(record: &Record, candidate: &Candidate) -> bool {
+    record.sha256 == candidate.sha256 && record.blob.is_some() && record.text.length == 0
+}
+
+/// The text in an attachment's file, if that still is what the mirror has; an error if nothing can be read at all.
+fn text_of(folder: &Folder, record: &Record, reader: &dyn TextReader) -> io::Result<String> {
+    let Ok(path) = disk_path(record) else { return Ok(String::new()) };
+    let Ok(file) = folder.open_file(&path, false) else { return Ok(String::new()) };
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+    if read.is_err() || Hash::of(&bytes) != Hash::from_bytes(record.sha256) {
+        return Ok(String::new());
+    }
+    let mut text = reader.read(&bytes)?;
+    // A NUL byte would make it a binary file to searches.
+    text.retain(|character| character != '\0');
+    if text.len() > MAX_TEXT_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
+    }
+    if text.trim().is_empty() { Ok(String::new()) } else { Ok(text) }
+}
+
+/// By path, of which content which text.
+struct Texts(BTreeMap<String, ([u8; 32], Bytes)>);
+
+impl ChangeSet for Texts {
+    type Error = SyncError;
+    /// How many attachments got one.
+    type Outcome = u64;
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<u64>, SyncError> {
+        let Some(head) = head else { return Ok(Attempt::nothing(0)) };
+        let paths: Vec<&str> = self.0.keys().map(String::as_str).collect();
+        let mut segments = SegmentsBuilder::default();
+        let mut deleted: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+        let mut count = 0;
+        for (path, located) in head::records(head, &paths).await? {
+            let Located { segment, document, record, generation, replaces } = located;
+            let Some((sha256, text)) = self.0.get(&path) else { continue };
+            let (Some(name), Ok(vault_path)) = (&record.blob, VaultPath::parse_recorded(&record.path)) else {
+                continue;
+            };
+            if record.sha256 != *sha256 || record.text.length > 0 {
+                continue;
+            }
+            // The version stays what it is: only more is known of it.
+            segments.push(&Document {
+                path: &vault_path,
+                path_on_disk: record.path_on_disk.as_deref(),
+                kind: record.kind,
+                sha256: record.sha256,
+                modified_ms: record.modified_ms,
+                generation,
+                replaces,
+                body: Body::Blob { name, bytes: record.bytes, text },
+            })?;
+            deleted.entry(segment).or_default().push(document);
+            count += 1;
+        }
+        if count == 0 {
+            return Ok(Attempt::nothing(0));
+        }
+        let mut derived = Derived {
+            segments: segments.finish()?.into_iter().map(NewSegment::from).collect(),
+            deleted: deleted.into_iter().collect(),
+            changes: Changes::default(),
+            totals: head.manifest().totals,
+            ..Derived::default()
+        };
+        merge::compact(head, merge::MEDIUM, &mut derived).await?;
+        Ok(Attempt::changes(derived, count))
+    }
+}
