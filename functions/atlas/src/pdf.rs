@@ -18,8 +18,8 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 /// The command of the other process.
 pub(crate) const COMMAND: &str = "read-pdf";
 /// How long it may take, and how much of that it may work.
-const TIME: Duration = Duration::from_secs(60);
-const CPU_SECONDS: u64 = 30;
+const TIME: Duration = Duration::from_secs(30);
+const CPU_SECONDS: u64 = 20;
 /// How much memory it may have, in bytes: what it writes to, and addresses.
 const DATA_BYTES: u64 = 512 << 20;
 const ADDRESS_BYTES: u64 = 8 << 30;

@@ -44,7 +44,7 @@ const READ: &str = "texts";
 pub(crate) struct Added {
     /// Attachments that have text now.
     pub(crate) added: u64,
-    /// Attachments that the next sync looks at.
+    /// Attachments that there was no time for.
     pub(crate) waiting: u64,
     /// The newest generation, if there is a new one.
     pub(crate) generation: Option<u64>,
@@ -105,6 +105,7 @@ pub(crate) async fn add(
     });
     let mut reads = stream::iter(reads).buffered(PARALLEL);
     let begun = Instant::now();
+    let mut is_broken = false;
     let (mut texts, mut bytes, mut looked_at) = (BTreeMap::new(), 0, Vec::new());
     while let Some(read) = reads.next().await {
         let (candidate, text) = read?;
@@ -112,6 +113,7 @@ pub(crate) async fn add(
             Ok(text) => text,
             Err(error) => {
                 tracing::warn!(%error, "the text of attachments cannot be read");
+                is_broken = true;
                 break;
             }
         };
@@ -131,6 +133,10 @@ pub(crate) async fn add(
         }
     }
     work.commit(texts, looked_at).await?;
+    if is_broken {
+        // To go on at once would be of no use.
+        work.added.waiting = 0;
+    }
     Ok(work.added)
 }
 

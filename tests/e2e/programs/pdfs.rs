@@ -167,7 +167,7 @@ fn the_program_that_reads_them_has_limits() {
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    for (name, most) in [("Max cpu time", "30"), ("Max data size", "536870912"), ("Max core file size", "0")] {
+    for (name, most) in [("Max cpu time", "20"), ("Max data size", "536870912"), ("Max core file size", "0")] {
         let line = limits.lines().find(|line| line.starts_with(name)).unwrap();
         assert!(line.split_whitespace().any(|word| word == most), "{line}");
     }

@@ -33,12 +33,20 @@ impl Up {
     }
 
     fn over(place: Place, notes: PathBuf) -> Self {
+        Self::over_while(place, notes, |_| {})
+    }
+
+    /// The same; what `meanwhile` does to the folder comes when it is published, and before the program waits for changes.
+    fn over_while(place: Place, notes: PathBuf, mut meanwhile: impl FnMut(&Path)) -> Self {
         let mut command = place.in_folder(&notes);
         command.args(["up", "--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = Running(command.spawn().unwrap());
         let printed = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
         let mut lines = Vec::new();
         for line in printed {
+            if lines.is_empty() {
+                meanwhile(&notes);
+            }
             let is_last = line.starts_with("Stop ");
             lines.push(line);
             if is_last {
@@ -100,6 +108,18 @@ fn what_either_side_writes_is_soon_on_the_other() {
     let log = json_of(&mut up.command(&["log", "--json"]));
     let authors: Vec<&str> = log.as_array().unwrap().iter().map(|line| line["author"].as_str().unwrap()).collect();
     assert!(authors.contains(&"claude"), "{authors:?}");
+}
+
+#[test]
+fn what_is_saved_while_the_first_sync_ends_is_not_left_for_later() {
+    let place = Place::new();
+    let notes = place.path("notes");
+    copy(&demo(), &notes);
+    let up = Up::over_while(place, notes, |notes| fs::write(notes.join("early.md"), "A narwhal.\n").unwrap());
+    until(SOON, "the early note in an answer", || {
+        let found = up.search("narwhal");
+        if found.contains("early.md") { Ok(()) } else { Err(found) }
+    });
 }
 
 #[test]

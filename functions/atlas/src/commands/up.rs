@@ -95,12 +95,15 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let serving = tokio::spawn(server.run(until(stopped.clone())));
     let phases = Phases::over(bar::start(false));
     let work = async {
+        // What changes while the first sync runs is seen by the next.
+        let mut watch = Watch::new(PAUSE);
+        watch.begin(folder);
         let first = runner.run(&mirror, phases.clone()).await?;
         phases.end();
         let client = clients.add(CLIENT, Timestamp::now())?;
         print_start(folder, &location, &first);
         print_lines(&app, &url, &client.token).await;
-        follow(&runner, folder, &mirror, first, stopped).await
+        follow(&runner, folder, &mirror, first, watch, stopped).await
     };
     let mut work = pin!(work);
     let outcome = tokio::select! {
@@ -131,10 +134,10 @@ async fn follow(
     folder: &Path,
     mirror: &Mirror,
     first: Summary,
+    mut watch: Watch,
     stopped: watch::Receiver<bool>,
 ) -> Outcome {
     let is_folder = runner.location.store_folder().is_some();
-    let mut watch = Watch::new(PAUSE);
     let mut announced = pin!(announce(mirror, is_folder));
     let mut skipped = Vec::new();
     let mut generation = first.generation;
