@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use atlas_mirror::manifest::Changes;
@@ -92,15 +93,21 @@ pub(crate) async fn add(
     let Some(head) = newest(mirror).await? else { return Ok(work.added) };
     let paths: Vec<&str> = unread.iter().map(|candidate| candidate.path.as_str()).collect();
     let records = head::records(&head, &paths).await?;
+    // What has begun comes to its end, and nothing else begins.
+    let is_over = AtomicBool::new(false);
     let reads = unread.into_iter().map(|candidate| {
         let record = records.get(&candidate.path).map(|located| located.record.clone());
         let (folder, reader) = (folder.clone(), reading.reader.clone());
+        let is_over = &is_over;
         async move {
+            if is_over.load(Ordering::Relaxed) {
+                return Ok((candidate, None));
+            }
             let text = match record.filter(|record| is_textless(record, &candidate)) {
                 Some(record) => blocking(move || Ok(text_of(&folder, &record, &*reader))).await?,
                 None => Ok(String::new()),
             };
-            Ok::<_, SyncError>((candidate, text))
+            Ok::<_, SyncError>((candidate, Some(text)))
         }
     });
     let mut reads = stream::iter(reads).buffered(PARALLEL);
@@ -110,12 +117,14 @@ pub(crate) async fn add(
     while let Some(read) = reads.next().await {
         let (candidate, text) = read?;
         let text = match text {
-            Ok(text) => text,
-            Err(error) => {
+            Some(Ok(text)) => text,
+            Some(Err(error)) => {
                 tracing::warn!(%error, "the text of attachments cannot be read");
                 is_broken = true;
-                break;
+                is_over.store(true, Ordering::Relaxed);
+                continue;
             }
+            None => continue,
         };
         progress.advance(1);
         looked_at.push(candidate.key());
@@ -123,13 +132,12 @@ pub(crate) async fn add(
         if !text.is_empty() {
             texts.insert(candidate.path, (candidate.sha256, Bytes::from(text)));
         }
-        let is_over = begun.elapsed() >= reading.time;
-        if is_over || bytes >= BATCH_BYTES || looked_at.len() >= BATCH {
+        if begun.elapsed() >= reading.time {
+            is_over.store(true, Ordering::Relaxed);
+        }
+        if bytes >= BATCH_BYTES || looked_at.len() >= BATCH {
             work.commit(std::mem::take(&mut texts), std::mem::take(&mut looked_at)).await?;
             bytes = 0;
-        }
-        if is_over {
-            break;
         }
     }
     work.commit(texts, looked_at).await?;

@@ -49,6 +49,11 @@ impl PropertyType {
     }
 }
 
+/// What stands in `value` under these names, one within the other, divided by dots.
+fn within<'v>(value: &'v Value, names: &str) -> Option<&'v Value> {
+    names.split('.').try_fold(value, |value, name| value.as_object()?.get(name))
+}
+
 /// The properties of the note at `path`; of one whose frontmatter cannot be read, none.
 async fn of_note(context: &Context<'_>, view: View, path: &str) -> Result<Map<String, Value>, Error> {
     let path = arguments::path("path", path)?;

@@ -172,3 +172,37 @@ async fn to_replace_all_properties_is_to_be_confirmed() {
     assert_eq!(answer["prev_frontmatter"], json!({ "a": null }));
     assert_eq!(tools.text("b.md").await, "text\n");
 }
+
+#[tokio::test]
+async fn a_key_may_name_what_stands_within_a_property() {
+    let vault = VaultBuilder::new()
+        .note("a.md", "---\nauthor: {name: Ada, mail: {home: a@b.c}}\n---\n")
+        .note("b.md", "---\nauthor: Ada\n---\n")
+        .note("c.md", "---\nauthor: {name: [Ada, Bob]}\n\"author.name\": Cleo\n---\n");
+    let client = Deployment::of_vault(&vault).await.client();
+    let tools = Tools::of(&client);
+    for (path, key, nested, expected) in [
+        ("a.md", "author.name", true, Some(json!("Ada"))),
+        ("a.md", "author.name", false, None),
+        ("a.md", "author.mail.home", true, Some(json!("a@b.c"))),
+        ("a.md", "author.age", true, None),
+        ("b.md", "author.name", true, None),
+        ("c.md", "author.name", true, Some(json!("Cleo"))),
+    ] {
+        let read = tools.good("read_property", json!({ "path": path, "key": key, "nested": nested })).await;
+        let present = json!(expected.is_some());
+        assert_eq!((&read["value"], &read["present"]), (&expected.unwrap_or_default(), &present), "{path} {key}");
+    }
+    let found = async |arguments: Value| {
+        let found = tools.good("find_notes_by_property", arguments).await;
+        let paths = found["items"].as_array().unwrap().iter().map(|note| note["path"].as_str().unwrap().to_owned());
+        (paths.collect::<Vec<_>>(), found["items"][0]["matched_values"]["author.name"].clone())
+    };
+    let name = json!({ "key": "author.name", "nested": true });
+    assert_eq!(found(name).await, (vec!["a.md".to_owned(), "c.md".to_owned()], json!("Ada")));
+    let ada = json!({ "key": "author.name", "value": "Ada", "nested": true });
+    assert_eq!(found(ada).await.0, ["a.md"]);
+    let absent = json!({ "filter": [{ "key": "author.name", "op": "absent" }], "nested": true });
+    assert_eq!(found(absent).await.0, ["b.md"]);
+    assert_eq!(found(json!({ "key": "author.name" })).await.0, ["c.md"]);
+}

@@ -118,11 +118,12 @@ async fn there_is_time_for_some_and_the_next_sync_goes_on() {
         vault.file(&format!("{number}.pdf"), format!("scan {number}").as_bytes())
     }));
     let readers = Readers::of(&host);
-    let mut waiting = Vec::new();
+    let mut waiting = vec![7];
     while waiting.last() != Some(&0) && waiting.len() < 9 {
         waiting.push(readers.sync_for(Duration::ZERO).await.texts_waiting);
     }
-    assert_eq!(waiting, [6, 5, 4, 3, 2, 1, 0]);
+    // Of the two that are read at once one may not have begun when time is over.
+    assert!(waiting.windows(2).all(|two| (1..=2).contains(&(two[0] - two[1]))), "{waiting:?}");
     assert!(texts(&host).await.values().all(|(length, _)| *length == 6));
 }
 

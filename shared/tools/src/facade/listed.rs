@@ -16,7 +16,7 @@ pub(super) const AGENT: Chosen = &[
     ("read_note", &["include_content", "include_frontmatter", "include_stats"]),
     ("list_notes", &["include_folders", "extensions"]),
     ("get_backlinks", &["include_embeds"]),
-    ("find_notes_by_property", &[]),
+    ("find_notes_by_property", &["nested"]),
     ("list_tasks", &[]),
     ("context_current", &["max_sources"]),
     ("note_history", &[]),

@@ -1,6 +1,7 @@
 //! `find_notes_by_property`: the notes whose properties have certain values.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use atlas_ops::arguments::{Exact, Given, Root, Text, invalid_input};
 use atlas_ops::error::{Error, Reason};
@@ -11,10 +12,12 @@ use atlas_ops::read::index::DocumentRef;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
 use atlas_segment::SectionName;
-use atlas_segment::facts::Column;
+use atlas_segment::facts::{Column, Columns};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::within;
 
 /// Lists the notes whose properties meet all of some conditions, by path.
 pub struct FindNotesByProperty;
@@ -33,6 +36,9 @@ pub struct Arguments {
     /// Only with key: the property's value.
     #[serde(default)]
     value: Given<Value>,
+    /// Whether keys as `author.name` may mean what stands under `name` in the property `author`, where no property has the whole name.
+    #[serde(default)]
+    nested: bool,
     /// Only notes in this folder.
     #[serde(default)]
     #[schemars(length(max = 1024))]
@@ -115,14 +121,14 @@ impl Operation for FindNotesByProperty {
         description: "Lists the notes whose properties (frontmatter) meet all conditions of filter: is (the value, or a list with it), eq, neq, gt, gte, lt, lte (numbers, and texts such as dates), in, nin, contains (a list's item or a text's part), exists, absent; or with key and value alone. Example: {\"key\": \"status\", \"value\": \"active\"}",
         scopes: &[Scope::ReadVault],
         tags: &["properties"],
-        aliases: &[Alias::Name("folder", "root"), Alias::Only("nested", "false"), Alias::Ignored("verbosity")],
+        aliases: &[Alias::Name("folder", "root"), Alias::Ignored("verbosity")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Page<MatchedNote>;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
-        let Arguments { mut filter, key, value, root, limit, cursor } = arguments;
+        let Arguments { mut filter, key, value, nested, root, limit, cursor } = arguments;
         match (key.0, &*value) {
             (Some(key), None) => filter.push(Condition { key, op: Comparator::Exists, value }),
             (Some(key), Some(_)) => filter.push(Condition { key, op: Comparator::Is, value }),
@@ -130,19 +136,19 @@ impl Operation for FindNotesByProperty {
             (None, Some(_)) => return Err(invalid_input("key", "name the property that is to have the value")),
         }
         check(&filter)?;
-        let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &filter, &root))?;
+        let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &filter, nested, &root))?;
         let root = Root::of("root", &root)?;
         let page = |view: View| {
             let (root, paging, filter) = (&root, &paging, &filter);
             async move {
                 let generation = view.generation();
                 let facts = Facts::fetch(context, view, &[SectionName::Properties]).await?;
-                let found = matching(&facts, root, filter)?;
+                let found = matching(&facts, root, filter, nested)?;
                 let mut items = Vec::new();
                 for document in paging.of(&found) {
                     items.push(MatchedNote {
                         path: facts.index().path(*document)?,
-                        matched_values: values(&facts, *document, filter)?,
+                        matched_values: values(&facts, *document, filter, nested)?,
                     });
                 }
                 paging.page(context, generation, found.len(), items)
@@ -224,20 +230,46 @@ fn compare(one: &Value, other: &Value) -> Option<Ordering> {
     }
 }
 
+/// The properties that a key names in a segment: a column, and names within its values.
+struct Named<'a> {
+    column: &'a Column<Value>,
+    names: Option<&'a str>,
+}
+
+impl<'a> Named<'a> {
+    fn of(properties: &'a Columns<Value>, key: &'a str, nested: bool) -> Vec<Self> {
+        let whole = properties.get(key).map(|column| Self { column, names: None });
+        let parts = key.split_once('.').filter(|_| nested);
+        let part = parts.and_then(|(name, names)| Some(Self { column: properties.get(name)?, names: Some(names) }));
+        whole.into_iter().chain(part).collect()
+    }
+
+    fn value(&self, document: u32) -> Option<&'a Value> {
+        let value = self.column.of(document)?;
+        self.names.map_or(Some(value), |names| within(value, names))
+    }
+}
+
+/// The value of the first that the document has.
+fn value<'a>(named: &[Named<'a>], document: u32) -> Option<&'a Value> {
+    named.iter().find_map(|named| named.value(document))
+}
+
 /// The notes below `root` of which `filter` holds, by path.
-fn matching(facts: &Facts, root: &Root, filter: &[Condition]) -> Result<Vec<DocumentRef>, Error> {
+fn matching(facts: &Facts, root: &Root, filter: &[Condition], nested: bool) -> Result<Vec<DocumentRef>, Error> {
     let mut found = Vec::new();
     for segment in facts.index().segments() {
         let below = facts.below(segment, root)?;
         let properties = facts.properties(segment)?;
-        let columns: Vec<(&Condition, Option<&Column<Value>>)> =
-            filter.iter().map(|condition| (condition, properties.get(condition.key.as_str()))).collect();
-        let holds = |document: u32| {
-            columns.iter().all(|(condition, column)| condition.holds(column.and_then(|column| column.of(document))))
-        };
+        let columns: Vec<(&Condition, Vec<Named<'_>>)> =
+            filter.iter().map(|condition| (condition, Named::of(properties, condition.key.as_str(), nested))).collect();
+        let holds = |document: u32| columns.iter().all(|(condition, named)| condition.holds(value(named, document)));
         let documents: Vec<u32> = match columns.iter().find(|(condition, _)| !condition.op.holds_of_none()) {
             // Only notes that have this one can be among them.
-            Some((_, column)) => column.iter().flat_map(|column| column.iter()).map(|(document, _)| document).collect(),
+            Some((_, named)) => {
+                let all = named.iter().flat_map(|named| named.column.iter()).map(|(document, _)| document);
+                all.collect::<BTreeSet<u32>>().into_iter().collect()
+            }
             None => facts.notes(segment, root)?,
         };
         let is_found = |document: &u32| below.contains(document) && holds(*document) && facts.shows(segment, *document);
@@ -248,12 +280,17 @@ fn matching(facts: &Facts, root: &Root, filter: &[Condition]) -> Result<Vec<Docu
 }
 
 /// The properties of a note that the conditions ask for.
-fn values(facts: &Facts, document: DocumentRef, filter: &[Condition]) -> Result<Map<String, Value>, Error> {
+fn values(
+    facts: &Facts,
+    document: DocumentRef,
+    filter: &[Condition],
+    nested: bool,
+) -> Result<Map<String, Value>, Error> {
     let DocumentRef { segment, document } = document;
     let properties = facts.properties(segment)?;
     let value = |condition: &Condition| {
-        let column = properties.get(condition.key.as_str())?;
-        Some((column.key().to_owned(), column.of(document)?.clone()))
+        let key = condition.key.as_str();
+        Some((key.to_owned(), value(&Named::of(properties, key, nested), document)?.clone()))
     };
     Ok(filter.iter().filter_map(value).collect())
 }

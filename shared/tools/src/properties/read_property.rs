@@ -4,11 +4,12 @@ use atlas_access::Access;
 use atlas_ops::arguments::{Exact, ReadPath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
-use atlas_ops::pipeline::aliases::Alias;
 use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::within;
 
 /// Returns one property of the note at a path, without its text.
 pub struct ReadProperty;
@@ -21,6 +22,9 @@ pub struct Arguments {
     path: ReadPath,
     /// The property's name, as the note writes it.
     key: Exact<1024>,
+    /// Whether `author.name` may mean what stands under `name` in the property `author`, where no property has the whole name.
+    #[serde(default)]
+    nested: bool,
 }
 
 /// The property.
@@ -43,7 +47,6 @@ impl Operation for ReadProperty {
         description: "Returns one property of the note at a path, without its text. Example: {\"path\": \"Projects/Atlas.md\", \"key\": \"status\"}",
         scopes: &[Scope::ReadVault],
         tags: &["properties"],
-        aliases: &[Alias::Only("nested", "false")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
@@ -58,7 +61,10 @@ impl Operation for ReadProperty {
         let Answer { value: mut properties, generation } =
             context.read(|view| super::of_note(context, view, path.as_str())).await?;
         let key = arguments.key.as_str().to_owned();
-        let value = properties.remove(&key);
+        let value = properties.remove(&key).or_else(|| {
+            let (name, names) = key.split_once('.').filter(|_| arguments.nested)?;
+            within(properties.get(name)?, names).cloned()
+        });
         let present = value.is_some();
         let output = Output { path: path.as_str().to_owned(), key, value: value.unwrap_or_default(), present };
         Ok(Answer { value: output, generation })
