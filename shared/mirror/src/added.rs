@@ -1,5 +1,5 @@
-//! What the kept generations refer to: what the oldest of them does, and what each later one added. The manifests in between are read once: what they
-//! added is kept in the store, so that the next collection reads on where this one ended.
+//! The objects that the kept generations refer to: those of the oldest kept generation, and those that each later one added. A collection reads each
+//! manifest once and stores what it added, so that the next collection continues there.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -18,29 +18,29 @@ use crate::mirror::Mirror;
 use crate::snapshot::Snapshot;
 use crate::tombstones::Tombstones;
 
-/// Where it is kept, below `state/`.
+/// The name of the stored additions, below `state/`.
 const NAME: &str = "collection";
-/// Longest that is kept; what is longer is read again by every collection.
+/// Most bytes of stored additions. Longer ones are not stored, and every collection reads the manifests again.
 const MAX_BYTES: usize = 64 << 20;
-/// Manifests read at once, and those after which what was read is kept.
+/// Manifests read at once, and manifests after which the additions are stored.
 const PARALLEL: usize = 16;
 const PAGE: usize = 2_000;
 /// Pages of records that one load asks for.
 const LOAD: usize = 256;
 
-/// What the generations after one, up to another, added.
+/// The objects that a range of generations added.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Added {
     lineage: Id,
-    /// Additions of later generations than this are known,
+    /// The range begins after this generation,
     since: u64,
-    /// up to this one,
+    /// ends with this one,
     upto: u64,
-    /// whose manifest has this hash.
+    /// and that one's manifest has this hash.
     manifest: Hash,
-    /// Objects below `segments/`, and the generation that referred to each first.
+    /// Objects below `segments/`, each with the first generation that referred to it.
     segments: BTreeMap<SegmentId, u64>,
-    /// The same of attachments' objects.
+    /// Objects of attachments, each with the first generation that referred to it.
     blobs: BTreeMap<String, u64>,
 }
 
@@ -69,14 +69,14 @@ impl Added {
         Ok(sealed(json).into())
     }
 
-    /// [`None`] when the bytes are not what was written.
+    /// Decodes stored additions; [`None`] if the bytes are damaged.
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut json = checked(bytes).ok()?.to_vec();
         json.push(b'}');
         serde_json::from_slice(&json).ok()
     }
 
-    /// Leaves out what `oldest` tells itself, since it was added before. Whether it had been told of such generations.
+    /// Drops the additions up to `oldest`, whose own manifest names them. Returns whether `oldest` is another generation than before.
     fn forget_before(&mut self, oldest: u64) -> bool {
         if self.since == oldest {
             return false;
@@ -96,7 +96,7 @@ impl Added {
 }
 
 impl Mirror {
-    /// What the generations after the oldest that is `kept` added, once all of them were read, at most `most` by this call; how many are left otherwise.
+    /// The additions after the oldest `kept` generation. This call reads at most `most` manifests; if more are left, the error is their number.
     pub(crate) async fn added(&self, kept: &Kept, most: usize) -> Result<Result<Added, u64>, MirrorError> {
         let stored = self.stored_added(kept).await?;
         let (oldest, head) = (&kept.oldest, &kept.head);
@@ -126,7 +126,7 @@ impl Mirror {
         Ok(if left == 0 { Ok(added) } else { Err(left as u64) })
     }
 
-    /// Takes in what `next` refers to and nothing before it did.
+    /// Adds what `next` refers to and no generation before it did.
     async fn add(
         &self,
         added: &mut Added,
@@ -152,7 +152,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// The names of the attachments' objects that documents of `segments` refer to, or those that are live.
+    /// The names of the attachments' objects that documents of `segments` refer to; with `live` only live documents count.
     pub(crate) async fn blobs_of(
         &self,
         snapshot: &Snapshot,
@@ -171,7 +171,7 @@ impl Mirror {
         Ok(names)
     }
 
-    /// What is recorded of the documents of a segment, or of those that are live.
+    /// The records of a segment's documents; with `live` of its live ones.
     pub(crate) async fn records_of(
         &self,
         snapshot: &Snapshot,
@@ -195,7 +195,7 @@ impl Mirror {
         Ok(records)
     }
 
-    /// What an earlier collection read, if it is of these generations.
+    /// The additions that an earlier collection stored, if they are of these generations.
     async fn stored_added(&self, kept: &Kept) -> Result<Option<Added>, MirrorError> {
         let (oldest, head) = (&kept.oldest, &kept.head);
         let key = self.added_key()?;

@@ -1,8 +1,8 @@
-//! Claims: a keyed request is claimed before it is executed, so that whoever repeats it, on any process, knows from which
-//! generation on to look for what it came to.
+//! Claims of idempotency keys. A request with a key is claimed before it runs. A process that repeats the request finds the claim, and knows from
+//! which generation on to look for the result.
 //!
-//! A claim ends; then the key is free, and the next claim of it has the next number. A claim stands only as long as all before it are there,
-//! so that whoever goes through them from the first finds it: see `expiry`, which deletes them.
+//! When a claim ends, the key is free, and its next claim has the next number. Readers go through a key's claims from the first, so a claim counts
+//! only while all claims before it are there. `expiry` deletes them in that order.
 
 use std::time::Duration;
 
@@ -24,25 +24,25 @@ pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 /// A claim, as the store keeps it: JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Claim {
-    /// What the key was claimed for.
+    /// A hash of the arguments that the key was claimed for.
     arguments: Hash,
-    /// The newest generation that the claimant knew of: every later one may carry the key's result.
+    /// The newest generation that the claimant knew. The result, if there is one, is in a later generation.
     since: u64,
-    /// When it ends; without, it stands as long as it is there.
+    /// When it ends; [`None`] if only deletion ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires: Option<Timestamp>,
-    /// When it was made; older versions do not say.
+    /// When it was made; claims of older versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made: Option<Timestamp>,
 }
 
-/// What is at one number of a key.
+/// What one number of a key holds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Link {
     #[allow(private_interfaces, reason = "others only close")]
     Claim(Claim),
-    /// The claims before are being deleted: no more follow.
+    /// The claims before are being deleted, and none may follow.
     Closed { closed: bool },
 }
 
@@ -56,7 +56,7 @@ impl Link {
     }
 }
 
-/// A key that is claimed, by this call or an earlier one, which may have claimed it for other arguments.
+/// A key that is claimed: by this call, or by an earlier one, perhaps for other arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claimed {
     /// What it was claimed for.
@@ -65,12 +65,13 @@ pub struct Claimed {
     pub key: CommitKey,
     /// When it was claimed, as far as that is known.
     pub made: Option<Timestamp>,
-    /// Whether it was claimed by this call, for certain: then nobody has executed the request yet.
+    /// Whether this call certainly made the claim. Then nobody has run the request yet.
     pub is_new: bool,
 }
 
 impl Mirror {
-    /// Claims the key with this hash for `arguments` from `now` on for `time`, of which at most [`LONGEST`] counts; gives the claim that stands.
+    /// Claims the key with this hash for `arguments`, from `now` on for `time` (at most [`LONGEST`]). Returns the claim that counts, which may be an
+    /// earlier one.
     ///
     /// # Errors
     /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. The key may be claimed nevertheless; claiming
@@ -105,8 +106,8 @@ impl Mirror {
         Err(MirrorError::unavailable(format!("the key was claimed {MOST} times within days")))
     }
 
-    /// A generation that there was not long ago, the newest if no other process writes; 0 if there is none. One of long ago would show what the
-    /// key came to by claims that are gone.
+    /// A recent generation: the newest if no other process writes, 0 if there is none. An old one would let the caller find results of claims that are
+    /// gone.
     async fn some_generation(&self) -> Result<u64, MirrorError> {
         if !self.known_head().is_some_and(|head| head.is_seen())
             && let Some(head) = self.first_head().await?
@@ -117,12 +118,12 @@ impl Mirror {
     }
 }
 
-/// Where claim `number` of a key is.
+/// The name of claim `number` of a key.
 pub(crate) fn name(hash: &str, number: u32) -> String {
     if number == 0 { format!("{FOLDER}/{hash}") } else { format!("{FOLDER}/{hash}.{number}") }
 }
 
-/// The key and number of the claim that is called so below the folder.
+/// The key and number of the claim with this name below the folder.
 pub(crate) fn parsed(name: &str) -> Option<(&str, u32)> {
     match name.split_once('.') {
         None => Some((name, 0)),
@@ -130,7 +131,7 @@ pub(crate) fn parsed(name: &str) -> Option<(&str, u32)> {
     }
 }
 
-/// What commits by claim `number` of a key are known by: not by what those of an earlier one are.
+/// The commit key of claim `number`. Each claim of a key has its own, so that it does not find an earlier claim's result.
 fn numbered(hash: Hash, number: u32) -> Hash {
     if number == 0 { hash } else { Hash::of(format!("{hash}.{number}").as_bytes()) }
 }

@@ -1,9 +1,9 @@
-//! Garbage collection: what no generation refers to that is still kept is deleted.
+//! Garbage collection: deletes every object that no kept generation refers to.
 //!
-//! A generation is kept for a time after it was superseded, so an idle vault keeps its yesterday however long that was ago; and the newest
-//! ones are kept in any case. References decide, not times: what the oldest kept generation refers to stays, and what any later one added (`added`). Times, which
-//! are the store's own, decide only how long a generation is kept, and that an upload for a commit to come is let alone. A clock that jumps makes
-//! generations stay longer: of manifests that are out of order the latest time before counts, and of the store's clock and the caller's the one that is behind.
+//! A generation is kept for some time after the next one replaced it, so an idle vault keeps its last version however old it is. The newest
+//! generations are always kept. References decide which objects stay: those of the oldest kept generation, and those that later ones added (`added`).
+//! Times decide only how long a generation is kept, and protect uploads whose commit has not come yet; they are the store's own. A clock that jumps
+//! keeps generations longer: a manifest never counts as older than one before it, and of the store's and the caller's clock the slower one counts.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -22,11 +22,11 @@ use crate::store::Listed;
 /// What is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// How long a generation is kept after it was superseded.
+    /// How long a generation is kept after the next one replaced it.
     pub time: Duration,
-    /// The newest generations are kept whatever their age: so many.
+    /// How many of the newest generations are kept whatever their age.
     pub generations: u64,
-    /// Most manifests that one collection reads; the next one reads on, and until all are read nothing that they could refer to is deleted.
+    /// Most manifests that one collection reads. The next one continues; until all are read, no object is deleted that they could refer to.
     pub reads: usize,
 }
 
@@ -40,9 +40,9 @@ impl Default for Retention {
 /// What a collection did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Collected {
-    /// Generations that are there no more.
+    /// Generations that were deleted.
     pub generations: u64,
-    /// Other objects that are there no more.
+    /// Other objects that were deleted.
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -59,26 +59,26 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// An object that was written less than this ago may be referred to yet.
+/// Objects younger than this are not deleted: a commit may still refer to them.
 pub(crate) const UPLOAD_TIME: Duration = Duration::from_secs(24 * 3600);
-/// Most objects that one collection deletes; the next one goes on.
+/// Most objects that one collection deletes. The next one continues.
 const MOST: usize = 100_000;
-/// Clocks of a store's machines differ by less.
+/// The clocks of a store's machines differ by less than this.
 const SAME_TIME: Duration = Duration::from_secs(60);
 /// No retention is shorter: a stalled writer must not find its number free, nor a reader its generation gone.
 const SHORTEST: Duration = Duration::from_secs(2 * LONGEST_DEADLINE.as_secs());
 
 impl Mirror {
-    /// Deletes the generations that are not kept, the oldest first, the objects that none of the kept ones refers to, and state that has had its time. `now` is
-    /// the time by the caller's clock.
+    /// Deletes the generations that are not kept, the oldest first; the objects that no kept one refers to; and expired state. `now` is the time by the
+    /// caller's clock.
     ///
     /// Safe beside writers, readers and other collections, and when it is ended at any moment.
     ///
     /// # Errors
-    /// As [`head`](Self::head), and [`MirrorError::Damaged`] when the newest generation misses what it refers to; what was deleted until then stays deleted.
+    /// As [`head`](Self::head), and [`MirrorError::Damaged`] when the newest generation misses what it refers to; what was deleted before stays deleted.
     pub async fn collect(&self, retention: Retention, now: Timestamp) -> Result<Collected, MirrorError> {
         let keys = self.shared.keys.clone();
-        // Listed before it is known what is referred to, so that nothing is taken for garbage that was committed meanwhile.
+        // Objects are listed before references are read, so that nothing committed meanwhile counts as garbage.
         let listed = [self.store.list(&keys.segments(), None).await?, self.store.list(&keys.blobs(), None).await?];
         let written = self.written().await?;
         let hinted = self.hinted().await?;
@@ -88,7 +88,7 @@ impl Mirror {
         }
         let [segments, _] = &listed;
         self.check_sizes(&head, segments).await?;
-        // The hint first, so that no reader begins at a generation that goes; its time says what time it is.
+        // The hint is written first, so that no reader begins at a generation that is deleted; its time is the store's.
         let manifest = self.store.get(&keys.manifest(head.generation()), MAX_MANIFEST).await?;
         let gone = || MirrorError::unavailable("the newest generation is not there any more");
         self.store.put(&keys.latest(), &manifest.ok_or_else(gone)?).await?;
@@ -129,7 +129,7 @@ impl Mirror {
         Ok(collected)
     }
 
-    /// Whether what `head` refers to below `segments/` is there, and as large as it should be, going by what was `listed`.
+    /// Whether all objects of `head` below `segments/` are in the listing, with their sizes.
     async fn check_sizes(&self, head: &Snapshot, listed: &[Listed]) -> Result<(), MirrorError> {
         let sizes: HashMap<&Path, u64> = listed.iter().map(|listed| (&listed.key, listed.bytes)).collect();
         for (index, id) in objects_of(head) {
@@ -165,7 +165,7 @@ impl Mirror {
         Ok(listed.iter().filter_map(|listed| Some((keys.generation(&listed.key)?, listed.written))).collect())
     }
 
-    /// The objects that the kept generations refer to; how many of them are to be read yet if they were too many.
+    /// The objects that the kept generations refer to. If there are too many generations to read at once, the error is how many are left.
     async fn needed(&self, kept: &Kept, reads: usize) -> Result<Result<HashSet<Path>, u64>, MirrorError> {
         let added = match self.added(kept, reads).await? {
             Ok(added) => added,
@@ -187,7 +187,7 @@ pub(crate) fn lost_manifest(key: &Path) -> MirrorError {
     MirrorError::damaged(key, "it is missing, and `latest` has a copy of it")
 }
 
-/// The times of generations, of which none is before an earlier one's.
+/// The times of generations, each at least as late as the one before.
 fn in_order(written: &BTreeMap<u64, Timestamp>) -> BTreeMap<u64, Timestamp> {
     let mut latest = Timestamp::MIN;
     let in_order = written.iter().map(|(generation, time)| {
@@ -197,15 +197,14 @@ fn in_order(written: &BTreeMap<u64, Timestamp>) -> BTreeMap<u64, Timestamp> {
     in_order.collect()
 }
 
-/// The newest generation that was written well before an earlier one.
+/// The newest generation whose time is well before an earlier one's.
 fn ran_back(written: &BTreeMap<u64, Timestamp>) -> Option<u64> {
     let in_order = in_order(written).into_values();
     let is_before = |((_, time), latest): &((&u64, &Timestamp), Timestamp)| **time < *latest - SAME_TIME;
     written.iter().zip(in_order).filter(is_before).map(|((generation, _), _)| *generation).next_back()
 }
 
-/// The oldest generation that is kept, of those that were `written` when: one that is among the newest, or was not superseded before `ended`.
-/// Everything after it is kept as well.
+/// The oldest kept generation of those `written` at these times: it is among the newest, or was not replaced before `ended`. All later ones are kept.
 fn oldest_kept(written: &BTreeMap<u64, Timestamp>, head: u64, generations: u64, ended: Timestamp) -> u64 {
     let newest = head.saturating_sub(generations.max(1)) + 1;
     let superseded = written.iter().zip(written.values().skip(1));
@@ -213,7 +212,7 @@ fn oldest_kept(written: &BTreeMap<u64, Timestamp>, head: u64, generations: u64, 
     recent.chain([newest.max(1)]).min().unwrap_or(head).max(written.keys().next().copied().unwrap_or(head)).min(head)
 }
 
-/// What was written before `before` and is not needed.
+/// The objects that were written before `before` and are not needed.
 fn garbage(listed: Vec<Listed>, needed: &HashSet<Path>, before: Timestamp) -> impl Iterator<Item = Listed> {
     listed.into_iter().filter(move |listed| listed.written < before && !needed.contains(&listed.key))
 }

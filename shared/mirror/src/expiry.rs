@@ -1,4 +1,4 @@
-//! What is below `state/` only for a while: it is deleted when it has no effect any more, by its age alone.
+//! Deletes objects below `state/` that have expired. Only their age decides.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::error::MirrorError;
 use crate::mirror::Mirror;
 use crate::once::StateObject;
 
-/// Folders of what has no effect a day after it was made, by the clocks of those who made it: here it gets another, for clocks that differ.
+/// Folders whose objects have no effect a day after they were made. They are kept for two days, since clocks differ.
 const FOLDERS: [&str; 4] = ["approvals", "confirmations", "throttle", "writing"];
 const KEPT: Duration = Duration::from_secs(2 * 24 * 3600);
 /// The same for claims.
@@ -21,7 +21,7 @@ const CLAIMS_KEPT: Duration = Duration::from_secs(claim::LONGEST.as_secs() + 24 
 const PARALLEL: usize = 16;
 
 impl Mirror {
-    /// Deletes what has had its time at `now`, which is by the store's clock; at most so many objects of each kind, or a few more.
+    /// Deletes what has expired at `now` by the store's clock: about so many objects of each kind at most.
     pub(crate) async fn collect_state(&self, now: Timestamp, most: usize) -> Result<Collected, MirrorError> {
         let mut collected = Collected::default();
         for folder in FOLDERS {
@@ -45,8 +45,8 @@ impl Mirror {
         Ok(collected)
     }
 
-    /// Deletes all `claims` of a key, unless one still stands, or there is a newer one by now. Nobody may claim the next number meanwhile, for that claim would not be found
-    /// once the first is gone: so the number is closed before, and opened last. Whoever finds the first gone begins anew with it.
+    /// Deletes all `claims` of a key, unless one still counts or a newer one was made. A claim of the next number made meanwhile would not be found once the
+    /// first is gone, so the next number is closed before the deletion and opened after it. A caller who finds the first claim gone begins with it again.
     async fn forget_key(
         &self,
         hash: String,
@@ -55,7 +55,7 @@ impl Mirror {
     ) -> Result<u64, MirrorError> {
         let mut numbers: Vec<u32> = claims.iter().map(|(number, _)| *number).collect();
         numbers.sort_unstable();
-        // A store whose clock was behind when it was claimed says that it is older than it is.
+        // If the store's clock was slow when the claim was made, the claim seems older than it is.
         for number in &numbers {
             let link: Option<Link> = match self.get_state(&claim::name(&hash, *number)).await {
                 Err(MirrorError::Damaged { .. }) => None,

@@ -1,5 +1,5 @@
-//! Small objects below `state/` that are made once: whoever comes first decides what one says, and everybody else goes by that. Claims are
-//! such objects, approvals, confirmations, and whatever else all processes have to agree on.
+//! Small objects below `state/` that are created once: the first writer decides the content, and all others read it. Claims, approvals,
+//! confirmations and whatever else all processes must agree on are such objects.
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -12,10 +12,10 @@ use crate::failure::Failure;
 use crate::keys::key_of;
 use crate::mirror::Mirror;
 
-/// Longest of them, unless whoever reads one says otherwise.
+/// Most bytes of one, unless its reader allows more.
 const MAX_BYTES: u64 = 4 << 10;
 
-/// One that is there, as a listing shows it.
+/// An object of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateObject {
     /// Its name below the folder that was listed.
@@ -25,11 +25,11 @@ pub struct StateObject {
 }
 
 impl Mirror {
-    /// Makes `state/<name>` say `value` unless it is there. Tells whether it was made by this call for certain: an answer that was lost on its way makes it
-    /// look as if another had come first.
+    /// Creates `state/<name>` with `value` unless it exists. Returns whether this call certainly created it: after a lost answer it looks as if another
+    /// caller had.
     ///
     /// # Errors
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]: it may have been made nevertheless.
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]: it may have been created nevertheless.
     pub async fn create_state_if_absent(
         &self,
         name: &str,
@@ -45,7 +45,7 @@ impl Mirror {
         }
     }
 
-    /// What `state/<name>` says, if it is there.
+    /// The content of `state/<name>`, if it exists.
     ///
     /// # Errors
     /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
@@ -53,7 +53,7 @@ impl Mirror {
         self.get_state_up_to(name, MAX_BYTES).await
     }
 
-    /// The same of an object that may have up to `most` bytes.
+    /// Like [`get_state`](Self::get_state), for an object of up to `most` bytes.
     ///
     /// # Errors
     /// As [`get_state`](Self::get_state).
@@ -63,8 +63,7 @@ impl Mirror {
         serde_json::from_slice(&bytes).map(Some).map_err(|error| MirrorError::damaged(&key, error))
     }
 
-    /// Makes `state/<name>` say `value` unless it is there: then gives what it says, which may be what this very call wrote in a try of which there was no
-    /// answer.
+    /// Creates `state/<name>` with `value` unless it exists. If it exists, returns its content, which an earlier try of this call may have written.
     ///
     /// # Errors
     /// As [`create_state_if_absent`](Self::create_state_if_absent) and [`get_state`](Self::get_state). Calling again does no harm.
@@ -80,7 +79,7 @@ impl Mirror {
         self.get_state(name).await?.ok_or_else(gone).map(Some)
     }
 
-    /// Deletes `state/<name>`, if it is there.
+    /// Deletes `state/<name>`, if it exists.
     ///
     /// # Errors
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
@@ -88,7 +87,7 @@ impl Mirror {
         self.store.delete(&self.state_key(name, "delete")?).await
     }
 
-    /// What is below `state/<folder>/`; with `after` only names that are greater.
+    /// The objects below `state/<folder>/`; with `after` only those with greater names.
     ///
     /// # Errors
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].

@@ -1,8 +1,8 @@
-//! Repair: a mirror of which objects are damaged becomes readable again. The newest manifest is put back from its copy in `latest`, or, where there is none,
-//! made anew from the one before, or without any; what the newest generation cannot be read of is published again, in a commit like any other.
+//! Repair makes a mirror with damaged objects readable again. It restores the newest manifest from its copy in `latest`; without a copy, it builds the
+//! manifest from the one before, or an empty one. Then it publishes again what the newest generation cannot read, in a normal commit.
 //!
-//! A repair that loses files leaves a mark. To another host's folder that still has such a file, its absence must not look like a deletion: the mark
-//! tells the next sync of that folder to publish the file again.
+//! A repair that loses files leaves a mark. Another host's folder may still have such a file, and must not take its absence for a deletion: the mark
+//! tells that host's next sync to publish the file again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::snapshot::{MAX_MANIFEST, Snapshot};
 const MARKS: &str = "repaired";
 /// Copies of manifests that were replaced, below `state/`.
 const REPLACED: &str = "damaged";
-/// Most generations that are looked at for one that is readable.
+/// Most generations that are tried to find a readable one.
 const MOST_BACK: usize = 1_000;
 
 /// The newest generation that the caller of a repair knows of.
@@ -42,12 +42,12 @@ pub struct KnownGeneration {
     pub manifest: Hash,
 }
 
-/// A generation that was begun anew, since no manifest was readable.
+/// An empty generation that was begun because no manifest was readable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Anew {
     /// Its number, which is that of the newest damaged manifest.
     pub generation: u64,
-    /// The newest that the caller knew of, 0 if it knew of none: what later ones wrote is lost, but for what folders have.
+    /// The newest generation that the caller knew, 0 for none. What later ones wrote is lost, except what folders still have.
     pub seen: u64,
 }
 
@@ -57,35 +57,35 @@ pub struct Repaired {
     /// The generation whose manifest was put back from its copy in `latest`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub put_back: Option<u64>,
-    /// Generations whose manifests nobody has any more: they say now what the one before them does.
+    /// Generations whose manifests are lost. They now equal the generation before them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rewound: Vec<u64>,
-    /// The generation that was begun anew: it has what folders publish again.
+    /// The generation that was begun empty: folders publish into it again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anew: Option<Anew>,
-    /// What was wrong with the objects of the newest generation.
+    /// The flaws of the newest generation's objects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<Flaw>,
     /// Documents that were published again as they were.
     pub rescued: u64,
-    /// Documents of which an older version was published, for there is no newer one; some may have been deleted since.
+    /// Documents restored in an older version, since the newer one is lost. Some may have been deleted since.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recovered: Vec<Recovered>,
-    /// Paths whose content the store has no more, nor the folder.
+    /// Paths whose content neither the store nor the folder has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
-    /// Documents of which not even the path is known, but for what the folder publishes again.
+    /// Documents whose path is unknown too, except those that the folder publishes again.
     pub unnamed: u64,
 }
 
-/// Publishes again what the newest generation cannot be read of.
+/// Publishes again what the newest generation cannot read.
 struct Change<'a, S> {
     mirror: &'a Mirror,
     source: &'a S,
 }
 
 impl Mirror {
-    /// Repairs the newest generation, with what `source` has. Where no manifest is readable, the vault is empty then.
+    /// Repairs the newest generation with the contents that `source` has. If no manifest is readable, the vault is empty afterwards.
     ///
     /// # Errors
     /// Those of [`inspect`](Self::inspect) and [`commit`](Self::commit).
@@ -117,7 +117,7 @@ impl Mirror {
         Ok(Repaired { put_back: done.put_back, rewound: done.rewound, anew: done.anew, ..repaired })
     }
 
-    /// Whether what is missing or older in the newest generation, to one who saw the manifest `hash` of `generation`, may have been lost and not deleted.
+    /// Whether a caller who saw the manifest `hash` of `generation` must expect that missing or older documents were lost, not deleted.
     ///
     /// # Errors
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
@@ -145,7 +145,7 @@ impl Mirror {
         Ok(history.len() == wanted && is_it)
     }
 
-    /// Marks `generation` as one of a repair, before it is.
+    /// Marks `generation` as a repair's, before it exists.
     async fn mark(&self, generation: u64) -> Result<(), MirrorError> {
         self.create_state_if_absent(&format!("{MARKS}/{generation:020}"), &serde_json::json!({})).await.map(drop)
     }
@@ -192,7 +192,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// The newest readable generation before `last`, whose manifest has this flaw, if there is one.
+    /// The newest readable generation before `last`, if there is one. `flaw` is that of the last manifest.
     async fn readable_before(&self, last: u64, flaw: &Flaw) -> Result<Option<Head>, MirrorError> {
         for (looked_at, generation) in self.generations_before(last).await?.into_iter().enumerate() {
             if looked_at >= MOST_BACK {
@@ -209,7 +209,7 @@ impl Mirror {
         Ok(None)
     }
 
-    /// The generations before `last` of which there are manifests, the newest first.
+    /// The generations before `last` that have manifests, the newest first.
     async fn generations_before(&self, last: u64) -> Result<Vec<u64>, MirrorError> {
         let keys = self.keys();
         let listed = self.store.list(&keys.manifests(), None).await?;
@@ -219,7 +219,7 @@ impl Mirror {
         Ok(before)
     }
 
-    /// Makes the newest manifest anew without any before it, since none is readable.
+    /// Replaces the newest manifest by an empty one, since none is readable.
     async fn begin_anew(
         &self,
         info: &CommitInfo,
@@ -260,7 +260,7 @@ impl Mirror {
         self.rewrite_hint(last).await
     }
 
-    /// Makes the newest manifest, which is damaged, anew from `base`, the newest that is readable, and those in between.
+    /// Replaces the damaged manifests after `base`, the newest readable one, by copies of it.
     async fn rewind(&self, info: &CommitInfo, last: u64, base: Head, done: &mut Repaired) -> Result<(), MirrorError> {
         self.mark(last).await?;
         let (mut manifest, mut parent) = (base.state.manifest.clone(), base.state.hash);
@@ -289,7 +289,7 @@ impl Mirror {
         self.rewrite_hint(last).await
     }
 
-    /// Moves a manifest that is damaged out of the way, and gives its hash, if there is one; a copy of it stays.
+    /// Moves a damaged manifest out of the way and keeps a copy. Returns its hash, if it exists.
     async fn set_aside(&self, generation: u64) -> Result<Option<Hash>, MirrorError> {
         let key = self.keys().manifest(generation);
         let name = format!("{REPLACED}/{generation:020}-{}", Id::random()?);
@@ -335,7 +335,7 @@ impl<S: ContentSource> ChangeSet for Change<'_, S> {
         let mut derived = Derived { totals: found.totals, ..Derived::default() };
         for bare in &found.bare {
             count(&mut derived.totals, &bare.record);
-            // It stays as it is where nobody has its content: whoever has it can publish it again.
+            // If nobody has the content, the document stays as it is, so that a host that has it can publish it again.
             let again = self.mirror.upload_again(head, &found, &bare.record, self.source).await?;
             let (Some(key), Some(entry)) = (again, head.segments().get(bare.segment)) else {
                 done.lost.push(bare.record.path.clone());

@@ -1,4 +1,4 @@
-//! Finds the files of a damaged generation again: in what is still readable of it, in what the caller has, and in older versions.
+//! Recovers the files of a damaged generation from its readable parts, from what the caller has, and from older versions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use crate::merge::{Content, Held};
 use crate::mirror::Mirror;
 use crate::snapshot::Snapshot;
 
-/// Most older generations that are looked through.
+/// Most older generations that are searched.
 const MOST_GENERATIONS: u64 = 1_000;
 
 /// A file's bytes, while they are read.
 pub type Pieces = BoxStream<'static, Result<Bytes, String>>;
 
-/// Where contents can be had that the store has lost.
+/// A source of contents that the store has lost.
 pub trait ContentSource: Sync {
-    /// The content with the hash `sha256`, which the document at `path` had.
+    /// The content with the hash `sha256` of the document at `path`, if the source has it.
     fn open(&self, path: &str, sha256: Hash) -> impl Future<Output = Option<Pieces>> + Send;
 
-    /// Whether it is known that the document at `path`, as `generation` wrote it, was deleted since.
+    /// Whether the version of `path` that `generation` wrote is known to have been deleted since.
     fn is_gone(&self, path: &str, generation: u64) -> bool;
 }
 
-/// A document of which an older version was found.
+/// A document that was recovered in an older version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Recovered {
     /// Its path.
@@ -43,14 +43,14 @@ pub struct Recovered {
     pub generation: u64,
 }
 
-/// What was had again.
+/// What was recovered.
 #[derive(Debug, Default)]
 pub(crate) struct Rescued {
     pub(crate) held: BTreeMap<String, Held>,
     pub(crate) recovered: Vec<Recovered>,
-    /// Paths of which there is nothing.
+    /// Paths of which nothing was found.
     pub(crate) lost: Vec<String>,
-    /// Documents of which not even the path is known.
+    /// Documents whose path is unknown too.
     pub(crate) unnamed: u64,
 }
 
@@ -58,13 +58,13 @@ pub(crate) struct Rescued {
 #[derive(Default)]
 struct Readable {
     held: Vec<(Held, Record)>,
-    /// Records whose text is not readable.
+    /// Records whose text is damaged.
     broken: Vec<Record>,
-    /// Documents whose records are not.
+    /// Documents whose record is damaged.
     unnamed: u64,
 }
 
-/// A segment of which only the tombstones are lost.
+/// A segment that lost only its tombstones.
 struct Undated {
     segment: usize,
     came: Came,
@@ -72,7 +72,7 @@ struct Undated {
     is_dated: bool,
 }
 
-/// What came back of a segment whose tombstones are lost.
+/// What was recovered of a segment that lost its tombstones.
 struct Came {
     /// How many of its documents are live.
     live: usize,
@@ -89,14 +89,14 @@ impl Came {
         self.documents.push(Recovered { path: path.to_owned(), generation });
     }
 
-    /// All of it, if more came back than is live: nobody knows which were deleted.
+    /// All of it, if more was recovered than was live: which documents were deleted is unknown.
     fn doubtful(self) -> Vec<Recovered> {
         if self.documents.len() > self.live { self.documents } else { Vec::new() }
     }
 }
 
 impl Mirror {
-    /// What can be had again of the segments of `head` that cannot be used.
+    /// Recovers what it can of the unusable segments of `head`.
     pub(crate) async fn rescue(
         &self,
         head: &Arc<Snapshot>,
@@ -151,7 +151,7 @@ impl Mirror {
         }
         let is_wanted = |path: &str| ranges.iter().any(|range| range.contains(&path.to_owned()));
         self.look_back(head, found, (&mut undated, &mut broken), is_wanted, source, &mut rescued).await?;
-        // No older tombstones are readable: what was deleted may come back, and nothing is lost.
+        // Without older tombstones deleted documents may come back, but nothing is lost.
         for Undated { segment, mut came, is_dated } in undated.into_values() {
             if !is_dated {
                 for (held, record) in self.readable(head, segment, false, &|_: &str| true).await?.held {
@@ -168,7 +168,7 @@ impl Mirror {
         Ok(rescued)
     }
 
-    /// Looks through older generations, the newest first, for what is `broken` or at a path that `is_wanted`, and for older tombstones of `undated`.
+    /// Searches older generations, the newest first, for versions of `broken` documents or wanted paths, and for older tombstones of `undated` segments.
     async fn look_back(
         &self,
         head: &Snapshot,
@@ -178,7 +178,7 @@ impl Mirror {
         source: &impl ContentSource,
         rescued: &mut Rescued,
     ) -> Result<(), MirrorError> {
-        // By how many tombstones each had; one that cannot be read is looked at no more.
+        // Keyed by the number of tombstones. Damaged ones are not read again.
         let mut visited: HashMap<SegmentId, u32> = HashMap::new();
         for (segment, entry) in head.segments().iter().enumerate() {
             let is_unreadable = found.unusable.get(&segment).is_some_and(|unusable| unusable.is_itself);
@@ -235,7 +235,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// What is readable of a segment's documents, or of those that are live, at the paths that are wanted.
+    /// The readable documents of a segment at wanted paths; with `live` only live ones.
     async fn readable(
         &self,
         snapshot: &Snapshot,

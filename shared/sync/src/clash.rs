@@ -1,4 +1,4 @@
-//! Where a file and a folder would have one name, which no folder can hold: the folder keeps it, and the file is to give way.
+//! Finds paths where a file and a folder would have one name. The folder keeps the name, and the file gives way.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::reading::Contents;
 use crate::report::Reason;
 use crate::scan::File;
 
-/// What is to give way, by the index of its item.
+/// The files that give way, by the index of their items.
 #[derive(Debug, Default)]
 pub(crate) struct Clashes {
     /// Files that would come from the mirror where the folder has, or gets, a folder.
@@ -19,7 +19,7 @@ pub(crate) struct Clashes {
     pub(crate) in_the_way: Vec<InTheWay>,
 }
 
-/// A file of the folder that is to give way.
+/// A file of the folder that gives way.
 #[derive(Debug)]
 pub(crate) struct InTheWay {
     pub(crate) file: File,
@@ -27,7 +27,7 @@ pub(crate) struct InTheWay {
     pub(crate) is_head: bool,
 }
 
-/// What becomes of the folder at a path, as far as it is known.
+/// What the plan does to the folder at a path, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     /// A file comes where none was.
@@ -38,7 +38,7 @@ enum After {
     Other,
 }
 
-/// Finds what has to give way for what comes from the mirror. `items` are in order; `contents` is what was read of them.
+/// Finds the files that must give way for what comes from the mirror. `items` are in order; `contents` is what was read of them.
 pub(crate) fn find(items: &[Item], contents: &Contents, folder: &Folder) -> Clashes {
     let after: Vec<After> = items.iter().enumerate().map(|(index, item)| after(item, contents.get(&index))).collect();
     let mut clashes = Clashes::default();
@@ -126,7 +126,7 @@ fn folders_of(path: &str) -> impl Iterator<Item = &str> {
     path.char_indices().rev().filter(|(_, character)| *character == '/').filter_map(|(end, _)| path.get(..end))
 }
 
-/// Whether a document is in a folder of the name `path`.
+/// Whether a document is in a folder named `path`.
 pub(crate) fn is_folder(documents: &HeadDocuments, path: &str) -> bool {
     let below = format!("{path}/");
     let mut after = documents.range::<str, _>((std::ops::Bound::Included(below.as_str()), std::ops::Bound::Unbounded));

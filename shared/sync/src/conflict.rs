@@ -1,4 +1,4 @@
-//! What the copy is called that keeps the mirror's version of a file beside the folder's.
+//! Names of conflict copies, which keep the mirror's version of a file beside the folder's.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use jiff::{Timestamp, Zoned};
 
 /// Longest name of a file, in bytes, on nearly all file systems.
 const MAX_NAME: usize = 255;
-/// What is longer, in bytes, is no extension but a part of the name.
+/// Longest extension, in bytes; a longer one counts as part of the name.
 const MAX_EXTENSION: usize = 32;
 /// Longest author's name in a copy's name, in characters.
 const MAX_AUTHOR: usize = 32;
 
 /// The path of the copy of `path` (as the folder spells it) that keeps what `author` wrote at `time`:
-/// `a/note (conflict 2026-11-21 14.03 agent).md`. The same every time, so that an interrupted sync makes no second copy; the
-/// `attempt`s after the first are numbered, for when another file has that name.
+/// `a/note (conflict 2026-11-21 14.03 agent).md`. The name depends on nothing else, so that an interrupted sync makes no second copy. If another
+/// file has the name, the next `attempt` adds a number.
 pub(crate) fn copy_path(path: &str, author: &str, time: &Zoned, attempt: u32) -> String {
     let (folder, name) = match path.rsplit_once('/') {
         Some((folder, name)) => (Some(folder), name),
@@ -38,12 +38,12 @@ pub(crate) fn copy_path(path: &str, author: &str, time: &Zoned, attempt: u32) ->
     folder.map_or_else(|| name.clone(), |folder| format!("{folder}/{name}"))
 }
 
-/// Whether a file has the name of such a copy.
+/// Whether `path` is the name of a conflict copy.
 pub(crate) fn is_copy(path: &str) -> bool {
     original_of(path).is_some()
 }
 
-/// The path of the file that the copy at `path` is of, unless its name was too long for both; none if that is no name of a copy.
+/// The original's path of the copy at `path`. [`None`] if it is no copy's name, or the original's name was shortened.
 pub fn original_of(path: &str) -> Option<String> {
     const MARK: &str = " (conflict ";
     // 2026-11-21 14.03
@@ -69,7 +69,7 @@ fn floor(text: &str, limit: usize) -> usize {
     (0..=limit.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Who wrote the version of a generation, and when; of `snapshot`, if that is not kept any more.
+/// The author and time of a generation; of `snapshot`, if the generation is not kept any more.
 pub(crate) async fn writer(
     mirror: &Mirror,
     snapshot: &Arc<Snapshot>,
@@ -80,7 +80,7 @@ pub(crate) async fn writer(
     Ok((manifest.author.clone(), manifest.time))
 }
 
-/// The time in the name of a file that gives way: the same wherever it is made.
+/// The time in the name of a file that gives way; every host computes the same.
 pub(crate) fn everywhere(time: Timestamp) -> Zoned {
     time.to_zoned(TimeZone::UTC)
 }

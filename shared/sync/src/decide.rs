@@ -1,22 +1,22 @@
-//! What is to become of a path, from what it last was on both sides, and what it is in the folder and in the mirror. Pure.
+//! Decides what happens to a path, from its last common version, the folder's version and the mirror's. Pure.
 
 /// A content, by its hash; [`None`] where there is none.
 pub type Version = Option<[u8; 32]>;
 
-/// What is to become of a path.
+/// What happens to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Folder and mirror are equal.
     Keep,
-    /// The folder's goes to the mirror, or its absence does.
+    /// The folder's version, or its absence, goes to the mirror.
     Push,
-    /// The mirror's is to go to the folder, or its absence is.
+    /// The mirror's version, or its absence, goes to the folder.
     Pull,
-    /// Both have changed, each in its way; both are to be kept.
+    /// Both changed it differently; both versions are kept.
     Conflict,
 }
 
-/// Decides by the true ancestor: what was last equal on both sides. An edit beats a delete.
+/// Decides by `ancestor`, the last common version. An edit wins over a deletion.
 pub fn decide(ancestor: Version, folder: Version, head: Version) -> Action {
     if folder == head {
         Action::Keep

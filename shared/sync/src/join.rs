@@ -1,4 +1,4 @@
-//! Whether a folder without sync state belongs to the mirror that it meets. Pure.
+//! Checks whether a folder without sync state belongs to this mirror. Pure.
 
 use std::path::Path;
 
@@ -8,8 +8,7 @@ use crate::plan::SyncPlan;
 use crate::rules::Class;
 use crate::target::ExpectedTarget;
 
-/// Stops unless the folder is empty, or the mirror has or had half of its files at least. What is to be written was read before
-/// ([`SyncPlan::read_new`]).
+/// Fails unless the folder is empty, or the mirror has or had at least half of its files. [`SyncPlan::read_new`] has to be called before.
 ///
 /// # Errors
 /// [`Danger::Unrelated`].

@@ -1,22 +1,22 @@
 //! Reconciles a vault's folder with its mirror, and writes a generation of the mirror back into a folder.
 //!
-//! Whatever is not sure is left as it is: a path that cannot be read keeps what the mirror has, a folder that cannot be
-//! listed deletes nothing below it, a file that was edited a moment ago is not replaced, and signs of an unmounted folder or a
-//! replaced mirror stop the sync before it changes anything. No environment and no clock: callers pass both.
+//! A sync changes nothing that it is not sure of. A path that cannot be read keeps its version in the mirror. A folder that cannot be listed
+//! deletes nothing below it. A file that was edited a moment ago is not replaced. Signs of an unmounted folder or a replaced mirror stop the sync
+//! before it changes anything. The crate reads no environment and no clock: callers pass both.
 //!
 //! # Layout
-//! - [`rules`]: which files belong to the vault; [`folder`]: the folder, out of which nothing leads; [`scan`]: its files,
-//!   less those that `.gitignore` files say, where it is source code.
-//! - [`state`]: what was last equal on both sides; [`guard`]: what stops a sync; [`head`]: what the mirror has.
-//! - [`compare`]: what both sides have at each path; [`decide`]: what happens to one; `plan`: to all, for which `reading` reads files.
-//!   Where the state knows no ancestor, `past` asks the mirror's history; `join` stops where the two are strangers; `clash` says what
-//!   gives way where a file and a folder have one name, and `make_room` has it do so.
-//! - [`sync`]: one sync. It begins with a `session`, and a `recovery` of what a killed one left; makes a plan; does a [`pull`],
-//!   which names copies as `conflict` says; then a `push`, which uploads `attachments` and commits a `change`. What became of the
-//!   plan is the `outcome`: the next sync's state is made of it, and the [`summary`], which tells the person. In the end `attachment_texts` adds what a `text_reader` reads in attachments. `repair`: what the store has lost is published again. `readahead` hides how long files take.
-//! - [`export`]: a generation into a folder.
-//! - `contents`: documents become files of a `target`.
-//! - `options`: what a sync is asked for. [`report`], [`progress`], [`error`], `runs`: what is told to whom. `blocking`: work beside the network.
+//! - [`rules`]: which files belong to the vault. [`folder`]: access to the vault's folder, which no path leaves. [`scan`]: lists its files; of
+//!   source code without those that `.gitignore` files exclude.
+//! - [`state`]: what was last equal on both sides. [`guard`]: what stops a sync. [`head`]: what the mirror has.
+//! - [`compare`]: what both sides have at each path. [`decide`]: what happens to one path. `plan`: what happens to all; `reading` reads the files
+//!   that it needs. `past` asks the mirror's history where the state knows no ancestor. `join` refuses a folder that has little in common with the
+//!   mirror. `clash` finds files and folders of one name, and `make_room` renames the files.
+//! - [`mod@sync`]: one sync, in this order. A `session` opens folder and state; a `recovery` cleans up after a killed sync; a plan is made; a [`pull`]
+//!   writes files, and names copies as `conflict` says; a `push` uploads `attachments` and commits a `change`. The `outcome` says what became of the
+//!   plan; the next state and the [`summary`] for the person are made of it. Then `attachment_texts` adds what a `text_reader` reads in attachments.
+//! - `repair`: publishes again what the store has lost. `readahead`: reads files before they are needed.
+//! - [`mod@export`]: writes a generation into a folder. `contents`: writes documents into files of a `target`.
+//! - `options`: what the caller asks for. [`report`], [`progress`], [`error`], `runs`: what the caller is told. `blocking`: runs blocking work.
 
 mod attachment_texts;
 mod attachments;

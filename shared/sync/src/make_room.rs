@@ -1,4 +1,4 @@
-//! Files of the folder give way to folders of the same name: each becomes a copy beside its place, named as that of a conflict.
+//! Renames files that are in the way of folders of the same name: each becomes a copy beside its place, named like a conflict copy.
 
 use std::sync::Arc;
 

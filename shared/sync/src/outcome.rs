@@ -1,4 +1,4 @@
-//! What a sync came to: how far its plan was carried out, and so what is equal on both sides now.
+//! The outcome of a sync: what its plan did, and so what is equal on both sides now.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::plan::{Lost, PathAction, PathPlan, SyncPlan};
 use crate::state::Entry;
 use crate::target::ExpectedTarget;
 
-/// Most files that are named; the others are counted.
+/// Most files that are named; others are only counted.
 const MOST: usize = 1000;
 
 /// A file that goes from one side to the other.
@@ -19,11 +19,11 @@ const MOST: usize = 1000;
 pub struct Changed {
     /// Its path.
     pub path: String,
-    /// Where it changes.
+    /// The side that changes.
     pub side: Side,
     /// How.
     pub how: How,
-    /// When what comes was last modified; none for what goes.
+    /// When the new version was last modified; [`None`] for a removed file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modified: Option<Timestamp>,
 }
@@ -32,11 +32,11 @@ pub struct Changed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum How {
-    /// It comes.
+    /// It is added.
     Added,
-    /// It becomes another.
+    /// It is changed.
     Changed,
-    /// It goes.
+    /// It is removed.
     Removed,
 }
 
@@ -116,14 +116,14 @@ impl Outcome<'_> {
         self.alone && self.plan.paths.iter().enumerate().all(is_settled)
     }
 
-    /// What of `lost` the other side has lost too by now; what waits is counted when it is done.
+    /// The part of `lost` that the other side has lost too. Losses that still wait are counted when they are carried out.
     pub(crate) fn carried_over(&self, lost: &Lost) -> Lost {
         lost.filtered(|index| {
             self.removed.contains(&index) || self.written.contains_key(&index) || self.pulled.contains_key(&index)
         })
     }
 
-    /// What changed where, by path; the first ones, if it is very many.
+    /// The changed files and their sides, by path; of very many the first.
     pub(crate) fn named(&self) -> Vec<Changed> {
         let of_path = |(index, path): (usize, &PathPlan)| match &path.action {
             PathAction::Write(write) | PathAction::Conflict(write) if self.written.contains_key(&index) => {
@@ -141,7 +141,7 @@ impl Outcome<'_> {
     }
 }
 
-/// What `plan` would change where, by path; the first ones, if it is very many.
+/// The files that `plan` would change and their sides, by path; of very many the first.
 pub(crate) fn planned(plan: &SyncPlan) -> Vec<Changed> {
     let of_path = |path: &PathPlan| match &path.action {
         PathAction::Write(write) => Some(written(path, write)),

@@ -1,5 +1,5 @@
-//! What the mirror had earlier, for paths of which the sync state holds no ancestor: what the folder has there and the mirror had once is
-//! older, not a rival.
+//! Looks up earlier versions in the mirror's history, for paths without an ancestor in the sync state. If the folder has an earlier version of the
+//! path, it is out of date, not in conflict.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -17,12 +17,11 @@ const PAGE: usize = 16;
 /// Contents by path.
 type Contents = BTreeMap<String, [u8; 32]>;
 
-/// Gives the items that differ, and of which no ancestor is known, the one that the mirror's history knows: what the folder has, if that
-/// is an earlier version of the path. `contents` is what was read of the items, by their index. Of the history nothing is read but
-/// versions of those paths.
+/// Sets the ancestor of items that differ and have none: the folder's version, if the mirror's history has it at that path. `contents` are the
+/// items' contents, by index. Only these paths are read in the history.
 ///
 /// # Errors
-/// Those of reading the mirror; what is not kept any more is not known.
+/// Those of reading the mirror. Versions that are not kept any more are unknown.
 pub(crate) async fn recall(
     mirror: &Mirror,
     heads: &Heads,

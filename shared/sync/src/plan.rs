@@ -1,4 +1,4 @@
-//! The plan of a sync: what happens to each path. It is made once, and stays as it is while it is carried out.
+//! The plan of a sync: what happens to each path. It is made once, and does not change while it is carried out.
 
 mod lost;
 
@@ -27,19 +27,19 @@ pub(crate) use lost::Lost;
 pub(crate) enum PathAction {
     /// It stays as it is on either side.
     Leave,
-    /// It stays, and this is what the folder has.
+    /// It stays; the folder has this.
     Keep(Fingerprint),
     /// It is gone on both sides.
     Gone,
     /// The folder's file goes to the mirror.
     Write(Write),
-    /// It goes from the mirror, if that has this version.
+    /// It is removed from the mirror, if the mirror has this version.
     Remove(Version),
     /// The mirror's file, or its absence, goes to the folder.
     Pull(Pull),
-    /// Both sides changed it: the mirror's file goes beside the folder's, which then goes to the mirror.
+    /// Both sides changed it: the mirror's file becomes a copy beside the folder's, and both go to the mirror.
     Conflict(Write),
-    /// The mirror's file goes to another path on both sides, since its own is a folder's.
+    /// The mirror's file moves to another path on both sides, since its own path is a folder.
     Displace,
 }
 
@@ -61,10 +61,10 @@ impl PathPlan {
     }
 }
 
-/// What the folder gets, or loses, at a path: what the mirror has.
+/// What a pull does at a path.
 #[derive(Debug)]
 pub(crate) struct Pull {
-    /// The name of the file that is there, as the folder spells it.
+    /// The folder's spelling of the file's name.
     pub(crate) on_disk: Option<String>,
     /// What is expected there.
     pub(crate) expected: ExpectedTarget,
@@ -75,15 +75,15 @@ pub(crate) struct Pull {
 pub(crate) struct SyncPlan {
     /// In order.
     pub(crate) paths: Vec<PathPlan>,
-    /// What the mirror has that the last sync did not leave.
+    /// What changed in the mirror since the last sync.
     pub(crate) heads: Heads,
-    /// Files of the folder where the mirror has a folder.
+    /// Files in the folder at paths that are folders in the mirror.
     pub(crate) in_the_way: Vec<InTheWay>,
-    /// Files that stay as they are, since something is wrong with them.
+    /// Files that are skipped, with reasons.
     pub(crate) skipped: Vec<Skipped>,
-    /// How many files of the folder need nothing.
+    /// Number of the folder's files that are unchanged.
     pub(crate) unchanged: u64,
-    /// Paths that the mirror has changed, and of which it is not known what the folder has.
+    /// Paths that changed in the mirror and cannot be read in the folder.
     pub(crate) waiting: u64,
 }
 
@@ -179,7 +179,7 @@ impl SyncPlan {
         self.skipped.push(Skipped { path: path.to_owned(), reason });
     }
 
-    /// Reads what is to be written and was not read yet, so that it is known what has only moved.
+    /// Reads the files to write that were not read yet, which shows those that only moved.
     pub(crate) fn read_new(mut self, folder: &Folder, progress: &dyn Progress) -> Self {
         let unread = self.writes().filter(|(_, write)| write.known.is_none());
         let jobs: Vec<(usize, File)> = unread.map(|(index, write)| (index, write.file.clone())).collect();

@@ -1,4 +1,4 @@
-//! What changed in the mirror goes to the folder; where both sides changed, the mirror's version goes beside the folder's.
+//! Brings the mirror's changes into the folder. Where both sides changed a file, the mirror's version becomes a copy beside the folder's.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -27,7 +27,7 @@ use crate::rules;
 use crate::scan::{File, Folders};
 use crate::target::{ExpectedTarget, Target, Unfinished};
 
-/// Most copies of one file that are told apart by a number.
+/// Most numbered copies of one file.
 pub(crate) const MAX_COPIES: u32 = 99;
 
 /// A path that both sides changed.
@@ -35,10 +35,10 @@ pub(crate) const MAX_COPIES: u32 = 99;
 pub struct Conflicted {
     /// The path; the folder's version is there, or a folder if `is_folder`.
     pub path: String,
-    /// Where the mirror's version is, or the one file; absent when it could not be written, or was not to be.
+    /// Where the mirror's version, or the file that gave way, is now; absent if it was not written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy: Option<String>,
-    /// Whether one side had made a folder of the file's name.
+    /// Whether one side has a folder of the file's name.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_folder: bool,
 }
@@ -106,7 +106,7 @@ fn count(changes: &mut Changes, expected: ExpectedTarget, head: Version) -> &mut
 }
 
 impl Puller<'_> {
-    /// Does what was planned, as far as it can be done; the rest is skipped, and waits.
+    /// Carries out the plan. What cannot be done is skipped, and waits for the next sync.
     pub(crate) async fn run(&self, plan: &SyncPlan) -> Result<Pulled, SyncError> {
         let mut pulled = Pulled::default();
         if !plan.changes_folder() {
@@ -137,7 +137,7 @@ impl Puller<'_> {
         Ok(pulled)
     }
 
-    /// Removes the files that the mirror has no more.
+    /// Removes the files that were removed from the mirror.
     async fn remove(&self, plan: &SyncPlan, target: &Target, pulled: &mut Pulled) -> Result<(), SyncError> {
         let mut jobs = Vec::new();
         for (index, path, pull) in plan.pulls() {
@@ -291,7 +291,7 @@ fn own_jobs(plan: &SyncPlan) -> BTreeMap<String, Job> {
     plan.pulls().filter_map(job).collect()
 }
 
-/// Puts a copy under the first of its names, which some attempts may have none of, where no file is; a file that is the same copy is taken for it.
+/// Gives a copy the first of its names that is free, or that an equal copy has. An attempt may have no name.
 pub(crate) fn put_copy(
     target: &Target,
     file: &Unfinished,

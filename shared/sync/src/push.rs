@@ -1,4 +1,4 @@
-//! What changed in the folder goes to the mirror, in one commit.
+//! Brings the folder's changes to the mirror, in one commit.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ pub(crate) struct Pushed {
     pub(crate) changes: Changes,
     /// The newest generation.
     pub(crate) after: Option<Arc<Snapshot>>,
-    /// Whether that extends the one that the plan was made for, and nothing else.
+    /// Whether it directly extends the generation that the plan was made for.
     pub(crate) alone: bool,
     /// What was committed of the folder's files.
     pub(crate) written: BTreeMap<usize, Fingerprint>,
@@ -88,7 +88,7 @@ impl Wanted {
     }
 }
 
-/// Commits what was planned, and what the pull left to commit.
+/// Commits the plan's changes, and the copies that the pull made.
 pub(crate) async fn push(
     mirror: &Mirror,
     session: &Session,
@@ -182,7 +182,7 @@ pub(crate) async fn push(
     Ok(pushed)
 }
 
-/// The mirror's attachments that have the content of one that is to be written: it has moved, or is a copy.
+/// The mirror's attachments with the content of one to be written, which has moved or is a copy.
 async fn reusable(plan: &SyncPlan, writes: &[Write], head: Option<&Snapshot>) -> Result<Reusable, SyncError> {
     let wanted: HashSet<[u8; 32]> = writes.iter().filter_map(Write::attachment).collect();
     let Some(head) = head.filter(|_| !wanted.is_empty()) else {

@@ -12,7 +12,7 @@ use crate::guard::{self, Ancestry, Danger, Loss, Losses, Seen, Side};
 use crate::rules;
 use crate::state::{State, StateFolder};
 
-/// Generations whose chain of parents is followed; beyond, the numbered manifests are trusted.
+/// Most generations whose chain of parents is followed. Beyond that, the numbered manifests are trusted.
 const MAX_WALK: u64 = 64;
 
 /// What a sync starts from.
@@ -22,15 +22,15 @@ pub(crate) struct Session {
     pub(crate) states: StateFolder,
     /// What the last sync left.
     pub(crate) before: Option<State>,
-    /// Whether the last sync did not come to its end.
+    /// Whether the last sync was interrupted.
     pub(crate) was_interrupted: bool,
     /// Where the folder's file system is mounted.
     pub(crate) mount_point: PathBuf,
 }
 
 impl Session {
-    /// Opens the folder `root` and the state kept in `state`, and locks the latter. A sync that `only_pushes` goes without a state
-    /// that is another folder's.
+    /// Opens the folder `root` and the state kept in `state`, and locks the latter. A sync that `only_pushes` ignores a state
+    /// of another folder.
     pub(crate) fn open(root: &Path, state: &Path, mirror: &Mirror, only_pushes: bool) -> Result<Self, SyncError> {
         let folder = Folder::open(root)?;
         if is_inside(&folder, state) {
@@ -54,7 +54,7 @@ impl Session {
         Ok(Self { folder: Arc::new(folder), states, before, was_interrupted, mount_point })
     }
 
-    /// What one side loses `now`, and what it has lost before.
+    /// The losses of one side: `now`, and before.
     pub(crate) fn losses(&self, side: Side, now: Loss) -> Losses<'_> {
         let before = self.before.as_ref().map_or(&[][..], |before| match side {
             Side::Folder => &before.losses,
@@ -63,7 +63,7 @@ impl Session {
         Losses { before, now }
     }
 
-    /// Checks that the mirror's newest generation descends from the one that the last sync saw, and gives that.
+    /// Checks that the mirror's newest generation descends from the one that the last sync saw. Returns the latter.
     pub(crate) async fn check_ancestry(
         &self,
         mirror: &Mirror,
@@ -84,7 +84,7 @@ impl Session {
     }
 }
 
-/// A generation as the next sync is to remember it.
+/// What the next sync must know of a generation.
 pub(crate) fn seen(head: &Snapshot) -> Seen {
     Seen {
         lineage: head.manifest().lineage.to_string(),
@@ -102,7 +102,7 @@ pub(crate) async fn newest(mirror: &Mirror) -> Result<Option<Arc<Snapshot>>, Syn
     }
 }
 
-/// The ancestor of `head` that has the number `generation`.
+/// The ancestor of `head` with the number `generation`.
 async fn ancestor(mirror: &Mirror, head: &Snapshot, generation: u64) -> Result<Option<Arc<Snapshot>>, SyncError> {
     let distance = head.generation().saturating_sub(generation);
     if distance > MAX_WALK {
@@ -113,7 +113,7 @@ async fn ancestor(mirror: &Mirror, head: &Snapshot, generation: u64) -> Result<O
     Ok(chain.into_iter().next_back().filter(|last| is_chain && last.generation() == generation))
 }
 
-/// Whether `path`, which need not be there, is where the vault's files are.
+/// Whether `path`, which need not exist, is within the vault's files.
 pub fn is_inside(folder: &Folder, path: &Path) -> bool {
     let Ok(path) = std::path::absolute(path) else {
         return false;

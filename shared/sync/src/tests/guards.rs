@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 use atlas_mirror::location::{self, Variables};
 use atlas_testkit::VaultBuilder;
@@ -121,8 +122,14 @@ async fn a_mirror_that_is_taken_away_during_a_sync_is_not_begun_anew() {
     let error = host.sync_while(taken).await.unwrap_err().to_string();
     assert!(error.contains("its generation 1 was there when this sync began"), "{error}");
     assert!(!vaults.join("main/manifests/00000000000000000001").exists());
-    fs::remove_dir_all(&vaults).unwrap();
-    fs::rename(&away, &vaults).unwrap();
+    // The store may still be writing what the sync that stopped had begun to upload.
+    let put_back = || fs::remove_dir_all(&vaults).and_then(|()| fs::rename(&away, &vaults));
+    let mut tries = 0;
+    while let Err(error) = put_back() {
+        tries += 1;
+        assert!(tries < 100, "{error}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     assert_eq!(done(&host.sync().await.unwrap()), (1, 0, 0));
     assert_eq!(host.mirrored().await.len(), 4);
 }
