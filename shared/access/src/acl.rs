@@ -1,8 +1,8 @@
 //! Access lists: which paths of a vault a call may read, write and delete.
 //!
-//! Everything is decided by the path alone, before anything is looked at, so nothing shows what there is at a path that is denied. What
-//! file systems may take for the same path is decided alike: a list of what is allowed is matched as it is written, whatever forbids
-//! or asks for scopes is matched in any case as well, and the stricter answer counts.
+//! Only the path decides, before anything is read, so a refusal does not show whether a denied path exists. File systems may take several spellings
+//! for one path. So lists that allow are matched as written; lists that forbid or require scopes are also matched in any case; and the stricter
+//! answer counts.
 
 use std::fmt;
 
@@ -14,19 +14,19 @@ use crate::glob::{Glob, Matched};
 use crate::policy::AclConfig;
 use crate::scope::Scopes;
 
-/// Folders that no list opens: the app's own, the history of version control, the trash.
+/// Folders that no list opens: the app's own, version control, the trash.
 const CLOSED: [&str; 3] = [".obsidian", ".git", ".trash"];
 /// Most rules, and globs of a list.
 const MAX_GLOBS: usize = 200;
 
-/// What a call does with what is at a path.
+/// What a call does at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Sees it.
+    /// Reads it.
     Read,
-    /// Changes it or makes it.
+    /// Changes or creates it.
     Write,
-    /// Takes it away.
+    /// Deletes it.
     Delete,
 }
 
@@ -66,7 +66,7 @@ pub enum Denied<'a> {
     List(&'static str),
     /// `strictReadDefault`: there is no `readPaths`.
     StrictReadDefault,
-    /// A rule, or where none matches `defaultScopes`, asks for scopes that the caller does not hold.
+    /// A rule, or `defaultScopes` where none matches, requires scopes that the caller does not hold.
     Scopes {
         /// The rule's glob.
         rule: Option<&'a str>,
@@ -88,7 +88,7 @@ impl fmt::Display for Denied<'_> {
     }
 }
 
-/// Who may read a path, as far as it does not depend on the caller: a number that can be kept.
+/// Who may read a path, independent of the caller. It can be stored as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading(u16);
 
@@ -102,7 +102,7 @@ impl Reading {
         self.0
     }
 
-    /// The inverse of [`to_number`](Self::to_number); none for 0.
+    /// The inverse of [`to_number`](Self::to_number); [`None`] for 0.
     #[must_use]
     pub const fn from_number(number: u16) -> Option<Self> {
         if number == 0 { None } else { Some(Self(number)) }
@@ -112,7 +112,7 @@ impl Reading {
 /// What a caller may read, for each of an access list's [`Reading`]s.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    /// For each rule, and for where none matches, whether the caller holds its scopes.
+    /// For each rule, and for the default, whether the caller holds its scopes.
     holds: Vec<bool>,
 }
 
@@ -128,7 +128,7 @@ impl Reader {
 }
 
 impl Acl {
-    /// What it was made of.
+    /// Its configuration.
     #[must_use]
     pub const fn config(&self) -> &AclConfig {
         &self.config
@@ -137,7 +137,7 @@ impl Acl {
     /// The access list that `config` spells.
     ///
     /// # Errors
-    /// When a glob or a scope is none, or there are too many.
+    /// When a glob or a scope is invalid, or there are too many.
     pub fn new(config: &AclConfig) -> Result<Self, AclError> {
         let few = |name, count: usize| {
             let remedy = "write at most 200";
@@ -178,7 +178,7 @@ impl Acl {
         asks(&self.default_scopes) || self.rules.iter().any(|(_, scopes)| asks(scopes))
     }
 
-    /// Whether a caller with `scopes` may do this at `path`, which is relative to the vault's root and in NFC. Who may not read there may do nothing.
+    /// Whether a caller with `scopes` may do this at `path`, which is relative to the vault's root and in NFC. A caller who may not read a path may do nothing there.
     ///
     /// # Errors
     /// What denies it.
@@ -228,7 +228,7 @@ impl Acl {
         Reading(u16::try_from(pair).unwrap_or(Reading::NOBODY))
     }
 
-    /// What a caller with these scopes may read; none if it is everything that anybody may.
+    /// What a caller with these scopes may read; [`None`] if that is everything that any caller may read.
     #[must_use]
     pub fn reader(&self, caller: &Scopes) -> Option<Reader> {
         let holds: Vec<bool> =
@@ -237,7 +237,7 @@ impl Acl {
         (!is_open).then_some(Reader { holds })
     }
 
-    /// What a caller has to hold for `path`, besides what the operation asks for.
+    /// The scopes that `path` requires, besides the operation's.
     #[must_use]
     pub fn required(&self, path: &str) -> Vec<&str> {
         let (exact, folded) = self.rules_for(&Matched::new(path));
@@ -248,14 +248,14 @@ impl Acl {
         required
     }
 
-    /// The glob of the rule that decides which scopes `path` asks for, as it is written.
+    /// The glob, as written, of the rule that decides which scopes `path` requires.
     #[must_use]
     pub fn rule(&self, path: &str) -> Option<&str> {
         let (exact, _) = self.rules_for(&Matched::new(path));
         self.config.rules.get(exact).map(|rule| rule.glob.as_str())
     }
 
-    /// The last rule that matches as it is written, and the last that does in any case; the number of rules where none does.
+    /// The last rule that matches as written, and the last that matches in any case; the number of rules where none does.
     fn rules_for(&self, path: &Matched<'_>) -> (usize, usize) {
         let last = |matches: &dyn Fn(&Glob) -> bool| {
             self.rules.iter().rposition(|(glob, _)| matches(glob)).unwrap_or(self.rules.len())
@@ -263,7 +263,7 @@ impl Acl {
         (last(&|glob| glob.is_match(path)), last(&|glob| glob.is_folded_match(path)))
     }
 
-    /// What a rule asks for.
+    /// The scopes that a rule requires.
     fn asked(&self, rule: usize) -> &[String] {
         self.rules.get(rule).map_or(&self.default_scopes, |(_, scopes)| scopes)
     }
@@ -275,7 +275,7 @@ pub fn is_closed_path(path: &str) -> bool {
     is_closed(&Matched::new(path))
 }
 
-/// Whether `path` is in a folder that no list opens, in whatever spelling a file system may take for its name.
+/// Whether `path` is in a folder that no list opens, in any spelling that a file system may take for its name.
 fn is_closed(path: &Matched<'_>) -> bool {
     let first = path.folded().split('/').next().unwrap_or_default();
     CLOSED.contains(&first)

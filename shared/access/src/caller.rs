@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::scope::{Scope, Scopes};
 
-/// Who makes a call, and what they may.
+/// Who makes a call, and what they may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     name: String,
@@ -18,48 +18,48 @@ pub struct Caller {
 /// Which vaults a caller can name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// All of the deployment: the process that calls is trusted.
+    /// All vaults of the deployment: the calling process is trusted.
     Every,
-    /// The default one: a token that names none.
+    /// The default vault: the token names none.
     Default,
     /// This one.
     One(String),
 }
 
 impl Caller {
-    /// A process that is trusted: at the host, or where callers are not told apart.
+    /// A trusted process: on the host, or where callers are not told apart.
     #[must_use]
     pub fn trusted(name: &str) -> Self {
         Self::subject(name.to_owned(), None, Scopes::all(), Binding::Every)
     }
 
-    /// Somebody who has shown no token.
+    /// A caller without a token.
     #[must_use]
     pub fn nobody() -> Self {
         let nobody = Self::subject("nobody".to_owned(), None, Scopes::default(), Binding::Default);
         Self { authenticated: false, ..nobody }
     }
 
-    /// Somebody who has shown no token, where that is enough to read.
+    /// A caller without a token, where reading needs none.
     #[must_use]
     pub fn reader() -> Self {
         Self { scopes: [Scope::ReadVault].into_iter().collect(), ..Self::nobody() }
     }
 
-    /// Somebody of this name with these scopes, for the default vault.
+    /// A caller with this name and these scopes, for the default vault.
     #[must_use]
     pub fn of_scopes(name: &str, scopes: Scopes) -> Self {
         Self::subject(name.to_owned(), None, scopes, Binding::Default)
     }
 
-    /// The subject of a token, whose name says little without who gave it (RFC 7519, section 4.1.2). No name has a line feed, so no
-    /// two issuers and names make one identity.
+    /// The subject of a token. Subjects are unique only per issuer (RFC 7519, section 4.1.2). Names have no line feed, so two pairs of issuer and
+    /// name never make one identity.
     pub(crate) fn subject(name: String, issuer: Option<&str>, scopes: Scopes, binding: Binding) -> Self {
         let identity = issuer.map_or_else(|| name.clone(), |issuer| format!("{issuer}\n{name}"));
         Self { name, identity, client: None, scopes, binding, authenticated: true }
     }
 
-    /// The same, by way of this client.
+    /// The same caller, through this client.
     #[must_use]
     pub(crate) fn through(self, client: Option<String>) -> Self {
         Self { client, ..self }
@@ -71,13 +71,13 @@ impl Caller {
         &self.name
     }
 
-    /// What tells them from all others.
+    /// Their identity, which no other caller has.
     #[must_use]
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// The program that calls for them, if the token says which.
+    /// The client that calls for them, if the token names it.
     #[must_use]
     pub fn client(&self) -> Option<&str> {
         self.client.as_deref()
@@ -95,7 +95,7 @@ impl Caller {
         self.authenticated
     }
 
-    /// Whether they are a process that is trusted, rather than whoever has a token.
+    /// Whether they are a trusted process rather than the bearer of a token.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
         self.binding == Binding::Every
@@ -127,7 +127,7 @@ impl Caller {
         }
     }
 
-    /// What stands for them where their name must not: 16 hexadecimal digits.
+    /// A pseudonym for places where their name must not stand: 16 hexadecimal digits.
     #[must_use]
     pub fn pseudonym(&self) -> String {
         let hash = Sha256::digest(format!("atlas caller {}", self.identity));

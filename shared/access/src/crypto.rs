@@ -23,7 +23,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     },
 };
 
-/// Has tokens signed and checked by ring, from now on.
+/// Installs ring as what signs and checks tokens.
 pub(crate) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {

@@ -12,7 +12,7 @@ use crate::acl::error::AclError;
 /// Longest glob, in bytes.
 const MAX_GLOB: usize = 512;
 
-/// A glob, which matches paths as they are written, or whatever their case.
+/// A glob. It matches paths as written, or in any case.
 #[derive(Clone, Debug)]
 pub(crate) struct Glob {
     text: String,
@@ -20,7 +20,7 @@ pub(crate) struct Glob {
     exact: Pattern,
 }
 
-/// A path, ready to be matched in both ways.
+/// A path, prepared to be matched in both ways.
 pub(crate) struct Matched<'a> {
     exact: &'a str,
     folded: String,
@@ -37,7 +37,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// `path` as file systems read it that know no case, or do not keep what dots and spaces end a name.
+/// `path` as file systems read it that ignore case, or drop dots and spaces at the end of a name.
 fn folded(path: &str) -> String {
     let mut folded = String::with_capacity(path.len());
     for (index, name) in path.split('/').enumerate() {
@@ -83,7 +83,7 @@ impl Glob {
 
 #[derive(Clone, Debug)]
 struct Pattern {
-    /// What every match begins with.
+    /// The text that every match begins with.
     head: String,
     rest: Vec<Token>,
 }
@@ -127,8 +127,8 @@ impl Pattern {
     }
 }
 
-/// Whether all of `path` matches. A token that takes any text takes as little as will do; when what follows does not fit, the last
-/// `*` takes one character more, or else the last `**`: what came before that need not be tried again.
+/// Whether all of `path` matches. A wildcard takes as little text as possible. When the rest does not match, the last `*` takes one more character,
+/// or else the last `**`; earlier wildcards need not be tried again.
 fn is_match(tokens: &[Token], path: &str) -> bool {
     let (mut token, mut rest) = (0, path);
     let mut again: Option<(usize, &str)> = None;

@@ -1,5 +1,5 @@
-//! What tokens are checked against. A shared secret checks HS256 and nothing else, and public keys never check HS256, so that a public
-//! key cannot be used as a secret. Where there are several issuers each key is of one of them: nobody signs in another's name.
+//! The keys that tokens are checked against. A shared secret checks only HS256, and public keys never check HS256, so that a public key cannot be
+//! used as a secret. With several issuers each key belongs to one of them, so that no issuer signs in another's name.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -8,7 +8,7 @@ use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde::Deserialize;
 
-/// Fewest bytes of a shared secret: what HS256 asks for (RFC 7518, section 3.2).
+/// Fewest bytes of a shared secret, as HS256 requires (RFC 7518, section 3.2).
 const MIN_SECRET: usize = 32;
 /// Most keys of all sets, and most bytes of them.
 const MAX_KEYS: usize = 64;
@@ -43,13 +43,13 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Keys that cannot be used; says what to do.
+/// Why keys cannot be used, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The shared secret is too short to be one.
     #[error("the secret has fewer than {MIN_SECRET} bytes: make one with `openssl rand -hex 32`")]
     ShortSecret,
-    /// There is nothing to check tokens against.
+    /// There are no keys.
     #[error("there is neither a secret nor a set of keys to check tokens against")]
     NoKeys,
     /// The set cannot be read.
@@ -57,7 +57,7 @@ pub enum KeyError {
         "the set of keys cannot be read ({0}): write a JWKS, {{\"keys\": […]}} (RFC 7517), or {{\"ISSUER\": JWKS, …}} with one for each issuer"
     )]
     Unreadable(String),
-    /// There are keys of which nobody can say whose they are.
+    /// There are keys of an unknown issuer.
     #[error("{0}")]
     Issuers(String),
     /// A key of the set cannot be used.
@@ -73,17 +73,17 @@ pub enum KeyError {
 /// Keys.
 #[derive(Clone)]
 pub struct Keys {
-    /// Who may give tokens; anybody who has a key if empty.
+    /// The issuers that are accepted; if empty, any that signs with one of the keys.
     pub(crate) issuers: Vec<String>,
     pub(crate) secret: Option<Key>,
-    /// By their `kid`, which issuers may have in common.
+    /// By `kid`, which several issuers may use.
     pub(crate) public: HashMap<String, Vec<Key>>,
 }
 
-/// A key, and whose it is.
+/// A key and its issuer.
 #[derive(Clone)]
 pub(crate) struct Key {
-    /// The one who may use it; any of the issuers, if there are no two.
+    /// Its issuer; [`None`] if there are not several.
     pub(crate) issuer: Option<String>,
     pub(crate) algorithm: Algorithm,
     pub(crate) key: DecodingKey,
@@ -103,11 +103,11 @@ struct Set {
 }
 
 impl Keys {
-    /// The keys `secret` and those of `sets`, which is a JWKS or an object that has one for each issuer. `issuers` are those who may
-    /// give tokens; if there are none, those whom `sets` names, else anybody who has a key.
+    /// The keys `secret` and those of `sets`, which is a JWKS or an object with one for each issuer. `issuers` are the accepted ones; if there are
+    /// none, those that `sets` names, else any that signs with one of the keys.
     ///
     /// # Errors
-    /// [`KeyError`]: one key that cannot be used refuses the set, since it may be the one that was meant to count.
+    /// [`KeyError`]. One unusable key refuses the whole set, since it may be the one that matters.
     pub fn new(secret: Option<&Secret>, sets: Option<&str>, issuers: &[String]) -> Result<Self, KeyError> {
         let (one, each) = match sets.map(read).transpose()? {
             None => (None, BTreeMap::new()),
@@ -144,7 +144,7 @@ impl Keys {
         Ok(Self { issuers, secret, public })
     }
 
-    /// The keys that may have signed a token whose header says this.
+    /// The keys that may have signed a token with this header.
     pub(crate) fn of(&self, algorithm: Algorithm, kid: Option<&str>) -> impl Iterator<Item = &Key> {
         let named = kid.and_then(|kid| self.public.get(kid)).into_iter().flatten();
         let public = named.filter(move |key| key.algorithm == algorithm && algorithm != Algorithm::HS256);
@@ -173,7 +173,7 @@ fn read(sets: &str) -> Result<Sets, KeyError> {
     Ok(sets)
 }
 
-/// Whose the secret is, where there are sets of several issuers; fails where keys of two issuers could not be told apart.
+/// The issuer of the secret, where there are sets of several issuers. Fails where keys of two issuers cannot be told apart.
 fn owners(
     issuers: &[String],
     has_secret: bool,

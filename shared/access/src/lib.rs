@@ -1,8 +1,8 @@
-//! Who is calling, and may they. Pure: the clock, the keys, the token and what others have taken are passed in.
+//! Who is calling, and what they may do. Pure: clock, keys, token and the state of throttles are passed in.
 //!
 //! # Layout
-//! - [`keys`]: what tokens are checked against: a shared secret, a set of public keys.
-//! - [`token`]: a signed token, and what it says ([`mint`]: making one).
+//! - [`keys`]: the keys that tokens are checked against.
+//! - [`token`]: checks signed tokens and reads their claims. [`mint`]: makes tokens.
 //! - [`caller`]: who calls, with which [`scope`]s, and for which vault.
 //! - [`acl`]: which paths of a vault a call may touch, by `glob`s.
 //! - [`policy`]: what a deployment decides about its callers, as it is configured.
@@ -11,16 +11,16 @@
 //! - `crypto`: the signatures themselves, by ring.
 //!
 //! # What differs from obsidian-tc
-//! Its server is one process with a database; functions share nothing but a bucket. So what it keeps in rows is here an object that is made
-//! once, by whoever comes first:
-//! - A duplicate of a keyed call that is under way is not refused as in flight: nobody knows whether the first still runs. Both take part
-//!   in one commit and get its answer, so nothing has to be reclaimed either.
-//! - A bucket of tokens is not counted down: each token is an object with a number that is there for a while ([`throttle`]). Reads and
-//!   administration are counted by each instance.
-//! - How many writes are under way is not limited unless `maxConcurrentWritesPerVault` says so, for that costs requests; commits need no such limit.
-//! - Nothing is throttled without `throttle`, for the same reason.
-//! - A confirmation is used up by making an object beside it; a keyed call that made it passes again.
-//! - Access lists match in any case, and without what file systems drop from names, wherever that is stricter: the folder may be on any file system.
+//! Its server is one process with a database; functions share only a bucket. What it keeps in rows is here an object that is created once, by the
+//! first writer:
+//! - A duplicate of a keyed call that is under way is not refused as in flight, since nobody knows whether the first call still runs. Both calls join
+//!   one commit and get its answer, so nothing has to be reclaimed.
+//! - A token bucket is not a counter: each token is a numbered object that exists for some time ([`throttle`]). Each instance counts reads and
+//!   administration for itself.
+//! - Concurrent writes are limited only if `maxConcurrentWritesPerVault` is set, since that costs requests; commits do not need it.
+//! - Nothing is throttled unless `throttle` is set, for the same reason.
+//! - A confirmation is used up by creating an object beside it. A keyed call that created it passes again.
+//! - Access lists match in any case, and without what file systems drop from names, where that is stricter: the folder may be on any file system.
 
 pub mod acl;
 pub mod caller;

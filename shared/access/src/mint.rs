@@ -1,4 +1,4 @@
-//! Making tokens, for trying out and for tests: with the shared secret.
+//! Makes tokens with the shared secret, for tests and for trying out.
 
 use std::time::Duration;
 
@@ -9,22 +9,22 @@ use serde::Serialize;
 use crate::crypto;
 use crate::keys::Secret;
 
-/// What a token is to say.
+/// The claims of a token.
 #[derive(Clone, Debug)]
 pub struct Grant<'a> {
-    /// Who its bearer is.
+    /// The subject.
     pub subject: &'a str,
-    /// What they may: scopes parted by spaces.
+    /// The scopes, separated by spaces.
     pub scopes: &'a str,
-    /// For which vault; the default one if none.
+    /// The vault; the default one if [`None`].
     pub vault: Option<&'a str>,
-    /// Who says so.
+    /// The issuer.
     pub issuer: Option<&'a str>,
-    /// To whom.
+    /// The audience.
     pub audience: Option<&'a str>,
-    /// By way of which client.
+    /// The client.
     pub client: Option<&'a str>,
-    /// For how long.
+    /// How long it is valid.
     pub time: Duration,
 }
 
@@ -44,7 +44,7 @@ struct Claims<'a> {
     client_id: Option<&'a str>,
 }
 
-/// A token that says `grant`, from `now` on, signed with `secret`.
+/// A token with the claims `grant`, valid from `now` on, signed with `secret`.
 ///
 /// # Errors
 /// When it cannot be signed.

@@ -8,15 +8,15 @@ use serde::{Serialize, Serializer};
 /// A right that a caller can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// See what is in a vault.
+    /// Read a vault.
     ReadVault,
-    /// Change what is in a vault.
+    /// Change a vault.
     WriteVault,
-    /// Take what is in a vault out of it.
+    /// Delete from a vault.
     DeleteVault,
-    /// Do either to many notes at once.
+    /// Change or delete many notes at once.
     BulkVault,
-    /// See and decide how the deployment is used by others.
+    /// Administer the deployment.
     Admin,
 }
 
@@ -47,7 +47,7 @@ impl Scope {
     }
 }
 
-/// Text that is no scope.
+/// A text that is not a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a scope is read:vault, write:vault, delete:vault, bulk:vault or admin")]
 pub struct NoScope;
@@ -72,11 +72,11 @@ impl Serialize for Scope {
     }
 }
 
-/// Most scopes of one caller that have no meaning of their own here, and the longest of them in bytes.
+/// Most scopes of one caller that operations do not ask for, and the longest of them in bytes.
 const MAX_NAMED: usize = 64;
 const MAX_NAME: usize = 100;
 
-/// Some scopes: of those that operations ask for, and of others by their names, which access rules may ask for.
+/// A set of scopes: those that operations require, and others by name, which access rules may require.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scopes {
     known: u8,
@@ -91,7 +91,7 @@ impl Scopes {
         Self { every: true, ..ALL.into_iter().collect() }
     }
 
-    /// The scopes of these names; of names that mean nothing here at most 64.
+    /// The scopes with these names; of unknown names at most 64.
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut scopes = Self::default();
         for name in names {
@@ -110,7 +110,7 @@ impl Scopes {
         self.known & scope.bit() != 0
     }
 
-    /// Whether the scope of this name is among them; `execute:*` stands for all whose names begin with `execute:`.
+    /// Whether the scope with this name is among them; `execute:*` stands for all names that begin with `execute:`.
     #[must_use]
     pub fn holds_named(&self, name: &str) -> bool {
         let is_wild =

@@ -1,9 +1,9 @@
-//! How often callers may call: a token bucket whose tokens have numbers, so that those who share nothing but create-if-absent can draw on one.
+//! How often callers may call. The tokens of a bucket have numbers, so that instances that share only create-if-absent can draw on one bucket.
 //!
-//! A token comes every *T* = 60 s / `perMinute`: token *k* at *k·T* after 1970. It is gone at (*k* + `burst`)·*T*. A call takes any that is there and
-//! that nobody has taken; so never more than `burst` are taken at once, and in the long run `perMinute` a minute. Who always takes the oldest has exactly
-//! a bucket that is filled up by one token every *T*; who takes another may lose one that was about to go, and never gains any. A bucket that fills
-//! steadily from the first call on has up to one token more or less than this one, which fills at multiples of *T*.
+//! A token comes every *T* = 60 s / `perMinute`: token *k* at *k·T* after 1970. It expires at (*k* + `burst`)·*T*. A call takes any
+//! token that exists and that nobody has taken. So at most `burst` are taken at once, and `perMinute` a minute in the long run. A caller who always takes
+//! the oldest has exactly a bucket that gains one token every *T*; a caller who takes another may lose one that was about to expire, but never gains any.
+//! A bucket that fills steadily from the first call on has up to one token more or less than this one, which fills at multiples of *T*.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -16,10 +16,10 @@ use crate::policy::{Tier, Tiers};
 use crate::scope::Scope;
 
 const MINUTE_MS: u128 = 60_000;
-/// A bucket holds at most what comes in so many minutes, half a day: who keeps what was taken need not keep it longer.
+/// A bucket holds at most the tokens of half a day, so that no taken token need be kept longer.
 const LONGEST_MINUTES: u64 = 12 * 60;
 
-/// What a call does, which decides on which bucket of its caller it draws.
+/// The class of a call: each draws on a bucket of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "each is called what its tier is called")]
 pub enum Class {
@@ -32,7 +32,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Of an operation that needs these scopes.
+    /// The class of an operation with these scopes.
     #[must_use]
     pub fn of(required: &[Scope]) -> Self {
         let order = [
@@ -57,7 +57,7 @@ impl Class {
         }
     }
 
-    /// Whether all instances of a deployment draw on one bucket, rather than each on its own.
+    /// Whether all instances of a deployment share one bucket.
     #[must_use]
     pub const fn is_shared(self) -> bool {
         matches!(self, Self::Write | Self::Delete | Self::Bulk | Self::Execute)
@@ -80,14 +80,14 @@ impl Tiers {
 }
 
 impl Tier {
-    /// The numbers of the tokens that are there at `now`.
+    /// The numbers of the tokens that exist at `now`.
     #[must_use]
     pub fn window(self, now: Timestamp) -> RangeInclusive<u64> {
         let newest = self.newest(now);
         newest.saturating_sub(self.size() - 1)..=newest
     }
 
-    /// How long it takes from `now` until the next token comes: more than nothing.
+    /// The time from `now` until the next token comes; never zero.
     #[must_use]
     pub fn wait(self, now: Timestamp) -> Duration {
         let at = (u128::from(self.newest(now)) + 1) * MINUTE_MS;
@@ -118,8 +118,8 @@ fn milliseconds(now: Timestamp) -> u128 {
 pub struct Taken(BTreeSet<u64>);
 
 impl Taken {
-    /// Takes a token of `window`: of those that are not known to be taken the oldest, or, so that instances seldom meet, `random`'s choice of
-    /// the older half.
+    /// Takes a token of `window` that is not known to be taken: the oldest, or one of the older half that `random` chooses, so that instances seldom
+    /// choose the same.
     pub fn take(&mut self, window: &RangeInclusive<u64>, random: Option<u64>) -> Option<u64> {
         self.0 = self.0.split_off(window.start());
         let free = (window.end() - window.start() + 1).saturating_sub(self.0.range(window.clone()).count() as u64);
@@ -133,7 +133,7 @@ impl Taken {
         Some(token)
     }
 
-    /// These are taken.
+    /// Marks these as taken.
     pub fn extend(&mut self, tokens: impl IntoIterator<Item = u64>) {
         self.0.extend(tokens);
     }
@@ -147,7 +147,7 @@ pub struct Buckets<K> {
 }
 
 impl<K: Clone + Eq + Hash> Buckets<K> {
-    /// None yet, and never more than `most`: the one that was used last the longest ago is forgotten for a new one.
+    /// No buckets yet, and at most `most`: the least recently used one is forgotten first.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { buckets: HashMap::new(), most: most.max(1) }

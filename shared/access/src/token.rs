@@ -1,4 +1,4 @@
-//! A signed token (RFC 7519) as the bearer of a request shows it (RFC 6750).
+//! Signed tokens (RFC 7519), as requests carry them (RFC 6750).
 
 use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
@@ -17,14 +17,13 @@ const SKEW: i64 = 30;
 const MAX_NAME: usize = 200;
 /// Longest client, in bytes: it may be a URL.
 const MAX_CLIENT: usize = 2048;
-/// The algorithms that can be allowed, and are if nothing is said.
+/// The algorithms that can be allowed; all are by default.
 pub const ALGORITHMS: [&str; 4] = ["HS256", "RS256", "ES256", "EdDSA"];
 
-/// The types of tokens that are shown to get something (RFC 7519, section 5.1; RFC 9068, section 2.1). What else an issuer signs is for
-/// other uses, such as to end a session.
+/// The types of access tokens (RFC 7519, section 5.1; RFC 9068, section 2.1). Issuers sign other tokens for other uses, such as to end a session.
 const TYPES: [&str; 2] = ["jwt", "at+jwt"];
 
-/// What a token must say, besides who gave it, which its key says.
+/// What a token must contain, besides the issuer, which its key decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     /// Its `aud` has one of these; any, or none, if empty.
@@ -33,19 +32,19 @@ pub struct Expected {
     pub algorithms: Vec<String>,
 }
 
-/// Why a token is refused. None of it tells more than the token's bearer knows.
+/// Why a token is refused. No variant tells the bearer anything new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// It is no token, or not signed by a key of this deployment.
+    /// It is not a token, or no key of this deployment signed it.
     #[error("the token is not valid")]
     Invalid,
-    /// Its time is over.
+    /// It has expired.
     #[error("the token has expired")]
     Expired,
-    /// Its time has not come.
+    /// It is not valid yet.
     #[error("the token is not valid yet")]
     Early,
-    /// It is for somebody else: its issuer or audience is another.
+    /// Its issuer or audience is another.
     #[error("the token is not for this service")]
     NotForUs,
 }
@@ -57,7 +56,7 @@ pub struct Verifier {
     expected: Expected,
 }
 
-/// What a token says, as far as it is looked at.
+/// The claims that are read.
 #[derive(Debug, Deserialize)]
 struct Claims {
     #[serde(default)]
@@ -69,7 +68,7 @@ struct Claims {
     iss: Option<String>,
     #[serde(default)]
     aud: Option<OneOrMany>,
-    /// Parted by spaces (RFC 8693, section 4.2).
+    /// Separated by spaces (RFC 8693, section 4.2).
     #[serde(default)]
     scope: Option<String>,
     #[serde(default)]
@@ -79,7 +78,7 @@ struct Claims {
     /// The client that the token was given to (RFC 8693, section 4.3; RFC 9068, section 2.2).
     #[serde(default)]
     client_id: Option<String>,
-    /// The same, as OpenID Connect names it.
+    /// The same, by OpenID Connect's name.
     #[serde(default)]
     azp: Option<String>,
 }
@@ -101,14 +100,14 @@ impl OneOrMany {
 }
 
 impl Verifier {
-    /// Checks tokens against `keys`, for what is `expected`.
+    /// A checker with these keys and expectations.
     #[must_use]
     pub fn new(keys: Keys, expected: Expected) -> Self {
         crypto::install();
         Self { keys, expected }
     }
 
-    /// The caller that `token` names, if it is good at `now`.
+    /// The caller that `token` names, if it is valid at `now`.
     ///
     /// # Errors
     /// [`Refused`].
@@ -155,7 +154,7 @@ impl Verifier {
     }
 }
 
-/// Whether a token of this type is one that gives access. Types are media types, in any case, and may leave out `application/`.
+/// Whether this is the type of an access token. Types are media types, in any case, and may leave out `application/`.
 fn is_of_access(typ: Option<&str>) -> bool {
     typ.is_none_or(|typ| {
         let typ = typ.to_ascii_lowercase();

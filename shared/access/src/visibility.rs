@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::policy::VisibilityConfig;
 
-/// What is to be known of an operation to decide about it.
+/// What the decision needs to know of an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownOperation<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it is about.
+    /// Its tags.
     pub tags: &'a [&'a str],
     /// Whether it can change something.
     pub writes: bool,
@@ -23,20 +23,20 @@ pub const NEEDS_APP: &str = "obsidian_app";
 pub enum Offer {
     /// It is listed, and answers.
     Listed,
-    /// It answers who knows its name.
+    /// It is not listed, and answers callers who know its name.
     Hidden,
-    /// It is as if it did not exist.
+    /// It answers as if it did not exist.
     Disabled,
 }
 
-/// How each operation is offered; all are listed by default, but for those that need an app.
+/// How each operation is offered. By default all are listed except those that need an app.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Visibility {
     /// Those that are not listed.
     others: BTreeMap<String, Offer>,
 }
 
-/// A configuration that names what there is not: the mistake could leave open what it was to close.
+/// The configuration names an unknown operation or tag. It is refused, since the mistake could leave open what it was to close.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}` names {name:?}, which no operation has: use some of {known}")]
 pub struct UnknownName {
@@ -44,15 +44,15 @@ pub struct UnknownName {
     pub field: &'static str,
     /// The name or tag.
     pub name: String,
-    /// Those that there are.
+    /// The known ones.
     pub known: String,
 }
 
 impl Visibility {
-    /// What `config` makes of the operations `known`, which are all that there are.
+    /// Applies `config` to the operations `known`, which are all.
     ///
     /// # Errors
-    /// When it names an operation or a tag that there is not.
+    /// When it names an unknown operation or tag.
     pub fn new(config: &VisibilityConfig, known: &[KnownOperation<'_>]) -> Result<Self, UnknownName> {
         let mut names: Vec<&str> = known.iter().map(|operation| operation.name).collect();
         let mut tags: Vec<&str> = known.iter().flat_map(|operation| operation.tags).copied().collect();

@@ -8,11 +8,11 @@ use serde_json::Value;
 use crate::server::Server;
 use crate::{prompts, resources};
 
-/// The most used tags, among which a tag is looked for.
+/// The number of most used tags that are searched.
 const MAX_TAGS: usize = 1000;
 
 impl Server {
-    /// What an argument that was begun can be.
+    /// Completes the beginning of an argument.
     pub(crate) async fn completions(&self, request: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
         let argument = request.argument.name.as_str();
         let is_known = match &request.r#ref {
@@ -41,7 +41,7 @@ impl Server {
         Ok(CompleteResult::new(completion.map_err(|error| ErrorData::internal_error(error, None))?))
     }
 
-    /// Tags that begin so in any case, the most used first and at most `most`, and whether there are more.
+    /// At most `most` tags with this beginning, in any case, the most used first; and whether there are more.
     async fn tags(&self, vault: &str, begun: &str, most: usize) -> Result<(Vec<String>, bool), ErrorData> {
         let begun = begun.trim_start_matches('#').to_lowercase();
         let arguments = JsonObject::from_iter([("limit".to_owned(), MAX_TAGS.into())]);

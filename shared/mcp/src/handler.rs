@@ -1,4 +1,4 @@
-//! What answers the messages of one client.
+//! Answers the messages of one client.
 
 use crate::server::Server;
 use crate::{prompts, resources, tools};
@@ -13,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
-/// How long clients may keep lists that change with the configuration only, in milliseconds.
+/// How long clients may cache lists that change only with the configuration, in milliseconds.
 const LIST_TIME: u64 = 60_000;
 
 impl ServerHandler for Server {
@@ -107,7 +107,7 @@ impl ServerHandler for Server {
         self.completions(&request).await
     }
 
-    /// What is not known, or has parameters that are not the protocol's.
+    /// The answer to unknown methods and wrong parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -121,7 +121,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// The methods that are answered in both eras.
+/// The methods of both eras.
 const METHODS: [&str; 9] = [
     "completion/complete",
     "prompts/get",
@@ -137,7 +137,7 @@ const METHODS: [&str; 9] = [
 /// Which page of a list.
 type Page = Option<PaginatedRequestParams>;
 
-/// Refuses to go on with a list that has only one page.
+/// Refuses a cursor for a list of one page.
 fn only(page: Page) -> Result<(), ErrorData> {
     match page.and_then(|page| page.cursor) {
         Some(_) => Err(ErrorData::invalid_params("cursor: this list has only one page", None)),

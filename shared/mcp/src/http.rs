@@ -63,7 +63,7 @@ async fn answer(door: Door, request: Request) -> Response {
     response
 }
 
-/// The answer to what is no message of the protocol.
+/// The answer to a body that is not a message of the protocol.
 fn malformed(error: &serde_json::Error) -> Response {
     let data = if error.classify() == Category::Data {
         ErrorData::invalid_request("send one JSON-RPC 2.0 message", None)

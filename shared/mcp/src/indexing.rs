@@ -1,4 +1,4 @@
-//! An index that is made by this process while callers are answered already: calls wait for it, and hear how far it is.
+//! An index that this process builds while it already answers callers. Calls wait for it, and are told its progress.
 
 use std::time::Duration;
 
@@ -10,32 +10,32 @@ use rmcp::service::RequestContext;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
-/// The operation that makes the index anew before it tells of it.
+/// The operation that builds the index again before it answers.
 const INDEX: &str = "atlas_index";
-/// How often a caller who waits is told how far it is.
+/// How often a waiting caller is told the progress.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
 
-/// Who wants to know when the index has all that is there now.
+/// A caller who waits for an index of the present state.
 pub type Asker = oneshot::Sender<Result<(), String>>;
 
-/// The index, as those who wait for it see it.
+/// The index, as waiting callers see it.
 #[derive(Clone, Debug)]
 pub struct Indexing {
     state: watch::Receiver<State>,
     asked: mpsc::Sender<Asker>,
 }
 
-/// How far the index is.
+/// The progress of the index.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// What is done now, and how far, for people.
+    /// The present step and its progress, for people.
     pub step: String,
-    /// How the last run ended; none before the first has ended.
+    /// How the last run ended; [`None`] before the first has ended.
     pub ended: Option<Result<(), String>>,
 }
 
 impl Indexing {
-    /// The index whose maker tells `state`, and answers those who ask.
+    /// The index whose builder sends `state` and takes requests from `asked`.
     #[must_use]
     pub const fn new(state: watch::Receiver<State>, asked: mpsc::Sender<Asker>) -> Self {
         Self { state, asked }
@@ -44,7 +44,7 @@ impl Indexing {
     /// Waits until `operation` can answer.
     ///
     /// # Errors
-    /// When the index could not be made.
+    /// When the index could not be built.
     pub(crate) async fn prepared(&self, operation: &str, context: &RequestContext<RoleServer>) -> Result<(), Error> {
         let ready = async {
             if operation == INDEX {
@@ -66,7 +66,7 @@ impl Indexing {
         }
     }
 
-    /// Tells the caller how far it is, if it wants to know; never done.
+    /// Sends the progress to a caller who asked for it. Never ends.
     async fn tell(&self, context: &RequestContext<RoleServer>) {
         let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
         let mut ticks = interval(TOLD_EVERY);

@@ -3,10 +3,10 @@
 //!
 //! # Layout
 //!
-//! - [`http`]: `POST /mcp`; [`stdio`]: standard input and output, also over an index that is still being made ([`indexing`])
-//! - [`server`]: one client's server; `handler`: what answers its messages
-//! - `tools`: operations as tools of the protocol, and what comes of their calls; which there are says [`atlas_tools::facade`]
-//! - `resources`: notes by address; `prompts`; `completion` of arguments
+//! - [`http`]: `POST /mcp`; [`stdio`]: standard input and output, also over an index that is still being built ([`indexing`])
+//! - [`server`]: one client's server; `handler`: answers its messages
+//! - `tools`: operations as tools of the protocol, and the results of calls; [`atlas_tools::facade`] chooses the tools
+//! - `resources`: notes and files by address; `prompts`; `completion` of arguments
 
 mod completion;
 mod handler;

@@ -1,4 +1,4 @@
-//! Prompts: what people start often, in words that name the tools.
+//! Prompts for common tasks, which name the tools.
 
 use rmcp::model::{ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
@@ -13,9 +13,9 @@ struct Template {
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    /// Their names, and what they are; all are required.
+    /// Their names and descriptions; all are required.
     arguments: &'static [(&'static str, &'static str)],
-    /// The message; each argument's name in braces stands for its value.
+    /// The message; `{name}` stands for the argument's value.
     text: &'static str,
 }
 
@@ -57,7 +57,7 @@ const TEMPLATES: [Template; 4] = [
     },
 ];
 
-/// All of them.
+/// All prompts.
 pub(crate) fn all() -> Vec<Prompt> {
     let argument = |(name, description): &(&str, &str)| {
         PromptArgument::new(*name).with_description(*description).with_required(true)
@@ -69,13 +69,13 @@ pub(crate) fn all() -> Vec<Prompt> {
     TEMPLATES.iter().map(prompt).collect()
 }
 
-/// Whether there is one of this name with such an argument.
+/// Whether a prompt with this name has such an argument.
 pub(crate) fn takes(name: &str, argument: &str) -> bool {
     let mut templates = TEMPLATES.iter().filter(|template| template.name == name);
     templates.any(|template| template.arguments.iter().any(|(name, _)| *name == argument))
 }
 
-/// The one of this name, with its arguments in place.
+/// The prompt with this name, with its arguments filled in.
 pub(crate) fn get(name: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
     let wrong = |message: String| Err(ErrorData::invalid_params(message, None));
     let Some(template) = TEMPLATES.iter().find(|template| template.name == name) else {
@@ -97,7 +97,7 @@ pub(crate) fn get(name: &str, arguments: &JsonObject) -> Result<GetPromptResult,
     Ok(GetPromptResult::new(vec![message]).with_description(template.description))
 }
 
-/// `text` with `values` for the names in braces. What stands in braces within a value stays as it is.
+/// `text` with `values` for the names in braces. Braces within a value stay as they are.
 fn filled(text: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::new();
     for part in text.split('{') {

@@ -16,7 +16,7 @@ use crate::tools;
 
 /// The template of their addresses.
 pub(crate) const TEMPLATE: &str = "atlas://{vault}/{+path}";
-/// Where the rest of a long note is, in the `_meta` of what was read.
+/// The field of `_meta` with the address of the rest of a long note.
 const NEXT: &str = "atlas-mirror/next";
 const SCHEME: &str = "atlas://";
 const OFFSET: &str = "?offset=";
@@ -48,7 +48,7 @@ impl Server {
         Ok(ListResourcesResult { next_cursor, ..page })
     }
 
-    /// What an address names: the text of a note or of another text file, or the bytes of any other file.
+    /// Reads an address: the text of a note or another text file, or the bytes of any other file.
     pub(crate) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
         let Some(named) = parse(uri) else {
             let data = json!({ "uri": uri });
@@ -88,7 +88,7 @@ impl Server {
         Ok(ReadResourceResult::new(vec![contents]))
     }
 
-    /// Notes' paths that begin so, at most `limit`, and whether there are more.
+    /// At most `limit` paths of notes with this prefix, and whether there are more.
     pub(crate) async fn paths(
         &self,
         vault: &str,
@@ -131,7 +131,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// An operation's error as the protocol's.
+/// An operation's error as an error of the protocol.
 fn refusal(error: &Error) -> ErrorData {
     let (message, data) = (error.message.clone(), Some(tools::told(error)));
     match error.code {

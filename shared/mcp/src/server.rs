@@ -1,4 +1,4 @@
-//! One client's server: who calls, and how an operation is run for them.
+//! One client's server: knows the caller, and runs operations for them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,7 +22,7 @@ pub struct Server {
     indexing: Option<Indexing>,
 }
 
-/// What is told of the call that a message was.
+/// What the log is told of a message's call.
 #[derive(Clone, Debug)]
 pub(crate) struct Called {
     pub(crate) cost: Cost,
@@ -30,13 +30,13 @@ pub(crate) struct Called {
 }
 
 impl Server {
-    /// The server for who came through `door`.
+    /// The server for the caller at `door`.
     #[must_use]
     pub fn new(door: Door) -> Self {
         Self { door: Arc::new(door), last: Arc::default(), indexing: None }
     }
 
-    /// The same for an index that is being made.
+    /// The same for an index that is being built.
     #[must_use]
     pub fn indexed_by(self, indexing: Option<Indexing>) -> Self {
         Self { indexing, ..self }
@@ -55,7 +55,7 @@ impl Server {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The vault that is meant where none is named.
+    /// The default vault.
     pub(crate) fn vault(&self) -> Result<String, Error> {
         let Door { app, headers, caller } = &*self.door;
         let named = headers.get(routes::VAULT).map(|vault| vault.to_str().unwrap_or_default());
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    /// The vaults that the caller may name and that begin so.
+    /// The vaults with this prefix that the caller may name.
     pub(crate) fn vaults(&self, begun: &str) -> Vec<String> {
         let Door { app, caller, .. } = &*self.door;
         let default = app.atlas.vaults().first().map_or("", |vault| vault.id.as_str());
@@ -73,7 +73,7 @@ impl Server {
         ids.filter(|id| id.starts_with(begun) && caller.may_name(id, default)).map(str::to_owned).collect()
     }
 
-    /// A call of an operation. A tool's result is sent twice; resources, whose addresses repeat their paths, have the same room.
+    /// A call of an operation. A tool's result is sent twice, as text and as structure; resources have the same limit, since addresses repeat paths.
     pub(crate) fn call_of(&self, entry: &'static Entry, arguments: JsonObject) -> Call {
         Call { sent: Sent::Twice, ..self.door.call_of(entry, arguments.into()) }
     }

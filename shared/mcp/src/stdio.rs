@@ -1,4 +1,4 @@
-//! Standard input and output: messages a line each, from the process that started this one and is trusted.
+//! Standard input and output: one message a line. The caller is the process that started this one, and is trusted.
 
 use std::io;
 use std::sync::Arc;
@@ -18,18 +18,17 @@ use tokio::sync::Mutex;
 use crate::indexing::Indexing;
 use crate::server::Server;
 
-/// Who calls.
+/// The caller's name.
 const CALLER: &str = "stdio";
-/// Bytes that wait between the lines and what answers them.
+/// Size of the buffer between lines and handler, in bytes.
 const WAITING_BYTES: usize = 64 << 10;
-/// What JSON-RPC calls a message that is no JSON.
+/// JSON-RPC's code for a message that is not JSON.
 const PARSE_ERROR: i32 = -32700;
 
-/// Answers with `app` until standard input ends; calls wait for the index where this process makes it. Nothing else may write to
-/// standard output meanwhile.
+/// Answers with `app` until standard input ends. Calls wait for `indexing`, if there is one. Nothing else may write to standard output meanwhile.
 ///
 /// # Errors
-/// When the client does not begin as the protocol says.
+/// When the client does not begin with the protocol's handshake.
 pub async fn serve(app: App, indexing: Option<Indexing>) -> Result<(), ServerInitializeError> {
     let door = Door { app, headers: HeaderMap::new(), caller: Caller::trusted(CALLER) };
     let (input, output) = transport::stdio();
@@ -57,7 +56,7 @@ pub async fn serve(app: App, indexing: Option<Indexing>) -> Result<(), ServerIni
     served
 }
 
-/// Hands the lines of `input` on that are JSON, until one has more bytes than bodies may have; to others says what they are.
+/// Passes on the lines of `input` that are JSON, and answers others with an error. Ends at a line longer than a body may be.
 async fn take(
     input: impl AsyncRead + Unpin,
     mut messages: impl AsyncWrite + Unpin,
@@ -86,7 +85,7 @@ async fn take(
     }
 }
 
-/// Writes what is answered line by line, so that nothing comes in between.
+/// Writes answers line by line, so that they do not mix.
 async fn give(answers: impl AsyncRead + Unpin, output: &Mutex<impl AsyncWrite + Unpin>) -> io::Result<()> {
     let mut answers = BufReader::new(answers);
     let mut line = Vec::new();

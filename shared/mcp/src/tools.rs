@@ -1,4 +1,4 @@
-//! Operations as tools of the protocol, and what comes of their calls.
+//! Operations as tools of the protocol, and the results of calls.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) fn rendered(tool: facade::Tool) -> Tool {
     }
 }
 
-/// What a client may expect of a tool. None reaches beyond the vault. Of one that changes nothing the others say nothing.
+/// The hints of a tool. No tool reaches beyond the vault. For a read-only tool the other hints have no meaning.
 fn annotations(hints: Hints) -> ToolAnnotations {
     let annotations = ToolAnnotations::new().read_only(hints.changes_nothing).open_world(false);
     if hints.changes_nothing {
@@ -27,7 +27,7 @@ fn annotations(hints: Hints) -> ToolAnnotations {
     annotations.destructive(hints.destructive).idempotent(hints.idempotent)
 }
 
-/// What comes of a call that was answered: the answer, and a picture or a sound as what it is.
+/// The result of a successful call: the answer, and a picture or a sound as content of its type.
 pub(crate) fn answered(mut answer: Value) -> CallToolResult {
     let media = take_media(&mut answer);
     let mut result = CallToolResult::structured(answer);
@@ -38,7 +38,7 @@ pub(crate) fn answered(mut answer: Value) -> CallToolResult {
     result
 }
 
-/// What comes of a call that failed: text only, since what is structured must be as the tool's output schema says.
+/// The result of a failed call: only text, since structured content must match the tool's output schema.
 pub(crate) fn failed(error: &Error) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(told(error).to_string())])
 }

@@ -1,12 +1,12 @@
-//! Who asked, as the log says it.
+//! The caller's pseudonym in the log.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use sha2::{Digest as _, Sha256};
 
-/// A caller: the same for all requests from one address, or with tokens of one name, without naming it. It ties lines of the log together and is
-/// no secret: somebody who tries all addresses finds the one that it is of.
+/// A pseudonym: the same for all requests from one address, or with tokens of one name. It connects lines of the log. It is no secret: by trying all
+/// addresses one finds its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Caller([u8; 6]);
 
@@ -17,7 +17,7 @@ impl Caller {
         Self::named(&address.to_canonical().to_string())
     }
 
-    /// The caller whose token names them so.
+    /// The caller with this name in the token.
     #[must_use]
     pub fn named(name: &str) -> Self {
         let hash: [u8; 32] = Sha256::digest(format!("atlas caller {name}")).into();

@@ -1,11 +1,11 @@
-//! The clients that a host knows by tokens of their own, which are not signed.
+//! Clients of a host, known by unsigned tokens of their own.
 
 use std::fmt;
 use std::sync::Arc;
 
 use atlas_access::Caller;
 
-/// Tells which client of this host a token belongs to.
+/// Finds the client of a token.
 #[derive(Clone)]
 pub struct Clients(Arc<ClientOf>);
 

@@ -1,12 +1,12 @@
-//! The configuration document: what a deployment of several vaults, or with rules for its callers, says in one place.
+//! The configuration document, for deployments of several vaults or with rules for callers.
 //!
 //! # Layout
 //!
 //! - [`source`]: where the document is, and reading it
-//! - [`document`]: what it can say; `unsupported_keys`: what it cannot; `error_messages`: what is wrong with it
+//! - [`document`]: its fields; `unsupported_keys`: fields that are refused; `error_messages`: how errors read
 //! - [`merge`]: the document and the environment together
 //! - [`listing`]: every setting with its value and where that comes from
-//! - `reloader`: looking at the document again while a process lives
+//! - `reloader`: reads the document again while a process lives
 
 pub mod document;
 pub(crate) mod error;

@@ -55,13 +55,13 @@ impl Default for Bounds {
     }
 }
 
-/// What passes before the next try when the system gives no connection, as when there are too many open files.
+/// The pause before the next try when the system gives no connection, as with too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// What passes before it is looked again whether one of all connections waits for its client.
+/// How often it is checked whether a connection waits for its client.
 const FULL_PAUSE: Duration = Duration::from_millis(50);
 
-/// What connections speak beneath HTTP.
+/// The protocol beneath HTTP.
 #[derive(Clone)]
 pub(crate) enum Transport {
     /// Nothing.
@@ -71,7 +71,7 @@ pub(crate) enum Transport {
     Tls(tokio_rustls::TlsAcceptor),
 }
 
-/// Answers what comes on `listener` with `router` until `stop` is done; then finishes requests under way.
+/// Serves `router` on `listener` until `stop` is done. Then finishes requests under way.
 pub(crate) async fn serve(
     listener: TcpListener,
     transport: Transport,

@@ -1,4 +1,4 @@
-//! What a configuration comes to, and what stays while configurations come and go.
+//! A configuration's deployment, and what outlives configurations.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,11 +22,11 @@ use crate::threads;
 pub enum Reach {
     /// This machine only.
     Loopback,
-    /// Others too, so that callers must be told apart.
+    /// Other machines too, so callers must be authenticated.
     Others {
         /// Where it runs.
         place: String,
-        /// What to do where callers are not told apart.
+        /// What to do if callers are not authenticated.
         remedy: &'static str,
     },
 }
@@ -54,7 +54,7 @@ impl From<DocumentError> for OpenError {
     }
 }
 
-/// What a configuration comes to.
+/// The deployment of a configuration.
 pub(crate) struct Deployed {
     pub(crate) version: u64,
     pub(crate) atlas: Atlas,
@@ -65,7 +65,7 @@ pub(crate) struct Deployed {
     pub(crate) facade: Facade,
 }
 
-/// What stays while configurations come and go: the store, and what was fetched from it.
+/// What outlives configurations: the store, and what was fetched from it.
 pub(crate) struct Deploys {
     store: Store,
     cache: Arc<PartCache>,
@@ -86,7 +86,7 @@ impl Deploys {
         &self.store
     }
 
-    /// What `settings` come to. Mirrors of vaults that were there before are kept.
+    /// Deploys `settings`. Mirrors of known vaults are kept.
     pub(crate) fn deploy(&self, settings: &Settings, version: u64) -> Result<Deployed, OpenError> {
         self.reach.admits(settings)?;
         let gate = Gate::of(settings)?;

@@ -1,5 +1,4 @@
-//! Tells callers apart, by the token that a request shows: RFC 6750's bearer, in the header and nowhere else; and RFC 9728's description of what
-//! this deployment takes.
+//! Authenticates callers by the request's bearer token (RFC 6750), which only the header may carry; and describes the protected resource (RFC 9728).
 
 use std::sync::Arc;
 use std::{fs, io};
@@ -22,19 +21,19 @@ pub(crate) const METADATA: [&str; 2] =
     ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"];
 /// The MCP door.
 const MCP: &str = "/mcp";
-/// Who calls where nobody is told apart.
+/// The caller's name where callers are not authenticated.
 const ANYBODY: &str = "anonymous";
 /// Most bytes of a file of keys.
 const MAX_KEYS_FILE: u64 = 256 << 10;
 
-/// Tells callers apart.
+/// Authenticates callers.
 #[derive(Clone, Default)]
 pub struct Gate(Asked);
 
-/// What a request has to show.
+/// What a request must present.
 #[derive(Clone, Default)]
 enum Asked {
-    /// Nothing: whoever reaches the process may do everything.
+    /// Nothing: any caller may do everything.
     #[default]
     Open,
     /// The token of a client that the host knows. Requests without one may read.
@@ -84,12 +83,12 @@ impl Gate {
         }))))
     }
 
-    /// Who calls, by the name that their token has; none where that is not known.
+    /// The name in the caller's token, if there is one.
     pub(crate) fn named(&self, caller: &Caller) -> Option<caller::Caller> {
         (self.is_shut() && caller.is_authenticated()).then(|| caller::Caller::named(caller.identity()))
     }
 
-    /// Whether callers are told apart.
+    /// Whether callers are authenticated.
     #[must_use]
     pub const fn is_shut(&self) -> bool {
         !matches!(self.0, Asked::Open)
@@ -125,7 +124,7 @@ impl Gate {
         Some(format!("{base}{place}"))
     }
 
-    /// Where this deployment is, as far as its settings or the request say.
+    /// This deployment's address, by its settings or the request.
     fn base(&self, headers: &HeaderMap) -> Option<String> {
         if let Some(resource) = self.guard()?.resource.as_deref() {
             return Some(resource.trim_end_matches('/').to_owned());
@@ -192,7 +191,7 @@ fn unusable(name: &'static str, value: &str, remedy: &str) -> SettingsError {
     SettingsError::Value { name, value: value.to_owned(), remedy: remedy.to_owned() }
 }
 
-/// The token that a request shows, if it shows one.
+/// The token of a request, if it has one.
 fn shown(headers: &HeaderMap) -> Result<Option<&str>, Challenge> {
     let mut shown = headers.get_all(AUTHORIZATION).iter();
     match (shown.next(), shown.next()) {
@@ -221,7 +220,7 @@ pub(crate) enum Challenge {
 }
 
 impl Challenge {
-    /// RFC 6750's error (none for a request that shows nothing), the reason for programs, and the sentence for people.
+    /// RFC 6750's error (none for a request without a token), the reason for programs, and the sentence for people.
     fn told(self) -> (Option<&'static str>, Reason, String) {
         match self {
             Self::Missing => {

@@ -1,4 +1,4 @@
-//! What a request came to: its line in the log, and counters.
+//! The outcome of a request: its line in the log, and counters.
 
 use std::io::Write as _;
 
@@ -19,10 +19,10 @@ use crate::response::GENERATION;
 
 /// The outcome of a call that did not fail.
 pub const OK: &str = "ok";
-/// That of a request which came to no call.
+/// The outcome of a request that made no call.
 const REFUSED: &str = "refused";
 
-/// What a call was and what it asked of the store; handlers leave it with the response.
+/// A call and its requests to the store. Handlers attach it to the response.
 #[derive(Clone, Debug)]
 pub struct Cost {
     /// The name of the operation.
@@ -33,7 +33,7 @@ pub struct Cost {
     pub outcome: &'static str,
     /// The finer code of the error.
     pub reason: Option<String>,
-    /// What was asked of the store.
+    /// The requests to the store.
     pub counts: Counts,
 }
 

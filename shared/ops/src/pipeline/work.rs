@@ -1,4 +1,4 @@
-//! Limits the processor time of a call. Long loops ask in between whether it is used up.
+//! Limits the processor time of a call. Long loops check it now and then.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::error::{Code, Error, Reason};
 
-/// Says how much processor time the thread that asks has taken so far.
+/// Returns the processor time of the current thread so far.
 pub type CpuClock = fn() -> Duration;
 
 /// The processor time of one call.
@@ -15,9 +15,9 @@ pub type CpuClock = fn() -> Duration;
 pub struct Work {
     clock: CpuClock,
     limit: Duration,
-    /// Nanoseconds of the polls that have ended.
+    /// Nanoseconds of the finished polls.
     spent: AtomicU64,
-    /// What its thread had taken when it was looked at last.
+    /// The thread's processor time at the last check.
     since: AtomicU64,
     /// Whether it has changed something.
     changed: AtomicBool,
@@ -28,14 +28,14 @@ impl Work {
         Self { clock, limit, spent: AtomicU64::new(0), since: AtomicU64::new(0), changed: AtomicBool::new(false) }
     }
 
-    /// Fails once the call has taken more than it may, unless it has changed something.
+    /// Fails once the call has taken too much, unless it has changed something.
     pub fn check(&self) -> Result<(), Error> {
         let running = self.now().saturating_sub(self.since.load(Ordering::Relaxed));
         let spent = Duration::from_nanos(self.spent.load(Ordering::Relaxed).saturating_add(running));
         if spent <= self.limit || self.changed.load(Ordering::Relaxed) { Ok(()) } else { Err(self.too_much()) }
     }
 
-    /// The call has changed something, so that it is not to fail any more.
+    /// Tells that the call has changed something and must not fail any more.
     pub(crate) fn has_changed_things(&self) {
         self.changed.store(true, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What is made of segments once and kept for later calls.
+//! A cache of values that are computed once for each segment.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use atlas_mirror::manifest::SegmentEntry;
 use atlas_mirror::{SegmentId, Snapshot};
 
-/// Segments of which something is kept besides those of the newest snapshot.
+/// Most cached segments besides those of the newest snapshot.
 const MAX_OLD_SEGMENTS: usize = 16;
 
-/// A value for each segment, as far as it was made: a segment never changes, so neither does its value.
+/// A value for each segment, once it is computed. A segment never changes, so neither does its value.
 pub(crate) struct BySegment<T: ?Sized>(Mutex<HashMap<SegmentId, Arc<T>>>);
 
 impl<T: ?Sized> Default for BySegment<T> {
@@ -19,12 +19,12 @@ impl<T: ?Sized> Default for BySegment<T> {
 }
 
 impl<T: ?Sized> BySegment<T> {
-    /// That of a segment, if it is kept.
+    /// The value of a segment, if it is cached.
     pub(crate) fn get(&self, segment: &SegmentEntry) -> Option<Arc<T>> {
         self.kept().get(&segment.id).cloned()
     }
 
-    /// Keeps that of a segment of `snapshot`, unless there is one by now. The answer is what is kept.
+    /// Caches the value of a segment of `snapshot`, unless there is one already. Returns the cached one.
     pub(crate) fn keep(&self, snapshot: &Snapshot, segment: &SegmentEntry, made: Arc<T>) -> Arc<T> {
         let mut kept = self.kept();
         let segments = snapshot.segments();

@@ -1,4 +1,4 @@
-//! Cursors: where the next page of a listing begins, and of which generation its pages are.
+//! Cursors: where the next page of a listing begins, and which generation its pages show.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -9,17 +9,17 @@ use crate::error::{Error, Reason};
 use crate::operation::{Answer, Context};
 use crate::read::view::View;
 
-/// `cursor` as clients see it.
+/// Encodes `cursor` for clients.
 pub fn encode(cursor: &impl Serialize) -> Option<String> {
     serde_json::to_vec(cursor).ok().map(|json| BASE64.encode(json))
 }
 
-/// What `cursor` says.
+/// Decodes a client's `cursor`.
 pub fn decode<C: DeserializeOwned>(cursor: &str) -> Result<C, Error> {
     serde_json::from_slice(&BASE64.decode(cursor).map_err(|_| invalid())?).map_err(|_| invalid())
 }
 
-/// The error for a cursor that is none, or one of another listing.
+/// The error for an invalid cursor, or one of another listing.
 pub fn invalid() -> Error {
     Error::bad_request(Reason::CursorInvalid, "cursor: pass the cursor of the page before as it was given")
 }

@@ -1,5 +1,5 @@
-//! What notes say of themselves, as the sections of the segments tell: properties, tags, tasks, lines of links, symbols. For a segment
-//! that has no such sections they are made of its texts once, and kept.
+//! Facts of notes: properties, tags, tasks, lines of links, symbols. They come from the segments' sections. For a segment without such sections they
+//! are built from its texts once, and cached.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::operation::Context;
 use crate::read::index::{DocumentRef, Index, Want, Wave};
 use crate::read::view::View;
 
-/// Facts of a snapshot, with the index that says whose they are.
+/// Facts of a snapshot, with the index of its documents.
 pub struct Facts {
     index: Index,
     /// For each segment those that were asked for.
@@ -23,7 +23,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// These sections of a snapshot, in one wave where the segments have them.
+    /// Fetches these sections of a snapshot, in one wave where the segments have them.
     pub async fn fetch(context: &Context<'_>, view: View, sections: &[SectionName]) -> Result<Self, Error> {
         Self::fetch_with(context, view, sections, Want::default()).await
     }
@@ -64,17 +64,17 @@ impl Facts {
         Ok(Self { index, parts })
     }
 
-    /// The index that says whose facts they are.
+    /// The index of the documents.
     pub const fn index(&self) -> &Index {
         &self.index
     }
 
-    /// The documents of a segment that are below `root`, whoever may see them.
+    /// The documents of a segment below `root`, also those that the caller does not see.
     pub fn below(&self, segment: usize, root: &Root) -> Result<Range<u32>, Error> {
         Ok(self.index.paths(segment)?.with_prefix(root.prefix()))
     }
 
-    /// The notes of a segment that are below `root`, whoever may see them.
+    /// The notes of a segment below `root`, also those that the caller does not see.
     pub fn notes(&self, segment: usize, root: &Root) -> Result<Vec<u32>, Error> {
         let paths = self.index.paths(segment)?;
         let mut notes = Vec::new();

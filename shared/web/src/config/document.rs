@@ -1,4 +1,4 @@
-//! What a configuration document says: JSON with the names of obsidian-tc's `ServerConfigSchema`, less those that mean nothing here.
+//! The fields of a configuration document: JSON with the names of obsidian-tc's `ServerConfigSchema`, without those that mean nothing here.
 
 use std::collections::BTreeSet;
 
@@ -25,12 +25,12 @@ pub const MAX_BYTES: usize = 256 << 10;
 pub const MAX_VAULTS: usize = 100;
 /// Longest name of a vault, in bytes.
 const MAX_NAME: usize = 200;
-/// What `context.now` says for today's note.
+/// The value of `context.now` for today's note.
 const DAILY: &str = "daily";
 /// Most globs of the spine.
 const MAX_SPINE: usize = 50;
 const MAX_GLOB: usize = 500;
-/// Most calls of a tier a minute or at once, and most changes under way.
+/// Most calls of a tier a minute or at once, and most concurrent changes.
 const MAX_RATE: u32 = 1_000_000;
 
 /// A document.
@@ -63,7 +63,7 @@ pub struct Document {
     pub bridge: BridgeDocument,
     /// Which notes say what is going on now.
     pub context: ContextDocument,
-    /// Every name that it says, as a path.
+    /// Every field that is given, as a path.
     #[serde(skip)]
     said: BTreeSet<String>,
 }
@@ -159,7 +159,7 @@ impl Document {
     /// The document in `bytes`.
     ///
     /// # Errors
-    /// When it is too large, is not JSON, says what has no meaning, or has a value that cannot be used.
+    /// When it is too large, is not JSON, or has an unknown field or an unusable value.
     pub fn parse(bytes: &[u8]) -> Result<Self, DocumentError> {
         if bytes.len() > MAX_BYTES {
             return Err(DocumentError::new("", format!("write at most {MAX_BYTES} bytes")));
@@ -178,13 +178,13 @@ impl Document {
         Ok(document)
     }
 
-    /// Whether it says something at `path`.
+    /// Whether the field at `path` is given.
     #[must_use]
     pub fn says(&self, path: &str) -> bool {
         self.said.contains(path)
     }
 
-    /// Every path at which it says something.
+    /// The paths of all given fields.
     pub(crate) const fn said(&self) -> &BTreeSet<String> {
         &self.said
     }

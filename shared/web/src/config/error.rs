@@ -13,19 +13,19 @@ pub enum ConfigError {
         /// Why not.
         reason: String,
     },
-    /// It says what cannot be used.
+    /// A field cannot be used.
     #[error("{0}")]
     Document(#[from] DocumentError),
-    /// It and the environment do not fit together.
+    /// It contradicts the environment.
     #[error(transparent)]
     Settings(#[from] SettingsError),
 }
 
-/// A document that cannot be used; says where, and what to write.
+/// Where a document is wrong, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{remedy}", of(path))]
 pub struct DocumentError {
-    /// The path of what is wrong, as `vaults[0].id`; empty for all of it.
+    /// The path of the wrong field, such as `vaults[0].id`; empty for the whole document.
     pub path: String,
     /// What to write instead.
     pub remedy: String,

@@ -1,4 +1,4 @@
-//! What a JSON reader says, as what to write.
+//! Turns errors of the JSON reader into what to write instead.
 
 use serde_json::error::{Category, Error};
 

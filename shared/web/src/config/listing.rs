@@ -1,4 +1,4 @@
-//! Every setting with its value and where that comes from, for people who ask what holds.
+//! Lists every setting with its value and its source.
 
 use atlas_ops::sorted;
 use serde::Serialize;
@@ -10,19 +10,19 @@ use crate::settings::{KNOWN, Settings};
 /// A setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// The variable or the path in the document, or both parted by a space.
+    /// The variable or the path in the document, or both, separated by a space.
     pub setting: String,
     /// Its value; secrets are masked.
     pub value: Value,
-    /// Where that comes from.
+    /// The source of the value.
     pub source: SettingSource,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettingSource {
-    /// Nothing says otherwise.
+    /// The default.
     Default,
     /// A variable.
     Environment,
@@ -42,7 +42,7 @@ impl SettingSource {
     }
 }
 
-/// Stands for what is not shown.
+/// Replaces secrets.
 const MASK: &str = "(set)";
 
 /// All settings: the variables, then what only a document says.

@@ -1,4 +1,4 @@
-//! The document and the environment together. Where both say the same, the environment has the last word: it is nearer to the process.
+//! Merges the document and the environment. The environment wins, since it is nearer to the process.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::hosts::Hosts;
 use crate::origins::Origins;
 use crate::settings::{Settings, SettingsError, VaultSettings};
 
-/// Variables, and the paths in the document that say the same.
+/// Variables, and the paths in the document with the same meaning.
 pub(crate) const PAIRS: [(&str, &[&str]); 10] = [
     ("ATLAS_VAULT", &["vaults[0].id"]),
     ("ATLAS_AUTH", &["auth.mode"]),
@@ -27,10 +27,10 @@ pub(crate) const PAIRS: [(&str, &[&str]); 10] = [
 ];
 
 impl Settings {
-    /// These settings, which are the environment's, with what `document` says besides.
+    /// The environment's settings, completed by `document`.
     ///
     /// # Errors
-    /// When the two do not fit together.
+    /// When the two contradict each other.
     pub fn with(mut self, document: Document) -> Result<Self, ConfigError> {
         self.said.document.clone_from(document.said());
         let vaults = document.vaults.as_ref().map(|vaults| {
@@ -80,12 +80,12 @@ impl Settings {
         Ok(self)
     }
 
-    /// Whether the environment leaves it to the document to say this.
+    /// Whether the environment does not set this variable.
     fn leaves(&self, variable: &str) -> bool {
         !self.said.environment.contains(variable)
     }
 
-    /// What the setting of this variable is called where it was set.
+    /// The setting's name where it was set: the variable, or the path in the document.
     pub(crate) fn called(&self, variable: &'static str) -> &'static str {
         let paths = PAIRS.iter().find(|(name, _)| *name == variable).map(|(_, paths)| *paths).unwrap_or_default();
         let said = paths.iter().find(|path| self.leaves(variable) && self.said.document.contains(**path));
@@ -142,7 +142,7 @@ impl Settings {
     /// Which operations are offered, of all that there are.
     ///
     /// # Errors
-    /// When the configuration names one that there is not.
+    /// When the configuration names an unknown operation.
     pub fn visible(&self) -> Result<Visibility, DocumentError> {
         let known = |info: &Info| KnownOperation { name: info.name, tags: info.tags, writes: info.writes() };
         let known: Vec<KnownOperation<'_>> = catalogue::ALL.iter().map(known).collect();

@@ -1,5 +1,5 @@
-//! Looking at a document again while a process lives. Nothing runs between requests, so the request that finds that the last look is too
-//! long ago looks itself. What turned bad is refused until it is good again: the rules from before may be what it was to change.
+//! Reads a document again while a process lives. Nothing runs between requests, so a request reads it again when the last reading is too old. If the
+//! new document is wrong, requests are refused until it is mended, since it may have been meant to change the old rules.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -13,9 +13,9 @@ use crate::config::source::{ConfigSource, Contents};
 use crate::deployed::{Deployed, Deploys, OpenError};
 use crate::settings::Settings;
 
-/// How old what was seen may be, unless something else is wanted.
+/// How old the last reading may be, by default.
 pub(crate) const MAX_AGE: Duration = Duration::from_secs(30);
-/// How old a refusal may be, so that a store that is away is not asked by every request.
+/// How long a refusal is kept, so that not every request asks a store that is away.
 const MAX_AGE_OF_REFUSAL: Duration = Duration::from_secs(1);
 
 /// A document that is followed.
@@ -26,19 +26,19 @@ pub(crate) struct Reloader {
     max_age: Duration,
     clock: fn() -> Timestamp,
     seen: RwLock<Seen>,
-    /// One looks; others wait for what comes of it.
+    /// One request reads; others wait for it.
     looking: Mutex<()>,
 }
 
-/// What was seen last.
+/// The last reading.
 struct Seen {
     at: Timestamp,
     contents: Contents,
-    /// How many contents there were.
+    /// The number of different contents so far.
     version: u64,
-    /// What the contents came to, or why they cannot be used.
+    /// The deployment of the contents, or why they cannot be used.
     deployed: Result<Arc<Deployed>, String>,
-    /// Why it could not be looked at.
+    /// Why it could not be read.
     fault: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl Reloader {
         Ok((Self { place, environment, deploys, max_age, clock, seen, looking }, deployed))
     }
 
-    /// What holds now, or why nothing does.
+    /// The current deployment, or why there is none.
     pub(crate) async fn current(&self) -> Result<Arc<Deployed>, String> {
         if let Some(current) = self.fresh() {
             return current;
@@ -80,7 +80,7 @@ impl Reloader {
         }
     }
 
-    /// What was seen, if that is not too long ago. A clock that was set back far says nothing of that.
+    /// The last reading, if it is not too old. A clock that was set back far makes it too old.
     fn fresh(&self) -> Option<Result<Arc<Deployed>, String>> {
         let seen = self.read();
         let current = seen.current();

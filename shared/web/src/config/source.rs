@@ -1,4 +1,4 @@
-//! Where a configuration document is, and reading it.
+//! Finds and reads a configuration document.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use tokio::io::AsyncReadExt as _;
 use crate::config::document::{Document, MAX_BYTES};
 use crate::config::error::ConfigError;
 
-/// What to write, said wherever a text is none of these.
+/// What to write if a text names no source.
 const FORMS: &str = "write the path of a file, store:KEY for an object of ATLAS_STORE, or the JSON itself";
-/// What stands before the key of an object.
+/// The prefix of an object's key.
 const OBJECT: &str = "store:";
 /// Folders of the store that functions write to.
 const TAKEN: [&str; 2] = ["vaults", "probes"];
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Where a document is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigSource {
-    /// Here: this is it.
+    /// The text itself.
     Inline(String),
     /// In this file.
     File(PathBuf),
@@ -39,7 +39,7 @@ pub enum ConfigSource {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
     pub(crate) bytes: Bytes,
-    /// What the store tells this version by.
+    /// The store's version tag.
     tag: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl ConfigSource {
     /// The place that `text` names.
     ///
     /// # Errors
-    /// What to write, when it names none.
+    /// What to write, if it names none.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim_start().starts_with('{') {
             return Ok(Self::Inline(text.to_owned()));
@@ -66,12 +66,12 @@ impl ConfigSource {
         Ok(Self::File(PathBuf::from(text)))
     }
 
-    /// Whether what is there can change.
+    /// Whether the document can change.
     pub(crate) const fn can_change(&self) -> bool {
         !matches!(self, Self::Inline(_))
     }
 
-    /// What is there; [`None`] if that is what was `seen`. An object that did not change is not sent again.
+    /// The document; [`None`] if it is the version that was `seen`. An unchanged object is not fetched again.
     pub(crate) async fn read(&self, store: &Store, seen: Option<&Contents>) -> Result<Option<Contents>, ConfigError> {
         let read = match self {
             Self::Inline(text) => Ok(Some(Contents { bytes: Bytes::from(text.clone()), tag: None })),

@@ -1,5 +1,5 @@
-//! What a reader of JSON would take, or leave out, without a word: names of obsidian-tc's configuration that mean nothing here, null, and
-//! lists in the place of objects. All of it is refused with the reason: who wrote it expects something of it.
+//! Refuses what a JSON reader would silently accept or drop: obsidian-tc's names that mean nothing here, null, and lists instead of objects. Each is
+//! refused with the reason, since its writer expects an effect.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ pub(crate) fn check_lists(value: &Value, path: &str) -> Result<(), DocumentError
     }
 }
 
-/// Looks for what is refused wherever it stands, and collects every name that is said.
+/// Finds refused values at any depth, and collects all names.
 pub(crate) fn look_through(document: &Value, said: &mut BTreeSet<String>) -> Result<(), DocumentError> {
     walk(document, "", "", said)
 }

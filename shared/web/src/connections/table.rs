@@ -1,4 +1,4 @@
-//! Which connections there are, and which one gives its place to a new one: never one whose request is being answered.
+//! The table of connections. It chooses which one gives its place to a new one: never one whose request is being answered.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// What a connection is about. The lesser ones are dropped first.
+/// The stage of a connection. Lower stages are dropped first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
     /// It has no request under way, or only a part of its head.
@@ -25,7 +25,7 @@ pub(super) struct Table {
     most: usize,
     most_of_one: usize,
     seats: Mutex<BTreeMap<u64, Arc<Seat>>>,
-    /// Counts what happens, so that the stage that began first is known.
+    /// Counts events, so that the stage that began first is known.
     time: Arc<AtomicU64>,
     /// A connection ended.
     ended: Notify,
