@@ -1,4 +1,4 @@
-//! LineSearch that match, as `search_text` and `search_regex` ask for them.
+//! Lines that match, as `search_text` and `search_regex` ask for them.
 
 use atlas_ops::arguments::{Root, Text};
 use atlas_ops::atlas::Limits;

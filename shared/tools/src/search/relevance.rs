@@ -1,4 +1,4 @@
-//! LineSearch that hold a text, those first that say most about it: of notes that are named so or hold it often for their length, in headings,
+//! Lines that hold a text, those first that say most about it: of notes that are named so or hold it often for their length, in headings,
 //! as a word of its own. Only the lines count that the caller sees.
 
 use std::collections::HashMap;
