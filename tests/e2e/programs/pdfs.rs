@@ -118,6 +118,8 @@ async fn a_search_finds_the_text_of_pdfs_with_its_page() {
     let refused = tools.bad("get_attachment", page(4), "invalid_input").await;
     assert!(refused["message"].as_str().unwrap().contains("3 pages"), "{refused}");
     tools.bad("get_attachment", json!({ "path": "a.md", "page": 1 }), "invalid_input").await;
+    let refused = tools.bad("read_note", json!({ "path": "scans/Lease.PDF" }), "note_not_found").await;
+    assert!(refused["message"].as_str().unwrap().contains("its text with page"), "{refused}");
     // One that it moves keeps its text, and one that another brings gets it with the next sync.
     tools.good("move_attachment", json!({ "from": "scans/Lease.PDF", "to": "Lease.pdf" })).await;
     assert_eq!(tools.good("get_attachment", json!({ "path": "Lease.pdf", "page": 1 })).await["pages"], 3);

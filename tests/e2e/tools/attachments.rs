@@ -140,6 +140,8 @@ async fn an_attachment_comes_whole_or_not_at_all() {
     }
     let few = json!({ "path": "media/pic.png", "include_data": true, "max_bytes": PICTURE.len() - 1 });
     tools.bad("get_attachment", few, "invalid_input").await;
+    let refused = tools.bad("read_note", json!({ "path": "media/pic.png" }), "note_not_found").await;
+    assert!(refused["message"].as_str().unwrap().contains("get_attachment"), "{refused}");
     for path in ["media/none.png", ".obsidian/app.json"] {
         let code = if path.starts_with('.') { "acl_denied" } else { "note_not_found" };
         tools.bad("get_attachment", json!({ "path": path }), code).await;

@@ -184,7 +184,11 @@ impl Operation for ReadNote {
         let needs_text = parts.are_text() || arguments.anchor.is_some();
         let find = |view: View| async move {
             let found = notes::find(view.snapshot(), path, |record| needs_text && has_text(record)).await?;
-            found.filter(|found| has_text(&found.record)).ok_or_else(|| notes::missing(path))
+            match found {
+                Some(found) if has_text(&found.record) => Ok(found),
+                Some(found) if found.record.kind == Kind::Attachment => Err(attachment(&found.record)),
+                _ => Err(notes::missing(path)),
+            }
         };
         let answer = match *arguments.generation {
             None => context.read(find).await?,
@@ -204,6 +208,14 @@ impl Operation for ReadNote {
         let output = parts.within(range, found, context.limits, 0)?;
         Ok(Answer { value: output, generation: answer.generation })
     }
+}
+
+/// The error for an attachment, which is read by another operation.
+fn attachment(record: &Record) -> Error {
+    let path = record.path.as_str();
+    let how = if record.text.length > 0 { "its text with page" } else { "its bytes with include_data" };
+    let message = format!("there is no note at {path}: it is an attachment; call get_attachment, which gives {how}");
+    Error::not_found(Reason::NoteNotFound, message).with("path", path)
 }
 
 /// Whether it is a note or another file of text.
