@@ -188,7 +188,9 @@ impl Builder {
             }
             Kind::Text => {
                 self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter());
-                self.facts.text(id, &decoded);
+                let links = atlas_vault::links(document.path, &decoded);
+                self.facts.text(id, &links, &decoded);
+                record.links = inner_links(links);
             }
             Kind::Attachment if has_found_text => {
                 self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter());
@@ -219,12 +221,7 @@ impl Builder {
         self.terms.push(path, text, title.into_iter().chain(aliases), headings, record.tags.iter().map(String::as_str));
         self.facts.note(id, &note, text);
         record.aliases = note.aliases;
-        record.links = note
-            .links
-            .into_iter()
-            .filter(|link| !link.is_external())
-            .map(|link| Link { kind: link_kind(link.kind), target: link.target, subpath: link.subpath })
-            .collect();
+        record.links = inner_links(note.links);
     }
 
     fn add_record(&mut self, record: &Record, block: u32) -> Result<(), FormatError> {
@@ -351,11 +348,17 @@ impl Builder {
     }
 }
 
+/// Those links that lead into the vault.
+fn inner_links(links: Vec<atlas_vault::Link>) -> Vec<Link> {
+    let inner = links.into_iter().filter(|link| !link.is_external());
+    inner.map(|link| Link { kind: link_kind(link.kind), target: link.target, subpath: link.subpath }).collect()
+}
+
 const fn link_kind(kind: atlas_vault::LinkKind) -> LinkKind {
     match kind {
         atlas_vault::LinkKind::Wikilink => LinkKind::Wikilink,
-        atlas_vault::LinkKind::Embed => LinkKind::Embed,
         atlas_vault::LinkKind::Markdown => LinkKind::Markdown,
+        atlas_vault::LinkKind::Embed | atlas_vault::LinkKind::CanvasFile => LinkKind::Embed,
         atlas_vault::LinkKind::MarkdownEmbed => LinkKind::MarkdownEmbed,
     }
 }

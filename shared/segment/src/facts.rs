@@ -4,7 +4,7 @@
 mod columns;
 mod rows;
 
-use atlas_vault::{Note, symbol};
+use atlas_vault::{Link, Note, symbol};
 use bincode::{Decode, Encode};
 use serde_json::Value;
 
@@ -97,15 +97,20 @@ impl FactWriter {
             let (line, indent, status) = (task.line, task.indent, task.status);
             self.tasks.push(document, Task { line, indent, status, text: task.text.clone() });
         }
-        for link in note.links.iter().filter(|link| !link.is_external()) {
-            self.link_lines.push(document, link.line);
-        }
+        self.add_links(document, &note.links);
         self.add_symbols(document, symbol::of_note(text));
     }
 
-    /// Adds a text file that is not a note.
-    pub fn text(&mut self, document: u32, text: &str) {
+    /// Adds a text file that is not a note, with its links.
+    pub fn text(&mut self, document: u32, links: &[Link], text: &str) {
+        self.add_links(document, links);
         self.add_symbols(document, symbol::of_code(text));
+    }
+
+    fn add_links(&mut self, document: u32, links: &[Link]) {
+        for link in links.iter().filter(|link| !link.is_external()) {
+            self.link_lines.push(document, link.line);
+        }
     }
 
     fn add_symbols<'a>(&mut self, document: u32, symbols: impl Iterator<Item = symbol::Symbol<'a>>) {

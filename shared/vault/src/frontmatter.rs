@@ -181,6 +181,18 @@ pub(crate) fn links(
         .collect()
 }
 
+/// The wikilinks in the strings of a file that is all YAML.
+pub(crate) fn links_of_yaml(text: &str) -> Vec<Link> {
+    let lines = Lines::new(text);
+    let range = 0..text.len();
+    let properties = properties(text, &range, &lines);
+    let frontmatter = Frontmatter { range, body_start: text.len(), properties };
+    match &frontmatter.properties {
+        Ok(properties) => links(text, &frontmatter, properties, &lines),
+        Err(_) => Vec::new(),
+    }
+}
+
 fn collect_wikilinks<'a>(value: &'a Value, into: &mut HashSet<&'a str>) {
     match value {
         Value::String(text) => into.extend(wikilink::all(text).filter_map(|found| text.get(found.range))),

@@ -18,11 +18,14 @@
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
 //! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them
 //! - [`symbol`](mod@symbol): the symbols that code in notes and files defines
+//! - [`canvas`]: canvases, and changes to them; [`json_text`]: changes a JSON text value by value
+//! - [`links`](mod@links): the links of a file of any kind
 //! - [`file_kind`]: which other files are text, and which belong to no vault
 //! - [`pages`]: pages of text that was read in other files
 //! - `lines`: lines and their numbers
 
 mod block_id;
+pub mod canvas;
 pub mod date_format;
 pub mod diff;
 pub mod edit;
@@ -30,7 +33,9 @@ pub mod file_kind;
 pub mod fold;
 pub mod frontmatter;
 mod inline;
+pub mod json_text;
 mod lines;
+pub mod links;
 pub mod loss;
 mod markdown;
 mod mask;
@@ -47,6 +52,7 @@ mod wikilink;
 pub mod words;
 
 pub use fold::{fold, fold_bytes_into, fold_char, fold_into};
+pub use links::links;
 pub use note::{BlockId, Frontmatter, FrontmatterError, Heading, Link, LinkKind, Note, Tag, Task, anchor, parse};
 pub use path::{PathError, VaultPath};
 pub use tag::tag_name;

@@ -15,8 +15,10 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::frontmatter::MAX_YAML_BYTES;
 use crate::inline::decode;
+use crate::json_text::{escaped, escaped_to_ascii};
+use crate::links::Form;
 use crate::note::parts::has_scheme;
-use crate::note::{Link, LinkKind, MAX_BODY_BYTES, parse};
+use crate::note::{Link, LinkKind, MAX_BODY_BYTES};
 use crate::path::VaultPath;
 use crate::resolve::{Files, is_whole_name, meanings, names, resolve};
 
@@ -80,9 +82,13 @@ impl Moves {
     }
 }
 
-/// The folded names of the files that the links of a note can mean. A name is repeated for each link with it.
-pub fn names_meant(text: &str) -> impl Iterator<Item = String> {
-    parse(text).links.into_iter().filter(is_internal).flat_map(|link| names(&link.target).collect::<Vec<_>>())
+/// The folded names of the files that the links of the file at `path` can mean. A name is repeated for each link with it.
+pub fn names_meant(path: &VaultPath, text: &str) -> impl Iterator<Item = String> {
+    Form::assumed(path)
+        .links(text)
+        .into_iter()
+        .filter(is_internal)
+        .flat_map(|link| names(&link.target).collect::<Vec<_>>())
 }
 
 /// The spellings that links use for the name of the file at `path`: as it is, without `.md`; percent-encoded as by Obsidian, browsers and
@@ -101,6 +107,9 @@ pub fn written_names(path: &VaultPath) -> BTreeSet<String> {
         written.insert(name.replace(' ', "%20"));
         written.insert(name.replace('(', "\\(").replace(')', "\\)"));
         written.insert(name.replace('&', "&amp;"));
+        // In canvases.
+        written.insert(escaped(&name));
+        written.insert(escaped_to_ascii(&name));
         written.insert(name);
     }
     written
@@ -153,13 +162,14 @@ pub fn relink_copy(text: &str, from: &VaultPath, to: &VaultPath, files: Files) -
 /// the texts differ in anything else, or if a link of `other` does not mean what it must after the moves.
 #[must_use]
 pub fn rewording(text: &str, other: &str, path: &VaultPath, moves: &Moves) -> Option<Vec<VaultPath>> {
-    let links = parse(text).links;
-    verify(&links, other, path, moves.destination(path), moves).ok()?;
-    let others = parse(other).links;
-    if without_targets(text, &links) != without_targets(other, &others) {
+    let form = Form::assumed(path);
+    let written = form.links(text);
+    verify(&written, other, path, moves.destination(path), moves).ok()?;
+    let others = form.links(other);
+    if without_targets(text, &written) != without_targets(other, &others) {
         return None;
     }
-    let differing = links.iter().zip(&others).filter(|(one, other)| one.target != other.target);
+    let differing = written.iter().zip(&others).filter(|(one, other)| one.target != other.target);
     Some(differing.filter_map(|(link, _)| moves.wanted(link, path).cloned()).collect())
 }
 
@@ -185,11 +195,12 @@ fn replaced(text: &str, edits: impl IntoIterator<Item = (Range<usize>, String)>)
 
 /// Rewrites the links of the note that was at `path`, for a note at `here`.
 fn rewrite(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<Option<Relinked>, Unlinkable> {
-    let links = parse(text).links;
+    let form = Form::assumed(path);
+    let written = form.links(text);
     let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
     let mut rewritten = Vec::new();
     let mut bytes = 0;
-    for link in &links {
+    for link in &written {
         let Some(meant) = moves.wanted(link, path) else { continue };
         if resolve(&link.target, here, &moves.after) == Some(meant) {
             continue;
@@ -197,6 +208,7 @@ fn rewrite(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Res
         let before = resolve(&link.target, path, &moves.before).unwrap_or(meant);
         let edit = targets(link, before, meant, here, &moves.after).find_map(|target| edit(text, link, &target));
         let (range, new) = edit.ok_or_else(|| unlinkable(link, path, meant))?;
+        let new = form.written(new);
         bytes += new.len();
         if bytes > MAX_TARGETS_BYTES {
             return Err(unlinkable(link, path, meant));
@@ -209,7 +221,7 @@ fn rewrite(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Res
         return Ok(None);
     }
     let out = replaced(text, edits.into_values());
-    verify(&links, &out, path, here, moves)?;
+    verify(&written, &out, path, here, moves)?;
     Ok(Some(Relinked { text: out, meant: rewritten }))
 }
 
@@ -220,7 +232,7 @@ fn unlinkable(link: &Link, note: &VaultPath, meant: &VaultPath) -> Unlinkable {
 /// Fails unless `text` has the same links as before and each means what it must. This check is needed because the text around a link
 /// decides whether it is a link.
 fn verify(before: &[Link], text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<(), Unlinkable> {
-    let links = parse(text).links;
+    let links = Form::assumed(path).links(text);
     for (index, old) in before.iter().enumerate() {
         let wanted = moves.wanted(old, path);
         let is_as_wanted = |new: &Link| {
@@ -310,6 +322,9 @@ fn relative(folder: &str, path: &str) -> String {
 /// The bytes of `text` to replace, and the replacement, to give `link` another `target`. [`None`] if the link cannot have that target.
 fn edit(text: &str, link: &Link, target: &str) -> Option<(Range<usize>, String)> {
     let start = link.destination.start;
+    if link.kind == LinkKind::CanvasFile {
+        return target.strip_prefix('/').map(|path| (link.destination.clone(), path.to_owned()));
+    }
     let written = text.get(link.destination.clone()).filter(|written| !written.is_empty())?;
     let old = written.split_once('#').map_or(written, |(old, _)| old).trim_end();
     if matches!(link.kind, LinkKind::Wikilink | LinkKind::Embed) {

@@ -16,7 +16,7 @@ use crate::read::notes::Found;
 use crate::read::passages::Passages;
 
 /// What stands before the name of a file in a link to it: where a name is a common word, links are still rare.
-const BEFORE_NAME: [&str; 9] = ["[", "[ ", "(", "( ", "<", "/", "%2f", ": ", ":"];
+const BEFORE_NAME: [&str; 10] = ["[", "[ ", "(", "( ", "<", "/", "%2f", ": ", ":", "\""];
 /// Bytes of these and of what follows that the index is asked for as a whole.
 const HEAD_BYTES: usize = 6;
 /// Most bytes of the notes that are looked through.
@@ -88,7 +88,7 @@ impl Naming {
                 let document = DocumentRef { segment, document };
                 if index.shows(document)
                     && let Ok(path) = VaultPath::parse(&index.path(document)?)
-                    && path.is_note()
+                    && atlas_vault::links::has_links(&path)
                     && !path.as_str().split('/').any(|name| name.starts_with('.'))
                 {
                     notes.insert(document, path);

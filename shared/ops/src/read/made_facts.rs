@@ -43,7 +43,8 @@ impl MadeFacts {
                     let text = decoded(&text);
                     match VaultPath::parse(&index.path(*document)?) {
                         Ok(path) if path.is_note() => writer.note(document.document, &atlas_vault::parse(&text), &text),
-                        _ => writer.text(document.document, &text),
+                        Ok(path) => writer.text(document.document, &atlas_vault::links(&path, &text), &text),
+                        Err(_) => writer.text(document.document, &[], &text),
                     }
                 }
                 batch.clear();

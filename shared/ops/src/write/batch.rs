@@ -6,6 +6,7 @@ use std::sync::Arc;
 use atlas_mirror::{Derived, Hash, NewSegment, Snapshot, merge};
 use atlas_segment::{Body, Document, Kind, SegmentsBuilder};
 use atlas_vault::VaultPath;
+use atlas_vault::file_kind::MAX_TEXT_BYTES;
 use bytes::Bytes;
 use jiff::Timestamp;
 
@@ -37,14 +38,16 @@ pub enum Content {
 }
 
 impl New {
-    /// A note with this text, instead of what `was` there.
-    pub fn note(path: VaultPath, text: Bytes, was: Option<&Found>, now: Timestamp) -> Result<Self, Error> {
-        if text.len() > MAX_NOTE_BYTES {
-            let message = format!("{path} would have more than {MAX_NOTE_BYTES} bytes");
+    /// A note or another text file with this text, instead of what `was` there.
+    pub fn text(path: VaultPath, text: Bytes, was: Option<&Found>, now: Timestamp) -> Result<Self, Error> {
+        let max_bytes = if path.is_note() { MAX_NOTE_BYTES } else { MAX_TEXT_BYTES as usize };
+        if text.len() > max_bytes {
+            let message = format!("{path} would have more than {max_bytes} bytes");
             return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path.as_str()));
         }
         let sha256 = Hash::of(&text);
-        Ok(Self { kind: Kind::Note, ..Self::written(path, Content::Text(text), sha256, was, now) })
+        let kind = if path.is_note() { Kind::Note } else { Kind::Text };
+        Ok(Self { kind, ..Self::written(path, Content::Text(text), sha256, was, now) })
     }
 
     /// A file that is no note, with this content, instead of what `was` there.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{Hash, Snapshot};
+use atlas_vault::links::has_links;
 use atlas_vault::relink::{Moves, Relinked, Unlinkable, names_meant, relink, rewording};
 use atlas_vault::{VaultPath, fold};
 use bytes::Bytes;
@@ -125,7 +126,7 @@ impl Moving<'_> {
         let mut moved = Vec::with_capacity(ends.len());
         for (((from, to), Ends { from: found, to: there }), own) in self.ways.iter().zip(ends).zip(own) {
             let new = match own {
-                Some(own) => New::note(to.clone(), own.text.into(), None, now)?,
+                Some(own) => New::text(to.clone(), own.text.into(), None, now)?,
                 None => New::moved(to.clone(), &found),
             };
             moved.push(Moved { sha256: new.sha256(), backlinks: backlinks.get(to).copied().unwrap_or_default() });
@@ -143,7 +144,7 @@ impl Moving<'_> {
         }
         drop(backlinks);
         for Rewritten { path, was, text, .. } in others {
-            batch.put_relinked(New::note(path, text.into(), Some(&was), now)?, &was);
+            batch.put_relinked(New::text(path, text.into(), Some(&was), now)?, &was);
         }
         Ok(Plan { batch, moved, links, notes })
     }
@@ -159,13 +160,14 @@ impl Moving<'_> {
         let want = Want { names: true, probes: &probes, ..Want::default() };
         let index = Index::fetch(self.context.view(head.clone()), want);
         let (index, before) = try_join(index, self.before(ends)).await?;
-        let own = || self.ways.iter().zip(ends).filter(|((from, _), _)| from.is_note());
-        let texts = || own().map(|(_, ends)| std::str::from_utf8(&ends.from.text).unwrap_or_default());
+        let own = |((from, _), ends): (&Way, &Ends)| {
+            names_meant(from, std::str::from_utf8(&ends.from.text).unwrap_or_default()).collect::<Vec<_>>()
+        };
         let [old, new]: [BTreeSet<String>; 2] = [
             self.ways.iter().map(|(from, _)| fold(from.file_name())).collect(),
             self.ways.iter().map(|(_, to)| fold(to.file_name())).collect(),
         ];
-        let names = texts().flat_map(names_meant).chain(old.iter().chain(&new).cloned()).collect();
+        let names = self.ways.iter().zip(ends).flat_map(own).chain(old.iter().chain(&new).cloned()).collect();
         let files = links::files_named(&index, &names)?;
         let mut allowed = naming.allowed(&index)?;
         let mut namings = vec![naming];
@@ -189,7 +191,7 @@ impl Moving<'_> {
         let texts = self.reworded(head, &index, naming, before.as_deref(), &moves).await?;
         let mut own_texts = Vec::with_capacity(ends.len());
         for ((from, to), Ends { from: found, .. }) in self.ways.iter().zip(ends) {
-            let text = std::str::from_utf8(&found.text).ok().filter(|_| from.is_note());
+            let text = std::str::from_utf8(&found.text).ok().filter(|_| has_links(from));
             text.map_or(Ok(()), |text| links::check_length(from, text.as_bytes()))?;
             let relinked = text.map(|text| relink(text, from, &moves)).transpose().map_err(unlinkable)?.flatten();
             let earlier = match (&before, text) {

@@ -157,7 +157,7 @@ fn segment(path: &VaultPath, text: &[u8], now: Timestamp) -> Result<NewSegment, 
     let document = Document {
         path,
         path_on_disk: None,
-        kind: Kind::Note,
+        kind: if path.is_note() { Kind::Note } else { Kind::Text },
         sha256: *Hash::of(text).as_bytes(),
         modified_ms: now.as_millisecond(),
         generation: 0,
@@ -198,7 +198,7 @@ impl<T: Send> ChangeSet for NoteChange<'_, T> {
         let is_to_be_confirmed = matches!(becomes, NoteUpdate::IfConfirmed(_));
         let written = match (becomes, found) {
             (NoteUpdate::Text(text) | NoteUpdate::IfConfirmed(text), found) => {
-                let new = New::note(self.path.clone(), text.into(), found, now)?;
+                let new = New::text(self.path.clone(), text.into(), found, now)?;
                 let Version { sha256, bytes } = new.version();
                 if let Some(found) = found.filter(|found| found.record.sha256 == *sha256.as_bytes()) {
                     return Ok(Attempt::nothing(Outcome { kept: Written::unchanged(found), told }));

@@ -136,7 +136,7 @@ impl Writing<'_> {
     fn written(&self, item: &NewNote, path: &VaultPath, found: Option<&Found>) -> Result<(Hash, Option<New>), Error> {
         Condition::Mode(item.mode, None).check(path.as_str(), found)?;
         let text = writable::with_properties(item.frontmatter.as_ref(), &item.content)?;
-        let new = New::note(path.clone(), text.into(), found, self.context.now)?;
+        let new = New::text(path.clone(), text.into(), found, self.context.now)?;
         let is_there = found.is_some_and(|found| found.record.sha256 == *new.sha256().as_bytes());
         Ok((new.sha256(), (!is_there).then_some(new)))
     }

@@ -139,7 +139,7 @@ impl Setting<'_> {
         let note = text_of(found)?;
         let edited = editing::apply(note, std::slice::from_ref(&self.edit), "value")?;
         let value = atlas_vault::parse(note).properties().and_then(|properties| properties.get(self.key).cloned());
-        let new = (edited != note).then(|| New::note(path.clone(), edited.into(), Some(found), self.context.now));
+        let new = (edited != note).then(|| New::text(path.clone(), edited.into(), Some(found), self.context.now));
         Ok((Had { value: Given(value) }, new.transpose()?))
     }
 }

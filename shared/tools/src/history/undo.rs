@@ -292,7 +292,7 @@ impl Undo<'_> {
 
     fn version(&self, path: VaultPath, was: &Found, now: Option<&Found>) -> Result<New, Error> {
         match was.record.kind {
-            Kind::Note => New::note(path, was.text.clone(), now, self.context.now),
+            Kind::Note => New::text(path, was.text.clone(), now, self.context.now),
             _ => {
                 let sha256 = Hash::from_bytes(was.record.sha256);
                 Ok(New::written(path, Content::Text(was.text.clone()), sha256, now, self.context.now))

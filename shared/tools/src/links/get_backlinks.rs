@@ -149,7 +149,7 @@ fn contexts(
     with_embeds: bool,
 ) -> Result<Vec<LinkContext>, Error> {
     let from = arguments::path("path", from)?;
-    let mut links = atlas_vault::parse(text).links;
+    let mut links = atlas_vault::links(&from, text);
     links.retain(|link| {
         !link.is_external()
             && !link.target.is_empty()

@@ -11,6 +11,7 @@ use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use atlas_segment::text::decoded;
 use atlas_vault::VaultPath;
+use atlas_vault::links::has_links;
 use atlas_vault::{Link, LinkKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,7 +106,7 @@ impl Operation for GetOutgoingLinks {
             let (path, kinds) = (&path, &kinds);
             async move {
                 let graph = Graph::fetch(context, view).await?;
-                if !path.is_note() {
+                if !has_links(path) {
                     return Err(notes::missing(path.as_str()));
                 }
                 let document = graph.file(path)?;
@@ -113,7 +114,7 @@ impl Operation for GetOutgoingLinks {
                 let text = decoded(texts.first().map(AsRef::as_ref).unwrap_or_default());
                 let mut found = Vec::new();
                 let mut overflow = false;
-                for link in atlas_vault::parse(&text).links.iter().filter(|link| !link.is_external()) {
+                for link in atlas_vault::links(path, &text).iter().filter(|link| !link.is_external()) {
                     let kind = kind(link);
                     if kinds.as_ref().is_some_and(|kinds| !kinds.contains(&kind)) {
                         continue;
@@ -144,7 +145,7 @@ const fn kind(link: &Link) -> Kind {
     match link.kind {
         LinkKind::Wikilink => Kind::Wikilink,
         LinkKind::Markdown => Kind::Markdown,
-        LinkKind::Embed | LinkKind::MarkdownEmbed => Kind::Embed,
+        LinkKind::Embed | LinkKind::MarkdownEmbed | LinkKind::CanvasFile => Kind::Embed,
     }
 }
 

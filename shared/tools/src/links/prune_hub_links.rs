@@ -187,7 +187,7 @@ impl Pruning<'_> {
         if is_unchanged {
             return Ok(Hash::from_bytes(found.record.sha256));
         }
-        let new = New::note(self.path.clone(), pruned.into(), Some(found), self.context.now)?;
+        let new = New::text(self.path.clone(), pruned.into(), Some(found), self.context.now)?;
         let sha256 = new.sha256();
         batch.put(new, Some(found));
         Ok(sha256)

@@ -209,7 +209,7 @@ impl Rewriting<'_> {
         let mut modified = Vec::new();
         for ((path, relinked), was) in rewritten.into_iter().zip(links::found(head, &index, places).await?) {
             modified.push(Modified { path: path.as_str().to_owned(), occurrences: relinked.meant.len() });
-            batch.put(New::note(path, relinked.text.into(), Some(&was), self.context.now)?, Some(&was));
+            batch.put(New::text(path, relinked.text.into(), Some(&was), self.context.now)?, Some(&was));
         }
         modified.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         Ok((modified, batch))

@@ -124,7 +124,7 @@ impl Copying<'_> {
     async fn text(&self, head: &Arc<Snapshot>, note: &Bytes) -> Result<(Bytes, usize), Error> {
         let Some(text) = std::str::from_utf8(note).ok().filter(|_| self.rewrite) else { return Ok((note.clone(), 0)) };
         links::check_length(&self.from, note)?;
-        let names = names_meant(text).collect();
+        let names = names_meant(&self.from, text).collect();
         let view = self.context.view(head.clone());
         let index = Index::fetch(view, Want { names: true, ..Want::default() }).await?;
         let files = links::files_named(&index, &names)?;
@@ -150,7 +150,7 @@ impl ChangeSet for Copying<'_> {
         let (text, links) = self.text(head, &note.text).await?;
         let at = self.context.now;
         let mut batch = Batch::on(head, self.context);
-        let new = New::note(self.to.clone(), text, None, at)?;
+        let new = New::text(self.to.clone(), text, None, at)?;
         let copied = Copied { sha256: new.sha256(), links, at };
         batch.put(new, None);
         Ok(Attempt::changes(batch.derived().await?, copied.into()))

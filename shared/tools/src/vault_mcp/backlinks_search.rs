@@ -173,18 +173,22 @@ impl Backlink {
     /// Adds a line of the note's `text` that links to the file at `path`, of which `files` are the rivals.
     fn show(&mut self, line: u32, path: &VaultPath, text: &str, files: &Files) -> Result<(), Error> {
         let from = arguments::path("path", &self.path)?;
-        let Some(text) = TextLines::new(text.as_bytes()).get(line as usize) else { return Ok(()) };
+        let Some(shown) = TextLines::new(text.as_bytes()).get(line as usize) else { return Ok(()) };
         let is_meant = |link: &Link| {
             !link.is_external() && !link.target.is_empty() && resolve(&link.target, &from, files) == Some(path)
         };
-        // What the line is cut around; by itself it may be read as something else.
-        let at = atlas_vault::parse(&String::from_utf8_lossy(text))
-            .links
-            .iter()
-            .find(|link| is_meant(link))
-            .map_or(0, |link| link.range.start);
+        // What the line is cut around. A line of a note may be read as something else by itself; that of another file is nothing by itself.
+        let at = if from.is_note() {
+            let links = atlas_vault::parse(&String::from_utf8_lossy(shown)).links;
+            links.iter().find(|link| is_meant(link)).map(|link| link.range.start)
+        } else {
+            let links = atlas_vault::links(&from, text);
+            let link = links.iter().find(|link| link.line == line && is_meant(link));
+            let line_start = |at: usize| text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+            link.map(|link| link.range.start - line_start(link.range.start))
+        };
         self.line = Some(line + 1);
-        self.text = Some(cut_at(text, at, LINE_BYTES));
+        self.text = Some(cut_at(shown, at.unwrap_or_default(), LINE_BYTES));
         Ok(())
     }
 }

@@ -99,6 +99,8 @@ pub enum LinkKind {
     Markdown,
     /// `![display](target#subpath)`, or by reference
     MarkdownEmbed,
+    /// The `file` of a node of a canvas, a path from the root of the vault.
+    CanvasFile,
 }
 
 /// A link or embed.
@@ -132,7 +134,7 @@ impl Link {
     /// Whether this is an embed.
     #[must_use]
     pub fn is_embed(&self) -> bool {
-        matches!(self.kind, LinkKind::Embed | LinkKind::MarkdownEmbed)
+        matches!(self.kind, LinkKind::Embed | LinkKind::MarkdownEmbed | LinkKind::CanvasFile)
     }
 }
 

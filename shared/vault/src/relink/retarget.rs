@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::{MAX_TARGETS_BYTES, Relinked, Unlinkable, edit, is_internal, replaced, targets, unlinkable};
 use crate::fold::fold;
-use crate::note::{Link, parse};
+use crate::links::Form;
+use crate::note::{Link, LinkKind};
 use crate::path::VaultPath;
 use crate::resolve::{Files, resolve};
 
@@ -31,12 +32,14 @@ impl Retarget<'_> {
     /// # Errors
     /// When one of the links cannot be written with the new target.
     pub fn rewrite(&self, text: &str, here: &VaultPath) -> Result<Option<Relinked>, Unlinkable> {
-        let links = parse(text).links;
+        let form = Form::assumed(here);
+        let written = form.links(text);
         let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
         let (mut count, mut bytes) = (0, 0);
-        for link in links.iter().filter(|link| self.concerns(link, here)) {
+        for link in written.iter().filter(|link| self.concerns(link, here)) {
             let new = self.targets(link, here).find_map(|target| edit(text, link, &target));
             let (range, new) = new.ok_or_else(|| self.unlinkable(link, here))?;
+            let new = form.written(new);
             count += 1;
             bytes += new.len();
             if bytes > MAX_TARGETS_BYTES {
@@ -48,14 +51,14 @@ impl Retarget<'_> {
             return Ok(None);
         }
         let out = replaced(text, edits.into_values());
-        let after = parse(&out).links;
-        for (index, old) in links.iter().enumerate() {
+        let after = form.links(&out);
+        for (index, old) in written.iter().enumerate() {
             let concerned = self.concerns(old, here);
             let is_right = |new: &Link| {
                 let leads = if concerned { self.leads(new, here) } else { new.target == old.target };
                 leads && new.kind == old.kind && new.subpath == old.subpath
             };
-            if after.len() != links.len() || !after.get(index).is_some_and(is_right) {
+            if after.len() != written.len() || !after.get(index).is_some_and(is_right) {
                 return Err(self.unlinkable(old, here));
             }
         }
@@ -64,7 +67,8 @@ impl Retarget<'_> {
 
     /// Whether the link is one to rewrite.
     fn concerns(&self, link: &Link, here: &VaultPath) -> bool {
-        if !is_internal(link) {
+        // A node of a canvas shows a file that is there.
+        if !is_internal(link) || link.kind == LinkKind::CanvasFile && self.new.is_none() {
             return false;
         }
         let meant = resolve(&link.target, here, self.files);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::note::parse;
 
 mod any_vault;
 
@@ -160,7 +161,7 @@ fn a_link_that_cannot_be_written_is_named() {
 #[test]
 fn names_meant_are_those_to_look_for() {
     let text = "[[a/B]] [x](c%20d.PNG) [[#h]] https://example.org [y](https://example.org/z.md)";
-    assert_eq!(names_meant(text).collect::<Vec<_>>(), ["b.md", "c d.png", "c d.png.md"]);
+    assert_eq!(names_meant(&path("n.md"), text).collect::<Vec<_>>(), ["b.md", "c d.png", "c d.png.md"]);
 }
 
 #[test]
@@ -169,7 +170,7 @@ fn written_names_are_those_that_links_have() {
     assert_eq!(of("a/plan.md"), ["plan"]);
     assert_eq!(of("a/my plan.md"), ["my plan", "my%20plan"]);
     assert_eq!(of("pic.png"), ["pic.png"]);
-    assert_eq!(of("潮.md"), ["%E6%BD%AE", "潮"]);
+    assert_eq!(of("潮.md"), ["%E6%BD%AE", "\\u6f6e", "潮"]);
     let rare = of("R&D (é).md");
     for name in
         ["R&D (é)", "R&D%20(é)", "R&amp;D (é)", "R&D \\(é\\)", "R&D%20%28é%29", "R%26D%20(%C3%A9)", "R&D (e\u{301})"]

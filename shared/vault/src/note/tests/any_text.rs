@@ -119,6 +119,7 @@ proptest! {
                 LinkKind::Embed => ("![[", "]]"),
                 LinkKind::Markdown => ("[", ""),
                 LinkKind::MarkdownEmbed => ("![", ""),
+                LinkKind::CanvasFile => unreachable!("notes have none"),
             };
             prop_assert!(written.starts_with(open) && written.ends_with(close), "{:?}", link);
             prop_assert!(!link.target.is_empty() || link.subpath.is_some());

@@ -1,0 +1,70 @@
+//! The links of a canvas: the files that its nodes show, and the links in the texts of its nodes.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::json_text::{JsonText, Span, StringText};
+use crate::lines::Lines;
+use crate::note::parse;
+use crate::note::parts::{Link, LinkKind, MAX_ITEMS};
+
+/// A node, as far as it can have links.
+#[derive(Deserialize)]
+struct Node<'a> {
+    #[serde(borrow, default)]
+    file: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    subpath: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+}
+
+/// The links of a canvas, in the order of its nodes; none for what is no canvas.
+#[must_use]
+pub fn links(text: &str) -> Vec<Link> {
+    read(text).unwrap_or_default()
+}
+
+fn read(text: &str) -> Option<Vec<Link>> {
+    let json = JsonText::read(text).ok()?;
+    let members = json.members(&json.root()).ok()?;
+    let nodes = members.iter().rfind(|member| member.name == "nodes")?;
+    let lines = Lines::new(text);
+    let mut links = Vec::new();
+    for span in json.elements(&nodes.value).ok()? {
+        let Ok(node) = json.value::<Node<'_>>(&span) else { continue };
+        let string = |value: Option<&RawValue>| {
+            let span: Span = json.span(value?);
+            Some((StringText::read(text, &span)?, span))
+        };
+        if let Some((file, span)) = string(node.file)
+            && !file.text.is_empty()
+        {
+            let subpath = string(node.subpath).map(|(subpath, _)| subpath.text);
+            let subpath = subpath.and_then(|subpath| Some(subpath.strip_prefix('#')?.to_owned()));
+            let destination = span.start + 1..span.end.saturating_sub(1);
+            links.push(Link {
+                kind: LinkKind::CanvasFile,
+                // From the root, whatever folder the canvas is in.
+                target: format!("/{}", file.text),
+                subpath,
+                display: None,
+                line: lines.at(span.start),
+                range: span,
+                destination,
+            });
+        }
+        if let Some((markdown, _)) = string(node.text) {
+            let written = |span: &Span| markdown.written_at(span.start)..markdown.written_at(span.end);
+            links.extend(parse(&markdown.text).links.into_iter().map(|link| {
+                let range = written(&link.range);
+                Link { destination: written(&link.destination), line: lines.at(range.start), range, ..link }
+            }));
+        }
+        if links.len() >= MAX_ITEMS {
+            links.truncate(MAX_ITEMS);
+            break;
+        }
+    }
+    Some(links)
+}
