@@ -6,6 +6,7 @@ mod attachments;
 mod bookmarks;
 mod bulk;
 mod bundles;
+mod canvas;
 mod facts;
 mod link_tools;
 mod links;

@@ -77,6 +77,11 @@ macro_rules! every_operation {
             crate::periodic::list_periodic_notes::ListPeriodicNotes,
             // bookmarks
             crate::bookmarks::list_bookmarks::ListBookmarks,
+            // canvas
+            crate::canvas::read_canvas::ReadCanvas,
+            crate::canvas::create_canvas::CreateCanvas,
+            crate::canvas::update_canvas::UpdateCanvas,
+            crate::canvas::query_canvas::QueryCanvas,
             // bundles
             crate::bundles::bundle_folder::BundleFolder,
             crate::bundles::bundle_files::BundleFiles,

@@ -6,7 +6,7 @@
 //! - [`catalogue`]: the list of all operations; [`facade`]: which of them an agent sees, as tools; [`schemas`]: the JSON Schemas of their
 //!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
 //! - the domains of notes: [`notes`], [`history`], [`links`], [`search`], [`properties`], [`tags`], [`tasks`], [`periodic`], [`bookmarks`],
-//!   [`bundles`], [`attachments`], [`bulk`]
+//!   [`bundles`], [`attachments`], [`canvas`], [`bulk`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
 //!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian_app`] (what needs the Obsidian app)
@@ -19,6 +19,7 @@ pub mod bookmarks;
 pub mod bridge;
 pub mod bulk;
 pub mod bundles;
+pub mod canvas;
 pub mod catalogue;
 pub mod connector;
 pub mod facade;

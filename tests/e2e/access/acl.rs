@@ -380,6 +380,7 @@ async fn a_read_only_vault_is_read() {
             "commit_attachment" => {
                 json!({ "path": "a.png", "sha256": "0".repeat(64), "size_bytes": 1, "upload": "0".repeat(32) })
             }
+            "create_canvas" | "update_canvas" => json!({ "path": "a.canvas" }),
             "vault_sync" => json!({}),
             _ => json!({ "path": "a.md" }),
         };

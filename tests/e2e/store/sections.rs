@@ -11,7 +11,7 @@ use crate::support::deployment::Deployment;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
-const OF_TEXTS: [&str; 19] = [
+const OF_TEXTS: [&str; 21] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -23,6 +23,8 @@ const OF_TEXTS: [&str; 19] = [
     "get_outgoing_links",
     "note_read",
     "query",
+    "query_canvas",
+    "read_canvas",
     "read_note",
     "read_notes",
     "search",

@@ -124,7 +124,7 @@ impl Operation for ListAttachments {
 }
 
 /// The files below `root` that are wanted, by path.
-fn files(index: &Index, root: &Root, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<DocumentRef>, Error> {
+pub(crate) fn files(index: &Index, root: &Root, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<DocumentRef>, Error> {
     let mut found = Vec::new();
     for segment in index.segments() {
         for document in index.paths(segment)?.with_prefix(root.prefix()) {

@@ -67,7 +67,7 @@ fn each_operation_gives_the_hints_that_hold() {
                 "vault_sync",
             ],
         ),
-        (destroys, &["edit_note", "patch_note", "undo_changes"]),
+        (destroys, &["edit_note", "patch_note", "undo_changes", "update_canvas"]),
         (
             replaces,
             &[
@@ -75,6 +75,7 @@ fn each_operation_gives_the_hints_that_hold() {
                 "bulk_move_notes",
                 "bulk_set_property",
                 "commit_attachment",
+                "create_canvas",
                 "delete_attachment",
                 "delete_note",
                 "move_attachment",

@@ -1,0 +1,119 @@
+//! `create_canvas`: a new canvas with nodes and edges.
+
+use atlas_access::Access;
+use atlas_ops::arguments;
+use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::write::editing;
+use atlas_vault::canvas::{self, Fields};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{check_count, path, refused, seed};
+
+/// Creates a canvas.
+pub struct CreateCanvas;
+
+/// Where, and what is on it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its path from the root of the vault; it ends in `.canvas`.
+    path: String,
+    /// Its nodes, the last in front: each with `type` (`text`, `file`, `link`, `group`), `x`, `y`, `width`, `height`, and `text`, `file`, `url` or
+    /// `label`. One without an `id` gets one; none if not given.
+    #[serde(default)]
+    nodes: Vec<Fields>,
+    /// Its edges: each with `fromNode` and `toNode`, ids of nodes. One without an `id` gets one; none if not given.
+    #[serde(default)]
+    edges: Vec<Fields>,
+    /// Replace the canvas that is there, which a person has to confirm.
+    #[serde(default)]
+    overwrite: bool,
+    /// Ignored: a folder exists as soon as it has a file.
+    #[serde(default = "arguments::yes")]
+    #[expect(dead_code, reason = "it means nothing")]
+    create_dirs: bool,
+}
+
+/// A canvas that was created.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Its path.
+    path: String,
+    /// When it was created.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    created_at: Timestamp,
+    /// How many nodes it has.
+    node_count: usize,
+    /// How many edges it has.
+    edge_count: usize,
+    /// SHA-256 of the file, in hex.
+    content_hash: String,
+    /// The ids of its nodes, in the order of the argument.
+    node_ids: Vec<String>,
+}
+
+/// What is told of a canvas that was created.
+struct Told {
+    node_ids: Vec<String>,
+    edge_count: usize,
+    is_replaced: bool,
+}
+
+impl Operation for CreateCanvas {
+    const INFO: Info = Info {
+        name: "create_canvas",
+        title: "Create a canvas",
+        description: "Creates a canvas (.canvas, JSON Canvas 1.0) with nodes and edges. If there is one at the path, it fails; with overwrite it replaces it, once a person has confirmed it. To change a canvas take update_canvas. Example: {\"path\": \"Boards/Plan.canvas\", \"nodes\": [{\"id\": \"a\", \"type\": \"file\", \"file\": \"Projects/Atlas.md\", \"x\": 0, \"y\": 0, \"width\": 400, \"height\": 300}]}",
+        scopes: &[Scope::WriteVault],
+        destructive: true,
+        tags: &["canvas"],
+        idempotent: true,
+        ..Info::HARMLESS
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Write, path("path", &arguments.path)?)])
+    }
+
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // Only where there is one, which is seen when it is written.
+        false
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let path = path("path", &arguments.path)?;
+        let Arguments { nodes, edges, overwrite, .. } = arguments;
+        check_count("nodes", nodes.len())?;
+        check_count("edges", edges.len())?;
+        let create = |before: Option<&str>| {
+            if before.is_some() && !overwrite {
+                let message = format!(
+                    "there is a canvas at {path} already: change it with update_canvas, choose another path, or set overwrite"
+                );
+                return Err(Error::new(Code::Conflict, Reason::NoteExists, message).with("path", path.as_str()));
+            }
+            let seed = seed(&path, before.unwrap_or_default());
+            let created = canvas::create(&nodes, &edges, seed).map_err(|error| refused(&path, &error))?;
+            let edge_count = created.edges_added.len();
+            let is_replaced = before.is_some_and(|before| !before.trim().is_empty());
+            Ok((created.text, Told { node_ids: created.nodes_added, edge_count, is_replaced }))
+        };
+        let is_replaced = |told: &Told| told.is_replaced;
+        let Answer { value: edited, generation } =
+            editing::edit_if_confirmed(context, &Self::INFO, &path, create, is_replaced).await?;
+        let value = Output {
+            path: path.as_str().to_owned(),
+            created_at: edited.updated_at,
+            node_count: edited.told.node_ids.len(),
+            edge_count: edited.told.edge_count,
+            content_hash: edited.content_hash.to_string(),
+            node_ids: edited.told.node_ids,
+        };
+        Ok(Answer { value, generation })
+    }
+}
