@@ -140,14 +140,11 @@ impl<'a> Canvas<'a> {
         for edge in &new_edges {
             check_edge(edge, is_node)?;
         }
-        for (at, fields) in updated(&self.nodes, &change.update_nodes, &gone_nodes, Part::Nodes)? {
-            check_node(&fields)?;
-            self.nodes.fields[at] = fields;
+        for node in updated(&self.nodes, &change.update_nodes, &gone_nodes, Part::Nodes)? {
+            check_node(&node)?;
         }
-        for (at, fields) in updated(&self.edges, &change.update_edges, &gone_edges, Part::Edges)? {
-            let nodes = &self.nodes;
-            check_edge(&fields, |id| added.contains(id) || nodes.by_id.contains_key(id) && !gone.contains(id))?;
-            self.edges.fields[at] = fields;
+        for edge in updated(&self.edges, &change.update_edges, &gone_edges, Part::Edges)? {
+            check_edge(&edge, is_node)?;
         }
         let file = |problem| CanvasError::File(problem);
         let json = &mut self.json;
@@ -267,13 +264,13 @@ impl Items {
     }
 }
 
-/// The fields of those that are updated, as they are then, with their places.
+/// The fields of those that are updated, as they are then.
 fn updated(
     items: &Items,
     updates: &BTreeMap<String, Fields>,
     gone: &[usize],
     part: Part,
-) -> Result<Vec<(usize, Fields)>, CanvasError> {
+) -> Result<Vec<Fields>, CanvasError> {
     let mut all = Vec::with_capacity(updates.len());
     for (id, updates) in updates {
         let at = items.by_id.get(id).filter(|at| gone.binary_search(at).is_err());
@@ -288,7 +285,7 @@ fn updated(
                 value => drop(fields.insert(name.clone(), value.clone())),
             }
         }
-        all.push((at, fields));
+        all.push(fields);
     }
     Ok(all)
 }

@@ -71,10 +71,8 @@ impl Operation for ReadCanvas {
                 let text = decoded(&found.text);
                 let canvas = Canvas::read(&text).map_err(|error| refused(path, &error))?;
                 let (mut nodes, mut edges) = (canvas.nodes().to_vec(), canvas.edges().to_vec());
-                let limits = atlas_ops::Limits {
-                    max_response_bytes: context.limits.max_response_bytes / 2,
-                    ..context.limits.clone()
-                };
+                let limits =
+                    atlas_ops::Limits { max_response_bytes: context.limits.max_response_bytes / 2, ..*context.limits };
                 let half = context.with_limits(&limits);
                 let overflow = cut(&mut nodes, &half) | cut(&mut edges, &half);
                 let content_hash = found.sha256();
