@@ -93,7 +93,7 @@ pub(crate) async fn add(
     let Some(head) = newest(mirror).await? else { return Ok(work.added) };
     let paths: Vec<&str> = unread.iter().map(|candidate| candidate.path.as_str()).collect();
     let records = head::records(&head, &paths).await?;
-    // What has begun comes to its end, and nothing else begins.
+    // Set when the time is up: readings that have begun end, and no other begins.
     let is_over = AtomicBool::new(false);
     let reads = unread.into_iter().map(|candidate| {
         let record = records.get(&candidate.path).map(|located| located.record.clone());

@@ -106,7 +106,7 @@ fn count(changes: &mut Changes, expected: ExpectedTarget, head: Version) -> &mut
 }
 
 impl Puller<'_> {
-    /// Carries out the plan. What cannot be done is skipped, and waits for the next sync.
+    /// Carries out the plan. A file that cannot be written is skipped; the next sync tries it again.
     pub(crate) async fn run(&self, plan: &SyncPlan) -> Result<Pulled, SyncError> {
         let mut pulled = Pulled::default();
         if !plan.changes_folder() {

@@ -1,6 +1,8 @@
 //! Changes JSON texts value by value: what is not named stays as it is, byte for byte. `serde_json` reads the texts; this module knows
 //! where in a text each value stands.
 
+mod string;
+
 use std::fmt;
 use std::ops::Range;
 
@@ -10,8 +12,12 @@ use serde_json::Value;
 use serde_json::ser::PrettyFormatter;
 use serde_json::value::RawValue;
 
+pub(crate) use string::{StringText, escaped, escaped_to_ascii};
+
 /// Most members of an object, and most elements of an array.
 pub const MAX_ITEMS: usize = 100_000;
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A part of a JSON text: where it stands.
 pub type Span = Range<usize>;
@@ -65,12 +71,14 @@ pub enum Layout {
 }
 
 impl<'a> JsonText<'a> {
-    /// Reads a text.
+    /// Reads a text. A byte order mark before it stays.
     ///
     /// # Errors
     /// When it is not one JSON value.
     pub fn read(text: &'a str) -> Result<Self, JsonError> {
-        serde_json::from_str::<&RawValue>(text).map_err(|error| problem(text, 0, &error))?;
+        let start = mark(text);
+        let json = text.get(start..).unwrap_or_default();
+        serde_json::from_str::<&RawValue>(json).map_err(|error| problem(text, start, &error))?;
         Ok(Self { text, edits: Vec::new() })
     }
 
@@ -83,8 +91,8 @@ impl<'a> JsonText<'a> {
     /// Where the whole value stands.
     #[must_use]
     pub fn root(&self) -> Span {
-        let start = self.text.len() - self.text.trim_start().len();
-        start..self.text.trim_end().len()
+        let json = self.text.get(mark(self.text)..).unwrap_or_default();
+        self.text.len() - json.trim_start().len()..self.text.trim_end().len()
     }
 
     /// What stands at `span`, as written.
@@ -275,6 +283,11 @@ impl<'a> JsonText<'a> {
     }
 }
 
+/// How many bytes the byte order mark before a text has.
+fn mark(text: &str) -> usize {
+    if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }
+}
+
 /// What `serde_json` says of a part of `text` that begins at `offset`.
 fn problem(text: &str, offset: usize, error: &serde_json::Error) -> JsonError {
     let message = error.to_string();
@@ -282,64 +295,6 @@ fn problem(text: &str, offset: usize, error: &serde_json::Error) -> JsonError {
     let part = text.get(offset..).unwrap_or_default();
     let lines = part.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
     JsonError::at(text, offset + lines + error.column().saturating_sub(1), message)
-}
-
-/// A string of JSON as it is written, and where each of its characters is written.
-pub(crate) struct StringText {
-    /// The string.
-    pub(crate) text: String,
-    /// Where the string and its writing drift apart: offsets in both, ascending.
-    drift: Vec<(usize, usize)>,
-}
-
-impl StringText {
-    /// Reads the string that is written at `span` of `text`, quotes included.
-    pub(crate) fn read(text: &str, span: &Span) -> Option<Self> {
-        let written = text.get(span.clone())?;
-        let decoded: String = serde_json::from_str(written).ok()?;
-        let mut drift = Vec::new();
-        let (mut at, mut from) = (0, 1);
-        drift.push((0, span.start + 1));
-        while let Some(escape) = written.get(from..).and_then(|rest| rest.find('\\')) {
-            at += escape;
-            from += escape;
-            let c = decoded.get(at..).and_then(|rest| rest.chars().next())?;
-            from += match written.as_bytes().get(from + 1) {
-                Some(b'u') if c.len_utf16() == 2 => 12,
-                Some(b'u') => 6,
-                _ => 2,
-            };
-            at += c.len_utf8();
-            drift.push((at, span.start + from));
-        }
-        Some(Self { text: decoded, drift })
-    }
-
-    /// Where the character at `offset` of the string is written, in the whole text.
-    pub(crate) fn written_at(&self, offset: usize) -> usize {
-        let index = self.drift.partition_point(|(at, _)| *at <= offset);
-        let (at, written) = self.drift.get(index.saturating_sub(1)).copied().unwrap_or_default();
-        written + (offset - at.min(offset))
-    }
-}
-
-/// `text` as it is written within the quotes of a string.
-pub(crate) fn escaped(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
-}
-
-/// The same in ASCII, as many programs write it.
-pub(crate) fn escaped_to_ascii(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in escaped(text).chars() {
-        if c.is_ascii() {
-            out.push(c);
-        } else {
-            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
-        }
-    }
-    out
 }
 
 struct Members<'a>(Vec<(String, &'a RawValue)>);

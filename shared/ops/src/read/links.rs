@@ -71,7 +71,8 @@ impl Naming {
         probes.cloned().collect()
     }
 
-    /// The live notes that the `index`, to which the questions were put, allows. Those with hidden names are left out.
+    /// The live files with links (notes, canvases, bases) that the `index`, to which the questions were put, allows. Files with hidden names
+    /// are left out.
     pub fn allowed(&self, index: &Index) -> Result<BTreeMap<DocumentRef, VaultPath>, Error> {
         let mut chunks = Vec::new();
         for segment in index.segments() {

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::VaultPath;
 use crate::note::LinkKind;
 use crate::relink::{Moves, relink};
 use crate::resolve::Files;
@@ -82,6 +83,16 @@ fn a_new_canvas_is_written_as_obsidian_writes_it() {
     let change = Change { add_nodes: vec![node("a")], ..Change::default() };
     let kept = Canvas::read("{\"metadata\":{},\"edges\":[]}").unwrap().change(&change, 0).unwrap().text;
     assert!(kept.starts_with("{\"metadata\":{},\"edges\":[],\"nodes\":[{\"id\":\"a\""), "{kept}");
+}
+
+#[test]
+fn a_byte_order_mark_stays() {
+    let text = "\u{feff} {\"nodes\":[{\"id\":\"a\",\"type\":\"file\",\"file\":\"B.md\",\"x\":0,\"y\":0,\"width\":1,\"height\":1}]}";
+    let change = Change { update_nodes: [("a".to_owned(), fields(json!({"x": 7})))].into(), ..Change::default() };
+    let changed = Canvas::read(text).unwrap().change(&change, 0).unwrap();
+    assert_eq!(changed.text, text.replace("\"x\":0", "\"x\":7"));
+    assert_eq!(links(text).len(), 1);
+    assert!(Canvas::read("\u{feff}").unwrap().nodes().is_empty());
 }
 
 #[test]
