@@ -8,6 +8,10 @@ use atlas_ops::Entry;
 use atlas_tools::bridge::context_current::ContextCurrent;
 use atlas_tools::bridge::find::Find;
 use atlas_tools::bridge::query::Query;
+use atlas_tools::graph::graph_centrality::GraphCentrality;
+use atlas_tools::graph::graph_communities::GraphCommunities;
+use atlas_tools::graph::graph_path_between::GraphPathBetween;
+use atlas_tools::graph::suggest_links::SuggestLinks;
 use atlas_tools::guardrails::atlas_pack::AtlasPack;
 use atlas_tools::links::find_orphans::FindOrphans;
 use atlas_tools::links::find_unresolved_links::FindUnresolvedLinks;
@@ -143,6 +147,22 @@ impl Drawn {
             ),
             of_linked("neighbors", atlas_tools::entry::<GraphNeighbors>(), &linked, &json!({ "depth": 2 })),
             of_linked("get_backlinks", atlas_tools::entry::<GetBacklinks>(), &linked, &json!({})),
+            draw(
+                "suggest links",
+                atlas_tools::entry::<SuggestLinks>(),
+                &|random| json!({ "path": random.of(&folder.notes) }),
+            ),
+            draw(
+                "path between",
+                atlas_tools::entry::<GraphPathBetween>(),
+                &|random| json!({ "from": random.of(&folder.notes), "to": random.of(&folder.notes) }),
+            ),
+            always(
+                "centrality",
+                atlas_tools::entry::<GraphCentrality>(),
+                &[json!({}), json!({ "metric": "betweenness" })],
+            ),
+            always("communities", atlas_tools::entry::<GraphCommunities>(), &[json!({})]),
             always("tags", atlas_tools::entry::<ListTags>(), &[json!({})]),
             always("notes by tag", atlas_tools::entry::<FindNotesByTag>(), &tags),
             always("properties", atlas_tools::entry::<ListProperties>(), &[json!({})]),

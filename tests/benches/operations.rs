@@ -102,6 +102,8 @@ fn warm(criterion: &mut Criterion, table: &mut Table, folder: &Folder, world: &W
             "hub",
         ) => Some(Duration::from_millis(2)),
         ("find_orphans" | "find_unresolved_links", "hub") => Some(Duration::from_millis(20)),
+        ("suggest_links" | "graph_path_between", "hub") => Some(Duration::from_millis(5)),
+        ("graph_centrality" | "graph_communities", "hub") => Some(Duration::from_millis(150)),
         _ => None,
     };
     let limit = target.map_or(String::new(), |target| format!("median {}", table::duration(target)));

@@ -8,6 +8,7 @@ mod bulk;
 mod bundles;
 mod canvas;
 mod facts;
+mod graph;
 mod link_tools;
 mod links;
 mod note_parts;

@@ -15,6 +15,7 @@ use crate::pipeline::audit::Audit;
 use crate::pipeline::throttle::Throttle;
 use crate::read::link_tables::LinkTables;
 use crate::read::made_facts::MadeFacts;
+use crate::read::network::Networks;
 use crate::read::view::{Readings, View};
 
 /// The vaults of one deployment and its limits.
@@ -82,13 +83,23 @@ pub struct Vault {
     pub(crate) links: Arc<LinkTables>,
     /// What notes say of themselves, of segments that do not have it.
     pub(crate) made_facts: Arc<MadeFacts>,
+    /// The graph of its notes, once it was asked for.
+    pub(crate) networks: Arc<Networks>,
 }
 
 impl Vault {
     /// The vault `id`, of which callers see and change what `acl` lets them.
     pub fn new(id: impl Into<String>, mirror: Mirror, acl: Acl) -> Self {
         let readings = Arc::new(Readings::new(Arc::new(acl)));
-        Self { id: id.into(), mirror, name: None, readings, links: Arc::default(), made_facts: Arc::default() }
+        Self {
+            id: id.into(),
+            mirror,
+            name: None,
+            readings,
+            links: Arc::default(),
+            made_facts: Arc::default(),
+            networks: Arc::default(),
+        }
     }
 
     /// The same with a name for people.

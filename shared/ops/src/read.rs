@@ -11,6 +11,7 @@ pub mod links;
 pub(crate) mod made_facts;
 pub mod merge;
 pub(crate) mod nearest;
+pub mod network;
 pub mod notes;
 pub mod paging;
 pub mod passages;

@@ -69,6 +69,14 @@ macro_rules! every_operation {
             crate::links::get_backlinks::GetBacklinks,
             crate::links::find_orphans::FindOrphans,
             crate::links::find_unresolved_links::FindUnresolvedLinks,
+            // graph
+            crate::graph::suggest_links::SuggestLinks,
+            crate::graph::graph_path_between::GraphPathBetween,
+            crate::graph::get_link_strength::GetLinkStrength,
+            crate::graph::find_link_cycles::FindLinkCycles,
+            crate::graph::graph_centrality::GraphCentrality,
+            crate::graph::graph_communities::GraphCommunities,
+            crate::graph::vault_health_score::VaultHealthScore,
             // periodic
             crate::periodic::get_periodic_note::GetPeriodicNote,
             crate::periodic::create_periodic_note::CreatePeriodicNote,

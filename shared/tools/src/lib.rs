@@ -5,7 +5,7 @@
 //!
 //! - [`catalogue`]: the list of all operations; [`facade`]: which of them an agent sees, as tools; [`schemas`]: the JSON Schemas of their
 //!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
-//! - the domains of notes: [`notes`], [`history`], [`links`], [`search`], [`properties`], [`tags`], [`tasks`], [`periodic`], [`bookmarks`],
+//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`periodic`], [`bookmarks`],
 //!   [`bundles`], [`attachments`], [`canvas`], [`bulk`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
@@ -23,6 +23,7 @@ pub mod canvas;
 pub mod catalogue;
 pub mod connector;
 pub mod facade;
+pub mod graph;
 pub mod guardrails;
 pub mod history;
 mod jsonlogic;

@@ -123,15 +123,19 @@ fn strings<'a>(
     let mut named: Vec<(&String, &Value)> = properties.iter().filter(|(name, _)| named(name)).collect();
     // Several spellings of one name give the same order, wherever they stand.
     named.sort_unstable_by_key(|(name, _)| *name);
-    named
-        .into_iter()
-        .flat_map(move |(_, value)| match value {
-            Value::Array(entries) => entries.iter().filter_map(scalar).collect::<Vec<_>>(),
-            Value::String(text) => text.split(separates).map(str::to_owned).collect(),
-            other => scalar(other).into_iter().collect(),
-        })
-        .map(|text| text.trim().to_owned())
-        .filter(|text| !text.is_empty())
+    named.into_iter().flat_map(move |(_, value)| entries(value, separates))
+}
+
+/// The strings of a list, or of a string with separators.
+fn entries(value: &Value, separates: fn(char) -> bool) -> Vec<String> {
+    let mut entries: Vec<String> = match value {
+        Value::Array(entries) => entries.iter().filter_map(scalar).collect(),
+        Value::String(text) => text.split(separates).map(str::to_owned).collect(),
+        other => scalar(other).into_iter().collect(),
+    };
+    entries.iter_mut().for_each(|text| *text = text.trim().to_owned());
+    entries.retain(|text| !text.is_empty());
+    entries
 }
 
 fn scalar(value: &Value) -> Option<String> {
@@ -142,9 +146,24 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
+/// The properties with a note's other names.
+const ALIASES: [&str; 2] = ["aliases", "alias"];
+
 /// The names in `aliases` or `alias`: a list, or a string with commas.
 pub(crate) fn aliases(properties: &Map<String, Value>) -> Vec<String> {
-    strings(properties, ["aliases", "alias"], |c| c == ',').take(MAX_ITEMS).collect()
+    strings(properties, ALIASES, |c| c == ',').take(MAX_ITEMS).collect()
+}
+
+/// Whether a property has the note's other names.
+#[must_use]
+pub fn has_aliases(key: &str) -> bool {
+    ALIASES.iter().any(|name| key.eq_ignore_ascii_case(name))
+}
+
+/// The names in such a property.
+#[must_use]
+pub fn aliases_of(value: &Value) -> Vec<String> {
+    entries(value, |c| c == ',')
 }
 
 /// The tags in `tags` or `tag`: a list, or a string with commas or white space.

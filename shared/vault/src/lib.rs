@@ -13,7 +13,7 @@
 //! - [`task`]: list items with a check box, and the dates and other fields in their texts
 //! - [`words`](mod@words): words as full-text search defines them
 //! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps that meaning when a file moves
-//! - [`remove_links`]: takes links out of a note
+//! - [`remove_links`]: takes links out of a note; [`mentions`](mod@mentions): where a note names something without a link
 //! - [`date_format`]: date formats, which name periodic notes
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
 //! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them
@@ -39,6 +39,7 @@ pub mod links;
 pub mod loss;
 mod markdown;
 mod mask;
+pub mod mentions;
 pub mod note;
 pub mod pages;
 pub mod path;

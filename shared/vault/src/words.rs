@@ -149,7 +149,7 @@ fn spaced(text: &str) -> usize {
     }
 }
 
-fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     // Han radicals are symbols, but occur in runs like letters.
     c.is_alphanumeric() || is_combining_mark(c) || is_unspaced(c)
 }

@@ -11,7 +11,7 @@ use crate::support::deployment::Deployment;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
-const OF_TEXTS: [&str; 21] = [
+const OF_TEXTS: [&str; 22] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -31,6 +31,7 @@ const OF_TEXTS: [&str; 21] = [
     "search_regex",
     "search_text",
     "search_vault",
+    "suggest_links",
     "vault_search",
     "backlinks_search",
 ];

@@ -205,6 +205,11 @@ impl Graph {
         targets.map(move |(target, _)| Ok((target, self.meant(target, path)?)))
     }
 
+    /// Whether a note has this folded name, without `.md`.
+    pub fn has_note_named(&self, folded: &str) -> bool {
+        self.named(&format!("{folded}.md")).next().is_some()
+    }
+
     /// The file that a link with this target means in the note at `from`.
     pub fn meant(&self, target: &str, from: &VaultPath) -> Result<Option<DocumentRef>, Error> {
         let names: Vec<Box<str>> = resolve::names(target).map(Into::into).collect();

@@ -1,0 +1,235 @@
+//! The notes of a snapshot and the links between them as a graph of numbers, for questions about the whole of it.
+
+pub mod betweenness;
+pub mod communities;
+pub mod cycles;
+pub mod page_rank;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use atlas_mirror::SegmentId;
+use atlas_vault::VaultPath;
+use petgraph::Direction;
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use crate::error::Error;
+use crate::operation::Context;
+use crate::read::graph::Graph;
+use crate::read::index::{DocumentRef, Index};
+use crate::read::network::betweenness::Betweenness;
+use crate::read::network::communities::Communities;
+
+/// Nodes are numbered from 0. There is at most one edge from a node to another, and none to itself.
+pub type Edges = DiGraph<(), ()>;
+
+/// A file with links (a note, a canvas or a base), by its place among them all, which are sorted by path.
+pub type Node = u32;
+
+/// The files of a snapshot that have links, and which of them link to which, as a caller sees them.
+pub struct Network {
+    documents: Vec<DocumentRef>,
+    nodes: HashMap<DocumentRef, Node>,
+    edges: Edges,
+    page_rank: OnceLock<Vec<f64>>,
+    betweenness: OnceLock<Betweenness>,
+    communities: OnceLock<Communities>,
+}
+
+/// The network of the newest generation that was asked for, for callers who see all of it.
+#[derive(Default)]
+pub(crate) struct Networks(Mutex<Option<(Key, Arc<Network>)>>);
+
+/// What a network was made of.
+type Key = (u64, Vec<SegmentId>);
+
+impl Network {
+    /// The network of what `graph` shows.
+    pub fn of(context: &Context<'_>, graph: &Graph) -> Result<Arc<Self>, Error> {
+        let index = graph.index();
+        if !index.is_whole() {
+            return Ok(Arc::new(Self::read(graph)?));
+        }
+        let snapshot = index.snapshot();
+        let key = (snapshot.generation(), snapshot.segments().iter().map(|entry| entry.id).collect());
+        let kept = &context.vault.networks.0;
+        if let Some((kept, network)) = &*kept.lock().unwrap_or_else(PoisonError::into_inner)
+            && *kept == key
+        {
+            return Ok(network.clone());
+        }
+        let network = Arc::new(Self::read(graph)?);
+        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, network.clone()));
+        Ok(network)
+    }
+
+    fn read(graph: &Graph) -> Result<Self, Error> {
+        let documents = with_links(graph.index())?;
+        let nodes: HashMap<DocumentRef, Node> = documents.iter().copied().zip(0..).collect();
+        let mut links = Vec::new();
+        graph.each_target(|from, _, meant| {
+            if let (Some(from), Some(to)) = (nodes.get(&from), meant.and_then(|meant| nodes.get(&meant)))
+                && from != to
+            {
+                links.push((*from, *to));
+            }
+            Ok(())
+        })?;
+        let edges = edges(documents.len(), links);
+        let (page_rank, betweenness, communities) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Ok(Self { documents, nodes, edges, page_rank, betweenness, communities })
+    }
+
+    /// How many files it has.
+    pub const fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Whether it has no file.
+    pub const fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// How many pairs of files there are of which the first links to the second.
+    pub fn edge_count(&self) -> usize {
+        self.edges.edge_count()
+    }
+
+    /// Its files, by path.
+    pub fn documents(&self) -> &[DocumentRef] {
+        &self.documents
+    }
+
+    /// The node of a file, if it has links or could have some.
+    pub fn node(&self, document: DocumentRef) -> Option<Node> {
+        self.nodes.get(&document).copied()
+    }
+
+    /// The file of a node.
+    pub fn document(&self, node: Node) -> Option<DocumentRef> {
+        self.documents.get(node as usize).copied()
+    }
+
+    /// What a file links to, ascending.
+    pub fn outgoing(&self, node: Node) -> impl Iterator<Item = Node> {
+        neighbors(&self.edges, node, Direction::Outgoing)
+    }
+
+    /// What links to a file, ascending.
+    pub fn incoming(&self, node: Node) -> impl Iterator<Item = Node> {
+        neighbors(&self.edges, node, Direction::Incoming)
+    }
+
+    /// The files on a shortest way between two, both included; none if there is no way. With `is_directed` each links to the next; else
+    /// one of each pair links to the other.
+    pub fn path(&self, from: Node, to: Node, is_directed: bool) -> Option<Vec<Node>> {
+        shortest_path(
+            from,
+            self.len(),
+            |node| node == to,
+            |node, visit| {
+                self.outgoing(node).for_each(&mut *visit);
+                if !is_directed {
+                    self.incoming(node).for_each(visit);
+                }
+            },
+        )
+    }
+
+    /// The share of attention that each file has by PageRank; all together 1.
+    pub fn page_rank(&self) -> &[f64] {
+        self.page_rank.get_or_init(|| page_rank::page_rank(&self.edges))
+    }
+
+    /// How often each file is on shortest ways between others.
+    pub fn betweenness(&self) -> &Betweenness {
+        self.betweenness.get_or_init(|| betweenness::betweenness(&self.edges))
+    }
+
+    /// Groups of files that link to each other more than to others.
+    pub fn communities(&self) -> &Communities {
+        self.communities.get_or_init(|| communities::communities(&self.edges))
+    }
+
+    /// Cycles of links, at most so many: see [`cycles::cycles`].
+    pub fn cycles(&self, limit: usize) -> cycles::Cycles {
+        cycles::cycles(&self.edges, limit)
+    }
+}
+
+/// The files that can have links, by path.
+fn with_links(index: &Index) -> Result<Vec<DocumentRef>, Error> {
+    let mut found = Vec::new();
+    for segment in index.segments() {
+        for document in index.paths(segment)?.with_prefix("") {
+            let document = DocumentRef { segment, document };
+            let has_links =
+                VaultPath::parse(&index.path(document)?).is_ok_and(|path| atlas_vault::links::has_links(&path));
+            if has_links && index.shows(document) {
+                found.push(document);
+            }
+        }
+    }
+    index.sort_by_path(&mut found, |document| *document);
+    Ok(found)
+}
+
+/// Edges between `count` nodes, each once.
+fn edges(count: usize, mut links: Vec<(Node, Node)>) -> Edges {
+    links.sort_unstable();
+    links.dedup();
+    let mut edges = Edges::with_capacity(count, links.len());
+    for _ in 0..count {
+        edges.add_node(());
+    }
+    // A node's edge that was added last comes first.
+    for (from, to) in links.into_iter().rev() {
+        edges.add_edge(NodeIndex::new(from as usize), NodeIndex::new(to as usize), ());
+    }
+    edges
+}
+
+fn neighbors(edges: &Edges, node: Node, direction: Direction) -> impl Iterator<Item = Node> {
+    let known = (node as usize) < edges.node_count();
+    let all = known.then(|| edges.neighbors_directed(NodeIndex::new(node as usize), direction));
+    all.into_iter().flatten().map(number)
+}
+
+fn number(node: NodeIndex) -> Node {
+    node.index() as Node
+}
+
+/// The nodes from `from` to the first that `is_end`, by as few steps as can be; none if it is not reached. `next` visits what is one step
+/// away from a node.
+fn shortest_path(
+    from: Node,
+    count: usize,
+    is_end: impl Fn(Node) -> bool,
+    next: impl Fn(Node, &mut dyn FnMut(Node)),
+) -> Option<Vec<Node>> {
+    let mut before = vec![Node::MAX; count];
+    *before.get_mut(from as usize)? = from;
+    let mut queue = vec![from];
+    let mut at = 0;
+    while let Some(node) = queue.get(at).copied() {
+        if is_end(node) {
+            let mut path = vec![node];
+            while let Some(last) = path.last().copied().filter(|last| *last != from) {
+                path.push(*before.get(last as usize)?);
+            }
+            path.reverse();
+            return Some(path);
+        }
+        at += 1;
+        next(node, &mut |near| {
+            if let Some(place) = before.get_mut(near as usize).filter(|place| **place == Node::MAX) {
+                *place = node;
+                queue.push(near);
+            }
+        });
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;
