@@ -19,5 +19,6 @@ mod queries;
 mod surface;
 mod tags;
 mod tasks;
+mod templates;
 mod undo;
 mod uploads;

@@ -205,6 +205,11 @@ impl<'a> Context<'a> {
         Err(Error::new(Code::Forbidden, Reason::AclDenied, message).with("path", path.as_str()).with("op", access))
     }
 
+    /// Fails if nothing of the vault may be changed: for what is not at a path that the caller named.
+    pub fn check_writable(&self) -> Result<(), Error> {
+        if self.vault.acl().is_read_only() { Err(read_only()) } else { Ok(()) }
+    }
+
     /// Whether it depends on what it destroys whether a person has to confirm it.
     pub fn is_to_be_judged(&self) -> bool {
         self.confirmation.is_some_and(|confirmation| !confirmation.is_required)

@@ -27,6 +27,7 @@ pub const CONFIG_FILES: &[&str] = &[
     ".obsidian/bookmarks.json",
     ".obsidian/daily-notes.json",
     ".obsidian/plugins/periodic-notes/data.json",
+    ".obsidian/plugins/templater-obsidian/data.json",
     ".obsidian/templates.json",
     ".obsidian/types.json",
     ".obsidian/workspaces.json",

@@ -1,17 +1,27 @@
 //! Bookmarks, as Obsidian's core plugin keeps them in `.obsidian/bookmarks.json`: a tree of groups and items.
 
+pub mod add_bookmark;
 pub mod list_bookmarks;
+pub mod remove_bookmark;
 
+use atlas_access::Access;
 use atlas_mirror::Hash;
+use atlas_ops::error::Error;
+use atlas_ops::operation::Context;
+use atlas_ops::read::settings::unusable;
+use atlas_vault::VaultPath;
+use atlas_vault::json_text::{JsonError, JsonText, Layout, Span};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Where they are.
 const FILE: &str = ".obsidian/bookmarks.json";
 /// Most bookmarks that are read.
 const MAX_BOOKMARKS: usize = 10_000;
+/// Most groups within each other that are read.
+const MAX_DEPTH: usize = 50;
 /// Hexadecimal digits of an id.
 const ID_DIGITS: usize = 16;
 
@@ -68,8 +78,6 @@ struct Entry {
     query: Option<String>,
     #[serde(default)]
     url: Option<String>,
-    #[serde(default)]
-    items: Vec<Value>,
 }
 
 impl Entry {
@@ -91,98 +99,127 @@ impl Entry {
     }
 }
 
-/// The bookmarks of a document, in its order. Entries that are none are left out.
-fn bookmarks(document: Value) -> Vec<Bookmark> {
-    let mut found = Vec::new();
-    add(document, &mut Vec::new(), &mut found);
-    found
+/// The bookmarks of a document, and where each stands.
+#[derive(Debug)]
+struct Bookmarks<'a> {
+    json: JsonText<'a>,
+    /// The lists of bookmarks: that of the document, and those of its groups.
+    lists: Vec<List>,
+    /// In the document's order. Entries that are none are left out.
+    found: Vec<(Bookmark, Place)>,
 }
 
-fn add(group: Value, groups: &mut Vec<String>, found: &mut Vec<Bookmark>) {
-    let Value::Object(mut group) = group else { return };
-    let Some(Value::Array(items)) = group.remove("items") else { return };
-    for item in items {
-        if found.len() >= MAX_BOOKMARKS {
+/// A list of bookmarks.
+#[derive(Debug)]
+struct List {
+    /// The titles of the groups that it is in, outermost first.
+    groups: Vec<String>,
+    array: Span,
+    items: Vec<Span>,
+}
+
+/// The index of a list, and an index in it.
+type Place = (usize, usize);
+
+impl<'a> Bookmarks<'a> {
+    /// Reads a document. One that has no list has no bookmarks.
+    fn read(text: &'a str) -> Result<Self, JsonError> {
+        let json = JsonText::read(text)?;
+        let root = json.root();
+        let mut all = Self { json, lists: Vec::new(), found: Vec::new() };
+        all.add(&root, &mut Vec::new());
+        Ok(all)
+    }
+
+    /// Adds the list of the object at `object`, if it has one.
+    fn add(&mut self, object: &Span, groups: &mut Vec<String>) {
+        let Ok(members) = self.json.members(object) else { return };
+        let Some(array) = members.into_iter().rfind(|member| member.name == "items").map(|member| member.value) else {
             return;
+        };
+        let Ok(items) = self.json.elements(&array) else { return };
+        let list = self.lists.len();
+        self.lists.push(List { groups: groups.clone(), array, items: items.clone() });
+        for (at, item) in items.iter().enumerate() {
+            if self.found.len() >= MAX_BOOKMARKS {
+                return;
+            }
+            let Ok(entry) = self.json.value::<Entry>(item) else { continue };
+            if entry.kind == "group" {
+                if groups.len() < MAX_DEPTH {
+                    groups.push(entry.title.unwrap_or_default());
+                    self.add(item, groups);
+                    groups.pop();
+                }
+            } else if let Some(bookmark) = self.bookmark(entry, groups) {
+                self.found.push((bookmark, (list, at)));
+            }
         }
-        let Ok(entry) = serde_json::from_value::<Entry>(item) else { continue };
-        if entry.kind == "group" {
-            groups.push(entry.title.unwrap_or_default());
-            add(Value::from_iter([("items", Value::from(entry.items))]), groups, found);
-            groups.pop();
-        } else if let Some((kind, target)) = entry.target() {
-            let path = entry.path.filter(|_| matches!(kind, Kind::File | Kind::Folder | Kind::Heading | Kind::Block));
-            let created = entry.ctime.and_then(|milliseconds| Timestamp::from_millisecond(milliseconds).ok());
-            let title = entry.title.filter(|title| !title.is_empty());
-            let groups = groups.clone();
-            let id = id(&(kind, &target, &title, &groups, entry.ctime), found);
-            found.push(Bookmark { id, kind, title, target, path, groups, created });
+    }
+
+    fn bookmark(&self, entry: Entry, groups: &[String]) -> Option<Bookmark> {
+        let (kind, target) = entry.target()?;
+        let path = entry.path.filter(|_| matches!(kind, Kind::File | Kind::Folder | Kind::Heading | Kind::Block));
+        let created = entry.ctime.and_then(|milliseconds| Timestamp::from_millisecond(milliseconds).ok());
+        let title = entry.title.filter(|title| !title.is_empty());
+        let id = id(&(kind, &target, &title, groups, entry.ctime), &self.found);
+        Some(Bookmark { id, kind, title, target, path, groups: groups.to_vec(), created })
+    }
+
+    /// The bookmarks.
+    fn into_found(self) -> Vec<Bookmark> {
+        self.found.into_iter().map(|(bookmark, _)| bookmark).collect()
+    }
+
+    /// The document without the bookmark at `place`.
+    fn without(mut self, (list, at): Place) -> String {
+        if let Some(List { array, items, .. }) = self.lists.get(list) {
+            self.json.change_elements(array, items, &[at], &[], Layout::Indented);
         }
+        self.json.finish()
+    }
+
+    /// The document with another `entry`, at the end of the group with these titles, outermost first; groups that are not there are made.
+    /// None if the document has no list at all.
+    fn with(mut self, entry: Value, groups: &[&str]) -> Option<String> {
+        let shared = |list: &List| {
+            list.groups.len() <= groups.len() && list.groups.iter().zip(groups).all(|(one, other)| one == other)
+        };
+        let list = self.lists.iter().filter(|list| shared(list)).max_by_key(|list| list.groups.len())?;
+        let missing = groups.get(list.groups.len()..).unwrap_or_default();
+        let nested = |inner: Value, title: &&str| {
+            let ctime = inner.get("ctime").cloned().unwrap_or_default();
+            json!({ "type": "group", "ctime": ctime, "items": [inner], "title": title })
+        };
+        let entry = missing.iter().rev().fold(entry, nested);
+        self.json.change_elements(&list.array, &list.items, &[], &[entry], Layout::Indented);
+        Some(self.json.finish())
     }
 }
 
 /// Obsidian gives bookmarks no ids: this one is the same as long as the bookmark is, wherever in its group it stands.
-fn id(of: &impl Serialize, found: &[Bookmark]) -> String {
+fn id(of: &impl Serialize, found: &[(Bookmark, Place)]) -> String {
     let hash = Hash::of(&serde_json::to_vec(of).unwrap_or_default()).to_string();
     let id = hash.get(..ID_DIGITS).unwrap_or_default().to_owned();
     // Equal bookmarks are told apart by their order.
-    match found.iter().filter(|other| other.id.starts_with(&id)).count() {
+    match found.iter().filter(|(other, _)| other.id.starts_with(&id)).count() {
         0 => id,
         before => format!("{id}-{}", before + 1),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn bookmarks_are_read_from_groups_and_what_is_unknown_is_left_out() {
-        let document = json!({ "items": [
-            { "type": "file", "ctime": 1_700_000_000_000_i64, "path": "a.md", "title": "Start" },
-            { "type": "group", "title": "Work", "items": [
-                { "type": "file", "path": "a.md", "subpath": "#Tides" },
-                { "type": "file", "path": "a.md", "subpath": "#^high" },
-                { "type": "group", "title": "Deep", "items": [{ "type": "folder", "path": "logs" }] },
-            ] },
-            { "type": "search", "query": "tag:#port" },
-            { "type": "graph", "title": "All", "options": { "colour": 1 } },
-            { "type": "url", "url": "https://example.com/" },
-            { "type": "file" }, { "type": "canvas-view", "path": "a.canvas" }, 7, { "path": "a.md" },
-        ] });
-        let told: Vec<_> = bookmarks(document.clone())
-            .into_iter()
-            .map(|bookmark| (bookmark.kind, bookmark.target, bookmark.path.is_some(), bookmark.groups.join("/")))
-            .collect();
-        let row = |kind, target: &str, has_path, group: &str| (kind, target.to_owned(), has_path, group.to_owned());
-        assert_eq!(
-            told,
-            [
-                row(Kind::File, "a.md", true, ""),
-                row(Kind::Heading, "a.md#Tides", true, "Work"),
-                row(Kind::Block, "a.md#^high", true, "Work"),
-                row(Kind::Folder, "logs", true, "Work/Deep"),
-                row(Kind::Search, "tag:#port", false, ""),
-                row(Kind::Graph, "", false, ""),
-                row(Kind::Url, "https://example.com/", false, ""),
-            ]
-        );
-        assert_eq!(bookmarks(document).first().unwrap().created.unwrap().as_millisecond(), 1_700_000_000_000);
-        for none in [json!([]), json!({}), json!({ "items": 1 }), Value::Null] {
-            assert!(bookmarks(none).is_empty());
-        }
-    }
-
-    #[test]
-    fn ids_stay_when_the_order_changes_and_equal_bookmarks_have_two() {
-        let (one, two) = (json!({ "type": "file", "path": "a.md" }), json!({ "type": "file", "path": "b.md" }));
-        let ids = |items: Value| -> Vec<String> {
-            bookmarks(json!({ "items": items })).into_iter().map(|bookmark| bookmark.id).collect()
-        };
-        let (before, after) = (ids(json!([one, two])), ids(json!([two, one])));
-        assert_eq!(before, [after[1].clone(), after[0].clone()]);
-        let twice = ids(json!([one, one]));
-        assert_eq!(twice, [before[0].clone(), format!("{}-2", before[0])]);
-    }
+/// The bookmarks of the document at [`FILE`].
+fn read(text: &str) -> Result<Bookmarks<'_>, Error> {
+    Bookmarks::read(text).map_err(|error| unusable(FILE, &error.to_string()))
 }
+
+/// Whether the caller may read what the bookmark leads to. What is not a path in the vault is shown.
+fn is_shown(context: &Context<'_>, bookmark: &Bookmark) -> bool {
+    bookmark.path.as_ref().is_none_or(|path| match VaultPath::parse(path) {
+        Ok(path) => context.check(Access::Read, &path).is_ok(),
+        Err(_) => bookmark.kind == Kind::Folder && path == "/",
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -83,8 +83,15 @@ macro_rules! every_operation {
             crate::periodic::find_or_create_periodic_note::FindOrCreatePeriodicNote,
             crate::periodic::append_to_periodic_note::AppendToPeriodicNote,
             crate::periodic::list_periodic_notes::ListPeriodicNotes,
+            // templates
+            crate::templates::list_templates::ListTemplates,
+            crate::templates::execute_template::ExecuteTemplate,
             // bookmarks
             crate::bookmarks::list_bookmarks::ListBookmarks,
+            crate::bookmarks::add_bookmark::AddBookmark,
+            crate::bookmarks::remove_bookmark::RemoveBookmark,
+            // workspaces
+            crate::workspaces::list_workspaces::ListWorkspaces,
             // canvas
             crate::canvas::read_canvas::ReadCanvas,
             crate::canvas::create_canvas::CreateCanvas,
@@ -127,15 +134,12 @@ macro_rules! every_operation {
             crate::obsidian_app::SearchDql,
             crate::obsidian_app::ValidateDql,
             crate::obsidian_app::EvalDataviewField,
-            crate::obsidian_app::ListTemplates,
-            crate::obsidian_app::ExecuteTemplate,
             crate::obsidian_app::ListQuickaddActions,
             crate::obsidian_app::TriggerQuickadd,
             crate::obsidian_app::OcrAttachment,
             crate::obsidian_app::OcrBulk,
             crate::obsidian_app::MakemdListSpaces,
             crate::obsidian_app::MakemdQuery,
-            crate::obsidian_app::ListWorkspaces,
             crate::obsidian_app::OpenWorkspace,
             crate::obsidian_app::SaveWorkspace,
             crate::obsidian_app::ListCommands,

@@ -5,7 +5,7 @@
 //!
 //! - [`catalogue`]: the list of all operations; [`facade`]: which of them an agent sees, as tools; [`schemas`]: the JSON Schemas of their
 //!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
-//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`periodic`], [`bookmarks`],
+//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`periodic`], [`templates`], [`bookmarks`], [`workspaces`],
 //!   [`bundles`], [`attachments`], [`canvas`], [`bulk`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
@@ -37,6 +37,8 @@ pub mod search;
 pub mod surface;
 pub mod tags;
 pub mod tasks;
+pub mod templates;
 pub mod vault_mcp;
+pub mod workspaces;
 
 pub use catalogue::{Listed, entry, operations};

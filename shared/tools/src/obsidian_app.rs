@@ -85,23 +85,6 @@ tools! {
         /// The expression.
         expression: Text<10_000>,
     };
-    /// `list_templates`.
-    ListTemplates, ListTemplatesRequest, "list_templates", "List templates", "templater", ReadVault, "Lists Templater's templates.", {
-    };
-    /// `execute_template`.
-    ExecuteTemplate, ExecuteTemplateRequest, "execute_template", "Execute a template", "templater", WriteVault, "Runs a Templater template and writes what it makes.", {
-        /// The template.
-        template: String,
-        /// Where to write.
-        target: String,
-        ;
-        /// What the template is given.
-        args: Map<String, Value> as "Map<String, Value>",
-        /// Whether what is at the target may be replaced.
-        overwrite: bool as "bool" = false,
-        /// Whether folders are made.
-        create_dirs: bool as "bool" = true,
-    };
     /// `list_quickadd_actions`.
     ListQuickaddActions, ListQuickaddActionsRequest, "list_quickadd_actions", "List QuickAdd actions", "quickadd", ReadVault, "Lists QuickAdd's actions.", {
     };
@@ -151,9 +134,6 @@ tools! {
         limit: Bounded<1, 1000> as "Bounded<1, 1000>",
         /// The cursor of the page before.
         cursor: Text<4096> as "Text<4096>",
-    };
-    /// `list_workspaces`.
-    ListWorkspaces, ListWorkspacesRequest, "list_workspaces", "List workspaces", "workspaces", ReadVault, "Lists saved workspaces.", {
     };
     /// `open_workspace`.
     OpenWorkspace, OpenWorkspaceRequest, "open_workspace", "Open a workspace", "workspaces", WriteVault, "Switches to a saved workspace.", {

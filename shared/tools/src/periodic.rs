@@ -17,6 +17,7 @@ use atlas_ops::operation::Context;
 use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
+use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZoneDatabase;
 use schemars::JsonSchema;
@@ -55,14 +56,18 @@ struct Which {
 impl Which {
     /// That of `date`, or of today where it is `timezone`.
     fn of(context: &Context<'_>, period: Period, date: Option<&Text<10>>, timezone: &Zone) -> Result<Self, Error> {
-        let zone = TimeZoneDatabase::bundled()
-            .get(timezone.as_str())
-            .map_err(|_| invalid_input("timezone", "write the name of a time zone, such as Europe/Berlin"))?;
         // A call that is made again after midnight means the same day.
-        let now = zone.to_datetime(context.first_made);
+        let now = local_time(timezone, context.first_made)?;
         let date = date.map_or(Ok(now.date()), |date| day("date", date))?;
         Ok(Self { period, date, at: date.to_datetime(now.time()) })
     }
+}
+
+/// What time it is in a zone.
+pub(crate) fn local_time(timezone: &Zone, at: Timestamp) -> Result<DateTime, Error> {
+    let zone = TimeZoneDatabase::bundled().get(timezone.as_str());
+    let zone = zone.map_err(|_| invalid_input("timezone", "write the name of a time zone, such as Europe/Berlin"))?;
+    Ok(zone.to_datetime(at))
 }
 
 /// Where today's note is, whether it is there or not; today is that of `zone`, or of UTC.
@@ -126,8 +131,8 @@ fn check(context: &Context<'_>, access: Access, path: &VaultPath) -> Result<(), 
     })
 }
 
-/// The text of the note at `path`.
-async fn text(view: &View, path: &VaultPath) -> Result<Option<String>, Error> {
+/// The text of the template at `path`.
+pub(crate) async fn text(view: &View, path: &VaultPath) -> Result<Option<String>, Error> {
     let found = notes::find(view.snapshot(), path.as_str(), |_| true).await?;
     if found.as_ref().is_some_and(|found| found.record.blob.is_some()) {
         let message = format!("the template {path} is too large or no text: name another");

@@ -15,6 +15,7 @@
 //! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps that meaning when a file moves
 //! - [`remove_links`]: takes links out of a note; [`mentions`](mod@mentions): where a note names something without a link
 //! - [`date_format`]: date formats, which name periodic notes
+//! - [`template`]: templates, and the commands of Templater in them
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
 //! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them
 //! - [`symbol`](mod@symbol): the symbols that code in notes and files defines
@@ -49,6 +50,7 @@ pub mod resolve;
 pub mod symbol;
 mod tag;
 pub mod task;
+pub mod template;
 mod wikilink;
 pub mod words;
 

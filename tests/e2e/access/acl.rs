@@ -381,6 +381,9 @@ async fn a_read_only_vault_is_read() {
                 json!({ "path": "a.png", "sha256": "0".repeat(64), "size_bytes": 1, "upload": "0".repeat(32) })
             }
             "create_canvas" | "update_canvas" => json!({ "path": "a.canvas" }),
+            "add_bookmark" => json!({ "type": "file", "target": "a.md" }),
+            "execute_template" => json!({ "template": "a.md", "target": "b.md" }),
+            "remove_bookmark" => json!({ "id": "x" }),
             "vault_sync" => json!({}),
             _ => json!({ "path": "a.md" }),
         };

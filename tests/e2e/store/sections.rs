@@ -11,7 +11,7 @@ use crate::support::deployment::Deployment;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
-const OF_TEXTS: [&str; 22] = [
+const OF_TEXTS: [&str; 23] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -21,6 +21,7 @@ const OF_TEXTS: [&str; 22] = [
     "find",
     "get_note_tags",
     "get_outgoing_links",
+    "list_templates",
     "note_read",
     "query",
     "query_canvas",

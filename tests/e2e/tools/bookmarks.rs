@@ -6,6 +6,7 @@ use atlas_testkit::VaultBuilder;
 use serde_json::json;
 
 use crate::support::deployment::Deployment;
+use crate::support::publish::publish;
 use crate::support::tools::Tools;
 use crate::support::world::{World, caller};
 
@@ -75,4 +76,79 @@ async fn bookmarks_of_what_may_not_be_read_are_not_listed() {
     let targets: Vec<_> = told["items"].as_array().unwrap().iter().map(|one| &one["target"]).collect();
     assert_eq!(targets, ["Open/b.md", "Open/b.md#Tides", "tag:#port"], "{told}");
     assert!(!told.to_string().contains("Deep"), "{told}");
+}
+
+#[tokio::test]
+async fn bookmarks_are_added_and_removed_and_what_is_not_understood_stays() {
+    let file = r##"{ "items": [ { "type": "new-kind", "x": [1, 2.50] }, { "type": "group", "title": "Work", "items": [] } ], "other": 1 }"##;
+    let notes = [("Open/b.md", "# Tides\n"), ("Private/a.md", "x"), (".obsidian/bookmarks.json", file)];
+    let notes = notes.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+    let world = World::of(&[notes], &json!({ "readPaths": ["Open", "Open/**"] }), caller(&[])).await;
+    let heading = json!({ "type": "heading", "target": "Open/b.md#Tides", "title": "Tides", "group": "Work/Now" });
+    let added = world.ok("add_bookmark", heading.clone()).await;
+    assert_eq!((&added["type"], &added["existed_already"]), (&json!("heading"), &json!(false)));
+    let again = world.ok("add_bookmark", heading).await;
+    assert_eq!((&again["id"], &again["existed_already"]), (&added["id"], &json!(true)));
+    world.ok("add_bookmark", json!({ "type": "search", "target": "tag:#port" })).await;
+    world.ok("add_bookmark", json!({ "type": "folder", "target": "Open/" })).await;
+    let listed = world.ok("list_bookmarks", json!({})).await;
+    let told: Vec<_> =
+        listed["items"].as_array().unwrap().iter().map(|one| (&one["title"], &one["target"], &one["group"])).collect();
+    let expected =
+        json!([["Tides", "Open/b.md#Tides", "Work/Now"], ["tag:#port", "tag:#port", null], ["Open", "Open", null]]);
+    assert_eq!(serde_json::to_value(told).unwrap(), expected);
+    let removed = world.ok("remove_bookmark", json!({ "id": added["id"] })).await;
+    assert_eq!(removed, json!({ "id": added["id"], "removed": true }));
+    assert_eq!(world.ok("remove_bookmark", json!({ "id": added["id"] })).await["removed"], false);
+    assert_eq!(world.ok("list_bookmarks", json!({})).await["total_count"], 2);
+    for (arguments, reason) in [
+        (json!({ "type": "file", "target": "Private/a.md" }), "acl_denied"),
+        (json!({ "type": "file", "target": "Open/c.md" }), "note_not_found"),
+        (json!({ "type": "folder", "target": "Private" }), "acl_denied"),
+        (json!({ "type": "heading", "target": "Open/b.md" }), "invalid_input"),
+        (json!({ "type": "block", "target": "Open/b.md#Tides" }), "invalid_input"),
+        (json!({ "type": "graph", "target": "x" }), "invalid_input"),
+        (json!({ "type": "url", "target": "no url" }), "invalid_input"),
+        (json!({ "type": "file", "target": ".obsidian/app.json" }), "acl_denied"),
+    ] {
+        assert_eq!(world.refused("add_bookmark", arguments.clone()).await, reason, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn bookmarks_come_into_the_folder_and_one_that_obsidian_wrote_meanwhile_is_kept() {
+    let vault = VaultBuilder::new().note("a.md", "x").note("b.md", "y");
+    let deployment = Deployment::empty();
+    let state = tempfile::tempdir().unwrap();
+    publish(vault.root(), &deployment.mirror(), state.path()).await;
+    let client = deployment.client();
+    let tools = Tools::of(&client);
+    let added = tools.good("add_bookmark", json!({ "type": "file", "target": "a.md" })).await;
+    publish(vault.root(), &deployment.mirror(), state.path()).await;
+    let path = vault.root().join(".obsidian/bookmarks.json");
+    let written = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        written.starts_with("{\n  \"items\": [\n    {\n      \"type\": \"file\",")
+            && written.contains("\"path\": \"a.md\""),
+        "{written}"
+    );
+    // The person and an agent change it at once.
+    std::fs::write(&path, written.replace("a.md", "b.md")).unwrap();
+    tools.good("remove_bookmark", json!({ "id": added["id"] })).await;
+    publish(vault.root(), &deployment.mirror(), state.path()).await;
+    let files = std::fs::read_dir(vault.root().join(".obsidian")).unwrap();
+    let all: Vec<String> = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    assert!(all.iter().any(|text| text.contains("b.md")), "{all:?}");
+}
+
+#[tokio::test]
+async fn workspaces_are_listed_with_the_active_one() {
+    let file = r#"{ "workspaces": { "Desk": { "main": {}, "mtime": "2026-03-01T08:00:00.000Z" }, "Sea": { "main": {} } }, "active": "Sea" }"#;
+    let vault = VaultBuilder::new().file(".obsidian/workspaces.json", file.as_bytes()).note("a.md", "x");
+    let client = Deployment::of_vault(&vault).await.client();
+    let listed = Tools::of(&client).good("list_workspaces", json!({})).await;
+    let expected = json!([{ "name": "Desk", "active": false, "modified_at": "2026-03-01T08:00:00Z" }, { "name": "Sea", "active": true }]);
+    assert_eq!(listed["workspaces"], expected);
+    let none = Deployment::of_vault(&VaultBuilder::new().note("a.md", "x")).await.client();
+    assert_eq!(Tools::of(&none).good("list_workspaces", json!({})).await["workspaces"], json!([]));
 }

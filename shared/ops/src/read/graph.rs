@@ -4,10 +4,11 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use atlas_segment::SectionName;
+use atlas_vault::links::has_links;
 use atlas_vault::resolve::{self, Files, resolve};
 use atlas_vault::{VaultPath, fold};
 use futures::future::try_join;
@@ -18,6 +19,7 @@ use crate::operation::{Context, Deadline};
 use crate::read::facts::Facts;
 use crate::read::index::{DocumentRef, Index};
 use crate::read::link_tables::{Links, Tables, Target};
+use crate::read::network::Network;
 use crate::read::notes;
 use crate::read::view::View;
 
@@ -158,6 +160,41 @@ impl Graph {
             }
         }
         Ok(())
+    }
+
+    /// The files that can have links, and which link to which. That of all that there is is kept for its generation.
+    pub fn network(&self, context: &Context<'_>) -> Result<Arc<Network>, Error> {
+        let index = self.index();
+        let (kept, snapshot) = (&context.vault.networks, index.snapshot());
+        if let Some(network) = kept.get(snapshot).filter(|_| index.is_whole()) {
+            return Ok(network);
+        }
+        let mut links = Vec::new();
+        self.each_target(|from, _, meant| {
+            links.extend(meant.map(|meant| (from, meant)));
+            Ok(())
+        })?;
+        let network = Arc::new(Network::new(self.with_links()?, links));
+        if index.is_whole() {
+            kept.keep(snapshot, &network);
+        }
+        Ok(network)
+    }
+
+    /// The files that can have links, by path.
+    fn with_links(&self) -> Result<Vec<DocumentRef>, Error> {
+        let mut found = Vec::new();
+        for segment in self.index().segments() {
+            for document in self.index().paths(segment)?.with_prefix("") {
+                let document = DocumentRef { segment, document };
+                let path = VaultPath::parse(&self.path(document)?);
+                if path.is_ok_and(|path| has_links(&path)) && self.index().shows(document) {
+                    found.push(document);
+                }
+            }
+        }
+        self.index().sort_by_path(&mut found, |document| *document);
+        Ok(found)
     }
 
     fn in_time(&self) -> Result<(), Error> {

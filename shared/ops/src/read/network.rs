@@ -8,15 +8,11 @@ pub mod page_rank;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use atlas_mirror::SegmentId;
-use atlas_vault::VaultPath;
+use atlas_mirror::{SegmentId, Snapshot};
 use petgraph::Direction;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use crate::error::Error;
-use crate::operation::Context;
-use crate::read::graph::Graph;
-use crate::read::index::{DocumentRef, Index};
+use crate::read::index::DocumentRef;
 use crate::read::network::betweenness::Betweenness;
 use crate::read::network::communities::Communities;
 
@@ -40,44 +36,38 @@ pub struct Network {
 #[derive(Default)]
 pub(crate) struct Networks(Mutex<Option<(Key, Arc<Network>)>>);
 
-/// What a network was made of.
+/// What a network was made of: a generation, and its segments.
 type Key = (u64, Vec<SegmentId>);
 
-impl Network {
-    /// The network of what `graph` shows.
-    pub fn of(context: &Context<'_>, graph: &Graph) -> Result<Arc<Self>, Error> {
-        let index = graph.index();
-        if !index.is_whole() {
-            return Ok(Arc::new(Self::read(graph)?));
-        }
-        let snapshot = index.snapshot();
-        let key = (snapshot.generation(), snapshot.segments().iter().map(|entry| entry.id).collect());
-        let kept = &context.vault.networks.0;
-        if let Some((kept, network)) = &*kept.lock().unwrap_or_else(PoisonError::into_inner)
-            && *kept == key
-        {
-            return Ok(network.clone());
-        }
-        let network = Arc::new(Self::read(graph)?);
-        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, network.clone()));
-        Ok(network)
+impl Networks {
+    /// The network of a snapshot, if it is kept.
+    pub(crate) fn get(&self, snapshot: &Snapshot) -> Option<Arc<Network>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().filter(|(known, _)| *known == key(snapshot)).map(|(_, network)| network.clone())
     }
 
-    fn read(graph: &Graph) -> Result<Self, Error> {
-        let documents = with_links(graph.index())?;
+    /// Keeps the network of a snapshot, in place of the one before.
+    pub(crate) fn keep(&self, snapshot: &Snapshot, network: &Arc<Network>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((key(snapshot), network.clone()));
+    }
+}
+
+fn key(snapshot: &Snapshot) -> Key {
+    (snapshot.generation(), snapshot.segments().iter().map(|entry| entry.id).collect())
+}
+
+impl Network {
+    /// The network of `documents`, by path, of which the first of each pair of `links` links to the second.
+    pub(crate) fn new(
+        documents: Vec<DocumentRef>,
+        links: impl IntoIterator<Item = (DocumentRef, DocumentRef)>,
+    ) -> Self {
         let nodes: HashMap<DocumentRef, Node> = documents.iter().copied().zip(0..).collect();
-        let mut links = Vec::new();
-        graph.each_target(|from, _, meant| {
-            if let (Some(from), Some(to)) = (nodes.get(&from), meant.and_then(|meant| nodes.get(&meant)))
-                && from != to
-            {
-                links.push((*from, *to));
-            }
-            Ok(())
-        })?;
-        let edges = edges(documents.len(), links);
+        let pair = |(from, to): (DocumentRef, DocumentRef)| Some((*nodes.get(&from)?, *nodes.get(&to)?));
+        let links = links.into_iter().filter_map(pair).filter(|(from, to)| from != to);
+        let edges = edges(documents.len(), links.collect());
         let (page_rank, betweenness, communities) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Ok(Self { documents, nodes, edges, page_rank, betweenness, communities })
+        Self { documents, nodes, edges, page_rank, betweenness, communities }
     }
 
     /// How many files it has.
@@ -155,23 +145,6 @@ impl Network {
     pub fn cycles(&self, limit: usize) -> cycles::Cycles {
         cycles::cycles(&self.edges, limit)
     }
-}
-
-/// The files that can have links, by path.
-fn with_links(index: &Index) -> Result<Vec<DocumentRef>, Error> {
-    let mut found = Vec::new();
-    for segment in index.segments() {
-        for document in index.paths(segment)?.with_prefix("") {
-            let document = DocumentRef { segment, document };
-            let has_links =
-                VaultPath::parse(&index.path(document)?).is_ok_and(|path| atlas_vault::links::has_links(&path));
-            if has_links && index.shows(document) {
-                found.push(document);
-            }
-        }
-    }
-    index.sort_by_path(&mut found, |document| *document);
-    Ok(found)
 }
 
 /// Edges between `count` nodes, each once.

@@ -11,9 +11,18 @@ use crate::read::view::View;
 /// # Errors
 /// [`Reason::SettingsInvalid`] when it is not JSON.
 pub async fn document(view: &View, path: &str) -> Result<Option<Value>, Error> {
+    let Some(text) = text(view, path).await? else { return Ok(None) };
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
+    serde_json::from_str(text).map(Some).map_err(|error| unusable(path, &error.to_string()))
+}
+
+/// The text of the document at `path`; none if there is no such file.
+///
+/// # Errors
+/// [`Reason::SettingsInvalid`] when it is not UTF-8.
+pub async fn text(view: &View, path: &str) -> Result<Option<String>, Error> {
     let Some(found) = notes::find_at_once(view.snapshot(), path).await? else { return Ok(None) };
-    let text = found.text.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&found.text);
-    serde_json::from_slice(text).map(Some).map_err(|error| unusable(path, &error.to_string()))
+    String::from_utf8(found.text.to_vec()).map(Some).map_err(|error| unusable(path, &error.to_string()))
 }
 
 /// The error for a document that Obsidian could not have written.

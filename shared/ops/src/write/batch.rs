@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
+use atlas_access::acl::is_closed_path;
 use atlas_mirror::{Derived, Hash, NewSegment, Snapshot, merge};
 use atlas_segment::{Body, Document, Kind, SegmentsBuilder};
 use atlas_vault::VaultPath;
@@ -46,7 +47,7 @@ impl New {
             return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path.as_str()));
         }
         let sha256 = Hash::of(&text);
-        let kind = if path.is_note() { Kind::Note } else { Kind::Text };
+        let kind = kind_of_text(&path);
         Ok(Self { kind, ..Self::written(path, Content::Text(text), sha256, was, now) })
     }
 
@@ -95,6 +96,15 @@ impl New {
             Content::Text(text) => text.len() as u64,
             Content::Blob(_, bytes, _) => *bytes,
         }
+    }
+}
+
+/// What a text at `path` is.
+pub(crate) fn kind_of_text(path: &VaultPath) -> Kind {
+    match path.is_note() {
+        true => Kind::Note,
+        false if is_closed_path(path.as_str()) => Kind::Config,
+        false => Kind::Text,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use atlas_mirror::{Attempt, ChangeSet, Hash, NewSegment, Snapshot};
-use atlas_segment::{Body, Document, Kind, SegmentsBuilder};
+use atlas_segment::{Body, Document, SegmentsBuilder};
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Code, Error, Reason};
 use crate::operation::{Answer, Context, Info};
 use crate::read::notes::{self, Found};
-use crate::write::batch::{Batch, New};
+use crate::write::batch::{Batch, New, kind_of_text};
 use crate::write::commit::{Done, Outcome, commit};
 use crate::write::writable::{MAX_NOTE_BYTES, Version, published};
 
@@ -157,7 +157,7 @@ fn segment(path: &VaultPath, text: &[u8], now: Timestamp) -> Result<NewSegment, 
     let document = Document {
         path,
         path_on_disk: None,
-        kind: if path.is_note() { Kind::Note } else { Kind::Text },
+        kind: kind_of_text(path),
         sha256: *Hash::of(text).as_bytes(),
         modified_ms: now.as_millisecond(),
         generation: 0,

@@ -1,18 +1,16 @@
 //! `list_bookmarks`: the bookmarks of the vault, as Obsidian's core plugin keeps them.
 
-use atlas_access::Access;
 use atlas_ops::arguments::{Given, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::paging::{Limit, Page, Paging};
-use atlas_ops::read::settings::document;
+use atlas_ops::read::settings::text;
 use atlas_ops::read::view::View;
-use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bookmark, FILE, Kind, bookmarks};
+use super::{Bookmark, FILE, Kind, is_shown, read};
 
 /// Lists the bookmarks of the vault.
 pub struct ListBookmarks;
@@ -73,7 +71,10 @@ impl Operation for ListBookmarks {
             let paging = &paging;
             async move {
                 let generation = view.generation();
-                let mut all = bookmarks(document(&view, FILE).await?.unwrap_or_default());
+                let mut all = match text(&view, FILE).await? {
+                    Some(text) => read(&text)?.into_found(),
+                    None => Vec::new(),
+                };
                 all.retain(|bookmark| is_in(bookmark, group) && is_shown(context, bookmark));
                 let items = paging.of(&all).iter().cloned().map(listed).collect();
                 paging.page(context, generation, all.len(), items)
@@ -85,14 +86,6 @@ impl Operation for ListBookmarks {
 
 fn is_in(bookmark: &Bookmark, group: Option<&str>) -> bool {
     group.is_none_or(|group| bookmark.groups.iter().any(|name| name == group))
-}
-
-/// Whether the caller may read what the bookmark leads to. What is not a path in the vault is shown.
-fn is_shown(context: &Context<'_>, bookmark: &Bookmark) -> bool {
-    bookmark.path.as_ref().is_none_or(|path| match VaultPath::parse(path) {
-        Ok(path) => context.check(Access::Read, &path).is_ok(),
-        Err(_) => bookmark.kind == Kind::Folder && path == "/",
-    })
 }
 
 fn listed(bookmark: Bookmark) -> ListedBookmark {

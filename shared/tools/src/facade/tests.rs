@@ -55,6 +55,7 @@ fn each_operation_gives_the_hints_that_hold() {
         (
             sets,
             &[
+                "add_bookmark",
                 "add_tag",
                 "copy_note",
                 "create_periodic_note",
@@ -78,10 +79,12 @@ fn each_operation_gives_the_hints_that_hold() {
                 "create_canvas",
                 "delete_attachment",
                 "delete_note",
+                "execute_template",
                 "move_attachment",
                 "move_note",
                 "note_delete",
                 "prune_hub_links",
+                "remove_bookmark",
                 "remove_tag",
                 "restore_note",
                 "rewrite_link",

@@ -4,7 +4,6 @@ use atlas_ops::arguments::Bounded;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::graph::Graph;
-use atlas_ops::read::network::Network;
 use atlas_ops::read::view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +50,7 @@ impl Operation for FindLinkCycles {
         let limit = arguments.limit.get();
         let find = |view: View| async move {
             let graph = Graph::fetch(context, view).await?;
-            let network = Network::of(context, &graph)?;
+            let network = graph.network(context)?;
             let found = network.cycles(limit);
             let closed = |cycle: &Vec<u32>| {
                 let nodes = cycle.iter().chain(cycle.first());

@@ -5,7 +5,6 @@ use atlas_ops::arguments::ReadPath;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::graph::Graph;
-use atlas_ops::read::network::Network;
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
 use schemars::JsonSchema;
@@ -68,7 +67,7 @@ impl Operation for GetLinkStrength {
             let (from, to) = (&from, &to);
             async move {
                 let graph = Graph::fetch(context, view).await?;
-                let network = Network::of(context, &graph)?;
+                let network = graph.network(context)?;
                 let (one, other) = (node(&graph, &network, "from", from)?, node(&graph, &network, "to", to)?);
                 let distance = network.path(one, other, false).map(|path| path.len().saturating_sub(1));
                 let direct = distance == Some(1);

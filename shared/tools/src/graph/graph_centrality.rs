@@ -4,7 +4,7 @@ use atlas_ops::arguments::Bounded;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::graph::Graph;
-use atlas_ops::read::network::{Network, Node};
+use atlas_ops::read::network::Node;
 use atlas_ops::read::view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl Operation for GraphCentrality {
         let Arguments { metric, min_incoming_links, limit } = arguments;
         let rank = |view: View| async move {
             let graph = Graph::fetch(context, view).await?;
-            let network = Network::of(context, &graph)?;
+            let network = graph.network(context)?;
             let (scores, exact) = match metric {
                 Metric::Pagerank => (network.page_rank(), true),
                 Metric::Betweenness => {

@@ -5,7 +5,6 @@ use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::graph::Graph;
-use atlas_ops::read::network::Network;
 use atlas_ops::read::view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,7 +78,7 @@ impl Operation for GraphCommunities {
         let Arguments { min_size, limit, max_paths } = arguments;
         let group = |view: View| async move {
             let graph = Graph::fetch(context, view).await?;
-            let network = Network::of(context, &graph)?;
+            let network = graph.network(context)?;
             let found = network.communities();
             let ranks = network.page_rank();
             let shown = found.groups.iter().enumerate().filter(|(_, nodes)| nodes.len() >= min_size.get());

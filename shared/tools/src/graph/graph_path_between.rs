@@ -5,7 +5,6 @@ use atlas_ops::arguments::ReadPath;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::graph::Graph;
-use atlas_ops::read::network::Network;
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
 use schemars::JsonSchema;
@@ -85,7 +84,7 @@ impl Operation for GraphPathBetween {
             let (from, to) = (&from, &to);
             async move {
                 let graph = Graph::fetch(context, view).await?;
-                let network = Network::of(context, &graph)?;
+                let network = graph.network(context)?;
                 let ends = (node(&graph, &network, "from", from)?, node(&graph, &network, "to", to)?);
                 let is_in_graph = |node| network.outgoing(node).chain(network.incoming(node)).next().is_some();
                 let found = network.path(ends.0, ends.1, directed);

@@ -124,7 +124,7 @@ impl Operation for SuggestLinks {
             let note = &note;
             async move {
                 let graph = Graph::fetch_with(context, view, &[SectionName::Properties]).await?;
-                let network = Network::of(context, &graph)?;
+                let network = graph.network(context)?;
                 let own = node(&graph, &network, "path", note)?;
                 let texts = graph.index().texts(&[graph.file(note)?]).await?;
                 let text = texts.first().map(|text| decoded(text)).unwrap_or_default();

@@ -4,7 +4,6 @@ use atlas_ops::arguments::Bounded;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::graph::Graph;
-use atlas_ops::read::network::Network;
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
 use schemars::JsonSchema;
@@ -81,7 +80,7 @@ impl Operation for VaultHealthScore {
         let hub_threshold = arguments.hub_threshold.get();
         let score = |view: View| async move {
             let graph = Graph::fetch(context, view).await?;
-            let network = Network::of(context, &graph)?;
+            let network = graph.network(context)?;
             let (mut links, mut unresolved) = (0, 0);
             graph.each_target(|from, target, meant| {
                 let count = graph.links_of(from, target).map_or(0, |links| u64::from(links.count));

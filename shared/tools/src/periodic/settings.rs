@@ -4,7 +4,7 @@ use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::read::settings::document;
 use atlas_ops::read::view::View;
 use atlas_ops::write::writable;
-use atlas_vault::{VaultPath, date_format};
+use atlas_vault::{VaultPath, date_format, template};
 use futures::future::try_join;
 use jiff::civil::{Date, DateTime};
 use jiff::{Span, ToSpan as _};
@@ -16,11 +16,6 @@ use super::Period;
 const CORE: &str = ".obsidian/daily-notes.json";
 const PLUGIN: &str = ".obsidian/plugins/periodic-notes/data.json";
 const PLUGIN_NAME: &str = "periodic-notes";
-/// Most places in a template that are filled in.
-const MAX_FILLED: usize = 10_000;
-/// Most bytes between `{{` and behind `}}`: no format is as long.
-const MAX_INNER_BYTES: usize = 600;
-
 /// Where the notes of a period are, and what a new one has.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Settings {
@@ -116,37 +111,14 @@ impl Settings {
     /// A template, filled in: `{{date}}`, `{{time}}`, `{{title}}`, `{{yesterday}}`, `{{tomorrow}}`, and the first two with a format. All else stays
     /// as it is.
     pub(super) fn filled(&self, template: &str, path: &VaultPath, at: DateTime) -> String {
-        let mut out = String::with_capacity(template.len());
-        let mut rest = template;
-        for _ in 0..MAX_FILLED {
-            let Some((before, after)) = rest.split_once("{{") else { break };
-            out.push_str(before);
-            let near = after.get(..after.floor_char_boundary(MAX_INNER_BYTES)).unwrap_or_default();
-            let inner = near.split_once("}}").map(|(inner, _)| inner);
-            match inner.and_then(|inner| Some((self.value(inner, path, at)?, after.get(inner.len() + 2..)?))) {
-                Some((value, behind)) => {
-                    out.push_str(&value);
-                    rest = behind;
-                }
-                None => {
-                    out.push_str("{{");
-                    rest = after;
-                }
-            }
-        }
-        out.push_str(rest);
-        out
+        template::fill(template, |name, format| self.value(name, format, path, at))
     }
 
-    /// What stands for `{{inner}}`.
-    fn value(&self, inner: &str, path: &VaultPath, at: DateTime) -> Option<String> {
-        let (name, format) = match inner.split_once(':') {
-            Some((name, format)) => (name, Some(format.trim()).filter(|format| !format.is_empty())),
-            None => (inner, None),
-        };
+    /// What stands for `{{name}}` or `{{name:format}}`.
+    fn value(&self, name: &str, format: Option<&str>, path: &VaultPath, at: DateTime) -> Option<String> {
         let beside =
             |days: Span| at.checked_add(days).map_or_else(|_| String::new(), |at| date_format::write(&self.format, at));
-        Some(match (name.trim().to_ascii_lowercase().as_str(), format) {
+        Some(match (name.to_ascii_lowercase().as_str(), format) {
             ("date" | "time", Some(format)) if format.len() <= date_format::MAX_FORMAT_BYTES => {
                 date_format::write(format, at)
             }

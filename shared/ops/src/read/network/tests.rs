@@ -20,8 +20,8 @@ fn distances(count: usize, links: &[(Node, Node)]) -> Vec<Vec<usize>> {
     for (from, to) in links {
         far[*from as usize][*to as usize] = 1;
     }
-    for node in 0..count {
-        far[node][node] = 0;
+    for (node, row) in far.iter_mut().enumerate() {
+        row[node] = 0;
     }
     for via in 0..count {
         for from in 0..count {
@@ -76,7 +76,7 @@ fn long_chains_and_dense_graphs_take_no_stack() {
 
 #[test]
 fn an_estimate_from_some_nodes_is_near_the_betweenness_from_all() {
-    let links: Vec<(Node, Node)> = (1..400).map(|node| (node, (node * 7919) % node.max(1).min(20))).collect();
+    let links: Vec<(Node, Node)> = (1..400).map(|node| (node, (node * 7919) % node.clamp(1, 20))).collect();
     let graph = graph(400, &links);
     let (all, some) = (of_sources(&graph, usize::MAX), of_sources(&graph, 100));
     assert_eq!((all.sources, some.sources), (400, 100));

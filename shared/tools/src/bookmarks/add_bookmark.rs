@@ -1,0 +1,209 @@
+//! `add_bookmark`: bookmarks something in Obsidian.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{Given, Root, Text, invalid_input};
+use atlas_ops::error::{Error, Reason};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::index::{Index, Want};
+use atlas_ops::read::notes;
+use atlas_ops::read::settings::unusable;
+use atlas_ops::read::view::View;
+use atlas_ops::write::editing;
+use atlas_vault::VaultPath;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Bookmark, FILE, Kind, read};
+
+/// Adds a bookmark.
+pub struct AddBookmark;
+
+/// What to bookmark.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What it leads to: `file`, `folder`, `heading`, `block`, `search` or `url`.
+    #[serde(rename = "type")]
+    kind: Kind,
+    /// The path of the file or folder; for a heading or block with `#Heading` or `#^block` behind it; the query of a search; the URL.
+    target: Text<2000>,
+    /// The title to show; the target if not given.
+    #[serde(default)]
+    title: Given<Text<500>>,
+    /// The group to put it in, with `/` before a group within a group; it is made if it is not there. No group if not given.
+    #[serde(default)]
+    group: Given<Text<500>>,
+}
+
+/// The bookmark.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// Its id, for remove_bookmark.
+    id: String,
+    /// What it leads to.
+    #[serde(rename = "type")]
+    kind: Kind,
+    /// Its target.
+    target: String,
+    /// When it was made.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    created_at: Timestamp,
+    /// Whether the same one was there before. Then nothing was changed.
+    existed_already: bool,
+}
+
+/// What a file of bookmarks is at first, as Obsidian writes it.
+const EMPTY: &str = "{\n  \"items\": []\n}";
+
+impl Operation for AddBookmark {
+    const INFO: Info = Info {
+        name: "add_bookmark",
+        title: "Add a bookmark",
+        description: "Bookmarks a file, folder, heading, block, search or web page for the person, where Obsidian shows bookmarks. Does nothing if the same bookmark is there. Example: {\"type\": \"heading\", \"target\": \"Projects/Atlas.md#Next steps\", \"group\": \"Work\"}",
+        // It tells what is there.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        tags: &["bookmarks"],
+        idempotent: true,
+        ..Info::HARMLESS
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(match Target::of(arguments)? {
+            Target::File { path, .. } => vec![(Access::Read, path)],
+            Target::Folder(folder) if !folder.is_empty() => {
+                vec![(Access::Read, atlas_ops::arguments::path("target", &folder)?)]
+            }
+            Target::Folder(_) | Target::Text { .. } => Vec::new(),
+        })
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        context.check_writable()?;
+        let target = Target::of(&arguments)?;
+        let is_there = |view: View| {
+            let target = &target;
+            async move { target.check(&Index::fetch(view, Want::default()).await?) }
+        };
+        context.read(is_there).await?;
+        let Arguments { kind, title, group, .. } = arguments;
+        let written = target.written();
+        let title = title.as_ref().map(Text::as_str);
+        let groups: Vec<&str> = group.as_ref().map_or_else(Vec::new, |group| group.as_str().split('/').collect());
+        let created_at = context.first_made;
+        let file = VaultPath::parse(FILE).map_err(|error| unusable(FILE, &error.to_string()))?;
+        let add = |before: Option<&str>| {
+            let before = before.filter(|before| !before.trim().is_empty()).unwrap_or(EMPTY);
+            let document = read(before)?;
+            let is_same = |bookmark: &Bookmark| {
+                let is_in = bookmark.groups.iter().map(String::as_str).eq(groups.iter().copied());
+                bookmark.kind == kind && bookmark.target == written && bookmark.title.as_deref() == title && is_in
+            };
+            if let Some((same, _)) = document.found.iter().find(|(bookmark, _)| is_same(bookmark)) {
+                return Ok((before.to_owned(), (same.clone(), true)));
+            }
+            let entry = target.entry(kind, title, created_at);
+            let after = document.with(entry, &groups);
+            let after = after.ok_or_else(|| unusable(FILE, "it has no list of items"))?;
+            let new = read(&after)?.into_found().into_iter().rfind(is_same);
+            Ok((after, (new.ok_or_else(|| unusable(FILE, "it has too many bookmarks"))?, false)))
+        };
+        let Answer { value: edited, generation } = editing::edit_or_create(context, &Self::INFO, &file, add).await?;
+        let (bookmark, existed_already) = edited.told;
+        let Bookmark { id, kind, target, created, .. } = bookmark;
+        let created_at = created.unwrap_or(edited.updated_at);
+        Ok(Answer { value: Output { id, kind, target, created_at, existed_already }, generation })
+    }
+}
+
+/// What a bookmark leads to.
+enum Target {
+    /// A file, and the heading or block in it with its `#`.
+    File { path: VaultPath, subpath: Option<String> },
+    /// A folder; empty for the root.
+    Folder(String),
+    /// The query of a search, or a URL: the name of its field, and the text.
+    Text { field: &'static str, text: String },
+}
+
+impl Target {
+    fn of(arguments: &Arguments) -> Result<Self, Error> {
+        let written = arguments.target.as_str();
+        let file = |written: &str| atlas_ops::arguments::path("target", written);
+        Ok(match arguments.kind {
+            Kind::File => Self::File { path: file(written)?, subpath: None },
+            Kind::Heading | Kind::Block => {
+                let (path, subpath) = written.split_once('#').ok_or_else(|| {
+                    invalid_input("target", "write the path of the note, then # and the heading, or #^ and the block")
+                })?;
+                let is_block = subpath.starts_with('^');
+                if subpath.trim_start_matches('^').is_empty() || is_block != (arguments.kind == Kind::Block) {
+                    return Err(invalid_input("target", "a heading follows #, a block follows #^"));
+                }
+                Self::File { path: file(path)?, subpath: Some(format!("#{subpath}")) }
+            }
+            Kind::Folder => match written.trim_matches('/') {
+                "" => Self::Folder(String::new()),
+                folder => Self::Folder(file(folder)?.as_str().to_owned()),
+            },
+            Kind::Search => Self::Text { field: "query", text: written.to_owned() },
+            Kind::Url if written.contains(':') && !written.contains(char::is_whitespace) => {
+                Self::Text { field: "url", text: written.to_owned() }
+            }
+            Kind::Url => return Err(invalid_input("target", "write a whole URL, such as https://example.com/")),
+            Kind::Graph => return Err(invalid_input("type", "only Obsidian makes bookmarks of a graph")),
+        })
+    }
+
+    /// Fails if the file or folder is not there.
+    fn check(&self, index: &Index) -> Result<(), Error> {
+        let is_there = match self {
+            Self::File { path, .. } => index.find(path.as_str())?.is_some(),
+            Self::Folder(folder) => index.has_prefix(Root::of("target", folder)?.prefix())?,
+            Self::Text { .. } => true,
+        };
+        match self {
+            Self::File { path, .. } if !is_there => Err(notes::missing(path.as_str())),
+            Self::Folder(folder) if !is_there => {
+                Err(Error::not_found(Reason::NoteNotFound, format!("there is no folder {folder}"))
+                    .with("path", folder.as_str()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The target as list_bookmarks tells it.
+    fn written(&self) -> String {
+        match self {
+            Self::File { path, subpath } => format!("{path}{}", subpath.as_deref().unwrap_or_default()),
+            Self::Folder(folder) if folder.is_empty() => "/".to_owned(),
+            Self::Folder(text) | Self::Text { text, .. } => text.clone(),
+        }
+    }
+
+    /// The entry, its fields in the order in which Obsidian writes them.
+    fn entry(&self, kind: Kind, title: Option<&str>, created: Timestamp) -> Value {
+        let mut entry = Map::new();
+        let name = match kind {
+            Kind::Folder => "folder",
+            Kind::Search => "search",
+            Kind::Url => "url",
+            Kind::File | Kind::Heading | Kind::Block | Kind::Graph => "file",
+        };
+        entry.insert("type".to_owned(), name.into());
+        entry.insert("ctime".to_owned(), created.as_millisecond().into());
+        match self {
+            Self::File { path, subpath } => {
+                entry.insert("path".to_owned(), path.as_str().into());
+                subpath.iter().for_each(|subpath| drop(entry.insert("subpath".to_owned(), subpath.as_str().into())));
+            }
+            Self::Folder(_) => drop(entry.insert("path".to_owned(), self.written().into())),
+            Self::Text { field, text } => drop(entry.insert((*field).to_owned(), text.as_str().into())),
+        }
+        title.iter().for_each(|title| drop(entry.insert("title".to_owned(), (*title).into())));
+        entry.into()
+    }
+}

@@ -1,0 +1,78 @@
+//! `remove_bookmark`: removes a bookmark from Obsidian's.
+
+use atlas_ops::arguments::Text;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::read::settings::{text, unusable};
+use atlas_ops::read::view::View;
+use atlas_ops::write::editing;
+use atlas_vault::VaultPath;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{FILE, is_shown, read};
+
+/// Removes a bookmark.
+pub struct RemoveBookmark;
+
+/// Which bookmark.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its id, as list_bookmarks tells it.
+    id: Text<100>,
+}
+
+/// What was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The id.
+    id: String,
+    /// Whether a bookmark was removed; false if there is none with this id.
+    removed: bool,
+}
+
+impl Operation for RemoveBookmark {
+    const INFO: Info = Info {
+        name: "remove_bookmark",
+        title: "Remove a bookmark",
+        description: "Removes a bookmark from the person's bookmarks in Obsidian; what it leads to stays. Take the id from list_bookmarks. Example: {\"id\": \"0f3a5c7e9b1d2f40\"}",
+        // It tells what is there.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: true,
+        tags: &["bookmarks"],
+        idempotent: true,
+        ..Info::HARMLESS
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // A bookmark is soon made again, and undo_changes brings it back.
+        false
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        context.check_writable()?;
+        let id = arguments.id.as_str().to_owned();
+        let found = context.read(|view: View| async move { text(&view, FILE).await }).await?;
+        if found.value.is_none() {
+            return Ok(Answer { value: Output { id, removed: false }, generation: found.generation });
+        }
+        let file = VaultPath::parse(FILE).map_err(|error| unusable(FILE, &error.to_string()))?;
+        let remove = |before: Option<&str>| {
+            let before = before.unwrap_or_default();
+            if before.trim().is_empty() {
+                return Ok((before.to_owned(), false));
+            }
+            let document = read(before)?;
+            let named = document.found.iter().find(|(bookmark, _)| bookmark.id == id && is_shown(context, bookmark));
+            Ok(match named.map(|(_, place)| *place) {
+                Some(place) => (document.without(place), true),
+                None => (before.to_owned(), false),
+            })
+        };
+        let Answer { value: edited, generation } = editing::edit_or_create(context, &Self::INFO, &file, remove).await?;
+        Ok(Answer { value: Output { id, removed: edited.told }, generation })
+    }
+}

@@ -1,0 +1,67 @@
+//! Templates: those of Obsidian's core plugin, and of Templater as far as they run no program.
+
+pub mod execute_template;
+pub mod list_templates;
+
+use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::read::settings::document;
+use atlas_ops::read::view::View;
+use atlas_vault::date_format::{self, MAX_FORMAT_BYTES};
+use futures::future::try_join;
+use jiff::civil::DateTime;
+use serde_json::Value;
+
+const CORE: &str = ".obsidian/templates.json";
+const TEMPLATER: &str = ".obsidian/plugins/templater-obsidian/data.json";
+
+/// The vault's settings of templates.
+struct Settings {
+    /// The folders of templates, each with a slash at its end.
+    folders: Vec<String>,
+    date_format: String,
+    time_format: String,
+}
+
+impl Settings {
+    async fn read(view: &View) -> Result<Self, Error> {
+        let (core, templater) = try_join(document(view, CORE), document(view, TEMPLATER)).await?;
+        let (core, templater) = (core.unwrap_or_default(), templater.unwrap_or_default());
+        let text = |settings: &Value, name: &str| {
+            let text = settings.get(name).and_then(Value::as_str).map(str::trim).unwrap_or_default();
+            Some(text.to_owned()).filter(|text| !text.is_empty())
+        };
+        let folders = [text(&core, "folder"), text(&templater, "templates_folder")];
+        let mut folders: Vec<String> =
+            folders.into_iter().flatten().map(|folder| format!("{}/", folder.trim_matches('/'))).collect();
+        folders.dedup();
+        let format = |name: &str, usual: &str| {
+            text(&core, name).filter(|format| format.len() <= MAX_FORMAT_BYTES).unwrap_or_else(|| usual.to_owned())
+        };
+        Ok(Self {
+            folders,
+            date_format: format("dateFormat", "YYYY-MM-DD"),
+            time_format: format("timeFormat", "HH:mm"),
+        })
+    }
+
+    /// What stands for `{{name}}` or `{{name:format}}` by the core plugin, in a note with this title.
+    fn value(&self, name: &str, format: Option<&str>, title: &str, now: DateTime) -> Option<String> {
+        let format = format.filter(|format| format.len() <= MAX_FORMAT_BYTES);
+        match name.to_ascii_lowercase().as_str() {
+            "date" => Some(date_format::write(format.unwrap_or(&self.date_format), now)),
+            "time" => Some(date_format::write(format.unwrap_or(&self.time_format), now)),
+            "title" => Some(title.to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// The names of places that the core plugin fills in.
+const CORE_NAMES: [&str; 3] = ["date", "time", "title"];
+
+/// The error where no folder of templates is set.
+fn not_set_up() -> Error {
+    let message =
+        "the vault has no folder of templates: a person sets it in Obsidian, in the settings of Templates or Templater";
+    Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", "templater")
+}

@@ -1,0 +1,160 @@
+//! `execute_template`: makes a note of a template.
+
+use atlas_access::Access;
+use atlas_ops::arguments::{self, ReadPath, WritePath, Zone};
+use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
+use atlas_ops::read::notes;
+use atlas_ops::read::view::View;
+use atlas_ops::write::editing;
+use atlas_vault::VaultPath;
+use atlas_vault::template::{self, templater};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Settings;
+use crate::periodic;
+
+/// Makes a note of a template.
+pub struct ExecuteTemplate;
+
+/// Which template, and where the note goes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The path of the template.
+    template: ReadPath,
+    /// The path of the note to make.
+    target: WritePath,
+    /// What stands for `{{name}}` in the template, by name: strings, numbers or booleans. Names that are not given stay as they are written.
+    #[serde(default)]
+    args: Map<String, Value>,
+    /// Replace the note if there is one; a person has to confirm it. It fails if not given.
+    #[serde(default)]
+    overwrite: bool,
+    /// The time zone of dates and times, such as Europe/Berlin; UTC if not given.
+    #[serde(default = "arguments::utc")]
+    timezone: Zone,
+}
+
+/// The note.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The template.
+    template: String,
+    /// Where the note is.
+    target: String,
+    /// When it was made.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    created_at: Timestamp,
+    /// SHA-256 of the note, in hex.
+    content_hash: String,
+    /// Its size in bytes.
+    expanded_size: usize,
+}
+
+/// Most values of `args`, and most bytes of the note.
+const MAX_ARGUMENTS: usize = 200;
+const MAX_BYTES: usize = 4 << 20;
+
+impl Operation for ExecuteTemplate {
+    const INFO: Info = Info {
+        name: "execute_template",
+        title: "Make a note of a template",
+        description: "Makes a note of a template: {{date}}, {{time}}, {{title}}, with formats, as Obsidian's Templates has them; {{name}} from args; and Templater's tp.date, tp.file and tp.frontmatter. What runs a program (<%*, tp.user, tp.system, tp.web) is refused by name and line. Find templates with list_templates. Example: {\"template\": \"Templates/Meeting.md\", \"target\": \"Meetings/Harbour.md\", \"args\": {\"topic\": \"Berths\"}}",
+        // A template is read.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: true,
+        tags: &["templates"],
+        idempotent: true,
+        aliases: &[Alias::Only("create_dirs", "true")],
+        ..Info::HARMLESS
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        let (template, target) = (arguments.template.clone().into(), arguments.target.clone().into());
+        Ok(vec![(Access::Read, template), (Access::Write, target)])
+    }
+
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // Only where there is a note, which is seen when it is written.
+        false
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let Arguments { template, target, args, overwrite, timezone } = arguments;
+        let (template, target) = (VaultPath::from(template), VaultPath::from(target));
+        check(&args)?;
+        let now = periodic::local_time(&timezone, context.first_made)?;
+        let read = |view: View| {
+            let template = &template;
+            async move {
+                let settings = Settings::read(&view).await?;
+                let text = periodic::text(&view, template).await?;
+                Ok((settings, text.ok_or_else(|| notes::missing(template.as_str()))?))
+            }
+        };
+        let (settings, text) = context.read(read).await?.value;
+        let properties = atlas_vault::parse(&text).properties().cloned().unwrap_or_default();
+        let surroundings = templater::Surroundings { now, path: &target, properties: &properties };
+        let value = |name: &str, format: Option<&str>| match (args.get(name), format) {
+            (Some(value), None) => Some(plain(value)),
+            _ => settings.value(name, format, target.stem(), now),
+        };
+        let expanded = templater::expand(&text, &surroundings, |text| template::fill(text, value));
+        let expanded = expanded.map_err(|error| refused(&template, &error))?;
+        if expanded.len() > MAX_BYTES {
+            let message = format!("{template} becomes a note of more than {MAX_BYTES} bytes");
+            return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message));
+        }
+        let create = |before: Option<&str>| {
+            if before.is_some() && !overwrite {
+                let message = format!("there is a note at {target} already: choose another target, or set overwrite");
+                return Err(Error::new(Code::Conflict, Reason::NoteExists, message).with("path", target.as_str()));
+            }
+            Ok((expanded.clone(), before.is_some_and(|before| !before.trim().is_empty())))
+        };
+        let Answer { value: edited, generation } =
+            editing::edit_if_confirmed(context, &Self::INFO, &target, create, |is_replaced| *is_replaced).await?;
+        let value = Output {
+            template: template.as_str().to_owned(),
+            target: target.as_str().to_owned(),
+            created_at: edited.updated_at,
+            content_hash: edited.content_hash.to_string(),
+            expanded_size: expanded.len(),
+        };
+        Ok(Answer { value, generation })
+    }
+}
+
+fn check(args: &Map<String, Value>) -> Result<(), Error> {
+    if args.len() > MAX_ARGUMENTS {
+        return Err(arguments::invalid_input("args", &format!("give at most {MAX_ARGUMENTS}")));
+    }
+    match args.iter().find(|(_, value)| value.is_object() || value.is_array() || value.is_null()) {
+        Some((name, _)) => Err(arguments::invalid_input("args", &format!("{name} is a string, a number or a boolean"))),
+        None => Ok(()),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn refused(template: &VaultPath, error: &templater::TemplaterError) -> Error {
+    match error {
+        templater::TemplaterError::NeedsApp { .. } => {
+            let message = format!("{template}, {error}, which is not reachable from here: write the note with write_note, or let the person use the template");
+            Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", "templater")
+        }
+        templater::TemplaterError::Wrong { .. } => {
+            Error::bad_request(Reason::TemplateUnusable, format!("{template}, {error}"))
+        }
+    }
+    .with("path", template.as_str())
+}

@@ -1,0 +1,123 @@
+//! `list_templates`: the templates of the vault.
+
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::read::index::{DocumentRef, Index, Want};
+use atlas_ops::read::view::View;
+use atlas_segment::text::decoded;
+use atlas_vault::VaultPath;
+use atlas_vault::template::{self, templater};
+use jiff::civil::DateTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+
+use super::{CORE_NAMES, Settings, not_set_up};
+
+/// Lists the templates of the vault.
+pub struct ListTemplates;
+
+/// Nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// Templates.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// By path; at most 500.
+    items: Vec<Template>,
+}
+
+/// A template.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Template {
+    /// Its path.
+    path: String,
+    /// Its name.
+    name: String,
+    /// Whether it runs programs or functions that a person wrote.
+    has_user_functions: bool,
+    /// Names that execute_template fills in from `args`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parameters: Vec<String>,
+    /// What of it only Templater in the Obsidian app can do. Without any, execute_template does the whole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    needs_app: Vec<String>,
+}
+
+const MAX_TEMPLATES: usize = 500;
+/// Most bytes of templates that are read.
+const MAX_BYTES: u64 = 16 << 20;
+
+impl Operation for ListTemplates {
+    const INFO: Info = Info {
+        name: "list_templates",
+        title: "List templates",
+        description: "Lists the templates in the folders that a person set in Obsidian's Templates or in Templater, with the names that each takes and what of it needs the app. Make a note of one with execute_template. Example: {}",
+        scopes: &[Scope::ReadVault],
+        tags: &["templates"],
+        ..Info::HARMLESS
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
+        let list = |view: View| async move {
+            let settings = Settings::read(&view).await?;
+            if settings.folders.is_empty() {
+                return Err(not_set_up());
+            }
+            let index = Index::fetch(view, Want::default()).await?;
+            let found = templates(&index, &settings)?;
+            let documents: Vec<DocumentRef> = found.iter().map(|(document, _)| *document).collect();
+            let texts = index.texts(&documents).await?;
+            let items = found.iter().zip(&texts).map(|((_, path), text)| template(path, &decoded(text))).collect();
+            Ok(Output { items })
+        };
+        context.read(list).await
+    }
+}
+
+/// The notes in the folders of templates, by path.
+fn templates(index: &Index, settings: &Settings) -> Result<Vec<(DocumentRef, VaultPath)>, Error> {
+    let mut found = Vec::new();
+    for segment in index.segments() {
+        for folder in &settings.folders {
+            for document in index.paths(segment)?.with_prefix(folder) {
+                let document = DocumentRef { segment, document };
+                let path = VaultPath::parse(&index.path(document)?);
+                if let Some(path) = path.ok().filter(|path| path.is_note() && index.shows(document)) {
+                    found.push((document, path));
+                }
+            }
+        }
+    }
+    found.sort_by(|(_, one), (_, other)| one.cmp(other));
+    found.dedup_by(|(_, one), (_, other)| one == other);
+    found.truncate(MAX_TEMPLATES);
+    let mut bytes = 0;
+    let mut count = 0;
+    for (document, _) in &found {
+        bytes += u64::from(index.span(*document)?.length);
+        count += usize::from(bytes <= MAX_BYTES);
+    }
+    found.truncate(count);
+    Ok(found)
+}
+
+fn template(path: &VaultPath, text: &str) -> Template {
+    let none = Map::new();
+    // Whether a command needs the app does not depend on the time.
+    let surroundings =
+        templater::Surroundings { now: DateTime::constant(2000, 1, 1, 0, 0, 0, 0), path, properties: &none };
+    let needs_app = templater::needs_app(text, &surroundings);
+    let is_own = |name: &String| !CORE_NAMES.iter().any(|core| name.eq_ignore_ascii_case(core)) && !name.contains(':');
+    Template {
+        path: path.as_str().to_owned(),
+        name: path.stem().to_owned(),
+        has_user_functions: needs_app.iter().any(|what| what.starts_with("<%*") || what.starts_with("`tp.user")),
+        parameters: template::names(text).into_iter().filter(is_own).collect(),
+        needs_app,
+    }
+}
