@@ -64,6 +64,14 @@ macro_rules! every_operation {
             crate::tasks::list_tasks::ListTasks,
             crate::tasks::update_task::UpdateTask,
             crate::tasks::tasks_filter::TasksFilter,
+            // kanban
+            crate::kanban::list_kanban_boards::ListKanbanBoards,
+            crate::kanban::read_kanban_board::ReadKanbanBoard,
+            crate::kanban::add_kanban_card::AddKanbanCard,
+            crate::kanban::move_kanban_card::MoveKanbanCard,
+            // tables
+            crate::tables::read_table::ReadTable,
+            crate::tables::update_table::UpdateTable,
             // links
             crate::links::get_outgoing_links::GetOutgoingLinks,
             crate::links::get_backlinks::GetBacklinks,

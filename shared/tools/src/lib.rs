@@ -5,7 +5,7 @@
 //!
 //! - [`catalogue`]: the list of all operations; [`facade`]: which of them an agent sees, as tools; [`schemas`]: the JSON Schemas of their
 //!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
-//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`periodic`], [`templates`], [`bookmarks`], [`workspaces`],
+//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`], [`periodic`], [`templates`], [`bookmarks`], [`workspaces`],
 //!   [`bundles`], [`attachments`], [`canvas`], [`bulk`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
@@ -27,6 +27,7 @@ pub mod graph;
 pub mod guardrails;
 pub mod history;
 mod jsonlogic;
+pub mod kanban;
 pub mod links;
 pub mod notes;
 pub mod obsidian_app;
@@ -35,6 +36,7 @@ pub mod properties;
 pub mod schemas;
 pub mod search;
 pub mod surface;
+pub mod tables;
 pub mod tags;
 pub mod tasks;
 pub mod templates;

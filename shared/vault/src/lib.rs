@@ -15,6 +15,7 @@
 //! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps that meaning when a file moves
 //! - [`remove_links`]: takes links out of a note; [`mentions`](mod@mentions): where a note names something without a link
 //! - [`date_format`]: date formats, which name periodic notes
+//! - [`table`]: tables, and changes to their cells; [`kanban`]: boards of the plugin Kanban
 //! - [`template`]: templates, and the commands of Templater in them
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
 //! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them
@@ -35,6 +36,7 @@ pub mod fold;
 pub mod frontmatter;
 mod inline;
 pub mod json_text;
+pub mod kanban;
 mod lines;
 pub mod links;
 pub mod loss;
@@ -48,6 +50,7 @@ pub mod relink;
 pub mod remove_links;
 pub mod resolve;
 pub mod symbol;
+pub mod table;
 mod tag;
 pub mod task;
 pub mod template;

@@ -383,6 +383,8 @@ async fn a_read_only_vault_is_read() {
             "create_canvas" | "update_canvas" => json!({ "path": "a.canvas" }),
             "add_bookmark" => json!({ "type": "file", "target": "a.md" }),
             "execute_template" => json!({ "template": "a.md", "target": "b.md" }),
+            "add_kanban_card" => json!({ "path": "a.md", "column": "x", "text": "x" }),
+            "move_kanban_card" => json!({ "path": "a.md", "from_column": "x", "to_column": "y", "card_text": "x" }),
             "remove_bookmark" => json!({ "id": "x" }),
             "vault_sync" => json!({}),
             _ => json!({ "path": "a.md" }),

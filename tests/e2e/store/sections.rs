@@ -11,7 +11,7 @@ use crate::support::deployment::Deployment;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
-const OF_TEXTS: [&str; 23] = [
+const OF_TEXTS: [&str; 26] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -21,13 +21,16 @@ const OF_TEXTS: [&str; 23] = [
     "find",
     "get_note_tags",
     "get_outgoing_links",
+    "list_kanban_boards",
     "list_templates",
     "note_read",
     "query",
     "query_canvas",
     "read_canvas",
+    "read_kanban_board",
     "read_note",
     "read_notes",
+    "read_table",
     "search",
     "search_regex",
     "search_text",

@@ -51,7 +51,18 @@ fn each_operation_gives_the_hints_that_hold() {
     let (sets, destroys) = (Hints { idempotent: true, ..adds }, Hints { destructive: true, ..adds });
     let replaces = Hints { idempotent: true, ..destroys };
     let table: [(Hints, &[&str]); 4] = [
-        (adds, &["append_note", "append_to_periodic_note", "approve", "update_task", "upload_attachment"]),
+        (
+            adds,
+            &[
+                "add_kanban_card",
+                "append_note",
+                "append_to_periodic_note",
+                "approve",
+                "move_kanban_card",
+                "update_task",
+                "upload_attachment",
+            ],
+        ),
         (
             sets,
             &[
@@ -68,7 +79,7 @@ fn each_operation_gives_the_hints_that_hold() {
                 "vault_sync",
             ],
         ),
-        (destroys, &["edit_note", "patch_note", "undo_changes", "update_canvas"]),
+        (destroys, &["edit_note", "patch_note", "undo_changes", "update_canvas", "update_table"]),
         (
             replaces,
             &[

@@ -1,0 +1,181 @@
+//! `update_table`: changes cells and rows of a table.
+
+use std::collections::BTreeSet;
+
+use atlas_access::Access;
+use atlas_ops::arguments::{Given, Text, Versions, WritePath, invalid_input};
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
+use atlas_ops::write::editing;
+use atlas_ops::write::precondition::Condition;
+use atlas_vault::VaultPath;
+use atlas_vault::table::{Change, Table};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{TableIndex, column, table};
+
+/// Changes cells and rows of a table.
+pub struct UpdateTable;
+
+/// What to change.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The path of the note.
+    path: WritePath,
+    /// Which of its tables, counted from 0; the first if not given.
+    #[serde(default)]
+    table_index: TableIndex,
+    /// The column whose texts tell rows apart; the first if not given.
+    #[serde(default)]
+    key_column: Given<Text<500>>,
+    /// Cells to write.
+    #[serde(default)]
+    set: Vec<Cells>,
+    /// Rows to add at the end: the text of each column by its name. Columns that are not named are empty.
+    #[serde(default)]
+    add: Vec<Map<String, Value>>,
+    /// Rows to remove, by their text in the key column.
+    #[serde(default)]
+    remove: Vec<String>,
+    #[serde(default)]
+    if_match: Given<Versions>,
+}
+
+/// Cells of a row.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cells {
+    /// The row's text in the key column.
+    key: String,
+    /// The new texts, each by the name of its column: strings, numbers or booleans.
+    values: Map<String, Value>,
+}
+
+/// What was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The note.
+    path: String,
+    /// Which of its tables.
+    table_index: usize,
+    /// When the note was changed.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    updated_at: Timestamp,
+    /// How many rows the table has now.
+    rows: usize,
+    /// SHA-256 of the note, in hex.
+    content_hash: String,
+}
+
+/// Most rows that one call changes, adds or removes.
+const MAX_ROWS: usize = 1000;
+
+impl Operation for UpdateTable {
+    const INFO: Info = Info {
+        name: "update_table",
+        title: "Change a table",
+        description: "Writes cells of a markdown table, adds rows to its end and removes rows; rows are named by their text in the key column, columns by their header. What is not named stays as it is. All is done or nothing. Read the table with read_table. Example: {\"path\": \"Projects/Atlas.md\", \"set\": [{\"key\": \"Mirror\", \"values\": {\"Status\": \"done\"}}], \"add\": [{\"Part\": \"Sync\", \"Status\": \"open\"}]}",
+        // It tells what is there.
+        scopes: &[Scope::ReadVault, Scope::WriteVault],
+        destructive: true,
+        tags: &["notes"],
+        aliases: &[Alias::Name("prev_hash", "if_match")],
+        ..Info::HARMLESS
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(vec![(Access::Write, arguments.path.clone().into())])
+    }
+
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // That depends on how much of the note goes.
+        false
+    }
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let Arguments { path, table_index, key_column, set, add, remove, if_match } = arguments;
+        let path = VaultPath::from(path);
+        let condition = Condition::of_existing(if_match.as_ref())?;
+        for (field, count) in [("set", set.len()), ("add", add.len()), ("remove", remove.len())] {
+            if count > MAX_ROWS {
+                return Err(invalid_input(field, &format!("at most {MAX_ROWS} rows in one call")));
+            }
+        }
+        let edit = |text: &str| {
+            let (table, _) = table(text, table_index)?;
+            let key = match key_column.as_ref() {
+                Some(name) => column(&table, "key_column", name.as_str())?,
+                None => 0,
+            };
+            let gone =
+                remove.iter().map(|name| row(&table, key, "remove", name)).collect::<Result<BTreeSet<_>, _>>()?;
+            let mut changes: Vec<Change> = gone.iter().copied().map(Change::Remove).collect();
+            let mut written = BTreeSet::new();
+            for cells in &set {
+                let row = row(&table, key, "set", &cells.key)?;
+                for (name, value) in &cells.values {
+                    let column = column(&table, "set", name)?;
+                    if gone.contains(&row) || !written.insert((row, column)) {
+                        let message = format!("{name:?} of the row {:?} is changed twice, or removed too", cells.key);
+                        return Err(invalid_input("set", &message));
+                    }
+                    changes.push(Change::Set(row, column, plain("set", value)?));
+                }
+            }
+            for values in &add {
+                let mut texts = vec![String::new(); table.header.len()];
+                for (name, value) in values {
+                    let text = plain("add", value)?;
+                    let at = column(&table, "add", name)?;
+                    texts.get_mut(at).into_iter().for_each(|place| place.clone_from(&text));
+                }
+                changes.push(Change::Add(texts));
+            }
+            Ok((table.changed(text, &changes), table.rows.len() + add.len() - gone.len()))
+        };
+        let Answer { value: edited, generation } = editing::edit(context, &Self::INFO, &path, &condition, edit).await?;
+        let value = Output {
+            path: path.as_str().to_owned(),
+            table_index: table_index.get(),
+            updated_at: edited.updated_at,
+            rows: edited.told,
+            content_hash: edited.content_hash.to_string(),
+        };
+        Ok(Answer { value, generation })
+    }
+}
+
+/// The only row with this text in the key column.
+fn row(table: &Table, key: usize, field: &str, text: &str) -> Result<usize, Error> {
+    let is_named = |cells: &[String]| cells.get(key).is_some_and(|cell| cell == text.trim());
+    let found: Vec<usize> = (0..).zip(&table.rows).filter(|(_, row)| is_named(&row.cells)).map(|(at, _)| at).collect();
+    match found.as_slice() {
+        [only] => Ok(*only),
+        [] => {
+            Err(invalid_input(field, &format!("no row has {text:?} in the key column: read the table with read_table")))
+        }
+        several => {
+            let lines: Vec<u32> =
+                several.iter().filter_map(|at| Some(table.rows.get(*at)?.line + 1)).take(20).collect();
+            let message =
+                format!("several rows have {text:?} in the key column, on lines {lines:?}: name another key_column");
+            Err(invalid_input(field, &message))
+        }
+    }
+}
+
+fn plain(field: &str, value: &Value) -> Result<String, Error> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Null => Ok(String::new()),
+        Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
+        Value::Array(_) | Value::Object(_) => Err(invalid_input(field, "a cell is a string, a number or a boolean")),
+    }
+}

@@ -1,0 +1,356 @@
+//! Boards of the Kanban plugin: notes whose headings of level 2 are lanes, and whose tasks are cards. A change leaves every other byte as it
+//! is.
+
+use std::ops::Range;
+
+use crate::lines::{line_end, next_line};
+use crate::note::{self, Note};
+use crate::{fold, mask};
+
+/// A board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Board {
+    /// Its lanes, from left to right; the archive is the last.
+    pub lanes: Vec<Lane>,
+}
+
+/// A lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lane {
+    /// Its name.
+    pub name: String,
+    /// Most cards that it should have, if a person set that.
+    pub limit: Option<u32>,
+    /// Whether cards in it are done.
+    pub is_complete: bool,
+    /// Whether it is the archive.
+    pub is_archive: bool,
+    /// Its cards, from top to bottom.
+    pub cards: Vec<Card>,
+    /// Where its first card stands, or would.
+    top: usize,
+}
+
+/// A card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Card {
+    /// Its text, with its further lines.
+    pub text: String,
+    /// Whether it is checked.
+    pub is_checked: bool,
+    /// Its lines.
+    range: Range<usize>,
+    status: usize,
+}
+
+/// Where in a lane a card goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Position {
+    /// Above the others.
+    Top,
+    /// Below the others.
+    Bottom,
+}
+
+/// Why a board is not changed so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KanbanError {
+    /// There is no such lane, or there are several.
+    #[error("the board has {count} columns called {name:?}; its columns are {lanes}")]
+    Lane {
+        /// What was asked for.
+        name: String,
+        /// How many there are.
+        count: usize,
+        /// Those that there are.
+        lanes: String,
+    },
+    /// There is no such card, or there are several.
+    #[error("the column {lane:?} has {count} cards with the text {text:?}: write the whole text of one")]
+    Card {
+        /// Where it was looked for.
+        lane: String,
+        /// What was looked for.
+        text: String,
+        /// How many there are.
+        count: usize,
+    },
+}
+
+/// The property that makes a note a board.
+pub const PROPERTY: &str = "kanban-plugin";
+
+impl Board {
+    /// The board of a note; none if the note is no board.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let note = note::parse(text);
+        note.properties()?.get(PROPERTY)?;
+        let start = note.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
+        // The plugin's settings stand in a comment at the end.
+        let masked = mask::mask(text.get(start..)?);
+        let end = start + masked.trim_end().len();
+        let headings: Vec<_> = note.headings.iter().filter(|heading| heading.level <= 2).collect();
+        let mut lanes = Vec::new();
+        for (index, heading) in headings.iter().enumerate().filter(|(_, heading)| heading.level == 2) {
+            let lane_end = headings.get(index + 1).map_or(end, |next| next.offset);
+            lanes.push(Lane::read(text, &note, heading.end, lane_end, &heading.text, heading.offset));
+        }
+        Some(Self { lanes })
+    }
+
+    /// The lane of this name, in any case.
+    ///
+    /// # Errors
+    /// When there is none, or several.
+    pub fn lane(&self, name: &str) -> Result<&Lane, KanbanError> {
+        let wanted = fold(name.trim());
+        let found: Vec<&Lane> = self.lanes.iter().filter(|lane| fold(&lane.name) == wanted).collect();
+        match found.as_slice() {
+            [only] => Ok(only),
+            _ => {
+                let lanes: Vec<String> = self.lanes.iter().take(50).map(|lane| format!("{:?}", lane.name)).collect();
+                Err(KanbanError::Lane { name: name.to_owned(), count: found.len(), lanes: lanes.join(", ") })
+            }
+        }
+    }
+
+    /// `text`, of which this is the board, with a new card.
+    ///
+    /// # Errors
+    /// When there is no such lane.
+    pub fn with_card(
+        &self,
+        text: &str,
+        lane: &str,
+        card: &str,
+        is_checked: bool,
+        position: Position,
+    ) -> Result<String, KanbanError> {
+        let lane = self.lane(lane)?;
+        let end = line_break(text);
+        let lines = card.trim().lines().collect::<Vec<_>>().join(&format!("{end}\t"));
+        let status = if is_checked || lane.is_complete { 'x' } else { ' ' };
+        let (at, new) = lane.placed(text, &format!("- [{status}] {lines}{end}"), position);
+        Ok(spliced(text, vec![(at..at, new)]))
+    }
+
+    /// `text`, of which this is the board, with a card in another lane. It is checked when it comes into a lane of cards that are done, and
+    /// open again when it leaves one.
+    ///
+    /// # Errors
+    /// When there is no such lane or card.
+    pub fn with_moved(
+        &self,
+        text: &str,
+        from: &str,
+        to: &str,
+        card: &str,
+        position: Position,
+    ) -> Result<String, KanbanError> {
+        let (from, to) = (self.lane(from)?, self.lane(to)?);
+        let card = from.card(card)?;
+        let mut lines = text.get(card.range.clone()).unwrap_or_default().to_owned();
+        if from.is_complete != to.is_complete {
+            let at = card.status - card.range.start;
+            lines.replace_range(at..at + 1, if to.is_complete { "x" } else { " " });
+        }
+        if !lines.ends_with('\n') {
+            lines.push_str(line_break(text));
+        }
+        let (at, new) = to.placed(text, &lines, position);
+        Ok(spliced(text, vec![(card.range.clone(), String::new()), (at..at, new)]))
+    }
+}
+
+impl Lane {
+    fn read(text: &str, note: &Note, start: usize, end: usize, heading: &str, heading_at: usize) -> Self {
+        let (name, limit) = match heading.strip_suffix(')').and_then(|heading| heading.rsplit_once('(')) {
+            Some((name, limit)) if limit.parse::<u32>().is_ok() && !name.trim().is_empty() => {
+                (name.trim(), limit.parse().ok())
+            }
+            _ => (heading, None),
+        };
+        let inside = |at: usize| (start..end.max(start)).contains(&at);
+        let tasks = note.tasks.iter().filter(|task| task.indent == 0 && inside(task.status_offset));
+        let cards: Vec<Card> = tasks.map(|task| Card::read(text, task, end)).collect();
+        let first = cards.first().map_or(end, |card| card.range.start);
+        let above = text.get(start..first.max(start)).unwrap_or_default();
+        let before = text.get(..heading_at).unwrap_or_default().trim_end();
+        Self {
+            name: name.to_owned(),
+            limit,
+            is_complete: above.lines().any(|line| line.trim() == "**Complete**"),
+            is_archive: before.lines().next_back().is_some_and(|line| line.trim() == "***"),
+            top: cards.first().map_or_else(|| empty_top(text, start, end), |card| card.range.start),
+            cards,
+        }
+    }
+
+    fn card(&self, text: &str) -> Result<&Card, KanbanError> {
+        let wanted = fold(text.trim());
+        let is_whole = |card: &&Card| fold(card.text.trim()) == wanted;
+        let is_first_line = |card: &&Card| fold(card.text.lines().next().unwrap_or_default().trim()) == wanted;
+        let mut found: Vec<&Card> = self.cards.iter().filter(is_whole).collect();
+        if found.is_empty() {
+            found = self.cards.iter().filter(is_first_line).collect();
+        }
+        match found.as_slice() {
+            [only] => Ok(only),
+            _ => Err(KanbanError::Card { lane: self.name.clone(), text: text.to_owned(), count: found.len() }),
+        }
+    }
+
+    /// Where the `lines` of a card go, and what is written there.
+    fn placed(&self, text: &str, lines: &str, position: Position) -> (usize, String) {
+        let at = match (position, self.cards.last()) {
+            (Position::Bottom, Some(last)) => last.range.end,
+            _ => self.top,
+        };
+        let begins_line = at == 0 || text.get(..at).is_some_and(|before| before.ends_with('\n'));
+        (at, if begins_line { lines.to_owned() } else { format!("{}{lines}", line_break(text)) })
+    }
+}
+
+impl Card {
+    fn read(text: &str, task: &note::Task, end: usize) -> Self {
+        let start = text.get(..task.status_offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+        let mut at = next_line(text, line_end(text, start));
+        let mut lines = vec![task.text.as_str()];
+        let mut card_end = at;
+        while at < end {
+            let line = text.get(at..line_end(text, at)).unwrap_or_default();
+            at = next_line(text, line_end(text, at));
+            if line.trim().is_empty() {
+                lines.push("");
+                continue;
+            }
+            if !line.starts_with([' ', '\t']) {
+                break;
+            }
+            let indent = line.len() - line.trim_start_matches(' ').len();
+            lines.push(line.strip_prefix('\t').or_else(|| line.get(indent.min(4)..)).unwrap_or(line));
+            card_end = at;
+        }
+        let range = start..card_end;
+        Self {
+            text: lines.join("\n").trim_end().to_owned(),
+            is_checked: task.status != ' ',
+            range,
+            status: task.status_offset,
+        }
+    }
+}
+
+/// Where the first card of a lane without cards goes, whose heading ends at `start`: below what else stands in the lane, and else below the
+/// heading and an empty line.
+fn empty_top(text: &str, start: usize, end: usize) -> usize {
+    let region = text.get(start..end.max(start)).unwrap_or_default().trim_end();
+    // The line that separates the archive.
+    let region = region.strip_suffix("\n***").map_or(region, str::trim_end);
+    let below = next_line(text, line_end(text, start + region.len()));
+    let after_next = line_end(text, below);
+    let is_blank = after_next < text.len() && text.get(below..after_next).unwrap_or_default().trim().is_empty();
+    if region.is_empty() && is_blank { next_line(text, after_next) } else { below }
+}
+
+fn line_break(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+fn spliced(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
+    edits.sort_by_key(|(range, _)| range.start);
+    let mut out = String::with_capacity(text.len() + 256);
+    let mut at = 0;
+    for (range, new) in edits {
+        out.push_str(text.get(at..range.start).unwrap_or_default());
+        out.push_str(&new);
+        at = at.max(range.end);
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BOARD: &str = "---\n\nkanban-plugin: board\n\n---\n\n## Todo (3)\n\n- [ ] One #a\n\tmore\n\n\tof it\n- [ ] Two\n\n\n## Empty\n\n\n\n## Done\n\n**Complete**\n- [x] Old\n\n\n***\n\n## Archive\n\n- [x] Gone\n\n%% kanban:settings\n```\n{\"kanban-plugin\":\"board\"}\n```\n%%";
+
+    fn board() -> Board {
+        Board::read(BOARD).unwrap()
+    }
+
+    #[test]
+    fn lanes_and_cards_are_read() {
+        let told: Vec<_> = board()
+            .lanes
+            .into_iter()
+            .map(|lane| (lane.name, lane.limit, lane.is_complete, lane.is_archive, lane.cards.len()))
+            .collect();
+        let expected = [
+            ("Todo", Some(3), false, false, 2),
+            ("Empty", None, false, false, 0),
+            ("Done", None, true, false, 1),
+            ("Archive", None, false, true, 1),
+        ];
+        assert_eq!(
+            told,
+            expected.map(|(name, limit, done, archive, cards)| (name.to_owned(), limit, done, archive, cards))
+        );
+        assert_eq!(board().lanes[0].cards[0].text, "One #a\nmore\n\nof it");
+        assert!(Board::read("## Todo\n- [ ] a").is_none());
+    }
+
+    #[test]
+    fn cards_come_and_move_as_the_plugin_writes_them() {
+        let added = board().with_card(BOARD, "todo", "Three\nlines", false, Position::Bottom).unwrap();
+        assert_eq!(added, BOARD.replace("- [ ] Two\n", "- [ ] Two\n- [ ] Three\n\tlines\n"));
+        let added = board().with_card(BOARD, "Todo", "Zero", true, Position::Top).unwrap();
+        assert_eq!(added, BOARD.replace("- [ ] One", "- [x] Zero\n- [ ] One"));
+        let added = board().with_card(BOARD, "Empty", "First", false, Position::Bottom).unwrap();
+        assert_eq!(added, BOARD.replace("## Empty\n\n\n\n", "## Empty\n\n- [ ] First\n\n\n"));
+        let moved = board().with_moved(BOARD, "Todo", "Done", "one #A", Position::Bottom).unwrap();
+        let card = "- [ ] One #a\n\tmore\n\n\tof it\n";
+        let expected =
+            BOARD.replace(card, "").replace("- [x] Old\n", &format!("- [x] Old\n{}", card.replace("[ ]", "[x]")));
+        assert_eq!(moved, expected);
+        let back = Board::read(&moved).unwrap().with_moved(&moved, "Done", "Todo", "One #a", Position::Top).unwrap();
+        assert_eq!(back, BOARD);
+        assert!(board().with_card(BOARD, "None", "x", false, Position::Top).is_err());
+        assert!(board().with_moved(BOARD, "Todo", "Done", "Three", Position::Top).is_err());
+        let bare = "---\nkanban-plugin: basic\n---\n## A\n## B";
+        let board = Board::read(bare).unwrap();
+        assert_eq!(board.with_card(bare, "B", "x", false, Position::Bottom).unwrap(), format!("{bare}\n- [ ] x\n"));
+        assert_eq!(
+            board.with_card(bare, "A", "x", false, Position::Bottom).unwrap(),
+            bare.replace("## A\n", "## A\n- [ ] x\n")
+        );
+    }
+
+    #[test]
+    fn boards_of_very_many_lanes_are_read_in_time() {
+        let lanes = "## L\n\n- [ ] a\n\n".repeat(10_000);
+        assert_eq!(Board::read(&format!("---\nkanban-plugin: board\n---\n{lanes}")).unwrap().lanes.len(), 10_000);
+    }
+
+    proptest! {
+        #[test]
+        fn a_card_that_came_is_there_and_the_others_stay(body in "(## [AB]\n|\n|- \\[[ x]\\] [ab]\n|\tc\n|\\*\\*Complete\\*\\*\n|text\n|%% d %%\n){0,16}", card in "[a-c]{1,3}(\n[a-c]{1,3})?", is_top in any::<bool>()) {
+            let text = format!("---\nkanban-plugin: board\n---\n{body}");
+            let before = Board::read(&text).unwrap();
+            let position = if is_top { Position::Top } else { Position::Bottom };
+            for (index, lane) in before.lanes.iter().enumerate() {
+                let Ok(after) = before.with_card(&text, &lane.name, &card, false, position) else { continue };
+                let board = Board::read(&after).unwrap();
+                prop_assert_eq!(board.lanes.len(), before.lanes.len());
+                let mut cards: Vec<&str> = board.lanes[index].cards.iter().map(|card| card.text.as_str()).collect();
+                let place = if is_top { 0 } else { cards.len() - 1 };
+                prop_assert!(cards.len() == lane.cards.len() + 1, "{after:?}");
+                prop_assert_eq!(cards.remove(place), card.as_str());
+            }
+        }
+    }
+}
