@@ -33,13 +33,13 @@ pub struct Arguments {
     /// The column whose texts tell rows apart; the first if not given.
     #[serde(default)]
     key_column: Given<Text<500>>,
-    /// Cells to write.
+    /// Cells to write; none if not given.
     #[serde(default)]
     set: Vec<Cells>,
-    /// Rows to add at the end: the text of each column by its name. Columns that are not named are empty.
+    /// Rows to add at the end: the text of each column by its name. Columns that are not named are empty. None if not given.
     #[serde(default)]
     add: Vec<Map<String, Value>>,
-    /// Rows to remove, by their text in the key column.
+    /// Rows to remove, by their text in the key column; none if not given.
     #[serde(default)]
     remove: Vec<String>,
     #[serde(default)]
