@@ -171,9 +171,9 @@ impl Lane {
             }
             _ => (heading, None),
         };
-        let inside = |at: usize| (start..end.max(start)).contains(&at);
-        let tasks = note.tasks.iter().filter(|task| task.indent == 0 && inside(task.status_offset));
-        let cards: Vec<Card> = tasks.map(|task| Card::read(text, task, end)).collect();
+        let first = note.tasks.partition_point(|task| task.status_offset < start);
+        let below = note.tasks.get(first..).unwrap_or_default().iter().take_while(|task| task.status_offset < end);
+        let cards: Vec<Card> = below.filter(|task| task.indent == 0).map(|task| Card::read(text, task, end)).collect();
         let first = cards.first().map_or(end, |card| card.range.start);
         let above = text.get(start..first.max(start)).unwrap_or_default();
         let before = text.get(..heading_at).unwrap_or_default().trim_end();
@@ -332,8 +332,9 @@ mod tests {
 
     #[test]
     fn boards_of_very_many_lanes_are_read_in_time() {
-        let lanes = "## L\n\n- [ ] a\n\n".repeat(10_000);
-        assert_eq!(Board::read(&format!("---\nkanban-plugin: board\n---\n{lanes}")).unwrap().lanes.len(), 10_000);
+        let lanes = format!("## L\n\n{}\n", "- [ ] a\n".repeat(9)).repeat(10_000);
+        let board = Board::read(&format!("---\nkanban-plugin: board\n---\n{lanes}")).unwrap();
+        assert_eq!((board.lanes.len(), board.lanes.iter().map(|lane| lane.cards.len()).sum()), (10_000, 90_000));
     }
 
     proptest! {

@@ -9,6 +9,9 @@ use crate::lines::{Lines, line_end};
 use crate::note::{self, MAX_BODY_BYTES};
 use crate::{mask, note::parts::MAX_ITEMS};
 
+/// Most characters to which the cells of new rows are padded.
+const MAX_WIDTH: usize = 200;
+
 /// A table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
@@ -136,13 +139,17 @@ impl Table {
         // What follows a row that has too few cells.
         let mut missing: Vec<Vec<(usize, &str)>> = vec![Vec::new(); self.rows.len()];
         let mut added = String::new();
+        let widths: Vec<usize> = match changes.iter().any(|change| matches!(change, Change::Add(_))) {
+            true => (0..self.header.len()).map(|column| self.width(column)).collect(),
+            false => Vec::new(),
+        };
         for change in changes {
             match change {
                 Change::Set(row, column, new) => match self.rows.get(*row).and_then(|row| row.spans.get(*column)) {
                     Some(span) => edits.push((span.clone(), fitted(text.get(span.clone()).unwrap_or_default(), new))),
                     None => missing.get_mut(*row).into_iter().for_each(|missing| missing.push((*column, new))),
                 },
-                Change::Add(cells) => added.push_str(&self.new_row(text, cells)),
+                Change::Add(cells) => added.push_str(&self.new_row(text, cells, &widths)),
                 Change::Remove(row) => {
                     if let Some(row) = self.rows.get(*row) {
                         edits.push((self.whole_line(text, row), String::new()));
@@ -183,26 +190,26 @@ impl Table {
         start..line_end(text, row.range.end)
     }
 
+    /// The width of a column's widest text, in characters.
+    fn width(&self, column: usize) -> usize {
+        let all = self.rows.iter().map(|row| &row.cells).chain([&self.header]);
+        let widths = all.filter_map(|cells| cells.get(column)).map(|cell| escaped(cell).chars().count());
+        widths.max().unwrap_or_default().min(MAX_WIDTH)
+    }
+
     /// A new row, with the break before it, in the way of the header's.
-    fn new_row(&self, text: &str, cells: &[String]) -> String {
+    fn new_row(&self, text: &str, cells: &[String], widths: &[usize]) -> String {
         let (head, dashes) = &self.head;
         let line_start = text.get(..dashes.range.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
         let line_break =
             if text.get(..line_start).is_some_and(|before| before.ends_with("\r\n")) { "\r\n" } else { "\n" };
         let prefix = text.get(line_start..dashes.range.start).unwrap_or_default();
         let begins = text.get(head.range.start..).is_some_and(|row| row.starts_with('|'));
-        let width = |column: usize| {
-            let all = self.rows.iter().map(|row| &row.cells).chain([&self.header]);
-            all.filter_map(|cells| cells.get(column))
-                .map(|cell| escaped(cell).chars().count())
-                .max()
-                .unwrap_or_default()
-        };
-        let cell = |column: usize| {
+        let cell = |(column, width): (usize, &usize)| {
             let new = escaped(cells.get(column).map_or("", String::as_str));
-            format!("{new:<width$}", width = width(column))
+            format!("{new:<width$}")
         };
-        let joined = (0..self.header.len()).map(cell).collect::<Vec<_>>().join(" | ");
+        let joined = widths.iter().enumerate().map(cell).collect::<Vec<_>>().join(" | ");
         let (open, close) = match (begins, head.is_closed) {
             (true, true) => ("| ", " |"),
             (true, false) => ("| ", ""),
@@ -213,7 +220,7 @@ impl Table {
     }
 }
 
-/// A text as a cell has it: pipes escaped, breaks as HTML.
+/// A text as a cell has it: pipes and a backslash at its end escaped, breaks as HTML.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut is_escaped = false;
@@ -225,6 +232,10 @@ fn escaped(text: &str) -> String {
             c => out.push(c),
         }
         is_escaped = c == '\\' && !is_escaped;
+    }
+    // It would escape the pipe behind the cell.
+    if is_escaped {
+        out.push('\\');
     }
     out
 }
@@ -283,6 +294,14 @@ mod tests {
         let last = "|a|\r\n|-|\r\n|1|";
         assert_eq!(tables(last)[0].changed(last, &[Change::Remove(0)]), "|a|\r\n|-|");
         assert_eq!(tables(last)[0].changed(last, &[Change::Add(vec!["2".to_owned()])]), "|a|\r\n|-|\r\n|1|\r\n| 2 |");
+    }
+
+    #[test]
+    fn very_long_tables_are_changed_in_time() {
+        let text = format!("|a|b|\n|-|-|\n{}", "|1|2|\n".repeat(100_000));
+        let table = &tables(&text)[0];
+        let rows = vec![Change::Add(vec!["x".to_owned()]); 1000];
+        assert_eq!(tables(&table.changed(&text, &rows))[0].rows.len(), 101_000);
     }
 
     fn any_cell() -> impl Strategy<Value = String> {
