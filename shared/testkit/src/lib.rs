@@ -7,6 +7,7 @@
 //! - [`counting`]: a store that counts requests, bytes and waves.
 //! - [`faults`]: a store that fails as it is told.
 //! - [`proxy`]: an HTTP proxy that fails as it is told.
+//! - [`stand_in`]: a service on loopback that answers as it is told.
 //! - [`issuer`]: an issuer of tokens.
 //! - [`hostile`]: notes that are made to cost.
 //! - [`notes`]: changes that put, delete and merge notes, and what a snapshot holds, for tests of the mirror alone.
@@ -33,6 +34,7 @@ pub mod proxy;
 pub mod real_store;
 mod request;
 mod rules;
+pub mod stand_in;
 pub mod time;
 
 pub use aging::AgingStore;
@@ -42,3 +44,4 @@ pub use folder::VaultBuilder;
 pub use issuer::Issuer;
 pub use proxy::{Broken, FaultProxy};
 pub use request::Op;
+pub use stand_in::StandIn;
