@@ -1,0 +1,215 @@
+//! Order, equality and truth, as each language has them.
+
+use std::cmp::Ordering;
+
+use crate::Dialect;
+use crate::collate;
+use crate::time::read;
+use crate::value::{Link, Object, Value};
+
+use super::Evaluator;
+
+/// How deep lists and objects are compared; below, all are equal.
+const MAX_COMPARED_DEPTH: usize = 40;
+
+impl Evaluator<'_> {
+    /// Whether the value counts as true. Nothing, zero, empty texts, lists and objects do not, in both languages; in Dataview
+    /// neither do durations of nothing and the start of 1970.
+    pub(crate) fn truth(&self, value: &Value) -> bool {
+        match value {
+            Value::Null => false,
+            Value::Boolean(value) => *value,
+            Value::Number(number) => *number != 0.0 && !(self.dialect() == Dialect::Bases && number.is_nan()),
+            Value::Text(text) => !text.is_empty(),
+            Value::Link(link) => !link.path.is_empty(),
+            Value::Date(date) => self.dialect() == Dialect::Bases || date.millis() != 0.0,
+            Value::Duration(duration) => duration.millis() != 0.0,
+            Value::List(items) => !items.is_empty(),
+            Value::Object(entries) => !entries.is_empty(),
+            Value::Page(_)
+            | Value::File(_)
+            | Value::Regex(_)
+            | Value::Image(_)
+            | Value::Icon(_)
+            | Value::Html(_)
+            | Value::Widget(_)
+            | Value::Function(_) => true,
+        }
+    }
+
+    /// Dataview's order of all values: nothing first, then by the names of the types, then by value. Two values may each be after the
+    /// other: durations of one length in other units, moments in other zones.
+    pub(crate) fn compare(&self, left: &Value, right: &Value) -> Ordering {
+        self.compare_in(left, right, 0)
+    }
+
+    fn compare_in(&self, left: &Value, right: &Value, depth: usize) -> Ordering {
+        if depth > MAX_COMPARED_DEPTH {
+            return Ordering::Equal;
+        }
+        // Lists are charged; a comparison that is one step too many is seen at the next step.
+        let _ = self.spend(1);
+        let ordered = |ordering: Ordering, same: bool| match ordering {
+            Ordering::Less => Ordering::Less,
+            _ if same => Ordering::Equal,
+            _ => Ordering::Greater,
+        };
+        match (left, right) {
+            (Value::Null, Value::Null) => Ordering::Equal,
+            (Value::Null, _) => Ordering::Less,
+            (_, Value::Null) => Ordering::Greater,
+            (Value::Text(left), Value::Text(right)) => collate::compare(left, right),
+            (Value::Number(left), Value::Number(right)) => {
+                if left < right {
+                    Ordering::Less
+                } else if left == right {
+                    Ordering::Equal
+                } else {
+                    Ordering::Greater
+                }
+            }
+            (Value::Boolean(left), Value::Boolean(right)) => left.cmp(right),
+            (Value::Date(left), Value::Date(right)) => ordered(left.order(right), left.same(right)),
+            (Value::Duration(left), Value::Duration(right)) => {
+                ordered(left.millis().total_cmp(&right.millis()), left.same(right))
+            }
+            (Value::Link(left), Value::Link(right)) => self.compare_links(left, right),
+            (Value::List(left), Value::List(right)) => {
+                let first = left.iter().zip(right.iter()).map(|(left, right)| self.compare_in(left, right, depth + 1));
+                first.into_iter().find(|ordering| ordering.is_ne()).unwrap_or_else(|| left.len().cmp(&right.len()))
+            }
+            (Value::Object(left), Value::Object(right)) => self.compare_objects(left, right, depth),
+            (Value::Page(left), Value::Page(right)) => left.path.cmp(&right.path),
+            (Value::File(left), Value::File(right)) => left.cmp(right),
+            _ => left.type_name().cmp(right.type_name()),
+        }
+    }
+
+    fn compare_links(&self, left: &Link, right: &Link) -> Ordering {
+        let path = |link: &Link| self.resolved(&link.path).unwrap_or_else(|| link.path.clone());
+        let order =
+            collate::compare(&path(left), &path(right)).then_with(|| left.target.name().cmp(right.target.name()));
+        let subpath = |link: &Link| link.subpath.clone().filter(|subpath| !subpath.is_empty());
+        order.then_with(|| match (subpath(left), subpath(right)) {
+            (Some(left), Some(right)) => collate::compare(&left, &right),
+            (left, right) => left.is_some().cmp(&right.is_some()),
+        })
+    }
+
+    fn compare_objects(&self, left: &Object, right: &Object, depth: usize) -> Ordering {
+        let keys = |object: &Object| {
+            let mut keys: Vec<_> = object.keys().cloned().collect();
+            keys.sort();
+            keys
+        };
+        let (left_keys, right_keys) = (keys(left), keys(right));
+        let by_key = left_keys.iter().zip(&right_keys).map(|(left, right)| collate::compare(left, right));
+        let order =
+            by_key.into_iter().find(|order| order.is_ne()).unwrap_or_else(|| left_keys.len().cmp(&right_keys.len()));
+        order.then_with(|| {
+            let values = left_keys.iter().map(|key| {
+                let value = |object: &Object| object.get(key).cloned().unwrap_or_default();
+                self.compare_in(&value(left), &value(right), depth + 1)
+            });
+            values.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        })
+    }
+
+    /// The whole path that a link leads to.
+    pub(crate) fn resolved(&self, link: &str) -> Option<std::sync::Arc<str>> {
+        self.pages().resolve(link, self.this().map_or("", |this| this))
+    }
+
+    /// Whether Bases calls them equal: links, files and notes if they are one file; dates and texts of dates if they are one moment.
+    pub(crate) fn equal(&self, left: &Value, right: &Value) -> bool {
+        self.equal_in(left, right, 0)
+    }
+
+    fn equal_in(&self, left: &Value, right: &Value, depth: usize) -> bool {
+        let _ = self.spend(1);
+        if depth > MAX_COMPARED_DEPTH {
+            return true;
+        }
+        if let (Some(left), Some(right)) = (self.target(left), self.target(right)) {
+            return left == right;
+        }
+        match (left, right) {
+            (Value::Null, Value::Null) => true,
+            (Value::Boolean(left), Value::Boolean(right)) => left == right,
+            (Value::Number(left), Value::Number(right)) => left == right,
+            (Value::Text(left), Value::Text(right))
+            | (Value::Image(left), Value::Image(right))
+            | (Value::Icon(left), Value::Icon(right))
+            | (Value::Html(left), Value::Html(right)) => left == right,
+            (Value::Date(_), _) | (_, Value::Date(_)) => self.order_of(left, right).is_some_and(Ordering::is_eq),
+            (Value::Duration(left), Value::Duration(right)) => left.millis() == right.millis(),
+            (Value::List(left), Value::List(right)) => {
+                left.len() == right.len()
+                    && left.iter().zip(right.iter()).all(|(left, right)| self.equal_in(left, right, depth + 1))
+            }
+            (Value::Object(left), Value::Object(right)) => {
+                left.len() == right.len()
+                    && left.iter().all(|(name, value)| {
+                        right.get(name).is_some_and(|other| self.equal_in(value, other, depth + 1))
+                    })
+            }
+            (Value::Regex(left), Value::Regex(right)) => left.source == right.source && left.flags == right.flags,
+            _ => false,
+        }
+    }
+
+    /// The path of the file that a value means; a link to nothing means its text.
+    fn target(&self, value: &Value) -> Option<std::sync::Arc<str>> {
+        match value {
+            Value::File(path) => Some(path.clone()),
+            Value::Page(page) => Some(page.path.clone()),
+            Value::Link(link) => Some(self.resolved(&link.path).unwrap_or_else(|| link.path.clone())),
+            _ => None,
+        }
+    }
+
+    /// How Bases orders two values of one kind; `None` if they cannot be compared.
+    pub(crate) fn order_of(&self, left: &Value, right: &Value) -> Option<Ordering> {
+        let _ = self.spend(1);
+        let date = |text: &str| {
+            let (written, length) = read::date(text)?;
+            if length < text.len() && !text.get(length..)?.starts_with(' ') {
+                return None;
+            }
+            let at = crate::eval::methods::read_date(text, self.now().time_zone());
+            at.or_else(|| written.date(self.now().time_zone()).ok())
+        };
+        match (left, right) {
+            (Value::Number(left), Value::Number(right)) => left.partial_cmp(right),
+            (Value::Text(left), Value::Text(right)) => Some(collate::compare(left, right)),
+            (Value::Boolean(left), Value::Boolean(right)) => Some(left.cmp(right)),
+            (Value::Date(left), Value::Date(right)) => Some(left.order(right)),
+            (Value::Date(left), Value::Text(right)) => Some(left.order(&date(right)?)),
+            (Value::Text(left), Value::Date(right)) => Some(date(left)?.order(right)),
+            (Value::Duration(left), Value::Duration(right)) => left.millis().partial_cmp(&right.millis()),
+            _ => None,
+        }
+    }
+
+    /// The order in which Bases sorts: what is empty comes last, then values by their kinds, then by value or by what is shown.
+    pub(crate) fn sorted(&self, left: &Value, right: &Value) -> Ordering {
+        let rank = |value: &Value| match value {
+            Value::Number(number) if number.is_nan() => 9,
+            Value::Number(_) => 0,
+            Value::Date(_) => 1,
+            Value::Boolean(_) => 2,
+            Value::Null => 9,
+            _ => 3,
+        };
+        let shown = |value: &Value| match value {
+            Value::Link(link) => link.shown(),
+            _ => crate::show::text(value, Dialect::Bases).unwrap_or_default(),
+        };
+        rank(left).cmp(&rank(right)).then_with(|| match (left, right) {
+            (Value::Null, _) | (_, Value::Null) => Ordering::Equal,
+            _ if rank(left) < 3 => self.order_of(left, right).unwrap_or(Ordering::Equal),
+            _ if rank(left) == 3 => collate::compare(&shown(left), &shown(right)),
+            _ => Ordering::Equal,
+        })
+    }
+}

@@ -1,0 +1,337 @@
+//! What an index can decide of a filter: clauses that must all hold, each of tests of which one must hold, and what is left to be
+//! evaluated. A row passes the filter just when it passes all clauses, and the rest is true of it.
+
+use std::sync::Arc;
+
+use crate::Dialect;
+use crate::dql::Source;
+use crate::error::Result;
+use crate::eval::Evaluator;
+use crate::eval::methods::{has_tag, in_folder};
+use crate::pages::Fact;
+use crate::syntax::{Expr, Node, Operator};
+use crate::value::{Link, Value};
+
+/// Most tests of a clause; a filter with more is evaluated.
+const MAX_TESTS: usize = 32;
+
+/// A question to an index about one file.
+#[derive(Debug, Clone)]
+pub enum Test {
+    /// It has the tag, or one nested in it; in any case, with `#` or without.
+    Tag(String),
+    /// It is in the folder or below it; the empty folder is the vault.
+    Folder(String),
+    /// A text of the file is this.
+    File(FileText, Arc<str>),
+    /// It has a link to that path.
+    LinksTo(Arc<str>),
+    /// It has a property of that name.
+    Has(Arc<str>),
+    /// Its property compares so with that value; nothing, if it has none.
+    Property(Arc<str>, Operator, Value),
+}
+
+/// A text that every file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileText {
+    /// Its name, as its language has it.
+    Name,
+    /// The path of its folder.
+    Folder,
+    /// Its path.
+    Path,
+    /// Its extension.
+    Extension,
+}
+
+impl FileText {
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "name" => Self::Name,
+            "folder" => Self::Folder,
+            "path" => Self::Path,
+            "ext" => Self::Extension,
+            _ => return None,
+        })
+    }
+
+    fn field(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Folder => "folder",
+            Self::Path => "path",
+            Self::Extension => "ext",
+        }
+    }
+}
+
+impl Test {
+    /// What the test says of the file at `path`: what an index has to say too.
+    ///
+    /// # Errors
+    /// If it takes too many steps.
+    pub fn holds(&self, evaluator: &Evaluator<'_>, path: &Arc<str>) -> Result<bool> {
+        let pages = evaluator.pages();
+        let list = |fact| pages.fact(path, fact);
+        Ok(match self {
+            Self::Tag(tag) => {
+                let tags = list(Fact::Tags);
+                tags.as_list().unwrap_or_default().iter().filter_map(Value::as_text).any(|own| has_tag(own, tag))
+            }
+            Self::Folder(folder) => in_folder(path, folder),
+            Self::LinksTo(target) => {
+                let links = list(Fact::Links);
+                links
+                    .as_list()
+                    .unwrap_or_default()
+                    .iter()
+                    .any(|link| matches!(link, Value::Link(link) if link.path == *target))
+            }
+            Self::Has(name) => pages.property(path, name).is_some(),
+            Self::File(text, value) => {
+                let own = evaluator.member(&Value::File(path.clone()), text.field())?;
+                evaluator.truth(&evaluator.operate(Operator::Equal, &own, &Value::Text(value.clone()))?)
+            }
+            Self::Property(name, operator, value) => {
+                let own = pages.property(path, name).unwrap_or_default();
+                evaluator.truth(&evaluator.operate(*operator, &own, value)?)
+            }
+        })
+    }
+}
+
+/// Tests of which one must hold; each may be turned round.
+pub type Clause = Vec<(bool, Test)>;
+
+/// What is decided before rows are evaluated, and what is left.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// All must hold. A test with `false` must not hold.
+    pub clauses: Vec<Clause>,
+    /// All must be true.
+    pub rest: Vec<Expr>,
+}
+
+/// What an index can decide of `filter`, an expression of the evaluator's language.
+#[must_use]
+pub fn of(filter: &Expr, evaluator: &Evaluator<'_>) -> Plan {
+    let mut plan = Plan::default();
+    plan.add(filter, true, evaluator);
+    plan
+}
+
+/// What an index can decide of a source; it decides all of most.
+#[must_use]
+pub fn of_source(source: &Source, evaluator: &Evaluator<'_>) -> Plan {
+    let mut plan = Plan::default();
+    plan.add_source(source, evaluator);
+    plan
+}
+
+impl Plan {
+    /// Whether all clauses hold for the file.
+    ///
+    /// # Errors
+    /// As [`Test::holds`].
+    pub fn holds(&self, evaluator: &Evaluator<'_>, path: &Arc<str>) -> Result<bool> {
+        for clause in &self.clauses {
+            let mut any = false;
+            for (wanted, test) in clause {
+                any = any || test.holds(evaluator, path)? == *wanted;
+            }
+            if !any {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Adds an expression, or (`wanted` is false) that it is not true.
+    fn add(&mut self, filter: &Expr, wanted: bool, evaluator: &Evaluator<'_>) {
+        match (&filter.node, wanted) {
+            (Node::Binary(Operator::And, left, right), true) | (Node::Binary(Operator::Or, left, right), false) => {
+                self.add(left, wanted, evaluator);
+                self.add(right, wanted, evaluator);
+            }
+            (Node::Not(inner), _) => self.add(inner, !wanted, evaluator),
+            _ => {
+                let mut clause = Clause::new();
+                if literals(filter, wanted, evaluator, &mut clause) {
+                    self.clauses.push(clause);
+                } else if wanted {
+                    self.rest.push(filter.clone());
+                } else {
+                    self.rest.push(Expr::new(Node::Not(Box::new(filter.clone())), filter.at));
+                }
+            }
+        }
+    }
+
+    fn add_source(&mut self, source: &Source, evaluator: &Evaluator<'_>) {
+        match source {
+            Source::And(left, right) => {
+                self.add_source(left, evaluator);
+                self.add_source(right, evaluator);
+            }
+            _ => {
+                let mut clause = Clause::new();
+                if source_literals(source, true, evaluator, &mut clause) {
+                    self.clauses.push(clause);
+                }
+            }
+        }
+    }
+}
+
+fn source_literals(source: &Source, wanted: bool, evaluator: &Evaluator<'_>, clause: &mut Clause) -> bool {
+    match source {
+        Source::Or(left, right) if wanted => {
+            source_literals(left, wanted, evaluator, clause) && source_literals(right, wanted, evaluator, clause)
+        }
+        Source::And(left, right) if !wanted => {
+            source_literals(left, wanted, evaluator, clause) && source_literals(right, wanted, evaluator, clause)
+        }
+        Source::Not(inner) => source_literals(inner, !wanted, evaluator, clause),
+        _ => match source_test(source, evaluator) {
+            Some(test) if clause.len() < MAX_TESTS => {
+                clause.push((wanted, test));
+                true
+            }
+            _ => false,
+        },
+    }
+}
+
+/// The test that a source is, if it is only one.
+fn source_test(source: &Source, evaluator: &Evaluator<'_>) -> Option<Test> {
+    Some(match source {
+        Source::Tag(tag) => Test::Tag(tag.clone()),
+        Source::Incoming(link) if link.is_empty() => Test::LinksTo(evaluator.this()?.clone()),
+        Source::Incoming(link) => Test::LinksTo(evaluator.resolved(link).unwrap_or_else(|| link.as_str().into())),
+        Source::Folder(folder) if folder.is_empty() => Test::Folder(String::new()),
+        _ => return None,
+    })
+}
+
+/// Adds the tests of which one must hold; `false` if there is anything in the expression that is no test.
+fn literals(expr: &Expr, wanted: bool, evaluator: &Evaluator<'_>, clause: &mut Clause) -> bool {
+    if clause.len() >= MAX_TESTS {
+        return false;
+    }
+    match (&expr.node, wanted) {
+        (Node::Binary(Operator::Or, left, right), true) | (Node::Binary(Operator::And, left, right), false) => {
+            literals(left, wanted, evaluator, clause) && literals(right, wanted, evaluator, clause)
+        }
+        (Node::Not(inner), _) => literals(inner, !wanted, evaluator, clause),
+        (Node::Call(function, arguments), true) if tag_names(function, arguments, evaluator).is_some() => {
+            let names = tag_names(function, arguments, evaluator).unwrap_or_default();
+            clause.extend(names.into_iter().map(|name| (true, Test::Tag(name))));
+            true
+        }
+        _ => match test(expr, evaluator) {
+            Some(test) => {
+                clause.push((wanted, test));
+                true
+            }
+            None => false,
+        },
+    }
+}
+
+/// The tags of `file.hasTag("a", "b")`.
+fn tag_names(function: &Expr, arguments: &[Expr], evaluator: &Evaluator<'_>) -> Option<Vec<String>> {
+    if evaluator.dialect() != Dialect::Bases || file_member(function)? != "hasTag" || arguments.is_empty() {
+        return None;
+    }
+    arguments.iter().map(|argument| argument.as_text().map(str::to_owned)).collect()
+}
+
+/// `x` of `file.x`
+fn file_member(expr: &Expr) -> Option<&str> {
+    let Node::Index(object, name) = &expr.node else { return None };
+    if object.as_name()? == "file" { name.as_text() } else { None }
+}
+
+fn test(expr: &Expr, evaluator: &Evaluator<'_>) -> Option<Test> {
+    match &expr.node {
+        Node::Binary(operator, left, right) => {
+            compared(*operator, left, right, evaluator).or_else(|| compared(turned(*operator)?, right, left, evaluator))
+        }
+        Node::Call(function, arguments) if evaluator.dialect() == Dialect::Bases => {
+            let [argument] = arguments.as_slice() else { return None };
+            match (file_member(function)?, argument.as_text()) {
+                ("hasTag", Some(name)) => Some(Test::Tag(name.to_owned())),
+                ("inFolder", Some(folder)) => Some(Test::Folder(folder.to_owned())),
+                ("hasProperty", Some(name)) => Some(Test::Has(name.into())),
+                ("hasLink", Some(path)) => {
+                    let path = path
+                        .strip_prefix("[[")
+                        .and_then(|path| path.strip_suffix("]]"))
+                        .map_or_else(|| path.into(), |inner| Link::inner(inner).path);
+                    Some(Test::LinksTo(evaluator.resolved(&path).unwrap_or(path)))
+                }
+                ("hasLink", None) if file_member_of_this(argument) => Some(Test::LinksTo(evaluator.this()?.clone())),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether it is `this` or `this.file`.
+fn file_member_of_this(expr: &Expr) -> bool {
+    match &expr.node {
+        Node::Variable(name) => &**name == "this",
+        Node::Index(object, name) => object.as_name() == Some("this") && name.as_text() == Some("file"),
+        _ => false,
+    }
+}
+
+/// The operator with its sides changed.
+fn turned(operator: Operator) -> Option<Operator> {
+    Some(match operator {
+        Operator::Equal | Operator::Unequal => operator,
+        Operator::Less => Operator::Greater,
+        Operator::Greater => Operator::Less,
+        Operator::AtMost => Operator::AtLeast,
+        Operator::AtLeast => Operator::AtMost,
+        _ => return None,
+    })
+}
+
+fn compared(operator: Operator, name: &Expr, value: &Expr, evaluator: &Evaluator<'_>) -> Option<Test> {
+    turned(operator)?;
+    let value = match &value.node {
+        Node::Text(text) => Value::Text(text.clone()),
+        Node::Number(number) => Value::Number(*number),
+        Node::Boolean(value) => Value::Boolean(*value),
+        Node::Negative(inner) => match inner.node {
+            Node::Number(number) => Value::Number(-number),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    if let Some(field) = file_member(name) {
+        return match (operator, FileText::of(field)?, value) {
+            (Operator::Equal, field, Value::Text(text)) => Some(Test::File(field, text)),
+            _ => None,
+        };
+    }
+    let reserved = |name: &str| match evaluator.dialect() {
+        Dialect::Dataview => matches!(name, "file" | "this" | "row"),
+        Dialect::Bases => matches!(name, "file" | "this" | "note" | "formula"),
+    };
+    let name = match &name.node {
+        Node::Variable(name) if !reserved(name) => name.clone(),
+        Node::Index(object, name) if evaluator.dialect() == Dialect::Bases && object.as_name() == Some("note") => {
+            let name = name.as_text()?;
+            if matches!(name, "file" | "note") {
+                return None;
+            }
+            name.into()
+        }
+        _ => return None,
+    };
+    Some(Test::Property(name, operator, value))
+}

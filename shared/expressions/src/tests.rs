@@ -1,0 +1,18 @@
+//! Tests of the whole crate.
+//!
+//! # Layout
+//! - `world`: notes in memory
+//! - `facts`: expressions of Dataview and their values; `errors`: what is refused, and where
+//! - `queries`: Dataview's queries over notes
+//! - `bases`: examples of Obsidian's help, and more; `documents`: bases over notes
+//! - `drawn`: what holds of all expressions, queries and filters
+//! - `oracle`: Dataview's own parser and values, under Node
+
+mod bases;
+mod documents;
+mod drawn;
+mod errors;
+mod facts;
+mod oracle;
+mod queries;
+mod world;
