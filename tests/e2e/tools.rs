@@ -8,6 +8,7 @@ mod bookmarks;
 mod bulk;
 mod bundles;
 mod canvas;
+mod excalidraw;
 mod facts;
 mod graph;
 mod link_tools;

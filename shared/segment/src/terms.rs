@@ -10,6 +10,7 @@ use fst::automaton::{Automaton, Str};
 use fst::{IntoStreamer, Streamer};
 use levenshtein_automata::LevenshteinAutomatonBuilder;
 
+use atlas_vault::excalidraw::without_drawing;
 use atlas_vault::file_kind::is_code;
 use atlas_vault::{VaultPath, fold, words};
 
@@ -99,7 +100,8 @@ impl TermWriter {
         if is_code(path.file_name()) {
             return self.push_code(path, text);
         }
-        let length = self.words(text, TEXT);
+        // The digits and coordinates of a drawing are no words of anybody.
+        let length = self.words(&without_drawing(text), TEXT);
         self.words(path.stem(), TITLE);
         for title in titles {
             self.words(title, TITLE);

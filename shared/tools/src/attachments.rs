@@ -32,6 +32,7 @@ const TYPES: &[(&str, &str)] = &[
     ("doc", "application/msword"),
     ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     ("epub", "application/epub+zip"),
+    ("excalidraw", "application/json"),
     ("flac", "audio/flac"),
     ("gif", "image/gif"),
     ("heic", "image/heic"),

@@ -13,6 +13,8 @@ use atlas_vault::canvas::CanvasError;
 
 /// Most nodes, and most edges, that one call adds, removes or changes.
 const MAX_CHANGES: usize = 10_000;
+/// Removing more nodes than this has to be confirmed.
+pub(crate) const MAX_REMOVED: usize = 10;
 
 /// The path, which argument `field` spells, of a canvas.
 fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
@@ -57,7 +59,7 @@ fn check_count(field: &str, count: usize) -> Result<(), Error> {
 }
 
 /// What ids of new nodes are made from: the same call on the same canvas makes the same ids.
-fn seed(path: &VaultPath, before: &str) -> u64 {
+pub(crate) fn seed(path: &VaultPath, before: &str) -> u64 {
     let hash = Hash::of(format!("{path}\n{before}").as_bytes());
     hash.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }

@@ -105,6 +105,10 @@ macro_rules! every_operation {
             crate::canvas::create_canvas::CreateCanvas,
             crate::canvas::update_canvas::UpdateCanvas,
             crate::canvas::query_canvas::QueryCanvas,
+            // drawings
+            crate::excalidraw::read_excalidraw::ReadExcalidraw,
+            crate::excalidraw::create_excalidraw::CreateExcalidraw,
+            crate::excalidraw::update_excalidraw::UpdateExcalidraw,
             // bundles
             crate::bundles::bundle_folder::BundleFolder,
             crate::bundles::bundle_files::BundleFiles,
@@ -142,8 +146,6 @@ macro_rules! every_operation {
             crate::obsidian_app::SearchDql,
             crate::obsidian_app::ValidateDql,
             crate::obsidian_app::EvalDataviewField,
-            crate::obsidian_app::ListQuickaddActions,
-            crate::obsidian_app::TriggerQuickadd,
             crate::obsidian_app::OcrAttachment,
             crate::obsidian_app::OcrBulk,
             crate::obsidian_app::MakemdListSpaces,

@@ -22,6 +22,7 @@ pub mod bundles;
 pub mod canvas;
 pub mod catalogue;
 pub mod connector;
+pub mod excalidraw;
 pub mod facade;
 pub mod graph;
 pub mod guardrails;

@@ -26,6 +26,7 @@ const EXTENSIONS: &[&str] = &[
     "css",
     "csv",
     "diff",
+    "excalidraw",
     "fish",
     "go",
     "gradle",

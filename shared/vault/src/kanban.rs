@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::lines::{line_end, next_line};
+use crate::lines::{line_end, next_line, spliced};
 use crate::note::{self, Note};
 use crate::{fold, mask};
 
@@ -256,19 +256,6 @@ fn empty_top(text: &str, start: usize, end: usize) -> usize {
 
 fn line_break(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
-}
-
-fn spliced(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
-    edits.sort_by_key(|(range, _)| range.start);
-    let mut out = String::with_capacity(text.len() + 256);
-    let mut at = 0;
-    for (range, new) in edits {
-        out.push_str(text.get(at..range.start).unwrap_or_default());
-        out.push_str(&new);
-        at = at.max(range.end);
-    }
-    out.push_str(text.get(at..).unwrap_or_default());
-    out
 }
 
 #[cfg(test)]

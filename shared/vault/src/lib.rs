@@ -20,7 +20,9 @@
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
 //! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them
 //! - [`symbol`](mod@symbol): the symbols that code in notes and files defines
-//! - [`canvas`]: canvases, and changes to them; [`json_text`]: changes a JSON text value by value
+//! - [`canvas`]: canvases, and changes to them; [`excalidraw`]: drawings of the plugin Excalidraw
+//! - [`json_text`]: changes a JSON text value by value; `json_items`: lists of objects with ids in it
+//! - [`lz_string`]: the compression of drawings
 //! - [`links`](mod@links): the links of a file of any kind
 //! - [`file_kind`]: which other files are text, and which belong to no vault
 //! - [`pages`]: pages of text that was read in other files
@@ -31,15 +33,18 @@ pub mod canvas;
 pub mod date_format;
 pub mod diff;
 pub mod edit;
+pub mod excalidraw;
 pub mod file_kind;
 pub mod fold;
 pub mod frontmatter;
 mod inline;
+mod json_items;
 pub mod json_text;
 pub mod kanban;
 mod lines;
 pub mod links;
 pub mod loss;
+pub mod lz_string;
 mod markdown;
 mod mask;
 pub mod mentions;

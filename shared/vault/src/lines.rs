@@ -1,4 +1,6 @@
-//! Lines, and runs of one byte within them.
+//! Lines, and runs of one byte within them; and edits of a text.
+
+use std::ops::Range;
 
 /// Where the lines of a text begin. Only `\n` ends a line.
 pub(crate) struct Lines {
@@ -19,6 +21,20 @@ impl Lines {
 /// Whether `byte` ends a line for markdown.
 pub(crate) fn is_break(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
+}
+
+/// The text with the edits, which do not overlap.
+pub(crate) fn spliced(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
+    edits.sort_by_key(|(range, _)| range.start);
+    let mut out = String::with_capacity(text.len() + 256);
+    let mut at = 0;
+    for (range, new) in edits {
+        out.push_str(text.get(at..range.start).unwrap_or_default());
+        out.push_str(&new);
+        at = at.max(range.end);
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
 }
 
 /// The end of the line that holds the byte at `offset`, without its break.

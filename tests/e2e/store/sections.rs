@@ -11,7 +11,7 @@ use crate::support::deployment::Deployment;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
-const OF_TEXTS: [&str; 26] = [
+const OF_TEXTS: [&str; 27] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -27,6 +27,7 @@ const OF_TEXTS: [&str; 26] = [
     "query",
     "query_canvas",
     "read_canvas",
+    "read_excalidraw",
     "read_kanban_board",
     "read_note",
     "read_notes",

@@ -45,6 +45,8 @@ async fn a_canvas_is_read_changed_and_queried() {
         "add_edges": [{ "id": "f", "fromNode": "site", "toNode": "text", "toSide": "left" }],
     });
     let changed = tools.good("update_canvas", change).await;
+    let stale = json!({ "path": "boards/sea.canvas", "remove_node_ids": ["tides"], "if_match": read["content_hash"] });
+    tools.bad("update_canvas", stale, "note_changed").await;
     let applied = json!({
         "nodes_added": 1, "nodes_removed": 0, "nodes_updated": 1,
         "edges_added": 1, "edges_removed": 0, "edges_updated": 0,

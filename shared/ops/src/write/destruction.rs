@@ -12,6 +12,7 @@ use atlas_mirror::manifest::{MAX_ORIGINS, Origin};
 use atlas_mirror::{Hash, Snapshot};
 use atlas_segment::{Kind, Record};
 use atlas_vault::VaultPath;
+use atlas_vault::excalidraw::unpacked;
 use atlas_vault::loss::Loss;
 use bytes::Bytes;
 use futures::FutureExt as _;
@@ -86,7 +87,8 @@ impl Change {
 
 /// What is gone of a note's text, if it is not the same.
 fn loss(before: &Bytes, after: &Bytes) -> Option<Loss> {
-    (before != after).then(|| Loss::between(&shown(before), &shown(after)))
+    // A small change of what is compressed is one of all its digits.
+    (before != after).then(|| Loss::between(&unpacked(&shown(before)), &unpacked(&shown(after))))
 }
 
 /// The text. Bytes that are not UTF-8 become rare characters instead of U+FFFD, which readers are shown: writing U+FFFD back loses them.

@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 
 use atlas_access::Access;
+use atlas_ops::arguments::{Given, Versions};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
-use atlas_ops::read::notes;
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::write::editing;
+use atlas_ops::write::precondition::Condition;
 use atlas_vault::canvas::{Canvas, Change, Fields};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{check_count, path, refused, seed};
-
-/// Removing more nodes than this has to be confirmed.
-const MAX_REMOVED: usize = 10;
+use super::{MAX_REMOVED, check_count, path, refused, seed};
 
 /// Changes a canvas.
 pub struct UpdateCanvas;
@@ -44,6 +43,8 @@ pub struct Arguments {
     /// Fields to set, by the id of their edge; null removes a field; none if not given.
     #[serde(default)]
     update_edges: BTreeMap<String, Fields>,
+    #[serde(default)]
+    if_match: Given<Versions>,
 }
 
 /// What was done.
@@ -84,6 +85,7 @@ impl Operation for UpdateCanvas {
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["canvas"],
+        aliases: &[Alias::Name("prev_hash", "if_match")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
@@ -99,8 +101,17 @@ impl Operation for UpdateCanvas {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path = path("path", &arguments.path)?;
-        let Arguments { add_nodes, add_edges, remove_node_ids, remove_edge_ids, update_nodes, update_edges, .. } =
-            arguments;
+        let Arguments {
+            add_nodes,
+            add_edges,
+            remove_node_ids,
+            remove_edge_ids,
+            update_nodes,
+            update_edges,
+            if_match,
+            ..
+        } = arguments;
+        let condition = Condition::of_existing(if_match.as_ref())?;
         for (field, count) in [
             ("add_nodes", add_nodes.len()),
             ("add_edges", add_edges.len()),
@@ -120,8 +131,7 @@ impl Operation for UpdateCanvas {
             update_nodes,
             update_edges,
         };
-        let edit = |before: Option<&str>| {
-            let before = before.ok_or_else(|| notes::missing(path.as_str()))?;
+        let edit = |before: &str| {
             let canvas = Canvas::read(before).map_err(|error| refused(&path, &error))?;
             let changed = canvas.change(&change, seed(&path, before)).map_err(|error| refused(&path, &error))?;
             let applied = Applied {
@@ -134,7 +144,7 @@ impl Operation for UpdateCanvas {
             };
             Ok((changed.text, (applied, changed.nodes_added)))
         };
-        let Answer { value: edited, generation } = editing::edit_or_create(context, &Self::INFO, &path, edit).await?;
+        let Answer { value: edited, generation } = editing::edit(context, &Self::INFO, &path, &condition, edit).await?;
         let (applied, added_node_ids) = edited.told;
         let value = Output {
             path: path.as_str().to_owned(),

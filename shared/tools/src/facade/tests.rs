@@ -79,7 +79,18 @@ fn each_operation_gives_the_hints_that_hold() {
                 "vault_sync",
             ],
         ),
-        (destroys, &["edit_note", "patch_note", "undo_changes", "update_canvas", "update_table"]),
+        (
+            destroys,
+            &[
+                "edit_note",
+                "patch_note",
+                "trigger_quickadd",
+                "undo_changes",
+                "update_canvas",
+                "update_excalidraw",
+                "update_table",
+            ],
+        ),
         (
             replaces,
             &[
@@ -88,6 +99,7 @@ fn each_operation_gives_the_hints_that_hold() {
                 "bulk_set_property",
                 "commit_attachment",
                 "create_canvas",
+                "create_excalidraw",
                 "delete_attachment",
                 "delete_note",
                 "execute_template",
