@@ -18,6 +18,7 @@ mod note_tools;
 mod periodic;
 mod properties;
 mod queries;
+mod quickadd;
 mod surface;
 mod tags;
 mod tasks;

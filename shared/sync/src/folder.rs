@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use crate::error::SyncError;
 use crate::report::Reason;
-use crate::rules::Class;
+use crate::rules::{Class, holds_secret};
 
 /// A larger note is kept as an attachment.
 pub const MAX_NOTE_BYTES: u64 = 64 << 20;
@@ -132,6 +132,9 @@ impl Folder {
         };
         if stamp_of(&file)? != stamp {
             return Ok(None);
+        }
+        if class == Class::Config && text.as_deref().is_some_and(|text| holds_secret(path, text)) {
+            return Err(Reason::Secret);
         }
         let (kind, text) = match text {
             None => (Kind::Attachment, None),

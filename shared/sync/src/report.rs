@@ -62,6 +62,11 @@ pub enum Reason {
     /// A configuration file of a size that no configuration has.
     #[error("it is too large for a configuration file")]
     TooLarge,
+    /// A configuration file with a secret.
+    #[error(
+        "it holds an API key or another secret, or is no JSON, so it is not mirrored: take the secret out, and sync again"
+    )]
+    Secret,
     /// Where it is to be written is something else, or nothing can be written.
     #[error("it cannot be written: {0}")]
     Unwritable(String),

@@ -1,6 +1,7 @@
 //! Which files of a folder belong to the vault, and what each is by its name. Pure.
 
 use atlas_vault::file_kind::{is_junk, may_be_text};
+use serde_json::Value;
 
 /// What a file is, as far as its path tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +28,72 @@ pub const CONFIG_FILES: &[&str] = &[
     ".obsidian/bookmarks.json",
     ".obsidian/daily-notes.json",
     ".obsidian/plugins/periodic-notes/data.json",
+    ".obsidian/plugins/quickadd/data.json",
     ".obsidian/plugins/templater-obsidian/data.json",
     ".obsidian/templates.json",
     ".obsidian/types.json",
     ".obsidian/workspaces.json",
 ];
+
+/// Those among them that may hold keys of other services. One that does belongs to no mirror.
+const MAY_HOLD_SECRETS: &[&str] = &[".obsidian/plugins/quickadd/data.json"];
+
+/// Parts of the names of settings that are secrets: letters and digits only, in lower case.
+const SECRETS: &[&str] = &[
+    "apikey",
+    "token",
+    "secret",
+    "password",
+    "passphrase",
+    "passwd",
+    "credential",
+    "privatekey",
+    "accesskey",
+    "bearer",
+    "authorization",
+];
+
+/// Whether the configuration file at `path` may not be mirrored for what it holds: a text in a setting whose name says that it is a secret, at
+/// any depth. What cannot be read may hold one.
+pub fn holds_secret(path: &str, text: &[u8]) -> bool {
+    if !MAY_HOLD_SECRETS.contains(&path) {
+        return false;
+    }
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let Ok(settings) = serde_json::from_slice::<Value>(text) else { return true };
+    let mut open = vec![settings];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(values) => open.extend(values),
+            Value::Object(members) => {
+                for (name, value) in members {
+                    if is_secret(&name) && holds_text(&value) {
+                        return true;
+                    }
+                    open.push(value);
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether this is the name of a secret. What ends in `Ref` says where one is.
+fn is_secret(name: &str) -> bool {
+    let letters: String =
+        name.chars().filter(|one| one.is_ascii_alphanumeric()).map(|one| one.to_ascii_lowercase()).collect();
+    !letters.ends_with("ref") && SECRETS.iter().any(|secret| letters.contains(secret))
+}
+
+fn holds_text(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(values) => values.iter().any(holds_text),
+        Value::Object(members) => members.values().any(holds_text),
+        _ => false,
+    }
+}
 
 /// Of what a folder is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -197,6 +259,30 @@ mod tests {
         }
         assert_eq!(Tree::Vault.class_of("Makefile"), Some(Class::Attachment));
         assert!(Tree::Code.misses(".venv") && !Tree::Code.misses(".git") && !Tree::Vault.misses(".venv"));
+    }
+
+    #[test]
+    fn a_configuration_with_a_secret_is_known() {
+        const QUICKADD: &str = ".obsidian/plugins/quickadd/data.json";
+        for (text, expected) in [
+            ("{}", false),
+            (r#"{"ai":{"providers":[{"name":"OpenAI","apiKey":"","models":[{"maxTokens":4096}]}]}}"#, false),
+            (r#"{"ai":{"providers":[{"apiKey":"","apiKeyRef":"quickadd-openai"}]}}"#, false),
+            (r#"{"ai":{"providers":[{"apiKey":"sk-1"}]}}"#, true),
+            (r#"{"choices":[{"macro":{"commands":[{"settings":{"OMDb API Key":"x"}}]}}]}"#, true),
+            (r#"{"a":[[{"access_TOKEN":"x"}]]}"#, true),
+            (r#"{"Passwords":[" ",{"x":"y"}]}"#, true),
+            (r#"{"secret":7,"token":null}"#, false),
+            ("\u{feff}{}", false),
+            ("{\"a\":", true),
+            ("\u{0}", true),
+        ] {
+            assert_eq!(holds_secret(QUICKADD, text.as_bytes()), expected, "{text}");
+            assert!(!holds_secret(".obsidian/app.json", text.as_bytes()));
+        }
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(holds_secret(QUICKADD, deep.as_bytes()));
+        assert!(MAY_HOLD_SECRETS.iter().all(|path| CONFIG_FILES.contains(path)));
     }
 
     #[test]

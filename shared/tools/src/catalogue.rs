@@ -94,6 +94,8 @@ macro_rules! every_operation {
             // templates
             crate::templates::list_templates::ListTemplates,
             crate::templates::execute_template::ExecuteTemplate,
+            crate::quickadd::list_quickadd_actions::ListQuickaddActions,
+            crate::quickadd::trigger_quickadd::TriggerQuickadd,
             // bookmarks
             crate::bookmarks::list_bookmarks::ListBookmarks,
             crate::bookmarks::add_bookmark::AddBookmark,

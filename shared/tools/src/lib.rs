@@ -5,8 +5,8 @@
 //!
 //! - [`catalogue`]: the list of all operations; [`facade`]: which of them an agent sees, as tools; [`schemas`]: the JSON Schemas of their
 //!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
-//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`], [`periodic`], [`templates`], [`bookmarks`], [`workspaces`],
-//!   [`bundles`], [`attachments`], [`canvas`], [`bulk`]
+//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`], [`periodic`], [`templates`], [`quickadd`], [`bookmarks`], [`workspaces`],
+//!   [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bulk`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
 //!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian_app`] (what needs the Obsidian app)
@@ -34,6 +34,7 @@ pub mod notes;
 pub mod obsidian_app;
 pub mod periodic;
 pub mod properties;
+pub mod quickadd;
 pub mod schemas;
 pub mod search;
 pub mod surface;

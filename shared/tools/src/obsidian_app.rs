@@ -85,17 +85,6 @@ tools! {
         /// The expression.
         expression: Text<10_000>,
     };
-    /// `list_quickadd_actions`.
-    ListQuickaddActions, ListQuickaddActionsRequest, "list_quickadd_actions", "List QuickAdd actions", "quickadd", ReadVault, "Lists QuickAdd's actions.", {
-    };
-    /// `trigger_quickadd`.
-    TriggerQuickadd, TriggerQuickaddRequest, "trigger_quickadd", "Run a QuickAdd action", "quickadd", WriteVault, "Runs a QuickAdd action.", {
-        /// The action.
-        action_name: Text<256>,
-        ;
-        /// What it is given.
-        args: Map<String, Value> as "Map<String, Value>",
-    };
     /// `ocr_attachment`.
     OcrAttachment, OcrAttachmentRequest, "ocr_attachment", "Read text in a picture", "text-extractor", ReadVault, "Recognises the text of a picture or PDF.", {
         /// The attachment.

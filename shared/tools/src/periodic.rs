@@ -122,7 +122,7 @@ impl PeriodicNote {
 }
 
 /// Fails if the caller may not do this with a note, whose path they did not name and are not told.
-fn check(context: &Context<'_>, access: Access, path: &VaultPath) -> Result<(), Error> {
+pub(crate) fn check(context: &Context<'_>, access: Access, path: &VaultPath) -> Result<(), Error> {
     context.check(access, path).map_err(|mut error| {
         if error.details.shift_remove("path").is_some() {
             error.message = format!("you may not {} this note", access.as_str());

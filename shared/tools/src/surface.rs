@@ -126,6 +126,6 @@ mod tests {
         assert_eq!(tools.len(), 105);
         let needing = catalogue::ALL.iter().filter(|info| info.tags.contains(&NEEDS_APP));
         assert!(needing.clone().all(|info| tools.contains(info.name)));
-        assert_eq!(needing.count(), 17, "88 need nothing but the vault's files");
+        assert_eq!(needing.count(), 15, "90 need nothing but the vault's files");
     }
 }

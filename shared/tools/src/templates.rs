@@ -3,13 +3,16 @@
 pub mod execute_template;
 pub mod list_templates;
 
+use atlas_ops::arguments::invalid_input;
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::read::settings::document;
 use atlas_ops::read::view::View;
+use atlas_vault::VaultPath;
 use atlas_vault::date_format::{self, MAX_FORMAT_BYTES};
+use atlas_vault::template::templater;
 use futures::future::try_join;
 use jiff::civil::DateTime;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 const CORE: &str = ".obsidian/templates.json";
 const TEMPLATER: &str = ".obsidian/plugins/templater-obsidian/data.json";
@@ -64,4 +67,32 @@ fn not_set_up() -> Error {
     let message =
         "the vault has no folder of templates: a person sets it in Obsidian, in the settings of Templates or Templater";
     Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", "templater")
+}
+
+/// Most values of `args`.
+const MAX_ARGUMENTS: usize = 200;
+
+/// Fails unless `args` has few values, each a text, a number or a boolean.
+pub(crate) fn check(args: &Map<String, Value>) -> Result<(), Error> {
+    if args.len() > MAX_ARGUMENTS {
+        return Err(invalid_input("args", &format!("give at most {MAX_ARGUMENTS}")));
+    }
+    match args.iter().find(|(_, value)| value.is_object() || value.is_array() || value.is_null()) {
+        Some((name, _)) => Err(invalid_input("args", &format!("{name} is a string, a number or a boolean"))),
+        None => Ok(()),
+    }
+}
+
+/// The error for a template with commands that are not evaluated.
+pub(crate) fn refused(template: &VaultPath, error: &templater::TemplaterError) -> Error {
+    match error {
+        templater::TemplaterError::NeedsApp { .. } => {
+            let message = format!("{template}, {error}, which is not reachable from here: write the note with write_note, or let the person use the template");
+            Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", "templater")
+        }
+        templater::TemplaterError::Wrong { .. } => {
+            Error::bad_request(Reason::TemplateUnusable, format!("{template}, {error}"))
+        }
+    }
+    .with("path", template.as_str())
 }

@@ -16,7 +16,7 @@
 //! - [`remove_links`]: takes links out of a note; [`mentions`](mod@mentions): where a note names something without a link
 //! - [`date_format`]: date formats, which name periodic notes
 //! - [`table`]: tables, and changes to their cells; [`kanban`]: boards of the plugin Kanban
-//! - [`template`]: templates, and the commands of Templater in them
+//! - [`template`]: templates, and the commands of Templater in them; [`quickadd`]: choices of the plugin QuickAdd
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
 //! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them
 //! - [`symbol`](mod@symbol): the symbols that code in notes and files defines
@@ -51,6 +51,7 @@ pub mod mentions;
 pub mod note;
 pub mod pages;
 pub mod path;
+pub mod quickadd;
 pub mod relink;
 pub mod remove_links;
 pub mod resolve;

@@ -387,6 +387,7 @@ async fn a_read_only_vault_is_read() {
             "add_kanban_card" => json!({ "path": "a.md", "column": "x", "text": "x" }),
             "move_kanban_card" => json!({ "path": "a.md", "from_column": "x", "to_column": "y", "card_text": "x" }),
             "remove_bookmark" => json!({ "id": "x" }),
+            "trigger_quickadd" => json!({ "action_name": "x" }),
             "vault_sync" => json!({}),
             _ => json!({ "path": "a.md" }),
         };

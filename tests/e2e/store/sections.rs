@@ -66,6 +66,7 @@ fn vault() -> VaultBuilder {
     let settings = br#"{ "folder": "n" }"#;
     let bookmarks = br#"{ "items": [{ "type": "file", "path": "n/7.md" }] }"#;
     let vault = vault.note("n/2026-01-02.md", &noise(NOTES, 20_000));
+    let vault = vault.file(".obsidian/plugins/quickadd/data.json", br#"{ "choices": [] }"#);
     vault.file(".obsidian/daily-notes.json", settings).file(".obsidian/bookmarks.json", bookmarks)
 }
 

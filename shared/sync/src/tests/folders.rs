@@ -45,6 +45,31 @@ async fn bad_notes_are_published_as_they_are() {
 }
 
 #[tokio::test]
+async fn settings_with_a_secret_are_never_mirrored() {
+    let path = ".obsidian/plugins/quickadd/data.json";
+    let host = Host::new(
+        VaultBuilder::new().note("a.md", "a").file(path, br#"{"choices":[],"ai":{"providers":[{"apiKey":"sk-1"}]}}"#),
+    );
+    let told = [format!(
+        "{path}: it holds an API key or another secret, or is no JSON, so it is not mirrored: take the secret out, and sync again"
+    )];
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), skipped(&summary)), ((1, 0, 0), told.to_vec()));
+    let mirrored = async || host.mirrored().await.remove(path);
+    assert_eq!(mirrored().await, None);
+    let without = br#"{"choices":[],"ai":{"providers":[{"apiKey":""}]}}"#;
+    fs::write(host.vault.root().join(path), without).unwrap();
+    assert_eq!(skipped(&host.sync().await.unwrap()), [""; 0]);
+    assert_eq!(mirrored().await.as_deref(), Some(&without[..]));
+    // A secret that comes later stays here too, and neither side loses the file.
+    let with = br#"{"choices":[{}],"token":"t-2"}"#;
+    fs::write(host.vault.root().join(path), with).unwrap();
+    assert_eq!(skipped(&host.sync().await.unwrap()), told);
+    assert_eq!(mirrored().await.as_deref(), Some(&without[..]));
+    assert_eq!(fs::read(host.vault.root().join(path)).unwrap(), with);
+}
+
+#[tokio::test]
 async fn names_that_no_vault_can_have_are_skipped_by_name() {
     let host =
         Host::new(VaultBuilder::new().note("good.md", "good").note("back\\slash.md", "x").note("line\nfeed.md", "x"));

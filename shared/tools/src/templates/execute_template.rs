@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Settings;
+use super::{Settings, check, refused};
 use crate::periodic;
 
 /// Makes a note of a template.
@@ -56,8 +56,7 @@ pub struct Output {
     expanded_size: usize,
 }
 
-/// Most values of `args`, and most bytes of the note.
-const MAX_ARGUMENTS: usize = 200;
+/// Most bytes of the note.
 const MAX_BYTES: usize = 4 << 20;
 
 impl Operation for ExecuteTemplate {
@@ -132,29 +131,6 @@ impl Operation for ExecuteTemplate {
     }
 }
 
-fn check(args: &Map<String, Value>) -> Result<(), Error> {
-    if args.len() > MAX_ARGUMENTS {
-        return Err(arguments::invalid_input("args", &format!("give at most {MAX_ARGUMENTS}")));
-    }
-    match args.iter().find(|(_, value)| value.is_object() || value.is_array() || value.is_null()) {
-        Some((name, _)) => Err(arguments::invalid_input("args", &format!("{name} is a string, a number or a boolean"))),
-        None => Ok(()),
-    }
-}
-
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn refused(template: &VaultPath, error: &templater::TemplaterError) -> Error {
-    match error {
-        templater::TemplaterError::NeedsApp { .. } => {
-            let message = format!("{template}, {error}, which is not reachable from here: write the note with write_note, or let the person use the template");
-            Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", "templater")
-        }
-        templater::TemplaterError::Wrong { .. } => {
-            Error::bad_request(Reason::TemplateUnusable, format!("{template}, {error}"))
-        }
-    }
-    .with("path", template.as_str())
 }
