@@ -1,6 +1,8 @@
 //! Tables of GitHub Flavored Markdown, as Obsidian has them: read, and changed cell by cell. What is not named stays byte for byte, but for
 //! the spaces that keep a changed cell as wide as it was.
 
+mod layout;
+
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
@@ -8,6 +10,8 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use crate::lines::{Lines, line_end};
 use crate::note::{self, MAX_BODY_BYTES};
 use crate::{mask, note::parts::MAX_ITEMS};
+
+pub use layout::Align;
 
 /// Most characters to which the cells of new rows are padded.
 const MAX_WIDTH: usize = 200;

@@ -44,6 +44,21 @@ async fn a_table_is_read_and_changed_by_header_and_key() {
     );
     assert_eq!(text(&world, "t.md").await, expected);
     assert_eq!(world.refused("update_table", change).await, "note_changed");
+    let arranged = json!({
+        "path": "t.md",
+        "table_index": 1,
+        "add_columns": [{ "name": "Depth", "at": 0, "align": "right" }],
+        "set": [{ "key": "1", "values": { "Depth": 12.5 } }],
+        "add": [{ "Depth": 7 }, { "Depth": "deep" }],
+        "sort_by": { "column": "depth", "numeric": true },
+        "format": true,
+    });
+    assert_eq!(world.ok("update_table", arranged).await["rows"], 3);
+    let read = world.ok("read_table", json!({ "path": "t.md", "table_index": 1 })).await;
+    assert_eq!(read["headers"][0], "Depth");
+    let depths: Vec<&Value> = read["rows"].as_array().unwrap().iter().map(|row| &row[0]).collect();
+    assert_eq!(depths, ["7", "12.5", "deep"]);
+    assert!(text(&world, "t.md").await.to_string().contains("| ----: |"));
     for (arguments, reason) in [
         (json!({ "path": "t.md", "remove": ["None"] }), "invalid_input"),
         (json!({ "path": "t.md", "add": [{ "Nowhere": "x" }] }), "invalid_input"),
@@ -53,6 +68,8 @@ async fn a_table_is_read_and_changed_by_header_and_key() {
             "invalid_input",
         ),
         (json!({ "path": "t.md", "table_index": 2 }), "invalid_input"),
+        (json!({ "path": "t.md", "add_columns": [{ "name": "PORT" }] }), "invalid_input"),
+        (json!({ "path": "t.md", "sort_by": { "column": "Nowhere" } }), "invalid_input"),
         (json!({ "path": "none.md" }), "invalid_input"),
         (json!({ "path": "absent.md" }), "note_not_found"),
     ] {

@@ -1,16 +1,17 @@
 //! `update_table`: changes cells and rows of a table.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Given, Text, Versions, WritePath, invalid_input};
+use atlas_ops::arguments::{Bounded, Given, Text, Versions, WritePath, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::write::editing;
 use atlas_ops::write::precondition::Condition;
 use atlas_vault::VaultPath;
-use atlas_vault::table::{Change, Table};
+use atlas_vault::table::{Align, Change, Table};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ pub struct Arguments {
     /// Which of its tables, counted from 0; the first if not given.
     #[serde(default)]
     table_index: TableIndex,
-    /// The column whose texts tell rows apart; the first if not given.
+    /// The column whose texts tell rows apart; the first that is not new if not given.
     #[serde(default)]
     key_column: Given<Text<500>>,
     /// Cells to write; none if not given.
@@ -42,6 +43,15 @@ pub struct Arguments {
     /// Rows to remove, by their text in the key column; none if not given.
     #[serde(default)]
     remove: Vec<String>,
+    /// Columns to add before all else is done, so that `set` and `add` can name them; none if not given.
+    #[serde(default)]
+    add_columns: Vec<NewColumn>,
+    /// Sort the rows, once all else is done; they stay in order if not given.
+    #[serde(default)]
+    sort_by: Given<SortBy>,
+    /// Pad all cells to the width of their columns at last. If false, what is not named stays byte for byte.
+    #[serde(default)]
+    format: bool,
     #[serde(default)]
     if_match: Given<Versions>,
 }
@@ -54,6 +64,60 @@ pub struct Cells {
     key: String,
     /// The new texts, each by the name of its column: strings, numbers or booleans.
     values: Map<String, Value>,
+}
+
+/// A column to add.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewColumn {
+    /// Its name.
+    name: Text<500>,
+    /// Its place, counted from 0; the last if not given.
+    #[serde(default)]
+    at: Bounded<0, 1_000_000, 1_000_000>,
+    /// Where its texts stand.
+    #[serde(default)]
+    align: ColumnAlign,
+}
+
+/// Where the texts of a column stand.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ColumnAlign {
+    /// Nothing is said.
+    #[default]
+    None,
+    /// To the left.
+    Left,
+    /// In the middle.
+    Center,
+    /// To the right.
+    Right,
+}
+
+/// How rows are sorted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SortBy {
+    /// By their texts in this column.
+    column: Text<500>,
+    /// From the least, or from the greatest.
+    #[serde(default)]
+    order: Order,
+    /// Sort the texts as numbers; those that are none come last.
+    #[serde(default)]
+    numeric: bool,
+}
+
+/// An order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// From the least.
+    #[default]
+    Asc,
+    /// From the greatest.
+    Desc,
 }
 
 /// What was done.
@@ -74,12 +138,14 @@ pub struct Output {
 
 /// Most rows that one call changes, adds or removes.
 const MAX_ROWS: usize = 1000;
+/// Most columns that one call adds.
+const MAX_COLUMNS: usize = 50;
 
 impl Operation for UpdateTable {
     const INFO: Info = Info {
         name: "update_table",
         title: "Change a table",
-        description: "Writes cells of a markdown table, adds rows to its end and removes rows; rows are named by their text in the key column, columns by their header. What is not named stays as it is. All is done or nothing. Read the table with read_table. Example: {\"path\": \"Projects/Atlas.md\", \"set\": [{\"key\": \"Mirror\", \"values\": {\"Status\": \"done\"}}], \"add\": [{\"Part\": \"Sync\", \"Status\": \"open\"}]}",
+        description: "Writes cells of a markdown table, adds rows to its end and removes rows; rows are named by their text in the key column, columns by their header. Also adds columns, sorts the rows and lays the table out anew. What is not named stays as it is. All is done or nothing. Read the table with read_table. Example: {\"path\": \"Projects/Atlas.md\", \"set\": [{\"key\": \"Mirror\", \"values\": {\"Status\": \"done\"}}], \"add\": [{\"Part\": \"Sync\", \"Status\": \"open\"}]}",
         // It tells what is there.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
@@ -100,7 +166,8 @@ impl Operation for UpdateTable {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let Arguments { path, table_index, key_column, set, add, remove, if_match } = arguments;
+        let Arguments { path, table_index, key_column, set, add, remove, add_columns, sort_by, format, if_match } =
+            arguments;
         let path = VaultPath::from(path);
         let condition = Condition::of_existing(if_match.as_ref())?;
         for (field, count) in [("set", set.len()), ("add", add.len()), ("remove", remove.len())] {
@@ -108,11 +175,16 @@ impl Operation for UpdateTable {
                 return Err(invalid_input(field, &format!("at most {MAX_ROWS} rows in one call")));
             }
         }
+        if add_columns.len() > MAX_COLUMNS {
+            return Err(invalid_input("add_columns", &format!("at most {MAX_COLUMNS} columns in one call")));
+        }
         let edit = |text: &str| {
+            let text = with_columns(text, table_index, &add_columns)?;
+            let text = text.as_ref();
             let (table, _) = table(text, table_index)?;
             let key = match key_column.as_ref() {
                 Some(name) => column(&table, "key_column", name.as_str())?,
-                None => 0,
+                None => first_kept(&table, &add_columns),
             };
             let gone =
                 remove.iter().map(|name| row(&table, key, "remove", name)).collect::<Result<BTreeSet<_>, _>>()?;
@@ -138,7 +210,8 @@ impl Operation for UpdateTable {
                 }
                 changes.push(Change::Add(texts));
             }
-            Ok((table.changed(text, &changes), table.rows.len() + add.len() - gone.len()))
+            let text = arranged(table.changed(text, &changes), table_index, sort_by.as_ref(), format)?;
+            Ok((text, table.rows.len() + add.len() - gone.len()))
         };
         let Answer { value: edited, generation } = editing::edit(context, &Self::INFO, &path, &condition, edit).await?;
         let value = Output {
@@ -150,6 +223,51 @@ impl Operation for UpdateTable {
         };
         Ok(Answer { value, generation })
     }
+}
+
+/// The note with these columns in its table.
+fn with_columns<'a>(text: &'a str, index: TableIndex, new: &[NewColumn]) -> Result<Cow<'a, str>, Error> {
+    let mut text = Cow::Borrowed(text);
+    for NewColumn { name, at, align } in new {
+        let (table, _) = table(&text, index)?;
+        let name = name.as_str().trim();
+        let is_taken = |header: &String| atlas_vault::fold(header) == atlas_vault::fold(name);
+        if name.is_empty() || table.header.iter().any(is_taken) {
+            return Err(invalid_input(
+                "add_columns",
+                &format!("the table has a column {name:?} already, or that is no name"),
+            ));
+        }
+        let align = match align {
+            ColumnAlign::None => Align::None,
+            ColumnAlign::Left => Align::Left,
+            ColumnAlign::Center => Align::Center,
+            ColumnAlign::Right => Align::Right,
+        };
+        text = table.with_column(&text, name, at.get(), align).into();
+    }
+    Ok(text)
+}
+
+/// The first column that is not new.
+fn first_kept(table: &Table, new: &[NewColumn]) -> usize {
+    let is_new = |header: &String| {
+        new.iter().any(|new| atlas_vault::fold(new.name.as_str().trim()) == atlas_vault::fold(header))
+    };
+    table.header.iter().position(|header| !is_new(header)).unwrap_or(0)
+}
+
+/// The note with the rows of its table sorted, and laid out anew.
+fn arranged(text: String, index: TableIndex, sort_by: Option<&SortBy>, format: bool) -> Result<String, Error> {
+    let mut text = text;
+    if let Some(SortBy { column: name, order, numeric }) = sort_by {
+        let (table, _) = table(&text, index)?;
+        text = table.sorted(&text, column(&table, "sort_by", name.as_str())?, *numeric, *order == Order::Desc);
+    }
+    if format {
+        text = table(&text, index)?.0.formatted(&text);
+    }
+    Ok(text)
 }
 
 /// The only row with this text in the key column.
