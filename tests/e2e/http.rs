@@ -7,6 +7,7 @@ mod cors;
 mod events;
 mod find;
 mod keyed;
+mod merged;
 mod moves;
 mod moves_back;
 mod notes;

@@ -5,7 +5,7 @@
 //! - `target`: where a [`Target`] is; `block`: which lines a block id names
 //! - `splice`: puts lines between lines, with the note's own line breaks; [`between`]: what parts a text from the note above it
 //! - `replace`: exact text
-//! - `properties`: properties in the frontmatter; `entries`: where each stands; `yaml`: writes values
+//! - `properties`: properties in the frontmatter; `entries`: where each stands; `yaml`: writes values; `split`: the frontmatter as a whole
 //! - `tags`: tags, in the frontmatter and in the text; `task`: one task
 
 use std::num::NonZeroU32;
@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 pub use below::between;
 pub use error::{Candidate, EditError, Problem};
 pub use properties::{remove_properties, replace_frontmatter, with_frontmatter};
+pub(crate) use split::{split, with_properties};
 pub use tags::{add_inline_tag, add_tag, remove_inline_tag, remove_tag};
 pub use task::{ChangedTask, change_task};
 
@@ -28,6 +29,7 @@ mod error;
 mod properties;
 mod replace;
 mod splice;
+mod split;
 mod tags;
 mod target;
 mod task;

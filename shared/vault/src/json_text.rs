@@ -139,6 +139,11 @@ impl<'a> JsonText<'a> {
         self.edits.push((span.clone(), value.to_string()));
     }
 
+    /// Replaces the value at `span` by JSON that is already written.
+    pub(crate) fn put(&mut self, span: &Span, written: &str) {
+        self.edits.push((span.clone(), written.to_owned()));
+    }
+
     /// Adds members to the end of the object at `object`, whose members are `members`.
     pub fn add_members(&mut self, object: &Span, members: &[Member], new: &[(&str, &Value)], layout: Layout) {
         self.change_members(object, members, &[], new, layout);

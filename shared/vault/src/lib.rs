@@ -18,7 +18,7 @@
 //! - [`table`]: tables, and changes to their cells; [`kanban`]: boards of the plugin Kanban
 //! - [`template`]: templates, and the commands of Templater in them; [`quickadd`]: choices of the plugin QuickAdd
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
-//! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them
+//! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them; [`merge`]: two versions of a text
 //! - [`symbol`](mod@symbol): the symbols that code in notes and files defines
 //! - [`canvas`]: canvases, and changes to them; [`excalidraw`]: drawings of the plugin Excalidraw
 //! - [`json_text`]: changes a JSON text value by value; `json_items`: lists of objects with ids in it
@@ -48,6 +48,7 @@ pub mod lz_string;
 mod markdown;
 mod mask;
 pub mod mentions;
+pub mod merge;
 pub mod note;
 pub mod pages;
 pub mod path;

@@ -22,6 +22,8 @@ pub enum NoteUpdate {
     Text(Vec<u8>),
     /// The same, which a person has to confirm whatever is there.
     IfConfirmed(Vec<u8>),
+    /// This text, which was merged with what is there; a person has to confirm it if it destroys what is there.
+    Merged(Vec<u8>),
     /// Nothing; what it was is kept in the trash.
     Trash,
     /// Nothing.
@@ -59,6 +61,9 @@ pub struct Written {
     /// What it was before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Version>,
+    /// Whether it has the changes of the version before it, which the caller had not seen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_merged: bool,
 }
 
 impl Written {
@@ -75,6 +80,7 @@ impl Written {
             created: false,
             at,
             before: Some(before),
+            is_merged: false,
         }
     }
 }
@@ -196,8 +202,9 @@ impl<T: Send> ChangeSet for NoteChange<'_, T> {
         let mut batch = Batch::on(head, self.context);
         let (becomes, told) = (self.decide)(found)?;
         let is_to_be_confirmed = matches!(becomes, NoteUpdate::IfConfirmed(_));
+        let is_merged = matches!(becomes, NoteUpdate::Merged(_));
         let written = match (becomes, found) {
-            (NoteUpdate::Text(text) | NoteUpdate::IfConfirmed(text), found) => {
+            (NoteUpdate::Text(text) | NoteUpdate::IfConfirmed(text) | NoteUpdate::Merged(text), found) => {
                 let new = New::text(self.path.clone(), text.into(), found, now)?;
                 let Version { sha256, bytes } = new.version();
                 if let Some(found) = found.filter(|found| found.record.sha256 == *sha256.as_bytes()) {
@@ -208,7 +215,7 @@ impl<T: Send> ChangeSet for NoteChange<'_, T> {
                 }
                 batch.put(new, found);
                 let (created, before) = (found.is_none(), found.map(Version::of));
-                Written { sha256, bytes, generation: 0, is_replayed: false, created, at: now, before }
+                Written { sha256, bytes, generation: 0, is_replayed: false, created, at: now, before, is_merged }
             }
             (NoteUpdate::Trash | NoteUpdate::Gone, None) => return Err(notes::missing(self.path.as_str())),
             (NoteUpdate::Trash, Some(found)) => {

@@ -231,7 +231,16 @@ impl ChangeSet for Upload<'_> {
         }
         batch.put(New::written(self.path.clone(), content, sha256, found, at), found);
         let (created, before) = (found.is_none(), found.map(Version::of));
-        let written = Written { sha256, bytes: self.bytes, generation: 0, is_replayed: false, created, at, before };
+        let written = Written {
+            sha256,
+            bytes: self.bytes,
+            generation: 0,
+            is_replayed: false,
+            created,
+            at,
+            before,
+            is_merged: false,
+        };
         Ok(Attempt::changes(batch.derived().await?, written.into()))
     }
 }

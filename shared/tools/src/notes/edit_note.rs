@@ -1,6 +1,7 @@
 //! `edit_note`: changes parts of a note, all or nothing, and leaves every other byte as it is.
 
 use atlas_access::Access;
+use atlas_mirror::Hash;
 use atlas_ops::arguments::{Given, Message, Versions, WritePath};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
@@ -8,8 +9,10 @@ use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
 use atlas_ops::write::writable::{MAX_NOTE_BYTES, text_of};
+use atlas_segment::Record;
 use atlas_vault::VaultPath;
 use atlas_vault::edit::{Candidate, Edit, EditError, Problem, apply};
+use atlas_vault::merge::{Conflict, merge};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -29,9 +32,27 @@ pub struct Arguments {
     edits: Vec<Edit>,
     #[serde(default)]
     if_match: Given<Versions>,
+    /// What to do if the note has changed since the version in `if_match`: `fail`, or `merge` the edits with what changed. They cannot be merged
+    /// where both touch the same lines.
+    #[serde(default)]
+    on_conflict: OnConflict,
     #[serde(default)]
     message: Given<Message>,
 }
+
+/// What to do with a note that has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum OnConflict {
+    /// Change nothing.
+    #[default]
+    Fail,
+    /// Make the edits on the version that was named, and merge the result with the newest one.
+    Merge,
+}
+
+/// Most versions to look through for the one that was named.
+const MAX_VERSIONS_BACK: usize = 100;
 
 impl Operation for EditNote {
     const INFO: Info = Info {
@@ -63,17 +84,65 @@ impl Operation for EditNote {
             return Err(Error::bad_request(Reason::ValidationError, "edits: name one at least").with("field", "edits"));
         }
         let message = arguments.message.as_ref().map(Message::as_str);
+        let base = match (&condition, arguments.on_conflict) {
+            (Condition::Versions(versions), OnConflict::Merge) => version(context, &path, versions).await?,
+            (_, OnConflict::Merge) => {
+                let message = "on_conflict: to merge, send the version that you read (if_match, If-Match)";
+                return Err(Error::bad_request(Reason::ValidationError, message).with("field", "on_conflict"));
+            }
+            (_, OnConflict::Fail) => None,
+        };
+        let edited =
+            |note: &Found| apply(text_of(note)?, &arguments.edits, MAX_NOTE_BYTES).map_err(|error| refused(&error));
         let decide = |found: Option<&Found>| {
             let Some(note) = found else {
                 return Err(notes::missing(path.as_str()));
             };
-            condition.check(path.as_str(), found)?;
-            let edited = apply(text_of(note)?, &arguments.edits, MAX_NOTE_BYTES).map_err(|error| refused(&error))?;
-            Ok(NoteUpdate::Text(edited.into_bytes()))
+            match (condition.check(path.as_str(), found), &base) {
+                (Ok(()), _) => Ok(NoteUpdate::Text(edited(note)?.into_bytes())),
+                (Err(changed), Some(base)) => {
+                    let merged = merge(path.as_str(), text_of(base)?, text_of(note)?, &edited(base)?);
+                    merged.map(|text| NoteUpdate::Merged(text.into_bytes())).map_err(|why| unmerged(changed, &why))
+                }
+                (Err(changed), None) => Err(changed),
+            }
         };
         let answer = update::write(context, &Self::INFO, &path, message, KnownInput::Nothing, decide).await?;
         Ok(Output::of(&path, answer))
     }
+}
+
+/// The newest version of the note whose hash is one of `versions`; none if it is not kept, or its text is stored as a blob.
+async fn version(context: &Context<'_>, path: &VaultPath, versions: &[&str]) -> Result<Option<Found>, Error> {
+    let newest = context.read(|view| async move { Ok(view) }).await?;
+    let mut snapshot = newest.value.snapshot().clone();
+    for _ in 0..MAX_VERSIONS_BACK {
+        let is_named = |record: &Record| versions.contains(&Hash::from_bytes(record.sha256).to_string().as_str());
+        let has_text = |record: &Record| record.blob.is_none() && is_named(record);
+        let Some(found) = notes::find(&snapshot, path.as_str(), has_text).await? else { return Ok(None) };
+        if is_named(&found.record) {
+            return Ok(Some(found).filter(|found| found.record.blob.is_none()));
+        }
+        if found.replaces == 0 {
+            return Ok(None);
+        }
+        let Some(older) = context.vault.mirror.at(found.replaces).await? else { return Ok(None) };
+        snapshot = older;
+    }
+    Ok(None)
+}
+
+/// The error for a note that has changed where the edits change it too.
+fn unmerged(changed: Error, why: &Conflict) -> Error {
+    let lines: Vec<_> = match why {
+        // Lines of the newest version, counted from 1.
+        Conflict::Overlaps(overlaps) => {
+            let lines = overlaps.iter().take(20);
+            lines.map(|overlap| json!({ "start": overlap.ours.start + 1, "end": overlap.ours.end })).collect()
+        }
+        Conflict::Member(_) | Conflict::TooLarge => Vec::new(),
+    };
+    changed.with("conflict", why.to_string()).with("lines", lines)
 }
 
 /// Why nothing was changed, with what could have been meant.

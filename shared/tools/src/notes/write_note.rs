@@ -75,6 +75,9 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     updated_at: Option<Timestamp>,
+    /// SHA-256 of the newer version that the text was merged with, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merged_with: Option<String>,
 }
 
 impl Output {
@@ -90,6 +93,7 @@ impl Output {
             created: value.created,
             created_at: value.created.then_some(value.at),
             updated_at: (!value.created).then_some(value.at),
+            merged_with: value.before.filter(|_| value.is_merged).map(|before| before.sha256.to_string()),
         };
         Answer { value: output, generation }
     }

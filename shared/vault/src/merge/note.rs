@@ -1,0 +1,108 @@
+//! Merges notes. Where the lines of the frontmatter overlap, or the merged ones would say something else than the sides do, it is merged
+//! property by property.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::{Conflict, lines};
+use crate::edit;
+
+/// Merges the notes `ours` and `theirs`.
+pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Conflict> {
+    let by_lines = lines::merge(base, ours, theirs).map_err(Conflict::Overlaps);
+    let texts = [base, ours, theirs].map(edit::split);
+    let [Some(base), Some(ours), Some(theirs)] = texts else { return by_lines };
+    if base.head == ours.head && ours.head == theirs.head {
+        return by_lines;
+    }
+    let properties = match merged(&base.properties, &ours.properties, &theirs.properties) {
+        Ok(properties) => properties,
+        // What overlaps tells more than the first property that does.
+        Err(conflict) => return by_lines.and(Err(conflict)),
+    };
+    if let Ok(text) = &by_lines
+        && edit::split(text).is_some_and(|merged| merged.properties == properties)
+    {
+        return by_lines;
+    }
+    let body = lines::merge(base.body, ours.body, theirs.body).map_err(Conflict::Overlaps)?;
+    // Comments and empty lines between the properties come from the side that changed them.
+    let (kept, other) = match (ours.between == base.between, theirs.between == base.between) {
+        (_, true) => (&ours, &theirs),
+        (true, false) => (&theirs, &ours),
+        (false, false) if ours.between == theirs.between => (&ours, &theirs),
+        (false, false) => return by_lines.and(Err(Conflict::Member("comments between properties".to_owned()))),
+    };
+    // A value that is written anew has no comments.
+    let is_written = |name: &&String| properties.get(*name) != kept.properties.get(*name);
+    let mut written = properties.keys().chain(kept.properties.keys()).filter(is_written);
+    let is_commented = |name: &&String| kept.commented.contains(*name) || other.commented.contains(*name);
+    if let Some(name) = written.find(is_commented) {
+        return by_lines.and(Err(of_property(name)));
+    }
+    let head = edit::with_properties(kept.head, &properties);
+    Ok(head.map_err(|_| Conflict::Member("the frontmatter".to_owned()))? + &body)
+}
+
+fn of_property(name: &str) -> Conflict {
+    Conflict::Member(format!("the property {name}"))
+}
+
+/// The properties that have the changes of both sides.
+fn merged(
+    base: &Map<String, Value>,
+    ours: &Map<String, Value>,
+    theirs: &Map<String, Value>,
+) -> Result<Map<String, Value>, Conflict> {
+    let mut merged = ours.clone();
+    let names: Vec<&String> = base.keys().chain(theirs.keys().filter(|name| !base.contains_key(*name))).collect();
+    for name in names {
+        let (before, mine, other) = (base.get(name), ours.get(name), theirs.get(name));
+        if other == before || other == mine {
+            continue;
+        }
+        let value = if mine == before { other.cloned() } else { Some(both(name, before, mine, other)?) };
+        match value {
+            Some(value) => drop(merged.insert(name.clone(), value)),
+            None => drop(merged.shift_remove(name)),
+        }
+    }
+    Ok(merged)
+}
+
+/// The value that has the changes of both sides, which differ.
+fn both(name: &str, base: Option<&Value>, ours: Option<&Value>, theirs: Option<&Value>) -> Result<Value, Conflict> {
+    let conflict = || of_property(name);
+    match (base, ours, theirs) {
+        (Some(Value::Object(base)), Some(Value::Object(ours)), Some(Value::Object(theirs))) => {
+            merged(base, ours, theirs).map(Value::Object).map_err(|_| conflict())
+        }
+        (None, Some(Value::Array(ours)), Some(Value::Array(theirs))) => as_sets(&[], ours, theirs).ok_or_else(conflict),
+        (Some(Value::Array(base)), Some(Value::Array(ours)), Some(Value::Array(theirs))) => {
+            as_sets(base, ours, theirs).ok_or_else(conflict)
+        }
+        _ => Err(conflict()),
+    }
+}
+
+/// The list that has what either side added and lacks what either removed; none where the order or number of entries says something.
+fn as_sets(base: &[Value], ours: &[Value], theirs: &[Value]) -> Option<Value> {
+    let sets = [base, ours, theirs].map(|list| list.iter().map(Value::to_string).collect::<HashSet<_>>());
+    let [before, mine, other] = &sets;
+    let has = |set: &HashSet<String>, value: &Value| set.contains(&value.to_string());
+    let is_set = |list: &[Value], set: &HashSet<String>| {
+        list.len() == set.len() && !list.iter().any(|value| value.is_array() || value.is_object())
+    };
+    let keeps_order = |list: &[Value], set: &HashSet<String>| {
+        let kept = list.iter().filter(|value| has(before, value));
+        kept.eq(base.iter().filter(|value| has(set, value)))
+    };
+    let is_plain = is_set(base, before) && is_set(ours, mine) && is_set(theirs, other);
+    if !is_plain || !keeps_order(ours, mine) || !keeps_order(theirs, other) {
+        return None;
+    }
+    let kept = ours.iter().filter(|value| !has(before, value) || has(other, value));
+    let added = theirs.iter().filter(|value| !has(before, value) && !has(mine, value));
+    Some(kept.chain(added).cloned().collect())
+}

@@ -1,0 +1,243 @@
+use std::fs;
+use std::process::Command;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::subsequence;
+use serde_json::{Map, Value, json};
+
+use super::{Conflict, Overlap, merge};
+
+/// What `git merge-file` makes of the three texts; none if it finds a conflict.
+fn merged_by_git(base: &str, ours: &str, theirs: &str) -> Option<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    for (name, text) in [("ours", ours), ("base", base), ("theirs", theirs)] {
+        fs::write(path(name), text).expect("written");
+    }
+    let arguments = ["ours", "base", "theirs"].map(path);
+    let merged = Command::new("git").args(["merge-file", "-p", "--quiet"]).args(arguments).output().expect("git runs");
+    merged.status.success().then(|| String::from_utf8(merged.stdout).expect("UTF-8"))
+}
+
+/// Lines of a text, and how one side changes them: where, how many lines it removes, and which it puts there.
+type Changes = Vec<(usize, usize, Vec<u8>)>;
+
+fn lines() -> impl Strategy<Value = Vec<u8>> {
+    vec(0_u8..6, 0..14)
+}
+
+fn changes() -> impl Strategy<Value = Changes> {
+    vec((0_usize..14, 0_usize..3, vec(0_u8..8, 0..3)), 0..3)
+}
+
+fn changed(base: &[u8], changes: &Changes) -> Vec<u8> {
+    let mut lines = base.to_vec();
+    for (at, removed, new) in changes {
+        let start = (*at).min(lines.len());
+        let end = (start + removed).min(lines.len());
+        lines.splice(start..end, new.iter().copied());
+    }
+    lines
+}
+
+/// Few different lines, so that they repeat; the last one may have no line break.
+fn written(lines: &[u8], is_ended: bool) -> String {
+    let text: String = lines.iter().map(|line| format!("line {line}\n")).collect();
+    if is_ended { text } else { text.trim_end_matches('\n').to_owned() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    // A conflict where git finds a clean merge is the safe side. It is rare: 1 of 5,000 such texts.
+    #[test]
+    fn a_clean_merge_of_lines_is_that_of_git(base in lines(), a in changes(), b in changes(), ended: [bool; 3]) {
+        let (ours, theirs) = (changed(&base, &a), changed(&base, &b));
+        let [base, ours, theirs] = [written(&base, ended[0]), written(&ours, ended[1]), written(&theirs, ended[2])];
+        if let Ok(merged) = merge("list.txt", &base, &ours, &theirs) {
+            prop_assert_eq!(Some(merged), merged_by_git(&base, &ours, &theirs));
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn changes_far_from_each_other_are_merged(a in vec("[a-z]{1,8}", 1..4), b in vec("[a-z]{1,8}", 1..4), at in 1_usize..8) {
+        let base: Vec<String> = (0..20).map(|number| format!("line {number}")).collect();
+        let (mut ours, mut theirs, mut expected) = (base.clone(), base.clone(), base.clone());
+        ours.splice(at..=at, a.clone());
+        theirs.splice(at + 10..=at + 10, b.clone());
+        expected.splice(at + 10..=at + 10, b);
+        expected.splice(at..=at, a);
+        let text = |lines: &[String]| lines.join("\n");
+        prop_assert_eq!(merge("a.md", &text(&base), &text(&ours), &text(&theirs)), Ok(text(&expected)));
+    }
+
+    #[test]
+    fn it_does_not_matter_which_version_comes_first(base in lines(), a in changes(), b in changes()) {
+        let (ours, theirs) = (written(&changed(&base, &a), true), written(&changed(&base, &b), true));
+        let base = written(&base, true);
+        prop_assert_eq!(merge("a.md", &base, &ours, &theirs).ok(), merge("a.md", &base, &theirs, &ours).ok());
+    }
+
+    #[test]
+    fn any_texts_are_merged_or_refused(path in "a\\.(md|canvas|txt)", texts in vec("(---\n)?([a-c]: \\[?[a-c,]{0,4}\\]?\n|# c\n|---\n|\\{\"nodes\": \\[\\]\\}|.{0,5}\n?){0,8}", 3)) {
+        if let [base, ours, theirs] = &texts[..] {
+            let _ = merge(&path, base, ours, theirs);
+        }
+    }
+}
+
+#[test]
+fn lines_that_both_changed_are_named() {
+    let conflict = merge("a.md", "one\ntwo\nthree\n", "one\n2\nthree\n", "zero\none\nzwei\nthree\n");
+    assert_eq!(conflict, Err(Conflict::Overlaps(vec![Overlap { ours: 1..2, theirs: 2..3 }])));
+}
+
+#[test]
+fn a_heading_and_an_added_line_are_merged() {
+    let merged = merge("a.md", "# Plan\n\nText\n", "# Plan B\n\nText\n", "# Plan\n\nText\n- new\n");
+    assert_eq!(merged.as_deref(), Ok("# Plan B\n\nText\n- new\n"));
+}
+
+#[test]
+fn properties_that_touch_are_merged_one_by_one() {
+    let base = "---\nstatus: open # for now\ntags: [a, b]\ndue: 2026-01-01\n---\nText\n";
+    let ours = "---\nstatus: open # for now\ntags: [a, b, c]\ndue: 2026-02-02\n---\nText\n";
+    let theirs = "---\nstatus: open # for now\ntags: [b, d]\nowner: Ada\ndue: 2026-01-01\n---\nText\nMore\n";
+    let merged = merge("a.md", base, ours, theirs);
+    let expected =
+        "---\nstatus: open # for now\ntags:\n  - b\n  - c\n  - d\ndue: 2026-02-02\nowner: Ada\n---\nText\nMore\n";
+    assert_eq!(merged.as_deref(), Ok(expected));
+}
+
+#[test]
+fn a_property_that_both_changed_is_a_conflict() {
+    let note = |status: &str| format!("---\nstatus: {status}\n---\n");
+    let conflict = merge("a.md", &note("open"), &note("done"), &note("late"));
+    assert!(matches!(conflict, Err(Conflict::Overlaps(_))), "{conflict:?}");
+}
+
+#[test]
+fn the_same_new_property_is_not_there_twice() {
+    let base = "---\na: 1\nb: 2\nc: 3\n---\n";
+    let merged = merge("a.md", base, "---\nnew: x\na: 1\nb: 2\nc: 3\n---\n", "---\na: 1\nb: 2\nc: 3\nnew: x\n---\n");
+    assert_eq!(merged.as_deref(), Ok("---\nnew: x\na: 1\nb: 2\nc: 3\n---\n"));
+}
+
+#[test]
+fn no_comment_is_lost() {
+    let base = "---\ntags: [a]\nx: 1\n---\n";
+    let commented = "---\ntags:\n  - a # the first\n  - b\nx: 1\n---\n";
+    assert!(merge("a.md", base, commented, "---\ntags: [a, c]\nx: 1\n---\n").is_err());
+    let above = merge("a.md", base, "---\n# note\ntags: [a, b]\nx: 1\n---\n", "---\ntags: [a, c]\nx: 1\n---\n");
+    assert_eq!(above.as_deref(), Ok("---\n# note\ntags:\n  - a\n  - b\n  - c\nx: 1\n---\n"));
+}
+
+#[test]
+fn nodes_of_a_canvas_are_merged_by_their_ids() {
+    let base = "{\n\t\"nodes\":[\n\t\t{\"id\":\"a\",\"type\":\"text\",\"text\":\"A\",\"x\":0,\"y\":0},\n\t\t{\"id\":\"b\",\"type\":\"text\",\"text\":\"B\",\"x\":0,\"y\":0}\n\t],\n\t\"edges\":[]\n}";
+    let moved = base.replace("\"text\":\"A\",\"x\":0", "\"text\":\"A\",\"x\":50");
+    let renamed = base.replace("\"A\"", "\"Alpha\"");
+    let both = base.replace("\"text\":\"A\",\"x\":0", "\"text\":\"Alpha\",\"x\":50");
+    assert_eq!(merge("a.canvas", base, &moved, &renamed), Ok(both));
+    let added = base.replace(
+        "\"B\",\"x\":0,\"y\":0}",
+        "\"B\",\"x\":0,\"y\":0},\n\t\t{\"id\":\"c\",\"type\":\"text\",\"text\":\"C\",\"x\":0,\"y\":0}",
+    );
+    let also = added.replace("\"c\"", "\"d\"");
+    let merged = merge("a.canvas", base, &added, &also).expect("merged");
+    let nodes: Value = serde_json::from_str(&merged).expect("JSON");
+    let ids: Vec<&Value> = nodes["nodes"].as_array().expect("a list").iter().map(|node| &node["id"]).collect();
+    assert_eq!(ids, ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn an_edge_to_a_node_that_is_gone_is_a_conflict() {
+    let canvas = |nodes: &[&str], edges: &[(&str, &str)]| {
+        let nodes: Vec<Value> = nodes.iter().map(|id| json!({"id": id})).collect();
+        let edges: Vec<Value> =
+            edges.iter().map(|(from, to)| json!({"id": "e", "fromNode": from, "toNode": to})).collect();
+        json!({"nodes": nodes, "edges": edges}).to_string()
+    };
+    let (base, gone) = (canvas(&["a", "b"], &[]), canvas(&["a"], &[]));
+    assert!(merge("a.canvas", &base, &gone, &canvas(&["a", "b"], &[("a", "b")])).is_err());
+    assert!(merge("a.canvas", &base, &gone, &canvas(&["a", "b", "c"], &[])).is_ok());
+}
+
+#[test]
+fn bookmarks_of_both_sides_are_there() {
+    let path = ".obsidian/bookmarks.json";
+    let bookmarks = |items: Value| serde_json::to_string_pretty(&json!({ "items": items })).expect("written");
+    let [file, search, url] = [
+        json!({"type": "file", "ctime": 1, "path": "a.md"}),
+        json!({"type": "search", "ctime": 2, "query": "tag:#x"}),
+        json!({"type": "url", "ctime": 3, "url": "https://example.com"}),
+    ];
+    let group = |items: &[&Value]| json!({"type": "group", "title": "Work", "items": items});
+    let base = bookmarks(json!([group(&[&file])]));
+    let ours = bookmarks(json!([group(&[&file, &search])]));
+    let theirs = bookmarks(json!([group(&[&file]), url]));
+    assert_eq!(merge(path, &base, &ours, &theirs), Ok(bookmarks(json!([group(&[&file, &search]), url]))));
+}
+
+/// A canvas whose nodes have these ids, each at a place of its own.
+fn nodes(places: &Map<String, Value>) -> String {
+    let nodes: Vec<Value> = places.iter().map(|(id, x)| json!({"id": id, "type": "text", "x": x})).collect();
+    serde_json::to_string_pretty(&json!({ "nodes": nodes, "edges": [] })).expect("written")
+}
+
+proptest! {
+    #[test]
+    fn what_one_side_changed_of_a_canvas_is_there_and_the_rest_stays(
+        parts in subsequence((0_usize..12).collect::<Vec<_>>(), 0..12), removed in subsequence((0_usize..12).collect::<Vec<_>>(), 0..6), new in 0_usize..3,
+    ) {
+        let id = |number: usize| format!("n{number}");
+        let base: Map<String, Value> = (0..12).map(|number| (id(number), json!(number))).collect();
+        let (mut ours, mut theirs, mut expected) = (base.clone(), base.clone(), base.clone());
+        for number in parts.iter().filter(|number| !removed.contains(number)) {
+            ours.insert(id(*number), json!(number + 100));
+            expected.insert(id(*number), json!(number + 100));
+        }
+        for number in &removed {
+            theirs.shift_remove(&id(*number));
+            expected.shift_remove(&id(*number));
+        }
+        for number in 20..20 + new {
+            theirs.insert(id(number), json!(number));
+            expected.insert(id(number), json!(number));
+        }
+        prop_assert_eq!(merge("a.canvas", &nodes(&base), &nodes(&ours), &nodes(&theirs)), Ok(nodes(&expected)));
+    }
+
+    #[test]
+    fn properties_of_both_sides_are_there(
+        changed in subsequence((0_u8..8).collect::<Vec<_>>(), 0..8), removed in subsequence((0_u8..8).collect::<Vec<_>>(), 0..4), new in 0_u8..3,
+    ) {
+        let name = |number: u8| format!("p{number}");
+        let note = |properties: &Map<String, Value>| {
+            let lines: String = properties.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+            format!("---\n{lines}---\nText\n")
+        };
+        let base: Map<String, Value> = (0..8).map(|number| (name(number), json!(number))).collect();
+        let (mut ours, mut theirs, mut expected) = (base.clone(), base.clone(), base.clone());
+        for number in changed.iter().filter(|number| !removed.contains(number)) {
+            ours.insert(name(*number), json!(number + 100));
+            expected.insert(name(*number), json!(number + 100));
+        }
+        for number in &removed {
+            theirs.shift_remove(&name(*number));
+            expected.shift_remove(&name(*number));
+        }
+        for number in 20..20 + new {
+            theirs.insert(name(number), json!(number));
+            expected.insert(name(number), json!(number));
+        }
+        let merged = merge("a.md", &note(&base), &note(&ours), &note(&theirs));
+        // A note without a property has no lines between its fences.
+        if !expected.is_empty() {
+            prop_assert_eq!(merged, Ok(note(&expected)));
+        }
+    }
+}
