@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use atlas_vault::{VaultPath, fold};
 
 use crate::chunk::ChunkWriter;
+use crate::code::{Code, CodeWriter};
 use crate::directory::{GramDirectory, KeyDirectory};
 use crate::error::FormatError;
 use crate::facts::FactWriter;
@@ -93,6 +94,7 @@ pub struct Builder {
     names: Vec<u8>,
     headings: HeadingWriter,
     facts: FactWriter,
+    code: CodeWriter,
     documents: u32,
     notes: u32,
     first: Option<String>,
@@ -120,6 +122,7 @@ impl Builder {
             names: Vec::new(),
             headings: HeadingWriter::new(),
             facts: FactWriter::default(),
+            code: CodeWriter::default(),
             documents: 0,
             notes: 0,
             first: None,
@@ -147,6 +150,11 @@ impl Builder {
 
     /// Adds the next document in path order.
     pub fn push(&mut self, document: &Document<'_>) -> Result<(), FormatError> {
+        self.push_code(document, None)
+    }
+
+    /// Adds the next document in path order, and what it says as source code, if that is known.
+    pub fn push_code(&mut self, document: &Document<'_>, code: Option<&Code>) -> Result<(), FormatError> {
         let path = document.path.as_str();
         if self.last.as_deref().is_some_and(|last| last >= path) {
             return Err(FormatError::OutOfOrder { path: path.to_owned() });
@@ -196,6 +204,9 @@ impl Builder {
                 self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter());
             }
             Kind::Attachment | Kind::Config => self.terms.skip(),
+        }
+        if let Some(code) = code.filter(|_| document.kind == Kind::Text) {
+            self.code.push(id, code);
         }
         if text::is_utf16(text) {
             self.utf16.insert(id, decoded.into_owned());
@@ -310,6 +321,7 @@ impl Builder {
         let (terms, term_postings) = self.terms.finish(&mut self.packer)?;
         let headings = self.headings.finish(&mut self.packer)?;
         let facts = self.facts.finish(&mut self.packer)?;
+        let code = self.code.finish(&mut self.packer)?.map(|code| (SectionName::Code, code));
         let text_bytes = u64::from(self.text.length());
         let mut object = object::Writer::new();
         let sections = [
@@ -326,6 +338,7 @@ impl Builder {
         ]
         .into_iter()
         .chain(facts)
+        .chain(code)
         .map(|(name, bytes)| {
             let (offset, length) = object.append(&bytes);
             (name.as_str().to_owned(), Section { offset, length })

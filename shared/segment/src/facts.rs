@@ -22,7 +22,7 @@ pub const FACTS: [SectionName; 5] =
     [SectionName::Properties, SectionName::Tags, SectionName::Tasks, SectionName::LinkLines, SectionName::Symbols];
 
 /// Most bytes of one section of facts, decompressed.
-const MAX_BYTES: usize = 256 << 20;
+pub(crate) const MAX_BYTES: usize = 256 << 20;
 
 /// The properties of notes, by name.
 pub type Properties = Columns<Value>;
@@ -188,7 +188,7 @@ impl rows::Row for u32 {
 }
 
 /// A packed section with this content.
-fn packed(content: &impl Encode, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
+pub(crate) fn packed(content: &impl Encode, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
     let too_large = FormatError::TooLarge { what: "a section" };
     match bincode::encode_to_vec(content, codec()) {
         Ok(bytes) if bytes.len() <= MAX_BYTES => packer.pack(&bytes),
@@ -196,7 +196,7 @@ fn packed(content: &impl Encode, packer: &mut Packer) -> Result<Vec<u8>, FormatE
     }
 }
 
-const fn codec() -> bincode::config::Configuration<
+pub(crate) const fn codec() -> bincode::config::Configuration<
     bincode::config::LittleEndian,
     bincode::config::Varint,
     bincode::config::Limit<MAX_BYTES>,
@@ -209,13 +209,13 @@ pub(crate) const fn damaged(section: SectionName) -> FormatError {
 }
 
 /// The difference of each number from the one before.
-fn differences(numbers: &[u32]) -> Vec<u32> {
+pub(crate) fn differences(numbers: &[u32]) -> Vec<u32> {
     let mut before = 0;
     numbers.iter().map(|number| number.wrapping_sub(std::mem::replace(&mut before, *number))).collect()
 }
 
 /// The ascending numbers with these differences; `None` if they overflow.
-fn sums(differences: Vec<u32>) -> Option<Vec<u32>> {
+pub(crate) fn sums(differences: Vec<u32>) -> Option<Vec<u32>> {
     let mut sum = 0_u32;
     let next = |difference| {
         sum = sum.checked_add(difference)?;

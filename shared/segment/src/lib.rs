@@ -7,7 +7,7 @@
 //! - [`layout`]: the table of contents, which lists the `section`s and has the directories of pages ([`directory`]); [`object`]: the
 //!   frame around all sections.
 //! - [`part`]: the unit that is fetched, checked, decoded and cached; `part_ref`: names a part; `frame`: its checksum and compression.
-//! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`facts`]: the sections.
+//! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`facts`], [`code`]: the sections.
 //! - [`postings`], `varint`, `lines`: encodings of sets, numbers and many strings; [`candidates()`]: combines sets of grams into matching
 //!   chunks.
 //!
@@ -18,6 +18,7 @@
 pub mod builder;
 mod candidates;
 pub mod chunk;
+pub mod code;
 pub mod directory;
 pub mod error;
 pub mod facts;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::chunk::Chunks;
+use crate::code::CodeTable;
 use crate::error::FormatError;
 use crate::facts::{self, Columns, FACTS, FactWriter, LinkLines, Properties, Rows, Symbols, Tags, Tasks};
 use crate::frame::Packer;
@@ -52,6 +53,8 @@ pub enum Part {
     LinkLines(LinkLines),
     /// See [`SectionName::Symbols`].
     Symbols(Symbols),
+    /// See [`SectionName::Code`].
+    Code(CodeTable),
 }
 
 impl Part {
@@ -90,6 +93,7 @@ impl Part {
             Self::Tasks(rows) => rows.weight(),
             Self::LinkLines(rows) => rows.weight(),
             Self::Symbols(rows) => rows.weight(),
+            Self::Code(table) => table.weight(),
         }
     }
 }
@@ -126,6 +130,7 @@ accessors! {
     tasks: Tasks -> Tasks, Tasks;
     link_lines: LinkLines -> LinkLines, LinkLines;
     symbols: Symbols -> Symbols, Symbols;
+    code: Code -> CodeTable, Code;
 }
 
 /// A section of facts.
@@ -136,6 +141,7 @@ fn facts_part(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
         SectionName::Tasks => Part::Tasks(Rows::decode(part, section)?),
         SectionName::LinkLines => Part::LinkLines(Rows::decode(part, section)?),
         SectionName::Symbols => Part::Symbols(Rows::decode(part, section)?),
+        SectionName::Code => Part::Code(CodeTable::decode(part, section)?),
         _ => return Err(facts::damaged(section)),
     })
 }
@@ -194,7 +200,7 @@ impl Layout {
         self.whole(PartKind::Headings, SectionName::Headings)
     }
 
-    /// A section of facts, if the segment has that section.
+    /// A section of facts, or that of code, if the segment has it.
     pub fn facts(&self, section: SectionName) -> Result<Option<PartRef>, FormatError> {
         match self.section(section) {
             Ok(_) => self.whole(PartKind::Facts(section), section).map(Some),
@@ -258,7 +264,7 @@ impl Layout {
             self.names()?,
             self.headings()?,
         ]);
-        for section in FACTS {
+        for section in FACTS.into_iter().chain([SectionName::Code]) {
             parts.extend(self.facts(section)?);
         }
         Ok(parts)

@@ -39,6 +39,8 @@ pub enum SectionName {
     LinkLines,
     /// Symbols that code defines.
     Symbols,
+    /// What files of source code define, use and import.
+    Code,
 }
 
 impl SectionName {
@@ -60,6 +62,7 @@ impl SectionName {
             Self::Tasks => "tasks",
             Self::LinkLines => "link_lines",
             Self::Symbols => "symbols",
+            Self::Code => "code",
         }
     }
 }

@@ -260,7 +260,8 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
         | SectionName::Tags
         | SectionName::Tasks
         | SectionName::LinkLines
-        | SectionName::Symbols => PartKind::Facts(section),
+        | SectionName::Symbols
+        | SectionName::Code => PartKind::Facts(section),
     }
 }
 

@@ -97,6 +97,14 @@ pub(crate) fn ask(part: &Part, text: &[u8], documents: u32) {
         Part::Tasks(rows) => ask_rows(rows),
         Part::LinkLines(rows) => ask_rows(rows),
         Part::Symbols(rows) => ask_rows(rows),
+        Part::Code(table) => {
+            let text = String::from_utf8_lossy(text);
+            assert!(table.named(&text).chain(table.users(&text)).all(|one| table.get(one.number) == Some(one)));
+            for file in table.files().take(100) {
+                let code = table.code(file.document).unwrap();
+                assert_eq!(code.definitions.len(), file.definitions().len());
+            }
+        }
     }
 }
 
