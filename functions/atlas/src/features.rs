@@ -1,15 +1,25 @@
 //! What this build can do besides, by its features.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_ops::atlas::ScalePicture;
-use atlas_sync::Reading;
+use atlas_sync::{CodeReader, Reading};
 
 /// Makes pictures smaller.
 #[cfg(feature = "pictures")]
 pub(crate) const SCALE_PICTURE: Option<ScalePicture> = Some(crate::pictures::scale);
 #[cfg(not(feature = "pictures"))]
 pub(crate) const SCALE_PICTURE: Option<ScalePicture> = None;
+
+/// Finds the symbols of source code.
+#[cfg_attr(not(feature = "code"), expect(clippy::missing_const_for_fn, reason = "the feature needs it"))]
+pub(crate) fn code() -> Option<Arc<dyn CodeReader>> {
+    #[cfg(feature = "code")]
+    return Some(crate::code::reader());
+    #[cfg(not(feature = "code"))]
+    None
+}
 
 /// Reads the text of attachments, for so long in one sync.
 #[cfg_attr(

@@ -6,6 +6,8 @@ mod bar;
 mod bucket;
 mod client_configuration;
 mod clients;
+#[cfg(feature = "code")]
+mod code;
 mod color;
 mod commands;
 mod compared;

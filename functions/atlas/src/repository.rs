@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
+use crate::features;
 use crate::kept;
 use crate::output;
 use crate::store::{CACHE_BYTES, folder_url};
@@ -130,7 +131,9 @@ impl Repository {
             // The folder is what counts; nothing comes back from the mirror.
             // What a power cut took from the store is made again at the start.
             let repair = self.generation.is_none();
-            let options = SyncOptions { tree: Tree::Code, push_only: true, allow_mass_delete: true, repair, ..base };
+            let code = features::code();
+            let options =
+                SyncOptions { tree: Tree::Code, push_only: true, allow_mass_delete: true, repair, code, ..base };
             let steps = Steps { state: self.state.clone(), ..Steps::default() };
             match sync(&self.mirror, &options, Arc::new(steps)).await {
                 // Another agent's server publishes it, maybe as it was before.

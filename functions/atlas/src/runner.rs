@@ -76,6 +76,7 @@ impl Runner<'_> {
             join: self.rules.join,
             repair: self.repair,
             reading: features::reading(self.reading_time),
+            code: features::code(),
             ..base
         };
         // A request that comes from now on is for the next sync. If the request may not be deleted, sync all the same.

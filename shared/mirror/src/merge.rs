@@ -3,8 +3,9 @@
 
 use std::collections::HashSet;
 
+use atlas_segment::code::Code;
 use atlas_segment::record::{Kind, TextSpan};
-use atlas_segment::{Body, Document, PartRef, Record, SegmentsBuilder};
+use atlas_segment::{Body, Document, PartRef, Record, SectionName, SegmentsBuilder};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
 
@@ -35,6 +36,8 @@ pub(crate) struct Held {
     pub(crate) generation: u64,
     pub(crate) replaces: u64,
     pub(crate) content: Content,
+    /// What it says as source code, if that is known. Only who has grammars could find it again.
+    pub(crate) code: Option<Code>,
 }
 
 /// A document's bytes.
@@ -129,29 +132,37 @@ pub(crate) async fn read(
             continue;
         }
         let pages = entry.layout.record_pages().map_err(fault)?;
-        plans.push((*index, wants.len(), pages.iter().map(|(_, documents)| documents.start).collect::<Vec<u32>>()));
+        let firsts: Vec<u32> = pages.iter().map(|(_, documents)| documents.start).collect();
+        plans.push((*index, wants.len(), firsts));
         wants.push((*index, entry.layout.text_blocks().map_err(fault)?));
         wants.extend(pages.into_iter().map(|(page, _)| (*index, page)));
+        wants.extend(entry.layout.facts(SectionName::Code).map_err(fault)?.map(|part| (*index, part)));
     }
     let parts = snapshot.load(&wants).await?;
-    let mut found: Vec<(usize, usize, Record)> = Vec::new();
+    let mut found: Vec<(usize, usize, Record, Option<Code>)> = Vec::new();
     for (index, at, firsts) in &plans {
         let id = snapshot.segments().get(*index).map(|entry| entry.id);
         let left_out = without.iter().filter(|(segment, _)| Some(*segment) == id);
         let left_out: HashSet<u32> = left_out.flat_map(|(_, documents)| documents).copied().collect();
+        let fault = |error| snapshot.fault(*index, error);
+        // It comes after the pages, if the segment has it.
+        let has_code =
+            snapshot.segments().get(*index).is_some_and(|entry| entry.layout.section(SectionName::Code).is_ok());
+        let code = parts.get(at + 1 + firsts.len()).filter(|_| has_code);
+        let code = code.map(|part| part.code()).transpose().map_err(fault)?;
         for (page, first) in parts.iter().skip(at + 1).zip(firsts) {
-            let fault = |error| snapshot.fault(*index, error);
             let page = page.record_page().map_err(fault)?;
             for (number, document) in (0..page.len()).zip(*first..) {
                 if snapshot.is_live(*index, document) && !left_out.contains(&document) {
-                    found.push((*index, *at, page.get(number).map_err(fault)?));
+                    let code = code.and_then(|code| code.code(document));
+                    found.push((*index, *at, page.get(number).map_err(fault)?, code));
                 }
             }
         }
     }
     let mut wants = Vec::new();
     let mut blocks = Vec::with_capacity(found.len());
-    for (index, at, record) in &found {
+    for (index, at, record, _) in &found {
         let fault = |error| snapshot.fault(*index, error);
         let (Some(table), Some(entry)) = (parts.get(*at), snapshot.segments().get(*index)) else { continue };
         let needed = table.text_blocks().map_err(fault)?.parts(&entry.layout, record.text).map_err(fault)?;
@@ -160,7 +171,7 @@ pub(crate) async fn read(
     }
     let texts = snapshot.load(&wants).await?;
     let mut documents = Vec::with_capacity(found.len());
-    for ((index, at, record), range) in found.into_iter().zip(blocks) {
+    for ((index, at, record, code), range) in found.into_iter().zip(blocks) {
         let fault = |error| snapshot.fault(index, error);
         let (Some(table), Some(entry)) = (parts.get(at), snapshot.segments().get(index)) else { continue };
         let blocks = texts.get(range).unwrap_or_default().iter().map(AsRef::as_ref);
@@ -180,6 +191,7 @@ pub(crate) async fn read(
                 Some(name) => Content::Blob { name, bytes: record.bytes, text },
                 None => Content::Text(text),
             },
+            code,
         });
     }
     documents.sort_by(|one, other| one.path.as_str().cmp(other.path.as_str()));
@@ -205,7 +217,7 @@ pub(crate) fn build(documents: &[Held]) -> Result<Vec<NewSegment>, MirrorError> 
             replaces: held.replaces,
             body,
         };
-        segments.push(&document).map_err(refused)?;
+        segments.push_code(&document, held.code.as_ref()).map_err(refused)?;
     }
     let segments = segments.finish().map_err(refused)?;
     Ok(segments.into_iter().map(NewSegment::from).collect())
@@ -229,6 +241,7 @@ mod tests {
             generation: 0,
             replaces: 0,
             content: Content::Text(Bytes::from_static(b"text")),
+            code: None,
         };
         let layout = build(&[held]).unwrap().remove(0).layout;
         let deleted = Tombstones::Inline(DocumentSet::default());

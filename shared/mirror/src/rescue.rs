@@ -373,5 +373,6 @@ pub(crate) fn held_with(
         generation,
         replaces,
         content,
+        code: None,
     })
 }

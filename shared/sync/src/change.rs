@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use atlas_mirror::manifest::{Changes, Totals};
 use atlas_mirror::{ChangeSet, Derived, Id, NewSegment, SegmentId, Snapshot, merge};
+use atlas_segment::code::Code;
 use atlas_segment::{Body, Document, Kind, SegmentsBuilder};
 use bytes::Bytes;
 
 use crate::blocking::blocking;
+use crate::code_reader::CodeReader;
 use crate::decide::{Action, Version, decide};
 use crate::error::SyncError;
 use crate::folder::{Content, Folder, Stamp};
@@ -105,6 +107,8 @@ pub(crate) struct Change {
     pub(crate) writes: Arc<Vec<Write>>,
     pub(crate) removes: Vec<Remove>,
     pub(crate) progress: Arc<dyn Progress>,
+    /// Finds symbols.
+    pub(crate) code: Option<Arc<dyn CodeReader>>,
     pub(crate) last: Mutex<Option<Arc<Attempt>>>,
     /// The newest generation when the sync was planned, if there was one.
     pub(crate) planned: Option<(Id, u64)>,
@@ -248,8 +252,8 @@ impl Change {
             return Ok((last.segments.clone(), last.results.clone()));
         }
         let (folder, writes, progress) = (self.folder.clone(), self.writes.clone(), self.progress.clone());
-        let chosen = chosen.to_vec();
-        blocking(move || build(&folder, &writes, &chosen, &*progress)).await
+        let (chosen, code) = (chosen.to_vec(), self.code.clone());
+        blocking(move || build(&folder, &writes, &chosen, code.as_deref(), &*progress)).await
     }
 
     fn derived(&self, attempt: &Attempt, documents: &HeadDocuments, mut totals: Totals) -> Option<Derived> {
@@ -297,7 +301,13 @@ fn newest<'a>(documents: &'a HeadDocuments, path: &str) -> Option<&'a HeadDocume
 type Built = (Vec<NewSegment>, Vec<Result<Written, Reason>>);
 
 /// Builds segments in path order, reading one file after the other.
-fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Progress) -> Result<Built, SyncError> {
+fn build(
+    folder: &Folder,
+    writes: &[Write],
+    chosen: &[Chosen],
+    code: Option<&dyn CodeReader>,
+    progress: &dyn Progress,
+) -> Result<Built, SyncError> {
     let jobs: Vec<(&Chosen, &Write)> = chosen.iter().filter_map(|one| Some((one, writes.get(one.write)?))).collect();
     progress.begin(Phase::Index, Some(jobs.iter().map(|(_, write)| write.file.stamp.size).sum()));
     let mut segments = SegmentsBuilder::default();
@@ -305,7 +315,10 @@ fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Pr
     readahead::in_order(
         &jobs,
         |(_, write)| write.file.stamp.size <= SMALL,
-        |(_, write)| ReadWrite::of(folder, write),
+        |(chosen, write)| {
+            let read = ReadWrite::of(folder, write)?;
+            Ok(if Some(read.known.sha256) == chosen.head { read } else { read.with_code(write, code) })
+        },
         |(chosen, write), source| {
             progress.advance(write.file.stamp.size);
             let source = match source {
@@ -325,7 +338,7 @@ fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Pr
                 Some(blob) => Body::Blob { name: &blob.name, bytes: known.stamp.size, text: &[] },
                 None => Body::Text(text),
             };
-            segments.push(&Document {
+            let document = Document {
                 path: &write.file.path,
                 path_on_disk: write.file.on_disk.as_deref(),
                 kind: known.kind,
@@ -334,7 +347,8 @@ fn build(folder: &Folder, writes: &[Write], chosen: &[Chosen], progress: &dyn Pr
                 generation: 0,
                 replaces: chosen.replaces,
                 body,
-            })?;
+            };
+            segments.push_code(&document, source.code.as_ref())?;
             results.push(Ok(Written { known, equal: false }));
             Ok::<_, SyncError>(())
         },
@@ -347,18 +361,28 @@ struct ReadWrite {
     known: Fingerprint,
     /// What was read just now.
     read: Option<Vec<u8>>,
+    /// What it says as source code.
+    code: Option<Code>,
 }
 
 impl ReadWrite {
     fn of(folder: &Folder, write: &Write) -> Result<Self, Reason> {
         if let Some(known) = write.known.filter(|_| write.text.is_some() || write.blob.is_some()) {
-            return Ok(Self { known, read: None });
+            return Ok(Self { known, read: None, code: None });
         }
         let content = folder.read(write.file.disk_path(), write.file.class, write.file.is_link)?;
         let known = content.fingerprint();
         // It was a text before, or was to be one, so nothing was uploaded.
         let read = Some(content.text.ok_or(Reason::Unsteady)?);
-        Ok(Self { known, read })
+        Ok(Self { known, read, code: None })
+    }
+
+    /// Finds what it says as source code, if it is some.
+    fn with_code(mut self, write: &Write, reader: Option<&dyn CodeReader>) -> Self {
+        let path = write.file.path.as_str();
+        let reader = reader.filter(|reader| self.known.kind == Kind::Text && reader.reads(path));
+        self.code = reader.and_then(|reader| reader.read(path, str::from_utf8(self.text(write)).ok()?));
+        self
     }
 
     fn text<'a>(&'a self, write: &'a Write) -> &'a [u8] {

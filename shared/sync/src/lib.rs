@@ -14,7 +14,7 @@
 //! - [`mod@sync`]: one sync, in this order. A `session` opens folder and state; a `recovery` cleans up after a killed sync; a plan is made; a [`pull`]
 //!   writes files, and names copies as `conflict` says; a `push` uploads `attachments` and commits a `change`. The `outcome` says what became of the
 //!   plan; the next state and the [`summary`] for the person are made of it. Then `attachment_texts` adds what a `text_reader` reads in attachments.
-//! - `repair`: publishes again what the store has lost. `readahead`: reads files before they are needed.
+//! - `repair`: publishes again what the store has lost. `readahead`: reads files before they are needed. `code_reader`: finds symbols in those of source code.
 //! - [`mod@export`]: writes a generation into a folder. `contents`: writes documents into files of a `target`.
 //! - `options`: what the caller asks for. [`report`], [`progress`], [`error`], `runs`: what the caller is told. `blocking`: runs blocking work.
 
@@ -23,6 +23,7 @@ mod attachments;
 mod blocking;
 mod change;
 mod clash;
+mod code_reader;
 pub mod compare;
 mod conflict;
 mod contents;
@@ -57,6 +58,7 @@ pub mod sync;
 mod target;
 mod text_reader;
 
+pub use code_reader::CodeReader;
 pub use conflict::original_of;
 pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};

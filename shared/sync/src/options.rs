@@ -1,11 +1,13 @@
 //! What a sync is asked for.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use atlas_mirror::Retention;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::code_reader::CodeReader;
 use crate::rules::Tree;
 use crate::text_reader::Reading;
 
@@ -40,6 +42,8 @@ pub struct SyncOptions {
     pub push_only: bool,
     /// Read the text of attachments, so that a search finds it.
     pub reading: Option<Reading>,
+    /// Find the symbols of source code, so that they are in the index.
+    pub code: Option<Arc<dyn CodeReader>>,
     /// Delete from the store what is older and not needed any more.
     pub collect: Option<Retention>,
 }
@@ -62,6 +66,7 @@ impl SyncOptions {
             repair: false,
             push_only: false,
             reading: None,
+            code: None,
             collect: None,
         }
     }

@@ -120,6 +120,7 @@ pub(crate) async fn push(
         writes: writes.clone(),
         removes,
         progress: progress.clone(),
+        code: options.code.clone(),
         last: Mutex::default(),
         planned: head.as_deref().map(|head| (head.manifest().lineage, head.generation())),
         state: session.states.path().to_owned(),

@@ -92,6 +92,10 @@ pub(crate) enum Command {
     #[cfg(feature = "pdf")]
     #[command(name = crate::pdf::COMMAND, hide = true)]
     ReadPdf,
+    /// Read source code on standard input, and write its symbols
+    #[cfg(feature = "code")]
+    #[command(name = crate::code::COMMAND, hide = true)]
+    ReadCode,
     /// Write pages for `man` into a folder
     Manual(completions::ManualArguments),
 }
@@ -115,6 +119,8 @@ impl Command {
             Self::Manual(arguments) => completions::write_manual(&arguments),
             #[cfg(feature = "pdf")]
             Self::ReadPdf => crate::pdf::run(),
+            #[cfg(feature = "code")]
+            Self::ReadCode => crate::code::run(),
             Self::Undo(arguments) => undo::run(arguments).await,
             Self::Resolve(arguments) => resolve::run(arguments).await,
             Self::Purge(arguments) => purge::run(arguments).await,
