@@ -1,6 +1,7 @@
 //! The MCP door and the tool surfaces of other specifications.
 
 mod calls;
+mod code;
 mod connectors;
 mod door;
 mod facades;

@@ -20,6 +20,7 @@ mod properties;
 mod queries;
 mod quickadd;
 mod surface;
+mod symbols;
 mod tags;
 mod tasks;
 mod templates;

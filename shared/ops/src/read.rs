@@ -1,6 +1,7 @@
 //! Reading a snapshot as a caller sees it.
 
 pub(crate) mod by_segment;
+pub mod code;
 pub mod cursor;
 pub mod excerpt;
 pub mod facts;

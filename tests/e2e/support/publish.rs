@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use atlas_mirror::Mirror;
-use atlas_sync::{ExportOptions, Summary, SyncOptions, export, sync};
+use atlas_segment::code::Code;
+use atlas_symbols::Language;
+use atlas_sync::{CodeReader, ExportOptions, Summary, SyncOptions, export, sync};
 use atlas_testkit::time::minute;
 
 /// Files by path.
@@ -13,8 +16,27 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// Publishes `root` with the sync state in `state`.
 pub async fn publish(root: &Path, mirror: &Mirror, state: &Path) -> Summary {
+    publish_code(root, mirror, state, None).await
+}
+
+/// The same, with what finds symbols in source code.
+pub async fn publish_code(root: &Path, mirror: &Mirror, state: &Path, code: Option<Arc<dyn CodeReader>>) -> Summary {
     let options = SyncOptions::new(root.to_owned(), state.to_owned(), "tests".to_owned(), minute(0));
-    sync(mirror, &options, Arc::new(())).await.unwrap()
+    sync(mirror, &SyncOptions { code, ..options }, Arc::new(())).await.unwrap()
+}
+
+/// Finds symbols as the program does, in this process.
+#[derive(Debug)]
+pub struct Symbols;
+
+impl CodeReader for Symbols {
+    fn reads(&self, file_name: &str) -> bool {
+        Language::of(file_name).is_some()
+    }
+
+    fn read(&self, file_name: &str, text: &str) -> Option<Code> {
+        atlas_symbols::read(Language::of(file_name)?, text, Duration::from_secs(60))
+    }
 }
 
 /// All files of a generation, or of the newest, and its number.

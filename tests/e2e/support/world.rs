@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use object_store::memory::InMemory;
 use serde_json::{Value, json};
 
-use crate::support::publish::publish;
+use crate::support::publish::{Symbols, publish_code};
 
 /// A vault in memory, behind the operations.
 pub struct World {
@@ -46,14 +46,20 @@ pub fn caller(others: &[String]) -> Caller {
 impl World {
     /// The notes of each step are one publication, so that there are several segments.
     pub async fn of(steps: &[BTreeMap<String, String>], acl: &Value, caller: Caller) -> Self {
+        Self::of_code(steps, acl, caller, 0).await
+    }
+
+    /// The same, of which the first `parsed` publications are by a program that finds symbols in source code.
+    pub async fn of_code(steps: &[BTreeMap<String, String>], acl: &Value, caller: Caller, parsed: usize) -> Self {
         let mirror = mirror();
         let vault = VaultBuilder::new();
         let state = tempfile::tempdir().unwrap();
-        for step in steps {
+        for (at, step) in steps.iter().enumerate() {
             for (path, text) in step {
                 write(vault.root(), path, text);
             }
-            let skipped = publish(vault.root(), &mirror, state.path()).await.skipped;
+            let code = (at < parsed).then(|| Arc::new(Symbols) as Arc<dyn atlas_sync::CodeReader>);
+            let skipped = publish_code(vault.root(), &mirror, state.path(), code).await.skipped;
             assert!(skipped.is_empty(), "{skipped:?}");
         }
         Self { atlas: atlas(mirror, acl), caller }

@@ -1,6 +1,7 @@
 //! `atlas_find_duplicates`, as Atlas Guardrails has it: what there is already that matches an intent: notes and headings by their names, symbols that code
 //! defines, and notes by their text.
 
+mod coded;
 mod similarity;
 
 use std::collections::HashSet;
@@ -8,11 +9,13 @@ use std::collections::HashSet;
 use atlas_ops::arguments::Exact;
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::read::code::Symbols;
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::view::View;
 use atlas_segment::SectionName;
 use atlas_vault::fold;
+use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +53,32 @@ pub struct Candidate {
     line: u64,
     /// How similar it is, from 0 to 1.
     score: f64,
+    /// Of a symbol in a file of source code, if it was parsed: what it is, as `function`, `method`, `type` or `member`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbol: Option<&'static str>,
+    /// The type or module that it is a member of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    container: Option<String>,
+    /// Its parameters and what it returns, or the types that it extends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature: Option<String>,
+    /// The candidate with the same parameters and body, as `path:line`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same_as: Option<String>,
+    /// How little it is what a name stands for: its definition comes before its uses.
+    #[serde(skip)]
+    rank: u8,
 }
+
+impl Candidate {
+    const fn new(kind: Kind, name: String, path: String, line: u64, score: f64) -> Self {
+        let (symbol, container, signature, same_as) = (None, None, None, None);
+        Self { kind, name, path, line, score, symbol, container, signature, same_as, rank: RANK }
+    }
+}
+
+/// The rank of what was not parsed.
+const RANK: u8 = 10;
 
 /// What a candidate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -77,7 +105,7 @@ impl Operation for AtlasFindDuplicates {
     const INFO: Info = Info {
         name: "atlas_find_duplicates",
         title: "Find duplicates",
-        description: "Finds what the vault has already that matches an intent, so that it is not written twice: notes and headings with similar names, functions, classes and constants that code in notes defines, and notes that say much about it. Example: {\"intent\": \"parse a date\"}",
+        description: "Finds what the vault has already that matches an intent, so that it is not written twice: functions, types, members and constants with the same or similar names, functions with the same parameters and body as those, notes and headings with similar names, and notes that say much about it. Example: {\"intent\": \"parse a date\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         ..Info::HARMLESS
@@ -92,12 +120,14 @@ impl Operation for AtlasFindDuplicates {
             return Err(Error::bad_request(Reason::QueryInvalid, message).with("field", "intent"));
         }
         let named = |view: View| {
-            let intent = &intent;
+            let (intent, text) = (&intent, arguments.intent.as_str());
             async move {
                 let want = Want { names: true, headings: true, ..Want::default() };
-                let facts = Facts::fetch_with(context, view, &[SectionName::Symbols], want).await?;
+                let facts = Facts::fetch_with(context, view.clone(), &[SectionName::Symbols], want);
+                let (facts, symbols) = try_join(facts, Symbols::fetch(&view)).await?;
                 let mut candidates = named(facts.index(), intent)?;
-                candidates.extend(defined(&facts, intent)?);
+                candidates.extend(defined(&facts, &symbols, intent)?);
+                candidates.extend(coded::candidates(facts.index(), &symbols, intent, text)?);
                 Ok(candidates)
             }
         };
@@ -105,7 +135,8 @@ impl Operation for AtlasFindDuplicates {
         candidates.extend(by_text(context, &intent).await?);
         candidates.retain(|candidate| candidate.score >= LEAST_SCORE);
         candidates.sort_by(|one, other| {
-            let place = |candidate: &Candidate| (candidate.path.clone(), candidate.line, candidate.kind);
+            let place =
+                |candidate: &Candidate| (candidate.rank, candidate.path.clone(), candidate.line, candidate.kind);
             other.score.total_cmp(&one.score).then_with(|| place(one).cmp(&place(other)))
         });
         let mut seen = HashSet::new();
@@ -138,7 +169,8 @@ fn named(index: &Index, intent: &Intent) -> Result<Vec<Candidate>, Error> {
             let path = index.path(document)?;
             let name = path.rsplit('/').next().unwrap_or(&path);
             let name = name.rsplit_once('.').map_or(name, |(name, _)| name).to_owned();
-            found.push(Candidate { kind: Kind::Note, score: intent.score(&name), name, path, line: 1 });
+            let score = intent.score(&name);
+            found.push(Candidate::new(Kind::Note, name, path, 1, score));
         }
         for stem in intent.stems() {
             for heading in index.headings(segment)?.holding(stem.as_bytes()) {
@@ -149,13 +181,8 @@ fn named(index: &Index, intent: &Intent) -> Result<Vec<Candidate>, Error> {
                 compared += 1;
                 let score = intent.score(heading.text);
                 if score >= LEAST_SCORE {
-                    found.push(Candidate {
-                        kind: Kind::Heading,
-                        name: heading.text.to_owned(),
-                        path: index.path(document)?,
-                        line: u64::from(heading.line) + 1,
-                        score,
-                    });
+                    let (path, line) = (index.path(document)?, u64::from(heading.line) + 1);
+                    found.push(Candidate::new(Kind::Heading, heading.text.to_owned(), path, line, score));
                 }
             }
         }
@@ -163,15 +190,19 @@ fn named(index: &Index, intent: &Intent) -> Result<Vec<Candidate>, Error> {
     Ok(found)
 }
 
-/// The symbols whose names are like the intent.
-fn defined(facts: &Facts, intent: &Intent) -> Result<Vec<Candidate>, Error> {
+/// The symbols whose names are like the intent, but for those of files that were parsed.
+fn defined(facts: &Facts, symbols: &Symbols, intent: &Intent) -> Result<Vec<Candidate>, Error> {
     let stems: Vec<String> = intent.stems().collect();
     let mut found = Vec::new();
     let mut compared = 0;
     for segment in facts.index().segments() {
         for (document, symbol) in facts.symbols(segment)?.iter() {
             let folded = fold(&symbol.name);
-            if !stems.iter().any(|stem| folded.contains(stem.as_str())) || !facts.shows(segment, document) {
+            let is_parsed = || symbols.file(DocumentRef { segment, document }).is_some();
+            if !stems.iter().any(|stem| folded.contains(stem.as_str()))
+                || is_parsed()
+                || !facts.shows(segment, document)
+            {
                 continue;
             }
             compared += 1;
@@ -182,7 +213,7 @@ fn defined(facts: &Facts, intent: &Intent) -> Result<Vec<Candidate>, Error> {
             if score >= LEAST_SCORE {
                 let path = facts.index().path(DocumentRef { segment, document })?;
                 let line = u64::from(symbol.line) + 1;
-                found.push(Candidate { kind: Kind::Symbol, name: symbol.name.clone(), path, line, score });
+                found.push(Candidate::new(Kind::Symbol, symbol.name.clone(), path, line, score));
             }
         }
     }
@@ -199,7 +230,7 @@ async fn by_text(context: &Context<'_>, intent: &Intent) -> Result<Vec<Candidate
         let SearchResult::Note(search::Note { path, title, score, line, .. }) = found else { continue };
         let best = *best.get_or_insert(score);
         let score = if best > 0.0 { rounded(TEXT_SCORE * score / best) } else { 0.0 };
-        candidates.push(Candidate { kind: Kind::Note, name: title, path, line, score });
+        candidates.push(Candidate::new(Kind::Note, title, path, line, score));
     }
     Ok(candidates)
 }

@@ -1,25 +1,32 @@
 //! `atlas_pack`, as Atlas Guardrails has it: what the vault has to say about a task, within a budget of characters.
 //!
-//! Notes are ranked by the words of the task (see `search`). A short one is taken whole, of a long one the sections that say most, and the
-//! last is cut so that the budget is used up.
+//! Of source code whose symbols are known, the definitions that the task names come first, then what uses them and what they use. Notes and
+//! other files are ranked by the words of the task (see `search`). A short one is taken whole, of a long one the sections that say most, and
+//! the last is cut so that the budget is used up.
 
+mod graph;
+mod lines;
+mod named;
 mod room;
 mod sections;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use atlas_ops::arguments::{Bounded, Exact};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::response_limit::AROUND_TEXT;
+use atlas_ops::read::code::Symbols;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::view::View;
 use atlas_segment::text::decoded;
 use atlas_vault::file_kind;
 use atlas_vault::words::code_words;
+use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::guardrails::atlas_pack::graph::Found;
 use crate::guardrails::atlas_pack::room::Room;
 use crate::guardrails::atlas_pack::sections::Sections;
 use crate::search::expression::Expression;
@@ -68,6 +75,10 @@ const LOOKED_AT: u64 = 4;
 const LEAST_LOOKED_AT: u64 = 64 << 10;
 /// Notes that score less than this share of the best one are left out.
 const LEAST_SHARE: f32 = 0.3;
+/// The same, where the graph of symbols says what the task is about.
+const LEAST_SHARE_BESIDE: f32 = 0.6;
+/// Of the budget one file has at most this share for what the graph leads to in it.
+const GRAPH_SHARE: usize = 3;
 /// Of a note at least this share of the budget is taken, …
 const WHOLE_SHARE: usize = 8;
 /// … and so many characters.
@@ -83,7 +94,7 @@ impl Operation for AtlasPack {
     const INFO: Info = Info {
         name: "atlas_pack",
         title: "Pack context for a task",
-        description: "Returns the notes and sections of the vault that say most about a task, each with the reason, within a budget of characters: context for working on it. Example: {\"task\": \"add retries to the upload\"}",
+        description: "Returns what the vault or code base has about a task, each file with the reason, within a budget of characters: definitions that the task names, who uses them and what they use, then notes and sections that say most. Example: {\"task\": \"add retries to the upload\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         ..Info::HARMLESS
@@ -104,7 +115,7 @@ impl Operation for AtlasPack {
         let pack = |view: View| {
             let expression = &expression;
             async move {
-                let files = pack(view, expression, budget, Room::of(task, budget, most_bytes)).await?;
+                let files = pack(view, task, expression, budget, Room::of(task, budget, most_bytes)).await?;
                 Ok(Output { task: task.to_owned(), files })
             }
         };
@@ -112,24 +123,49 @@ impl Operation for AtlasPack {
     }
 }
 
-async fn pack(view: View, expression: &Expression, budget: usize, mut room: Room) -> Result<Vec<Packed>, Error> {
-    let index = Index::fetch(view, Want { headings: true, terms: true, postings: true, ..Want::default() }).await?;
+async fn pack(
+    view: View,
+    task: &str,
+    expression: &Expression,
+    budget: usize,
+    mut room: Room,
+) -> Result<Vec<Packed>, Error> {
+    let want = Want { headings: true, terms: true, postings: true, ..Want::default() };
+    let (index, symbols) = try_join(Index::fetch(view.clone(), want), Symbols::fetch(&view)).await?;
     let (lists, corrections) = Lists::fetch(&index, expression).await?;
     let mut wanted = Wanted::new(lists.wanted(expression, &corrections));
-    let best = best(&index, lists.scores(&index, expression)?, budget)?;
-    let documents: Vec<DocumentRef> = best.iter().map(|(document, _)| *document).collect();
-    let texts = index.texts(&documents).await?;
+    let found = within(&index, graph::found(&index, &symbols, task)?, budget)?;
+    let least = if found.is_empty() { LEAST_SHARE } else { LEAST_SHARE_BESIDE };
+    let mut best = best(&index, lists.scores(&index, expression)?, budget, least)?;
+    let known: HashSet<DocumentRef> = found.iter().map(|file| file.document).collect();
+    best.retain(|(document, _)| !known.contains(document));
+    let documents = found.iter().map(|file| file.document).chain(best.iter().map(|(document, _)| *document));
+    let mut texts = index.texts(&documents.collect::<Vec<_>>()).await?.into_iter();
+    let mut files = Vec::new();
+    for (file, text) in found.iter().zip(texts.by_ref()) {
+        let text = decoded(&text);
+        let is_whole = text.chars().count() <= WHOLE_CHARS;
+        let most = (budget / GRAPH_SHARE).max(WHOLE_CHARS).min(room.chars);
+        let content = if is_whole { text.to_string() } else { lines::excerpt(&text, &file.lines, most) };
+        let reason = file.reason();
+        let left = room.after(&file.path, &reason).filter(|left| left.chars >= LEAST_CHARS);
+        let Some(left) = left.filter(|_| !content.is_empty()) else { continue };
+        let content = left.cut(&content);
+        room = left.less(&content);
+        files.push(Packed { path: file.path.clone(), reason, content });
+    }
     let least = (budget / WHOLE_SHARE).max(WHOLE_CHARS);
     let notes = best.len();
-    let mut files = Vec::new();
     for (at, ((document, path), text)) in best.into_iter().zip(texts).enumerate() {
         // Where few notes say anything each may have more of the budget.
         let share = least.max(room.chars / (notes - at).max(1));
         let text = decoded(&text);
         let is_code = file_kind::is_code(&path);
         let headings = index.headings(document.segment)?.of(document.document);
-        let sections =
-            Sections::of(&text, headings.map(|heading| (heading.line as usize, heading.text)), &mut wanted, is_code);
+        let headings = headings.map(|heading| (heading.line as usize, heading.text));
+        // Of code each function and type begins a section.
+        let headings = headings.chain(symbols.parts_of(document).map(|(line, name)| (line as usize, name)));
+        let sections = Sections::of(&text, headings, &mut wanted, is_code);
         let is_whole = text.chars().count() <= share;
         let (content, names) = if is_whole { (text.to_string(), Vec::new()) } else { sections.best(share) };
         let reason = reason(&sections.worths, &mut wanted, &names, &path);
@@ -141,8 +177,28 @@ async fn pack(view: View, expression: &Expression, budget: usize, mut room: Room
     Ok(files)
 }
 
+/// Those of the files that the graph leads to which there is use for.
+fn within(index: &Index, found: Vec<Found>, budget: usize) -> Result<Vec<Found>, Error> {
+    let most = (budget as u64 * LOOKED_AT * LOOKED_AT).max(LEAST_LOOKED_AT * LOOKED_AT);
+    let mut bytes = 0;
+    let mut within = Vec::new();
+    for file in found {
+        bytes += u64::from(index.span(file.document)?.length);
+        if bytes > most && !within.is_empty() {
+            break;
+        }
+        within.push(file);
+    }
+    Ok(within)
+}
+
 /// The notes that say most, best first, as far as there is use for them.
-fn best(index: &Index, scores: Vec<(f32, DocumentRef)>, budget: usize) -> Result<Vec<(DocumentRef, String)>, Error> {
+fn best(
+    index: &Index,
+    scores: Vec<(f32, DocumentRef)>,
+    budget: usize,
+    share: f32,
+) -> Result<Vec<(DocumentRef, String)>, Error> {
     let mut ranked = Ranked::new(index, scores);
     let mut best = Vec::new();
     let most = (budget as u64 * LOOKED_AT).max(LEAST_LOOKED_AT);
@@ -152,7 +208,7 @@ fn best(index: &Index, scores: Vec<(f32, DocumentRef)>, budget: usize) -> Result
         && let Some((score, document, path)) = ranked.next()?
         && score >= least
     {
-        least = f32::max(least, score * LEAST_SHARE);
+        least = f32::max(least, score * share);
         bytes += u64::from(index.span(document)?.length);
         best.push((document, path));
     }
