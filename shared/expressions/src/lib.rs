@@ -7,6 +7,7 @@
 //! - [`eval`]: the evaluator, its limits, the rules of operators, and the functions of both languages
 //! - [`pages`]: where rows come from
 //! - [`plan`]: what an index can decide of a filter
+//! - [`inline`]: fields within the text of notes
 //! - [`dql`]: queries of Dataview; [`base`]: documents of Bases
 
 pub mod base;
@@ -15,6 +16,7 @@ pub mod dql;
 pub(crate) mod emoji;
 pub mod error;
 pub mod eval;
+pub mod inline;
 pub(crate) mod numbers;
 pub mod pages;
 pub mod plan;

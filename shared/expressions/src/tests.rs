@@ -6,6 +6,7 @@
 //! - `queries`: Dataview's queries over notes
 //! - `bases`: examples of Obsidian's help, and more; `documents`: bases over notes
 //! - `drawn`: what holds of all expressions, queries and filters
+//! - `inline`: fields within texts
 //! - `oracle`: Dataview's own parser and values, under Node
 
 mod bases;
@@ -13,6 +14,7 @@ mod documents;
 mod drawn;
 mod errors;
 mod facts;
+mod inline;
 mod oracle;
 mod queries;
 mod world;

@@ -103,7 +103,8 @@ fn atom(cursor: &mut Cursor<'_>) -> Option<Source> {
     }
 }
 
-fn ends_tag(char: char) -> bool {
+/// Whether a tag ends before that character.
+pub(crate) fn ends_tag(char: char) -> bool {
     matches!(char, '\u{2000}'..='\u{206f}' | '\u{2e00}'..='\u{2e7f}')
         || crate::emoji::is_space(char)
         || "'!\"#$%&()*+,.:;<=>?@^`{|}~[]\\".contains(char)

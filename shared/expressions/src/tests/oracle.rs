@@ -253,3 +253,43 @@ fn queries_are_parsed_as_dataview_does() {
     assert!(accepted > 300, "only {accepted} accepted");
     assert_eq!(wrong, "");
 }
+
+#[test]
+fn values_of_inline_fields_are_read_as_dataview_does() {
+    let Some(library) = LIBRARY.as_ref() else {
+        println!("skipped: Node or the package {PACKAGE} is not there");
+        return;
+    };
+    let pieces = vec![
+        "2021-04-18",
+        "2021-04",
+        "T10:20",
+        "-",
+        "3",
+        " ",
+        "4.5",
+        "days",
+        " hr",
+        "m",
+        ", ",
+        ",",
+        "\"a, b\"",
+        "\"",
+        "#tag/x",
+        "[[a|b]]",
+        "![[c#d]]",
+        "true",
+        "False",
+        "null",
+        "text",
+        "é",
+        "(",
+        ".",
+    ];
+    let texts = prop::collection::vec(prop::sample::select(pieces), 1..6).prop_map(|pieces| pieces.concat());
+    let inputs: Vec<_> =
+        drawn(texts, 3000).into_iter().filter(|text| !text.trim().is_empty()).map(|text| ("inline", text)).collect();
+    for ((_, input), theirs) in inputs.iter().zip(answers(library, &inputs)) {
+        assert_eq!([value(&crate::inline::value(input, now().time_zone()))].as_slice(), theirs, "{input:?}");
+    }
+}

@@ -141,6 +141,11 @@ for (const line of fs.readFileSync(0, "utf8").split("\n").filter(line => line)) 
         console.log(JSON.stringify(parsed.status ? [shape(parsed.value)] : []));
         continue;
     }
+    if (kind === "inline") {
+        const parsed = EXPRESSION.inlineField.parse(input);
+        console.log(JSON.stringify([value(parsed.status ? parsed.value : input)]));
+        continue;
+    }
     const parsed = EXPRESSION.field.parse(input);
     const answer = [];
     if (parsed.status) {
