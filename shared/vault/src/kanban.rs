@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::lines::{line_end, next_line, spliced};
+use crate::list_item::further_lines;
 use crate::note::{self, Note};
 use crate::{fold, mask};
 
@@ -215,23 +216,8 @@ impl Lane {
 impl Card {
     fn read(text: &str, task: &note::Task, end: usize) -> Self {
         let start = text.get(..task.status_offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
-        let mut at = next_line(text, line_end(text, start));
         let mut lines = vec![task.text.as_str()];
-        let mut card_end = at;
-        while at < end {
-            let line = text.get(at..line_end(text, at)).unwrap_or_default();
-            at = next_line(text, line_end(text, at));
-            if line.trim().is_empty() {
-                lines.push("");
-                continue;
-            }
-            if !line.starts_with([' ', '\t']) {
-                break;
-            }
-            let indent = line.len() - line.trim_start_matches(' ').len();
-            lines.push(line.strip_prefix('\t').or_else(|| line.get(indent.min(4)..)).unwrap_or(line));
-            card_end = at;
-        }
+        let card_end = further_lines(text, next_line(text, line_end(text, start)), end, &mut lines);
         let range = start..card_end;
         Self {
             text: lines.join("\n").trim_end().to_owned(),

@@ -17,6 +17,8 @@
 //! - [`date_format`]: date formats, which name periodic notes
 //! - [`table`]: tables, and changes to their cells; [`kanban`]: boards of the plugin Kanban
 //! - [`template`]: templates, and the commands of Templater in them; [`quickadd`]: choices of the plugin QuickAdd
+//! - [`entity`]: entities of a memory, and changes to them; `list_item`: items of several lines
+//! - [`template`]: templates, and the commands of Templater in them
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
 //! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them; [`merge`]: two versions of a text
 //! - [`symbol`](mod@symbol): the symbols that code in notes and files defines
@@ -34,6 +36,7 @@ pub mod date_format;
 pub mod diff;
 pub mod edit;
 pub mod excalidraw;
+pub mod entity;
 pub mod file_kind;
 pub mod fold;
 pub mod frontmatter;
@@ -43,6 +46,7 @@ pub mod json_text;
 pub mod kanban;
 mod lines;
 pub mod links;
+mod list_item;
 pub mod loss;
 pub mod lz_string;
 mod markdown;
