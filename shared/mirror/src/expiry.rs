@@ -12,11 +12,17 @@ use crate::error::MirrorError;
 use crate::mirror::Mirror;
 use crate::once::StateObject;
 
-/// Folders whose objects have no effect a day after they were made. They are kept for two days, since clocks differ.
-const FOLDERS: [&str; 4] = ["approvals", "confirmations", "throttle", "writing"];
-const KEPT: Duration = Duration::from_secs(2 * 24 * 3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+/// Folders, and how old objects in them are deleted. They have no effect a day before, since clocks differ.
+const FOLDERS: [(&str, Duration); 5] = [
+    ("approvals", DAY.saturating_mul(2)),
+    ("captures", DAY.saturating_mul(31)),
+    ("confirmations", DAY.saturating_mul(2)),
+    ("throttle", DAY.saturating_mul(2)),
+    ("writing", DAY.saturating_mul(2)),
+];
 /// The same for claims.
-const CLAIMS_KEPT: Duration = Duration::from_secs(claim::LONGEST.as_secs() + 24 * 3600);
+const CLAIMS_KEPT: Duration = claim::LONGEST.saturating_add(DAY);
 /// Deleted at once.
 const PARALLEL: usize = 16;
 
@@ -24,9 +30,9 @@ impl Mirror {
     /// Deletes what has expired at `now` by the store's clock: about so many objects of each kind at most.
     pub(crate) async fn collect_state(&self, now: Timestamp, most: usize) -> Result<Collected, MirrorError> {
         let mut collected = Collected::default();
-        for folder in FOLDERS {
+        for (folder, kept) in FOLDERS {
             let made = self.list_state(folder, None).await?;
-            let old = made.into_iter().filter(|made| made.written < now - KEPT).take(most);
+            let old = made.into_iter().filter(|made| made.written < now - kept).take(most);
             let names: Vec<String> = old.map(|made| format!("{folder}/{}", made.name)).collect();
             collected.objects += names.len() as u64;
             self.unmake_all(names).await?;

@@ -187,6 +187,14 @@ impl<'a> Context<'a> {
         Context { limits, ..*self }
     }
 
+    /// The same call, whose commit is found by `key` when something of the kind is done again.
+    pub const fn with_key<'b>(&self, key: CommitKey) -> Context<'b>
+    where
+        'a: 'b,
+    {
+        Context { key: Some(key), ..*self }
+    }
+
     /// `snapshot` as the caller sees it.
     pub fn view(&self, snapshot: Arc<Snapshot>) -> View {
         self.vault.view(snapshot, self.caller.scopes())

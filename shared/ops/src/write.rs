@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod commit;
+pub mod creating;
 pub mod destruction;
 pub mod editing;
 pub mod one_name;

@@ -192,6 +192,17 @@ async fn what_is_kept_for_a_while_goes_by_its_age() {
     assert_eq!(keyed.state().await, ["of another version", "throttle/x/00000000000000000008"]);
 }
 
+#[tokio::test]
+async fn captures_stay_a_month() {
+    let mut keyed = Keyed::new().await;
+    keyed.write("captures/x/1", &json!({})).await;
+    keyed.write("captures/x/1.committed", &json!({})).await;
+    keyed.pass(31 * 24);
+    assert_eq!((keyed.collect().await, keyed.state().await.len()), (0, 2));
+    keyed.pass(1);
+    assert_eq!((keyed.collect().await, keyed.state().await.len()), (2, 0));
+}
+
 #[derive(Clone, Copy, Debug)]
 enum KeyStep {
     Claim(u8),
