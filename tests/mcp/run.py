@@ -150,7 +150,7 @@ async def converse(server, name):
 
 async def use_every_tool(server, name, is_for_writing):
     """Makes the calls of calls.json in order. The client holds what tools return against the schemas that they give."""
-    count = 0
+    count, answers = 0, {}
     async with Client(server(), mode=REVISIONS[0], read_timeout_seconds=SECONDS) as client:
         tools = (await client.list_tools()).tools
         writing = {tool.name for tool in tools if not tool.annotations.read_only_hint}
@@ -158,10 +158,11 @@ async def use_every_tool(server, name, is_for_writing):
             tool, expected = call["tool"], call.get("error")
             if tool in writing and not is_for_writing:
                 continue
-            done = await client.call_tool(tool, call["arguments"])
+            done = await client.call_tool(tool, filled(call["arguments"], answers))
             text = json.loads(done.content[0].text)
             if expected is None:
                 assert not done.is_error and done.structured_content == text, (call, text)
+                answers[tool] = text
             else:
                 assert done.is_error and text["code"] == expected, (call, text)
             count += 1

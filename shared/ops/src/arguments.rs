@@ -252,6 +252,11 @@ impl Root {
         }
     }
 
+    /// The folder at a path.
+    pub(crate) fn below(folder: &str) -> Self {
+        Self(format!("{folder}/"))
+    }
+
     /// What paths of files in it begin with.
     pub fn prefix(&self) -> &str {
         &self.0

@@ -10,6 +10,7 @@ use atlas_mirror::{Mirror, Snapshot};
 use atlas_vault::VaultPath;
 
 use crate::about::About;
+use crate::arguments::Root;
 use crate::error::{Error, Reason};
 use crate::pipeline::audit::Audit;
 use crate::pipeline::throttle::Throttle;
@@ -70,6 +71,9 @@ pub enum NowNote {
     Daily,
 }
 
+/// The folder of a vault's memory, where its configuration names none.
+pub const MEMORY: &str = "memory";
+
 /// One vault.
 #[derive(Clone)]
 pub struct Vault {
@@ -78,6 +82,7 @@ pub struct Vault {
     /// Its mirror.
     pub mirror: Mirror,
     name: Option<String>,
+    memory: Root,
     readings: Arc<Readings>,
     /// The links of its segments, as far as they were looked at.
     pub(crate) links: Arc<LinkTables>,
@@ -95,6 +100,7 @@ impl Vault {
             id: id.into(),
             mirror,
             name: None,
+            memory: Root::below(MEMORY),
             readings,
             links: Arc::default(),
             made_facts: Arc::default(),
@@ -106,6 +112,18 @@ impl Vault {
     #[must_use]
     pub fn named(self, name: Option<String>) -> Self {
         Self { name, ..self }
+    }
+
+    /// The same with its memory in another folder.
+    #[must_use]
+    pub fn with_memory(self, folder: Option<&VaultPath>) -> Self {
+        let memory = folder.map_or(self.memory, |folder| Root::below(folder.as_str()));
+        Self { memory, ..self }
+    }
+
+    /// The folder that has the entities of its memory.
+    pub const fn memory(&self) -> &Root {
+        &self.memory
     }
 
     /// Its name for people; its id if it has none.

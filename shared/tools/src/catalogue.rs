@@ -102,6 +102,16 @@ macro_rules! every_operation {
             crate::bookmarks::remove_bookmark::RemoveBookmark,
             // workspaces
             crate::workspaces::list_workspaces::ListWorkspaces,
+            // capture
+            crate::capture::enqueue_capture::EnqueueCapture,
+            crate::capture::list_capture_queue::ListCaptureQueue,
+            crate::capture::commit_capture::CommitCapture,
+            // memory
+            crate::memory::create_entity::CreateEntity,
+            crate::memory::get_entity::GetEntity,
+            crate::memory::add_observation::AddObservation,
+            crate::memory::link_entities::LinkEntities,
+            crate::memory::query_entity_graph::QueryEntityGraph,
             // canvas
             crate::canvas::read_canvas::ReadCanvas,
             crate::canvas::create_canvas::CreateCanvas,

@@ -6,7 +6,7 @@
 //! - [`catalogue`]: the list of all operations; [`facade`]: which of them an agent sees, as tools; [`schemas`]: the JSON Schemas of their
 //!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
 //! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`], [`periodic`], [`templates`], [`quickadd`], [`bookmarks`], [`workspaces`],
-//!   [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bulk`]
+//!   [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bulk`], [`capture`], [`memory`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
 //!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian_app`] (what needs the Obsidian app)
@@ -20,6 +20,7 @@ pub mod bridge;
 pub mod bulk;
 pub mod bundles;
 pub mod canvas;
+pub mod capture;
 pub mod catalogue;
 pub mod connector;
 pub mod excalidraw;
@@ -30,6 +31,7 @@ pub mod history;
 mod jsonlogic;
 pub mod kanban;
 pub mod links;
+pub mod memory;
 pub mod notes;
 pub mod obsidian_app;
 pub mod periodic;

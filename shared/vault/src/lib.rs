@@ -18,7 +18,6 @@
 //! - [`table`]: tables, and changes to their cells; [`kanban`]: boards of the plugin Kanban
 //! - [`template`]: templates, and the commands of Templater in them; [`quickadd`]: choices of the plugin QuickAdd
 //! - [`entity`]: entities of a memory, and changes to them; `list_item`: items of several lines
-//! - [`template`]: templates, and the commands of Templater in them
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
 //! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them; [`merge`]: two versions of a text
 //! - [`symbol`](mod@symbol): the symbols that code in notes and files defines
@@ -35,8 +34,8 @@ pub mod canvas;
 pub mod date_format;
 pub mod diff;
 pub mod edit;
-pub mod excalidraw;
 pub mod entity;
+pub mod excalidraw;
 pub mod file_kind;
 pub mod fold;
 pub mod frontmatter;

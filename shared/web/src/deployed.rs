@@ -99,7 +99,8 @@ impl Deploys {
                 None => self.open(vault.id.clone())?,
             };
             used.insert(vault.id.clone(), mirror.clone());
-            vaults.push(Vault::new(vault.id.as_str(), mirror, Acl::new(&vault.acl)?).named(vault.name.clone()));
+            let made = Vault::new(vault.id.as_str(), mirror, Acl::new(&vault.acl)?).named(vault.name.clone());
+            vaults.push(made.with_memory(vault.memory.as_ref()));
         }
         *mirrors = used;
         let mut atlas = Atlas::new(vaults, settings.limits);

@@ -12,6 +12,7 @@ use atlas_ops::atlas::CurrentContext;
 use atlas_ops::atlas::ScalePicture;
 use atlas_ops::pipeline::audit::Audit;
 use atlas_tools::facade::Facade;
+use atlas_vault::VaultPath;
 use tracing_subscriber::filter::Targets;
 
 pub use auth::Auth;
@@ -88,12 +89,14 @@ pub struct VaultSettings {
     pub acl: AclConfig,
     /// Whether it has these rules to itself.
     pub has_own_acl: bool,
+    /// The folder of its memory, if the configuration names one.
+    pub memory: Option<VaultPath>,
 }
 
 impl VaultSettings {
     /// A vault without rules.
     fn plain(id: VaultId) -> Self {
-        Self { id, name: None, acl: AclConfig::default(), has_own_acl: false }
+        Self { id, name: None, acl: AclConfig::default(), has_own_acl: false, memory: None }
     }
 }
 

@@ -41,9 +41,9 @@ fn may_read(acl: &Value, held: &[String], path: &str) -> bool {
     listed && holds(asked(&str::to_owned)) && holds(asked(&str::to_lowercase))
 }
 
-const FOLDERS: [&str; 6] = ["vault/", "vault/Team/", "vault/team/deep/", "vault/Private/", "agent/", ""];
+const FOLDERS: [&str; 7] = ["vault/", "vault/Team/", "vault/team/deep/", "vault/Private/", "agent/", "memory/", ""];
 const NAMES: [&str; 7] = ["now", "Tides", "tides", "Berth", "Ledger", "harbour log", "Ärger"];
-const WORDS: [&str; 19] = [
+const WORDS: [&str; 21] = [
     "tide",
     "tides",
     "berth",
@@ -63,12 +63,20 @@ const WORDS: [&str; 19] = [
     "\n\n",
     "\n- [ ] moor 📅 2026-03-01 #port\n",
     "[[Ledger]]",
+    "\n## Related\n- near [[Tides]]\n- of [[memory/Berth]]\n",
+    "\n## Observations\n- high\n",
 ];
 
 fn any_note() -> impl Strategy<Value = (String, String)> {
     let path = (prop::sample::select(&FOLDERS[..]), prop::sample::select(&NAMES[..]));
     let text = prop::collection::vec(prop::sample::select(&WORDS[..]), 1..40);
-    let above = prop::sample::select(vec!["", "", "---\nrank: 1\ntags: [Port, quay]\n---\n", "---\nrank: high\n---\n"]);
+    let above = prop::sample::select(vec![
+        "",
+        "",
+        "---\nrank: 1\ntags: [Port, quay]\n---\n",
+        "---\nrank: high\n---\n",
+        "---\nentity_type: port\n---\n",
+    ]);
     (path, above, text).prop_map(|((folder, name), above, words)| {
         (format!("{folder}{name}.md"), format!("{above}{}", words.join(" ")))
     })
@@ -82,6 +90,7 @@ fn any_acl() -> impl Strategy<Value = (Value, Vec<String>)> {
         "vault/team/**",
         "vault/Private/**",
         "agent/**",
+        "memory/**",
         "**Tides.md",
         "**tides.md",
         "vault/Berth.md",
@@ -134,6 +143,11 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
         questions.push(("connector_search", json!({ "query": task }), None));
     }
     questions.push(("vault_search", json!({ "query": "tide" }), None));
+    for name in ["Tides", "Berth"] {
+        questions.push(("get_entity", json!({ "name": name }), None));
+    }
+    let seed = json!({ "seed_entity_id": "memory/Tides.md", "depth": 5, "limit": 1 });
+    questions.push(("query_entity_graph", seed, Some("items")));
     for (name, arguments) in [
         ("list_tags", json!({})),
         ("find_notes_by_tag", json!({ "tag": "port" })),
@@ -224,16 +238,20 @@ async fn compare(steps: &[BTreeMap<String, String>], acl: &Value, held: &[String
             None => world.told(name, arguments.clone()).await,
         };
         let (found, expected) = (told(&restricted).await, told(&whole).await);
-        // The note of a day is at one path.
-        let is_refused = name == "get_periodic_note" && found["details"]["reason"] == "acl_denied";
+        // The note of a day is at one path, and so is an entity.
+        let is_of_path = ["get_periodic_note", "query_entity_graph"].contains(&name);
+        let is_refused = is_of_path && found.to_string().contains("acl_denied");
         assert!(found == expected || is_refused, "{name} {arguments} with {acl} and {held:?}:\n{found}\n{expected}");
     }
     let all: BTreeMap<&String, &String> = steps.iter().flatten().collect();
     let mut hidden = 0;
     for path in all.keys() {
-        let with_context = ("get_backlinks", json!({ "path": path, "include_context": true }));
+        let more = [
+            ("get_backlinks", json!({ "path": path, "include_context": true })),
+            ("get_entity", json!({ "entity_id": path })),
+        ];
         let about = reading().filter(|entry| is_about_a_path(entry));
-        for (name, arguments) in about.map(|entry| (entry.info.name, arguments_of(entry, path))).chain([with_context]) {
+        for (name, arguments) in about.map(|entry| (entry.info.name, arguments_of(entry, path))).chain(more) {
             let found = restricted.told(name, arguments.clone()).await;
             let expected = whole.told(name, arguments).await;
             if may_read(acl, held, path) {
@@ -386,6 +404,11 @@ async fn a_read_only_vault_is_read() {
             "execute_template" => json!({ "template": "a.md", "target": "b.md" }),
             "add_kanban_card" => json!({ "path": "a.md", "column": "x", "text": "x" }),
             "move_kanban_card" => json!({ "path": "a.md", "from_column": "x", "to_column": "y", "card_text": "x" }),
+            "enqueue_capture" => json!({ "content": "x" }),
+            "commit_capture" => json!({ "capture_id": "0".repeat(32), "target_path": "b.md" }),
+            "create_entity" => json!({ "type": "x", "name": "x" }),
+            "add_observation" => json!({ "entity_id": "a.md", "observation": "x" }),
+            "link_entities" => json!({ "source_id": "a.md", "target_id": "a.md", "relation_type": "x" }),
             "remove_bookmark" => json!({ "id": "x" }),
             "trigger_quickadd" => json!({ "action_name": "x" }),
             "vault_sync" => json!({}),

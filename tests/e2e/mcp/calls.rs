@@ -3,15 +3,17 @@
 use atlas_tools::obsidian_app::NEEDS_APP;
 use atlas_tools::operations;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::deployment::Deployment;
+use crate::support::tool_calls::filled;
 use crate::support::tools::Tools;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Call {
     tool: String,
+    /// `{"$": pointer}` stands for what is at this place in the last good answers so far, by their tools.
     arguments: Value,
     /// The code of its error, if it must fail.
     error: Option<String>,
@@ -27,11 +29,13 @@ async fn each_call_is_answered_as_its_schemas_say_or_refused_with_its_code() {
     let deployment = Deployment::of_demo().await;
     let client = deployment.client();
     let tools = Tools::of(&client);
+    let mut answers = json!({});
     for Call { tool, arguments, error } in calls() {
+        let arguments = filled(&arguments, &answers);
         match error {
-            None => tools.good(&tool, arguments).await,
-            Some(code) => tools.bad(&tool, arguments, &code).await,
-        };
+            None => answers[&tool] = tools.good(&tool, arguments).await,
+            Some(code) => drop(tools.bad(&tool, arguments, &code).await),
+        }
     }
 }
 

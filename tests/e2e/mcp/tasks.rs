@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::agent::{Agent, ERAS, names};
 use crate::support::deployment::{Client, Deployment};
+use crate::support::tool_calls::filled;
 
 /// Most calls to the answer, in the median.
 const MOST_CALLS: usize = 3;
@@ -103,18 +104,6 @@ impl Through<'_> {
             answers.push(answer);
         }
         answers
-    }
-}
-
-/// Arguments with what earlier answers had in the places that refer to them.
-fn filled(arguments: &Value, answers: &Value) -> Value {
-    match arguments {
-        Value::Object(members) => match members.get("$").and_then(Value::as_str) {
-            Some(pointer) => answers.pointer(pointer).unwrap_or_else(|| panic!("{pointer} of {answers}")).clone(),
-            None => members.iter().map(|(name, value)| (name.clone(), filled(value, answers))).collect(),
-        },
-        Value::Array(items) => items.iter().map(|item| filled(item, answers)).collect(),
-        plain => plain.clone(),
     }
 }
 

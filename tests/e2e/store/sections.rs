@@ -11,7 +11,7 @@ use crate::support::deployment::Deployment;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
-const OF_TEXTS: [&str; 27] = [
+const OF_TEXTS: [&str; 29] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -19,6 +19,7 @@ const OF_TEXTS: [&str; 27] = [
     "connector_search",
     "context_current",
     "find",
+    "get_entity",
     "get_note_tags",
     "get_outgoing_links",
     "list_kanban_boards",
@@ -26,6 +27,7 @@ const OF_TEXTS: [&str; 27] = [
     "note_read",
     "query",
     "query_canvas",
+    "query_entity_graph",
     "read_canvas",
     "read_excalidraw",
     "read_kanban_board",

@@ -18,13 +18,13 @@ fn required(entry: &Entry) -> Vec<String> {
 
 /// Whether it is asked about one path.
 pub fn is_about_a_path(entry: &Entry) -> bool {
-    required(entry).iter().any(|name| ["path", "paths", "id", "from"].contains(&name.as_str()))
+    required(entry).iter().any(|name| ["path", "paths", "id", "from", "seed_entity_id"].contains(&name.as_str()))
 }
 
 /// What it cannot be called without, about the file at `path`.
 pub fn arguments_of(entry: &Entry, path: &str) -> Value {
     let value = |name: &str| match name {
-        "path" | "id" | "from" | "to" => json!(path),
+        "path" | "id" | "from" | "to" | "seed_entity_id" => json!(path),
         "paths" => json!([path]),
         "root" => json!(""),
         "period" => json!("daily"),

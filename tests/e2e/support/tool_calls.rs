@@ -34,3 +34,15 @@ pub async fn confirmed(client: &Client, tool: &str, mut arguments: Value) -> Val
     arguments["elicit_token"] = approved["token"].clone();
     agent.checked(tool, arguments).await
 }
+
+/// Arguments with what earlier answers had in the places that refer to them: `{"$": pointer}`.
+pub fn filled(arguments: &Value, answers: &Value) -> Value {
+    match arguments {
+        Value::Object(members) => match members.get("$").and_then(Value::as_str) {
+            Some(pointer) => answers.pointer(pointer).unwrap_or_else(|| panic!("{pointer} of {answers}")).clone(),
+            None => members.iter().map(|(name, value)| (name.clone(), filled(value, answers))).collect(),
+        },
+        Value::Array(items) => items.iter().map(|item| filled(item, answers)).collect(),
+        plain => plain.clone(),
+    }
+}

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::support::agent::{Agent, ERAS, FLAT, names};
 use crate::support::deployment::Deployment;
 use crate::support::generated::generated_part;
+use crate::support::tool_calls::filled;
 
 /// The table of all tools, by domain.
 fn table() -> String {
@@ -94,14 +95,16 @@ async fn every_tool_that_works_takes_the_names_that_the_program_has() {
         let client = deployment.client();
         let agent = Agent::new(&client, ERAS[0]);
         agent.answer("write_note", json!({ "path": "made/task.md", "content": "- [ ] one\n" })).await;
+        let mut answers = json!({});
         for Call { tool, arguments, linked } in &calls {
+            let arguments = &filled(arguments, &answers);
             let capability = json!({ "action": tool, "args": arguments });
             let (name, arguments) =
                 if through_capability { ("call_capability", &capability) } else { (tool.as_str(), arguments) };
             if *linked {
                 assert_eq!(agent.failure(name, arguments.clone()).await["details"]["field"], "force", "{tool}");
             } else {
-                agent.answer(name, arguments.clone()).await;
+                answers[tool] = agent.answer(name, arguments.clone()).await;
             }
         }
     }

@@ -56,6 +56,7 @@ reasons! {
     BodyTooSlow = "body_too_slow": "The body did not arrive in time.", "Send the request again.";
     BodyUnreadable = "body_unreadable": "The body was cut short.", "Send the request again.";
     BulkPartial = "bulk_partial": "One of several things cannot be done, so none was.", "Mend the items that `results` names, and call again.";
+    CapturesFull = "captures_full": "Too many of the caller's captures wait.", "Commit some of those that `list_capture_queue` shows.";
     CommitUnknown = "commit_unknown": "The store did not say whether the change was made.", "Make the same call again if it had an idempotency key; else read the note.";
     ComputeBudgetExceeded = "compute_budget_exceeded": "The expression takes too many steps.", "Ask for less: a folder, or a simpler expression.";
     ConcurrentModification = "concurrent_modification": "The note is another version than the one named.", "Read it again, then decide.";

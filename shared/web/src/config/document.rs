@@ -80,6 +80,27 @@ pub struct VaultDocument {
     /// Which paths operations may touch; that of the root if left out.
     #[serde(default)]
     pub acl: Option<AclConfig>,
+    /// Its memory.
+    #[serde(default)]
+    pub memory: MemoryDocument,
+}
+
+/// `vaults[].memory`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryDocument {
+    /// The folder that has the entities.
+    pub folder: Option<String>,
+}
+
+impl MemoryDocument {
+    /// The folder, if one is named that can be.
+    pub(crate) fn folder(&self) -> Option<VaultPath> {
+        let is_linkable = |path: &VaultPath| !path.as_str().contains(['#', '|', '[', ']', '^']);
+        let is_plain = |path: &VaultPath| path.as_str().split('/').all(|name| !name.starts_with('.'));
+        let path = VaultPath::parse(self.folder.as_deref()?.trim_end_matches('/')).ok();
+        path.filter(|path| is_linkable(path) && is_plain(path))
+    }
 }
 
 /// `auth`.
@@ -268,6 +289,10 @@ fn check_vaults(vaults: &[VaultDocument]) -> Result<(), DocumentError> {
         }
         if let Some(acl) = &vault.acl {
             check_acl(&format!("vaults[{index}].acl"), acl)?;
+        }
+        if vault.memory.folder.is_some() && vault.memory.folder().is_none() {
+            let remedy = "write the path of a folder such as memory, without # | [ ] ^ and names that begin with a dot";
+            return Err(DocumentError::new(format!("vaults[{index}].memory.folder"), remedy));
         }
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! Lists every setting with its value and its source.
 
+use atlas_ops::atlas::MEMORY;
 use atlas_ops::sorted;
+use atlas_vault::VaultPath;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -83,7 +85,12 @@ pub fn list(settings: &Settings) -> Vec<Row> {
         value: json!(vault.acl),
         source: if vault.has_own_acl { SettingSource::Document } else { of_document(settings, &["acl"]) },
     });
-    variables.chain(rest).chain(acls).map(|row| Row { value: sorted(row.value), ..row }).collect()
+    let memories = settings.vaults.iter().map(|vault| Row {
+        setting: format!("memory.folder of {}", vault.id),
+        value: json!(vault.memory.as_ref().map_or(MEMORY, VaultPath::as_str)),
+        source: if vault.memory.is_some() { SettingSource::Document } else { SettingSource::Default },
+    });
+    variables.chain(rest).chain(acls).chain(memories).map(|row| Row { value: sorted(row.value), ..row }).collect()
 }
 
 fn of_document(settings: &Settings, paths: &[&str]) -> SettingSource {

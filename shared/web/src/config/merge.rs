@@ -38,7 +38,8 @@ impl Settings {
                 let id =
                     vault.id.parse::<VaultId>().map_err(|error| DocumentError::new("vaults", error.to_string()))?;
                 let acl = vault.acl.clone().unwrap_or_else(|| document.acl.clone());
-                Ok(VaultSettings { id, name: vault.name.clone(), acl, has_own_acl: vault.acl.is_some() })
+                let memory = vault.memory.folder();
+                Ok(VaultSettings { id, name: vault.name.clone(), acl, has_own_acl: vault.acl.is_some(), memory })
             })
         });
         match vaults {

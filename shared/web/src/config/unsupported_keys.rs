@@ -12,7 +12,7 @@ const NO_SERVICE: &str = "there is no such service here";
 const NO_OBSIDIAN: &str = "no Obsidian runs here";
 const ELSEWHERE: &str = "`atlas serve` and the functions' gateway decide it";
 
-const NAMES: [(&str, &str); 29] = [
+const NAMES: [(&str, &str); 28] = [
     ("cacheDir", NO_CACHE),
     ("maintenance", NO_CACHE),
     ("idempotencyReclaimSeconds", "a call that was cut short is finished by its repetition, whenever that comes"),
@@ -33,7 +33,6 @@ const NAMES: [(&str, &str); 29] = [
     ("vaults[].bridges", NO_OBSIDIAN),
     ("vaults[].plugins", NO_OBSIDIAN),
     ("vaults[].commands", NO_OBSIDIAN),
-    ("vaults[].memory", NO_SERVICE),
     ("vaults[].workspace", NO_SERVICE),
     ("auth.tokenTtlSeconds", "`atlas token --ttl` says it of each token"),
     ("auth.resourceName", "the deployment has an address and no name"),
