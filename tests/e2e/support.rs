@@ -7,6 +7,7 @@ pub mod damage;
 pub mod deployment;
 pub mod generated;
 pub mod note_calls;
+pub mod obsidian;
 pub mod programs;
 pub mod publish;
 pub mod random;

@@ -17,6 +17,7 @@ mod links;
 mod memory;
 mod note_parts;
 mod note_tools;
+mod obsidian;
 mod periodic;
 mod properties;
 mod queries;

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use atlas_access::{Caller, Scope};
+use atlas_access::{Caller, Scope, scope};
 use atlas_mirror::{Hash, Id};
 use atlas_web::Clients;
 use jiff::Timestamp;
@@ -18,7 +18,8 @@ use crate::remembered;
 
 /// What a token begins with, so that people and scanners for secrets know it.
 const PREFIX: &str = "atlas_";
-/// What a client may do. A person confirms what destroys a note.
+/// What a client may do, besides what the Obsidian app does where it is configured. A person confirms what destroys a note, and commands
+/// that the configuration does not call safe.
 const SCOPES: [Scope; 4] = [Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault];
 const MAX_CLIENTS: usize = 1000;
 const MAX_NAME: usize = 64;
@@ -129,7 +130,8 @@ impl ClientList {
 
     fn callers(&self) -> Option<Callers> {
         let clients = self.read().inspect_err(|error| tracing::warn!(%error, "no client is known")).ok()?;
-        let caller = |client: &Client| Caller::of_scopes(&client.name, SCOPES.into_iter().collect());
+        let caller =
+            |client: &Client| Caller::of_scopes(&client.name, SCOPES.into_iter().chain(scope::EXECUTE).collect());
         Some(clients.iter().map(|client| (Hash::of(client.token.as_bytes()), caller(client))).collect())
     }
 

@@ -1,6 +1,7 @@
 //! `atlas`, the host program: one file for each command in [`commands`], wired to the library crates here.
 
 mod announce;
+mod app_requests;
 mod bar;
 #[cfg(feature = "init")]
 mod bucket;

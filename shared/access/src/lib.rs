@@ -8,7 +8,7 @@
 //! - [`policy`]: what a deployment decides about its callers, as it is configured.
 //! - [`throttle`]: how often callers may call.
 //! - [`visibility`]: which operations it offers.
-//! - `crypto`: the signatures themselves, by ring.
+//! - `crypto`: the signatures themselves, by ring. [`seal`]: that a text was written by somebody who knows a secret.
 //!
 //! # What differs from obsidian-tc
 //! Its server is one process with a database; functions share only a bucket. What it keeps in rows is here an object that is created once, by the
@@ -30,6 +30,7 @@ pub mod keys;
 pub mod mint;
 pub mod policy;
 pub mod scope;
+pub mod seal;
 pub mod throttle;
 pub mod token;
 pub mod visibility;

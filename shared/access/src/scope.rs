@@ -18,10 +18,27 @@ pub enum Scope {
     BulkVault,
     /// Administer the deployment.
     Admin,
+    /// Run commands of the Obsidian app.
+    ExecuteCommand,
+    /// Ask the app's Dataview.
+    ExecuteDataview,
+    /// Have the app read the text of pictures.
+    ExecuteOcr,
+    /// Ask the app's make.md.
+    ExecuteMakemd,
+    /// Open and save workspaces of the app.
+    ExecuteWorkspace,
 }
 
-/// All of them, in their order.
+/// Those of the vault's files and of administration, in their order.
 pub const ALL: [Scope; 5] = [Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault, Scope::Admin];
+
+/// Those of the Obsidian app, in their order; a token that grants `execute:*` grants them all.
+pub const EXECUTE: [Scope; 5] =
+    [Scope::ExecuteCommand, Scope::ExecuteDataview, Scope::ExecuteOcr, Scope::ExecuteMakemd, Scope::ExecuteWorkspace];
+
+/// Stands for every name that begins with `execute:`.
+const EVERY_EXECUTE: &str = "execute:*";
 
 impl Scope {
     /// The scope as tokens spell it.
@@ -33,30 +50,55 @@ impl Scope {
             Self::DeleteVault => "delete:vault",
             Self::BulkVault => "bulk:vault",
             Self::Admin => "admin",
+            Self::ExecuteCommand => "execute:command",
+            Self::ExecuteDataview => "execute:dataview",
+            Self::ExecuteOcr => "execute:ocr",
+            Self::ExecuteMakemd => "execute:makemd",
+            Self::ExecuteWorkspace => "execute:workspace",
         }
     }
 
-    const fn bit(self) -> u8 {
+    /// Whether it is of the Obsidian app.
+    #[must_use]
+    pub const fn is_execute(self) -> bool {
+        matches!(
+            self,
+            Self::ExecuteCommand
+                | Self::ExecuteDataview
+                | Self::ExecuteOcr
+                | Self::ExecuteMakemd
+                | Self::ExecuteWorkspace
+        )
+    }
+
+    const fn bit(self) -> u16 {
         match self {
             Self::ReadVault => 1,
             Self::WriteVault => 1 << 1,
             Self::DeleteVault => 1 << 2,
             Self::BulkVault => 1 << 3,
             Self::Admin => 1 << 4,
+            Self::ExecuteCommand => 1 << 5,
+            Self::ExecuteDataview => 1 << 6,
+            Self::ExecuteOcr => 1 << 7,
+            Self::ExecuteMakemd => 1 << 8,
+            Self::ExecuteWorkspace => 1 << 9,
         }
     }
 }
 
 /// A text that is not a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a scope is read:vault, write:vault, delete:vault, bulk:vault or admin")]
+#[error(
+    "a scope is read:vault, write:vault, delete:vault, bulk:vault, admin, or execute: with command, dataview, ocr, makemd or workspace"
+)]
 pub struct NoScope;
 
 impl FromStr for Scope {
     type Err = NoScope;
 
     fn from_str(text: &str) -> Result<Self, NoScope> {
-        ALL.into_iter().find(|scope| scope.as_str() == text).ok_or(NoScope)
+        ALL.into_iter().chain(EXECUTE).find(|scope| scope.as_str() == text).ok_or(NoScope)
     }
 }
 
@@ -79,7 +121,7 @@ const MAX_NAME: usize = 100;
 /// A set of scopes: those that operations require, and others by name, which access rules may require.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scopes {
-    known: u8,
+    known: u16,
     named: Vec<String>,
     every: bool,
 }
@@ -88,13 +130,16 @@ impl Scopes {
     /// Every scope there is.
     #[must_use]
     pub fn all() -> Self {
-        Self { every: true, ..ALL.into_iter().collect() }
+        Self { every: true, ..ALL.into_iter().chain(EXECUTE).collect() }
     }
 
     /// The scopes with these names; of unknown names at most 64.
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut scopes = Self::default();
         for name in names {
+            if name == EVERY_EXECUTE {
+                scopes.known |= EXECUTE.into_iter().fold(0, |bits, scope| bits | scope.bit());
+            }
             match name.parse::<Scope>() {
                 Ok(scope) => scopes.known |= scope.bit(),
                 Err(NoScope) if name.is_empty() || name.len() > MAX_NAME || scopes.named.len() >= MAX_NAMED => {}
@@ -113,8 +158,7 @@ impl Scopes {
     /// Whether the scope with this name is among them; `execute:*` stands for all names that begin with `execute:`.
     #[must_use]
     pub fn holds_named(&self, name: &str) -> bool {
-        let is_wild =
-            |held: &str| held.strip_suffix('*').is_some_and(|class| class == "execute:" && name.starts_with(class));
+        let is_wild = |held: &str| held == EVERY_EXECUTE && name.starts_with(EVERY_EXECUTE.trim_end_matches('*'));
         match name.parse() {
             Ok(scope) => self.holds(scope),
             Err(NoScope) => self.every || self.named.iter().any(|held| held == name || is_wild(held)),

@@ -35,6 +35,9 @@ impl Class {
     /// The class of an operation with these scopes.
     #[must_use]
     pub fn of(required: &[Scope]) -> Self {
+        if required.iter().any(|scope| scope.is_execute()) {
+            return Self::Execute;
+        }
         let order = [
             (Scope::BulkVault, Self::Bulk),
             (Scope::DeleteVault, Self::Delete),
@@ -274,6 +277,8 @@ mod tests {
             (&[Scope::WriteVault, Scope::DeleteVault], Class::Delete),
             (&[Scope::DeleteVault, Scope::BulkVault], Class::Bulk),
             (&[Scope::Admin], Class::Admin),
+            (&[Scope::ReadVault, Scope::ExecuteDataview], Class::Execute),
+            (&[Scope::WriteVault, Scope::ExecuteWorkspace], Class::Execute),
         ] {
             assert_eq!(Class::of(scopes), class);
         }

@@ -13,9 +13,11 @@ pub struct KnownOperation<'a> {
     pub tags: &'a [&'a str],
     /// Whether it can change something.
     pub writes: bool,
+    /// Whether it is listed where nothing is said of it.
+    pub is_listed: bool,
 }
 
-/// The tag of operations that need an app beside the vault's files: they are not listed unless they are allowed by name.
+/// The tag of operations that need an app beside the vault's files.
 pub const NEEDS_APP: &str = "obsidian_app";
 
 /// How an operation is offered.
@@ -29,7 +31,7 @@ pub enum Offer {
     Disabled,
 }
 
-/// How each operation is offered. By default all are listed except those that need an app.
+/// How each operation is offered. By default all are listed except those that need what is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Visibility {
     /// Those that are not listed.
@@ -79,7 +81,7 @@ impl Visibility {
             } else if named(&config.hidden)
                 || tagged(&config.hidden_tags)
                 || (config.require_read_only && operation.writes)
-                || allowed.map_or(operation.tags.contains(&NEEDS_APP), |allowed| !named(allowed))
+                || allowed.map_or(!operation.is_listed, |allowed| !named(allowed))
             {
                 Offer::Hidden
             } else {
@@ -103,9 +105,9 @@ mod tests {
     use Offer::{Disabled, Hidden, Listed};
 
     const KNOWN: [KnownOperation<'static>; 3] = [
-        KnownOperation { name: "find", tags: &["search"], writes: false },
-        KnownOperation { name: "move", tags: &["notes", "links"], writes: true },
-        KnownOperation { name: "read", tags: &["notes"], writes: false },
+        KnownOperation { name: "find", tags: &["search"], writes: false, is_listed: true },
+        KnownOperation { name: "move", tags: &["notes", "links"], writes: true, is_listed: true },
+        KnownOperation { name: "read", tags: &["notes"], writes: false, is_listed: true },
     ];
 
     fn offers(config: &str) -> [Offer; 3] {

@@ -14,7 +14,9 @@ use crate::once::StateObject;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Folders, and how old objects in them are deleted. They have no effect a day before, since clocks differ.
-const FOLDERS: [(&str, Duration); 5] = [
+const FOLDERS: [(&str, Duration); 6] = [
+    // Requests to an app and what came of them answer calls with keys, and so are kept as long as claims.
+    ("app", CLAIMS_KEPT),
     ("approvals", DAY.saturating_mul(2)),
     ("captures", DAY.saturating_mul(31)),
     ("confirmations", DAY.saturating_mul(2)),

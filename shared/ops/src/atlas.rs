@@ -10,6 +10,7 @@ use atlas_mirror::{Mirror, Snapshot};
 use atlas_vault::VaultPath;
 
 use crate::about::About;
+use crate::app::Reach;
 use crate::arguments::Root;
 use crate::error::{Error, Reason};
 use crate::pipeline::audit::Audit;
@@ -81,6 +82,8 @@ pub struct Vault {
     pub id: String,
     /// Its mirror.
     pub mirror: Mirror,
+    /// How a running Obsidian that has it open is reached.
+    pub app: Reach,
     name: Option<String>,
     memory: Root,
     readings: Arc<Readings>,
@@ -99,6 +102,7 @@ impl Vault {
         Self {
             id: id.into(),
             mirror,
+            app: Reach::default(),
             name: None,
             memory: Root::below(MEMORY),
             readings,
@@ -124,6 +128,12 @@ impl Vault {
     /// The folder that has the entities of its memory.
     pub const fn memory(&self) -> &Root {
         &self.memory
+    }
+
+    /// The same whose app is reached so.
+    #[must_use]
+    pub fn with_app(self, app: Reach) -> Self {
+        Self { app, ..self }
     }
 
     /// Its name for people; its id if it has none.

@@ -5,12 +5,14 @@
 //!
 //! - [`operation`]: what an operation is; [`call`]: a call of one; [`atlas`]: the vaults and limits that calls run on; [`about`]: what the
 //!   program tells of itself; [`error`]: the one error; [`item_error`]: what became of one of several things
+//! - [`app`]: a running Obsidian, and how it is asked
 //! - [`arguments`]: argument types that cannot hold a value out of range
 //! - [`pipeline`]: the gates, in their order: scopes, access list, idempotency key, throttle, confirmation, response limit; the audit log
 //! - [`read`]: what a caller sees of a snapshot: the index, notes by their paths, facts, links, pages
 //! - [`write`](mod@write): commits over notes: what is judged, what may be written where, moves with the links to what is moved
 
 pub mod about;
+pub mod app;
 pub mod arguments;
 pub mod atlas;
 pub mod call;

@@ -66,6 +66,14 @@ async fn head(vault: &Vault) -> Result<Option<Arc<Snapshot>>, Error> {
     }
 }
 
+/// The plugins of a vault's running Obsidian that can be asked; none where it cannot be reached from here.
+async fn plugins(context: &Context<'_>, vault: &Vault) -> Vec<String> {
+    match &vault.app.app {
+        Some(app) => app.detect(context.now).await.unwrap_or_default(),
+        None => Vec::new(),
+    }
+}
+
 /// The vaults that the caller may name.
 fn named<'a>(context: &'a Context<'_>) -> impl Iterator<Item = &'a Vault> {
     let vaults = context.atlas.vaults();

@@ -9,7 +9,8 @@
 //!   [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bulk`], [`capture`], [`memory`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
-//!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian_app`] (what needs the Obsidian app)
+//!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian`] (what a running Obsidian is asked for),
+//!   [`obsidian_app`] (what needs the Obsidian app)
 //! - `jsonlogic`: conditions as JSON, within a budget
 
 pub mod access;
@@ -33,6 +34,7 @@ pub mod kanban;
 pub mod links;
 pub mod memory;
 pub mod notes;
+pub mod obsidian;
 pub mod obsidian_app;
 pub mod periodic;
 pub mod properties;

@@ -6,6 +6,7 @@
 //! - [`document`]: its fields; `unsupported_keys`: fields that are refused; `error_messages`: how errors read
 //! - [`merge`]: the document and the environment together
 //! - [`listing`]: every setting with its value and where that comes from
+//! - [`obsidian`]: how the app of a vault is reached
 //! - `reloader`: reads the document again while a process lives
 
 pub mod document;
@@ -13,6 +14,7 @@ pub(crate) mod error;
 mod error_messages;
 pub mod listing;
 pub mod merge;
+pub mod obsidian;
 pub(crate) mod reloader;
 pub mod source;
 mod unsupported_keys;

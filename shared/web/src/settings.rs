@@ -8,6 +8,7 @@ use atlas_access::{AclConfig, KeyError, Secret, ThrottleConfig, VisibilityConfig
 use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
+use atlas_ops::app::Reach;
 use atlas_ops::atlas::CurrentContext;
 use atlas_ops::atlas::ScalePicture;
 use atlas_ops::pipeline::audit::Audit;
@@ -20,6 +21,8 @@ pub use error::SettingsError;
 
 use self::auth::is_address;
 use crate::clients::Clients;
+use crate::config::error::DocumentError;
+use crate::config::obsidian::{ObsidianDocument, ObsidianSettings};
 use crate::config::source::ConfigSource;
 use crate::hosts::Hosts;
 use crate::origins::Origins;
@@ -74,6 +77,8 @@ pub struct Settings {
     pub audit: Audit,
     /// Makes pictures smaller, where a program can.
     pub scale_picture: Option<ScalePicture>,
+    /// How apps are reached: `ATLAS_OBSIDIAN_KEY`, `ATLAS_OBSIDIAN_SECRET`.
+    pub obsidian: ObsidianSettings,
     /// What was set.
     pub said: Said,
 }
@@ -91,12 +96,14 @@ pub struct VaultSettings {
     pub has_own_acl: bool,
     /// The folder of its memory, if the configuration names one.
     pub memory: Option<VaultPath>,
+    /// How the Obsidian app that has it open is reached.
+    pub obsidian: Option<ObsidianDocument>,
 }
 
 impl VaultSettings {
     /// A vault without rules.
     fn plain(id: VaultId) -> Self {
-        Self { id, name: None, acl: AclConfig::default(), has_own_acl: false, memory: None }
+        Self { id, name: None, acl: AclConfig::default(), has_own_acl: false, memory: None, obsidian: None }
     }
 }
 
@@ -141,7 +148,7 @@ const DEFAULT_LOG: &str = "info";
 const NO_VAULT: &str = "write letters, digits, `.`, `_`, `-`, at most 64";
 
 /// The variables that there are.
-pub(crate) const KNOWN: [&str; 20] = [
+pub(crate) const KNOWN: [&str; 22] = [
     "ATLAS_STORE",
     "ATLAS_CONFIG",
     "ATLAS_VAULT",
@@ -161,6 +168,8 @@ pub(crate) const KNOWN: [&str; 20] = [
     "ATLAS_PORT",
     "ATLAS_HOSTS",
     "ATLAS_ALLOWED_ORIGINS",
+    "ATLAS_OBSIDIAN_KEY",
+    "ATLAS_OBSIDIAN_SECRET",
     "ATLAS_LOG",
 ];
 /// Names with the prefix that belong to tests, to units, and to the host of a vault, not to a service.
@@ -198,7 +207,7 @@ impl Settings {
                 "ATLAS_STORE" => settings.store = text,
                 "ATLAS_VAULT" => settings.vault = value("ATLAS_VAULT", &text, NO_VAULT)?,
                 "ATLAS_AUTH" => settings.auth = auth(&text)?,
-                "ATLAS_JWT_SECRET" => settings.tokens.secret = Some(secret(text)?),
+                "ATLAS_JWT_SECRET" => settings.tokens.secret = Some(secret("ATLAS_JWT_SECRET", text)?),
                 "ATLAS_JWT_SECRET_FILE" => settings.tokens.secret_file = Some(text),
                 "ATLAS_JWKS" => settings.tokens.jwks = Some(text),
                 "ATLAS_JWT_ISSUER" => settings.tokens.issuers = list("ATLAS_JWT_ISSUER", &text)?,
@@ -233,6 +242,14 @@ impl Settings {
                         remedy,
                     })?;
                 }
+                "ATLAS_OBSIDIAN_SECRET" => settings.obsidian.secret = Some(secret("ATLAS_OBSIDIAN_SECRET", text)?),
+                "ATLAS_OBSIDIAN_KEY" => {
+                    settings.obsidian.keys = ObsidianSettings::keys_of(&text).ok_or_else(|| SettingsError::Value {
+                        name: "ATLAS_OBSIDIAN_KEY",
+                        value: "…".to_owned(),
+                        remedy: "write the plugin's API key, or VAULT=KEY for each vault, comma-separated".to_owned(),
+                    })?;
+                }
                 "ATLAS_CONFIG" => {
                     settings.config = Some(ConfigSource::parse(&text).map_err(|remedy| SettingsError::Value {
                         name: "ATLAS_CONFIG",
@@ -252,6 +269,25 @@ impl Settings {
         }
         settings.vaults = vec![VaultSettings::plain(settings.vault.clone())];
         Ok(settings)
+    }
+
+    /// The same of a process that runs where the Obsidian app may run, and so can reach it.
+    #[must_use]
+    pub fn near_apps(mut self) -> Self {
+        self.obsidian.is_near = true;
+        self
+    }
+
+    /// How the app of a vault is reached.
+    ///
+    /// # Errors
+    /// When a key or the secret is missing.
+    pub fn reach(&self, vault: &VaultId) -> Result<Reach, DocumentError> {
+        let document = self.vaults.iter().find(|of| of.id == *vault).and_then(|of| of.obsidian.as_ref());
+        let open = |document: &ObsidianDocument| {
+            document.open(&format!("obsidian of {vault}"), vault.as_str(), &self.obsidian)
+        };
+        document.map(open).transpose().map(Option::unwrap_or_default)
     }
 
     /// The settings of a deployment of one vault, for which nothing else was set.
@@ -279,6 +315,7 @@ impl Settings {
             otlp_endpoint: None,
             audit: Audit::default(),
             scale_picture: None,
+            obsidian: ObsidianSettings::default(),
             said: Said::default(),
         }
     }
@@ -299,12 +336,8 @@ fn number(name: &'static str, text: &str, min: usize, max: usize) -> Result<usiz
 }
 
 /// A secret is not shown again, not even when it cannot be used.
-fn secret(text: String) -> Result<Secret, SettingsError> {
-    let unusable = |error: KeyError| SettingsError::Value {
-        name: "ATLAS_JWT_SECRET",
-        value: "…".to_owned(),
-        remedy: error.to_string(),
-    };
+fn secret(name: &'static str, text: String) -> Result<Secret, SettingsError> {
+    let unusable = |error: KeyError| SettingsError::Value { name, value: "…".to_owned(), remedy: error.to_string() };
     Secret::new(text).map_err(unusable)
 }
 

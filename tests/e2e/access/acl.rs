@@ -436,7 +436,8 @@ async fn an_administrator_learns_what_decides() {
         ("Team/secret/a.md", "delete", Some(json!(["delete:vault", "team:a", "admin"])), Value::Null),
         ("Team/secret/a.md", "delete", Some(json!(["delete:vault", "team:a"])), "rules: Team/secret/**".into()),
         ("Team/secret/a.md", "delete", Some(json!(["team:a", "admin"])), "scopes".into()),
-        ("Team/a.md", "execute", None, "plugin_missing".into()),
+        ("Team/a.md", "execute", None, "scopes".into()),
+        ("Team/a.md", "execute", Some(json!(["read:vault", "execute:*"])), "plugin_missing".into()),
         (".git/config", "read", None, "closed_folder".into()),
     ] {
         let mut arguments = json!({ "path": path, "op": op });

@@ -74,6 +74,11 @@ impl Deployment {
         crate::support::publish::publish(root, &self.mirror(), state.path()).await;
     }
 
+    /// The store, for a process of its own.
+    pub fn store(&self) -> Store {
+        store(self.objects.clone())
+    }
+
     pub fn mirror(&self) -> Mirror {
         self.mirror_of("main")
     }

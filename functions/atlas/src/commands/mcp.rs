@@ -29,7 +29,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Ok(location) if location.store.given_by != GivenBy::Default => location,
         found => return serve_code(&arguments.deployment, found.ok().and_then(|found| found.folder)).await,
     };
-    let settings = Settings { scale_picture: features::SCALE_PICTURE, ..Settings::read(location.variables())? };
+    let settings =
+        Settings { scale_picture: features::SCALE_PICTURE, ..Settings::read(location.variables())?.near_apps() };
     telemetry::start(&settings.log, false);
     serve(&settings, None).await
 }

@@ -48,7 +48,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let settings = Settings {
         audit: telemetry::audit(),
         scale_picture: features::SCALE_PICTURE,
-        ..Settings::read(arguments.deployment.find()?.variables())?
+        ..Settings::read(arguments.deployment.find()?.variables())?.near_apps()
     };
     telemetry::start(&settings.log, false);
     let address = arguments.addr.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.port));

@@ -9,6 +9,7 @@ use atlas_sync::Summary;
 use clap::Args;
 use jiff::Timestamp;
 
+use crate::app_requests;
 use crate::bar::{self, Phases};
 use crate::commands::Outcome;
 use crate::output::{self, Ended, Verbosity};
@@ -76,6 +77,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     };
     // One mirror for all runs, so that each reads only what is new; opened late, so that a store that is away stops nothing.
     let mut mirror = None;
+    if !arguments.dry_run {
+        tokio::spawn(app_requests::follow(location.clone()));
+    }
     let mut watch = Watch::new(Duration::from_secs(seconds));
     loop {
         watch.begin(location.folder()?);

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::announce::announce;
+use crate::app_requests;
 use crate::bar::{self, Phases};
 use crate::clients::ClientList;
 use crate::commands::Outcome;
@@ -66,7 +67,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     newcomer::check(&location)?;
     location.tell_remembered();
     let clients = ClientList::of(&location.state()?);
-    let settings = Settings::read(location.variables())?;
+    let settings = Settings::read(location.variables())?.near_apps();
     let log = if settings.said.environment.contains("ATLAS_LOG") { &settings.log } else { output::log_level() };
     telemetry::start(log, false);
     let settings = Settings {
@@ -79,7 +80,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let server = Server::listen(routes(), &settings, address).await?;
     let url = format!("http://{}", server.address()?);
     let app = server.app().clone();
-    let mirror = app.atlas.vault(None)?.mirror.clone();
+    let vault = app.atlas.vault(None)?;
+    let mirror = vault.mirror.clone();
+    tokio::spawn(app_requests::answer(mirror.clone(), vault.id.clone(), vault.app.clone()));
     let runner = Runner {
         location: &location,
         rules: &arguments.rules,

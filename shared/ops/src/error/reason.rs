@@ -64,6 +64,7 @@ reasons! {
     ContentTypeInvalid = "content_type_invalid": "The body has a content type that the route does not take.", "Send the type that the message names.";
     CursorExpired = "cursor_expired": "The vault as it was at the first page is no longer kept.", "Begin again without a cursor.";
     CursorInvalid = "cursor_invalid": "The cursor is not one of this listing.", "Pass the cursor of the page before, with the same arguments.";
+    DqlError = "dql_error": "The Dataview query cannot be run.", "Change it as the message says.";
     EditRefused = "edit_refused": "The edit cannot be made in this note.", "Do what the message says.";
     ElicitRequired = "elicit_required": "A person has to confirm the call.", "Ask a person to approve it as the message says, then make the same call again.";
     EmbeddingProviderError = "embedding_provider_error": "There is no model for meanings here.", "Search by words.";
@@ -93,7 +94,9 @@ reasons! {
     Overflow = "overflow": "The answer is larger than answers may be.", "Ask for less at a time.";
     PathInvalid = "path_invalid": "The path is not one of a vault, or not one that can be written.", "Change it as the message says.";
     PatternInvalid = "pattern_invalid": "The regular expression cannot be read.", "Change it as the message says.";
+    PluginIncompatible = "plugin_incompatible": "The plugin in the Obsidian app speaks another version.", "Use another tool; the person has to update the plugin.";
     PluginMissing = "plugin_missing": "The tool needs the Obsidian app or one of its plugins.", "Use another tool.";
+    PluginUnreachable = "plugin_unreachable": "A service that the tool asks does not answer as it should.", "Try again later, or use another tool.";
     PresignUnsupported = "presign_unsupported": "The store gives no URLs.", "Ask for the bytes themselves.";
     QueryInvalid = "query_invalid": "The query cannot be read.", "Change it as the message says.";
     ReadOnlyMode = "read_only_mode": "The vault is read-only here.", "Do not write, or ask the operator.";

@@ -203,6 +203,18 @@ async fn captures_stay_a_month() {
     assert_eq!((keyed.collect().await, keyed.state().await.len()), (2, 0));
 }
 
+#[tokio::test]
+async fn what_an_app_was_asked_is_kept_as_long_as_a_key_is_known() {
+    let mut keyed = Keyed::new().await;
+    for name in ["app/requests/00000000000000000007-a", "app/taken/a", "app/answers/a"] {
+        keyed.write(name, &json!({})).await;
+    }
+    keyed.pass(8 * 24);
+    assert_eq!(keyed.collect().await, 0);
+    keyed.pass(1);
+    assert_eq!(keyed.collect().await, 3);
+}
+
 #[derive(Clone, Copy, Debug)]
 enum KeyStep {
     Claim(u8),

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::notes::delete_note::DeleteNote;
 use crate::notes::read_note::ReadNote;
 use crate::notes::write_note::WriteNote;
+use crate::obsidian::dataview::EvalDataviewField;
 
 /// Most scopes that one call asks about.
 const MAX_SCOPES: usize = 64;
@@ -24,7 +25,7 @@ pub struct InspectAcl;
 pub struct Arguments {
     /// A path from the root of the vault, whether or not there is a note.
     path: ReadPath,
-    /// What a call would do there: `read_note`, `write_note`, `delete_note`, or a tool that needs the Obsidian app (`execute`).
+    /// What a call would do there: `read_note`, `write_note`, `delete_note`, or for `execute` `eval_dataview_field`, which asks the Obsidian app.
     op: Op,
     /// The scopes of whoever would make the call; those of the caller if left out.
     #[serde(default)]
@@ -49,7 +50,7 @@ impl Op {
             Self::Read => (ReadNote::INFO.scopes, Access::Read),
             Self::Write => (WriteNote::INFO.scopes, Access::Write),
             Self::Delete => (DeleteNote::INFO.scopes, Access::Delete),
-            Self::Execute => (&[Scope::ReadVault], Access::Read),
+            Self::Execute => (EvalDataviewField::INFO.scopes, Access::Read),
         }
     }
 }
@@ -113,10 +114,13 @@ impl Operation for InspectAcl {
         } else if let Err(denied) = acl.check(access, path.as_str(), &scopes) {
             Some(denied.to_string())
         } else {
-            // Nothing is changed below a name that begins with a dot, and there is no app beside a function.
+            // Nothing is changed below a name that begins with a dot, and the app may not be reachable.
             let is_dotted = access != Access::Read && path.as_str().split('/').any(|name| name.starts_with('.'));
-            let by =
-                if is_dotted { Some("dot_name") } else { (arguments.op == Op::Execute).then_some("plugin_missing") };
+            let by = if is_dotted {
+                Some("dot_name")
+            } else {
+                (arguments.op == Op::Execute && !context.vault.app.is_some()).then_some("plugin_missing")
+            };
             by.map(str::to_owned)
         };
         required.extend(acl.required(path.as_str()));

@@ -28,7 +28,7 @@ pub struct Output {
     limits: CallLimits,
     /// Where it tells what happens.
     observability: Observability,
-    /// The plugins of Obsidian that can be reached, by vault: none.
+    /// The plugins of a running Obsidian that can be asked, by vault; none where the process cannot reach the app.
     plugins_detected: BTreeMap<String, Vec<String>>,
 }
 
@@ -89,6 +89,10 @@ impl Operation for GetServerConfig {
             read_only: vault.acl().is_read_only(),
             embeddings_provider: None,
         });
+        let mut plugins_detected = BTreeMap::new();
+        for vault in super::named(context) {
+            plugins_detected.insert(vault.id.clone(), super::plugins(context, vault).await);
+        }
         let value = Output {
             version: about.version,
             auth_mode: about.auth_mode,
@@ -105,7 +109,7 @@ impl Operation for GetServerConfig {
                 prometheus_enabled: about.metrics.is_some(),
                 morgiana_enabled: false,
             },
-            plugins_detected: super::named(context).map(|vault| (vault.id.clone(), Vec::new())).collect(),
+            plugins_detected,
         };
         Ok(Answer { value, generation: None })
     }

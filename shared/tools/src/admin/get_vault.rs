@@ -33,6 +33,8 @@ pub struct Output {
     embeddings: Embeddings,
     /// What is published.
     cache: Published,
+    /// The plugins of a running Obsidian that can be asked; none where the process cannot reach the app.
+    plugins_detected: Vec<String>,
 }
 
 /// Globs of an access list; null for everything.
@@ -99,6 +101,7 @@ impl Operation for GetVault {
                 db_size_bytes: head.map(|head| head.segments().iter().map(|segment| segment.bytes).sum()),
                 generation,
             },
+            plugins_detected: super::plugins(context, context.vault).await,
         };
         Ok(Answer { value, generation })
     }

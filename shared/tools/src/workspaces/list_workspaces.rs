@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::FILE;
+
 /// Lists saved workspaces.
 pub struct ListWorkspaces;
 
@@ -37,7 +39,6 @@ pub struct Workspace {
     modified_at: Option<Timestamp>,
 }
 
-const FILE: &str = ".obsidian/workspaces.json";
 const MAX_WORKSPACES: usize = 1000;
 
 impl Operation for ListWorkspaces {

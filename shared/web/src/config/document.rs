@@ -12,8 +12,9 @@ use atlas_vault::VaultPath;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::config::error::DocumentError;
+use crate::config::error::{DocumentError, range};
 use crate::config::error_messages::remedy;
+use crate::config::obsidian::ObsidianDocument;
 use crate::config::unsupported_keys;
 use crate::hosts::Hosts;
 use crate::origins::Origins;
@@ -83,6 +84,9 @@ pub struct VaultDocument {
     /// Its memory.
     #[serde(default)]
     pub memory: MemoryDocument,
+    /// How the Obsidian app that has it open is reached.
+    #[serde(default)]
+    pub obsidian: Option<ObsidianDocument>,
 }
 
 /// `vaults[].memory`.
@@ -294,6 +298,9 @@ fn check_vaults(vaults: &[VaultDocument]) -> Result<(), DocumentError> {
             let remedy = "write the path of a folder such as memory, without # | [ ] ^ and names that begin with a dot";
             return Err(DocumentError::new(format!("vaults[{index}].memory.folder"), remedy));
         }
+        if let Some(obsidian) = &vault.obsidian {
+            obsidian.check(&format!("vaults[{index}].obsidian"))?;
+        }
     }
     Ok(())
 }
@@ -344,13 +351,4 @@ fn check_throttle(throttle: &ThrottleConfig) -> Result<(), DocumentError> {
     }
     let concurrent = throttle.max_concurrent_writes_per_vault.map(Into::into);
     range("throttle.maxConcurrentWritesPerVault", concurrent, 1, MAX_RATE.into())
-}
-
-fn range(path: &str, number: Option<u64>, min: u64, max: u64) -> Result<(), DocumentError> {
-    match number {
-        Some(number) if !(min..=max).contains(&number) => {
-            Err(DocumentError::new(path, format!("write a number from {min} to {max} instead of {number}")))
-        }
-        _ => Ok(()),
-    }
 }

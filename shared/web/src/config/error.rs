@@ -40,3 +40,13 @@ impl DocumentError {
         Self { path: path.into(), remedy: remedy.into() }
     }
 }
+
+/// Refuses a number at `path` that is not from `min` to `max`.
+pub(crate) fn range(path: &str, number: Option<u64>, min: u64, max: u64) -> Result<(), DocumentError> {
+    match number {
+        Some(number) if !(min..=max).contains(&number) => {
+            Err(DocumentError::new(path, format!("write a number from {min} to {max} instead of {number}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -90,7 +90,17 @@ pub fn list(settings: &Settings) -> Vec<Row> {
         value: json!(vault.memory.as_ref().map_or(MEMORY, VaultPath::as_str)),
         source: if vault.memory.is_some() { SettingSource::Document } else { SettingSource::Default },
     });
-    variables.chain(rest).chain(acls).chain(memories).map(|row| Row { value: sorted(row.value), ..row }).collect()
+    let apps = settings.vaults.iter().filter_map(|vault| {
+        let value = json!(vault.obsidian.as_ref()?);
+        Some(Row { setting: format!("obsidian of {}", vault.id), value, source: SettingSource::Document })
+    });
+    variables
+        .chain(rest)
+        .chain(acls)
+        .chain(memories)
+        .chain(apps)
+        .map(|row| Row { value: sorted(row.value), ..row })
+        .collect()
 }
 
 fn of_document(settings: &Settings, paths: &[&str]) -> SettingSource {
@@ -124,6 +134,8 @@ fn of_variable(settings: &Settings, variable: &str) -> Value {
         "ATLAS_PORT" => json!(settings.port),
         "ATLAS_HOSTS" => json!(settings.hosts.names()),
         "ATLAS_ALLOWED_ORIGINS" => json!(settings.origins.iter().collect::<Vec<_>>()),
+        "ATLAS_OBSIDIAN_KEY" => json!((!settings.obsidian.keys.is_empty()).then_some(MASK)),
+        "ATLAS_OBSIDIAN_SECRET" => json!(settings.obsidian.secret.as_ref().map(|_| MASK)),
         "ATLAS_LOG" => json!(settings.log),
         _ => Value::Null,
     }

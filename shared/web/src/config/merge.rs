@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atlas_access::visibility::{KnownOperation, Visibility};
+use atlas_access::visibility::{KnownOperation, NEEDS_APP, Visibility};
 use atlas_mirror::VaultId;
 use atlas_ops::Info;
 use atlas_tools::catalogue;
@@ -38,8 +38,8 @@ impl Settings {
                 let id =
                     vault.id.parse::<VaultId>().map_err(|error| DocumentError::new("vaults", error.to_string()))?;
                 let acl = vault.acl.clone().unwrap_or_else(|| document.acl.clone());
-                let memory = vault.memory.folder();
-                Ok(VaultSettings { id, name: vault.name.clone(), acl, has_own_acl: vault.acl.is_some(), memory })
+                let (memory, name, obsidian) = (vault.memory.folder(), vault.name.clone(), vault.obsidian.clone());
+                Ok(VaultSettings { id, name, acl, has_own_acl: vault.acl.is_some(), memory, obsidian })
             })
         });
         match vaults {
@@ -145,7 +145,17 @@ impl Settings {
     /// # Errors
     /// When the configuration names an unknown operation.
     pub fn visible(&self) -> Result<Visibility, DocumentError> {
-        let known = |info: &Info| KnownOperation { name: info.name, tags: info.tags, writes: info.writes() };
+        let has_app = self
+            .vaults
+            .iter()
+            .filter_map(|vault| vault.obsidian.as_ref())
+            .any(|obsidian| obsidian.through_bucket || (self.obsidian.is_near && obsidian.rest_api_url.is_some()));
+        let known = |info: &Info| KnownOperation {
+            name: info.name,
+            tags: info.tags,
+            writes: info.writes(),
+            is_listed: !info.tags.contains(&NEEDS_APP) || has_app,
+        };
         let known: Vec<KnownOperation<'_>> = catalogue::ALL.iter().map(known).collect();
         Visibility::new(&self.visibility, &known).map_err(|error| {
             let remedy = format!("no operation has {:?}: use some of {}", error.name, error.known);

@@ -30,7 +30,19 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
         (r#"{"vaults": [{"id": "a"}, {"id": "a"}]}"#, "`vaults[1].id`", "give each an id of its own"),
         (r#"{"vaults": [{"id": "a", "name": ""}]}"#, "`vaults[0].name`", "write 1 to 200 bytes"),
         (r#"{"vaults": [{"id": "a", "path": "/notes"}]}"#, "`vaults[0].path`", "`atlas sync --root` names its folder"),
-        (r#"{"vaults": [{"id": "a", "restApiUrl": "x"}]}"#, "`vaults[0].restApiUrl`", "no Obsidian runs here"),
+        (
+            r#"{"vaults": [{"id": "a", "obsidian": {"restApiUrl": "http://192.168.0.7:27123"}}]}"#,
+            "`vaults[0].obsidian.restApiUrl`",
+            "over https:// only",
+        ),
+        (
+            r#"{"vaults": [{"id": "a", "obsidian": {"restApiUrl": "https://a:1", "certificateSha256": "00"}}]}"#,
+            "`vaults[0].obsidian.certificateSha256`",
+            "64 hexadecimal digits",
+        ),
+        (r#"{"vaults": [{"id": "a", "obsidian": {"restApiKey": "hush"}}]}"#, "restApiKey`", "ATLAS_OBSIDIAN_KEY"),
+        (r#"{"vaults": [{"id": "a", "obsidian": {"safeCommands": [""]}}]}"#, "safeCommands`", "ids of commands"),
+        (r#"{"vaults": [{"id": "a", "restApiUrl": "x"}]}"#, "`vaults[0].restApiUrl`", "says how the app is reached"),
         (r#"{"vaults": [{"id": "a", "alc": {}}]}"#, "`vaults[0].alc`", "the names there are id, name, acl"),
         (r#"{"vaults": [{"id": "a", "acl": {"readOnly": "yes"}}]}"#, "`vaults[0].acl.readOnly`", "write a boolean"),
         (
@@ -116,6 +128,37 @@ fn what_a_document_names_that_no_operation_has_is_refused() {
         let error = environment(&[]).with(document(text)).unwrap().visible().unwrap_err().to_string();
         assert!(error.starts_with(place), "{error}");
     }
+}
+
+#[test]
+fn the_key_of_an_app_is_shown_nowhere() {
+    let text =
+        r#"{"vaults": [{"id": "home", "obsidian": {"restApiUrl": "https://127.0.0.1:27124", "throughBucket": true}}]}"#;
+    let (key, secret) = ("the-key-of-the-plugin", "a secret of functions and of the host");
+    let both = [("ATLAS_OBSIDIAN_KEY", key), ("ATLAS_OBSIDIAN_SECRET", secret)];
+    let settings = environment(&both).near_apps().with(document(text)).unwrap();
+    let reach = settings.reach(&"home".parse().unwrap()).unwrap();
+    assert!(reach.app.is_some() && reach.secret.is_some());
+    let shown = format!("{} {settings:?} {reach:?}", serde_json::to_string(&listing::list(&settings)).unwrap());
+    assert!(shown.contains("27124") && !shown.contains(key) && !shown.contains(secret), "{shown}");
+    // A function has no way to the app itself.
+    assert!(environment(&both).with(document(text)).unwrap().reach(&"home".parse().unwrap()).unwrap().app.is_none());
+    for (missing, says) in [(&both[1..], "ATLAS_OBSIDIAN_KEY"), (&both[..1], "ATLAS_OBSIDIAN_SECRET")] {
+        let settings = environment(missing).near_apps().with(document(text)).unwrap();
+        assert!(settings.reach(&"home".parse().unwrap()).unwrap_err().to_string().contains(says));
+    }
+    for unusable in [("ATLAS_OBSIDIAN_KEY", "a key"), ("ATLAS_OBSIDIAN_SECRET", "short")] {
+        let variables = [(unusable.0.to_owned(), unusable.1.to_owned())];
+        let error = Settings::read(variables).unwrap_err().to_string();
+        assert!(error.contains(unusable.0) && !error.contains(unusable.1), "{error}");
+    }
+    let each = environment(&[("ATLAS_OBSIDIAN_KEY", "home=one, work=two")]).near_apps();
+    assert!(
+        each.with(document(&text.replace(", \"throughBucket\": true", "")))
+            .unwrap()
+            .reach(&"home".parse().unwrap())
+            .is_ok()
+    );
 }
 
 #[test]

@@ -9,10 +9,10 @@ use crate::config::error::DocumentError;
 
 const NO_CACHE: &str = "nothing is kept but in the store";
 const NO_SERVICE: &str = "there is no such service here";
-const NO_OBSIDIAN: &str = "no Obsidian runs here";
+const IN_OBSIDIAN: &str = "`vaults[].obsidian` says how the app is reached";
 const ELSEWHERE: &str = "`atlas serve` and the functions' gateway decide it";
 
-const NAMES: [(&str, &str); 28] = [
+const NAMES: [(&str, &str); 27] = [
     ("cacheDir", NO_CACHE),
     ("maintenance", NO_CACHE),
     ("idempotencyReclaimSeconds", "a call that was cut short is finished by its repetition, whenever that comes"),
@@ -27,12 +27,11 @@ const NAMES: [(&str, &str); 28] = [
     ("writes", "replacing a note always needs its version"),
     ("snapshots", "every version is kept for 30 days"),
     ("vaults[].path", "a vault is read from the store; `atlas sync --root` names its folder"),
-    ("vaults[].restApiUrl", NO_OBSIDIAN),
-    ("vaults[].restApiKey", NO_OBSIDIAN),
-    ("vaults[].mode", NO_OBSIDIAN),
-    ("vaults[].bridges", NO_OBSIDIAN),
-    ("vaults[].plugins", NO_OBSIDIAN),
-    ("vaults[].commands", NO_OBSIDIAN),
+    ("vaults[].restApiUrl", IN_OBSIDIAN),
+    ("vaults[].mode", IN_OBSIDIAN),
+    ("vaults[].bridges", IN_OBSIDIAN),
+    ("vaults[].plugins", IN_OBSIDIAN),
+    ("vaults[].commands", IN_OBSIDIAN),
     ("vaults[].workspace", NO_SERVICE),
     ("auth.tokenTtlSeconds", "`atlas token --ttl` says it of each token"),
     ("auth.resourceName", "the deployment has an address and no name"),
@@ -42,11 +41,16 @@ const NAMES: [(&str, &str); 28] = [
     ("transports.http.host", ELSEWHERE),
     ("transports.http.port", ELSEWHERE),
 ];
-const SECRET: &str = "auth.jwtSecret";
+/// Secrets, and the variables that have them.
+const SECRETS: [(&str, &str); 3] = [
+    ("auth.jwtSecret", "ATLAS_JWT_SECRET"),
+    ("vaults[].restApiKey", "ATLAS_OBSIDIAN_KEY"),
+    ("vaults[].obsidian.restApiKey", "ATLAS_OBSIDIAN_KEY"),
+];
 const PROTECTION: &str = "transports.http.enableDnsRebindingProtection";
 
 /// Names whose values are lists.
-const LISTS: [&str; 19] = [
+const LISTS: [&str; 20] = [
     "vaults",
     "rules",
     "scopes",
@@ -66,6 +70,7 @@ const LISTS: [&str; 19] = [
     "allowedHosts",
     "allowedOrigins",
     "spine",
+    "safeCommands",
 ];
 
 /// Refuses lists where there are none: a reader takes one for the values of an object in their order.
@@ -112,8 +117,8 @@ fn walk(value: &Value, path: &str, pattern: &str, said: &mut BTreeSet<String>) -
 }
 
 fn refuse(path: &str, pattern: &str) -> Result<(), DocumentError> {
-    if pattern == SECRET {
-        return Err(DocumentError::new(path, "a document is no place for a secret: set ATLAS_JWT_SECRET instead"));
+    if let Some((_, variable)) = SECRETS.iter().find(|(name, _)| *name == pattern) {
+        return Err(DocumentError::new(path, format!("a document is no place for a secret: set {variable} instead")));
     }
     if pattern == PROTECTION {
         return Err(DocumentError::new(path, "the protection is always on: leave it out"));
