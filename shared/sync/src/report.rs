@@ -27,6 +27,9 @@ pub enum Reason {
     /// Another file has the same path but for the spelling of its characters.
     #[error("another file has the same name in another Unicode form; rename one of them")]
     SameName,
+    /// A cloud has it, and took it from this disk.
+    #[error("it is in iCloud and not on this disk, so it stays in the mirror as it is; download it to sync it")]
+    Elsewhere,
     /// A symbolic link to a folder.
     #[error("it is a symbolic link to a folder, and those are not followed")]
     LinkToFolder,

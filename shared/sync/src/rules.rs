@@ -176,6 +176,11 @@ pub fn enters(folder: &str) -> bool {
     !folder.starts_with('.')
 }
 
+/// The name of the file that iCloud took from this disk, if it left a placeholder of this name.
+pub fn of_placeholder(name: &str) -> Option<&str> {
+    name.strip_prefix('.')?.strip_suffix(".icloud").filter(|name| !name.is_empty())
+}
+
 /// What a file of this name is, in a folder that belongs to the vault.
 pub fn class_of_name(name: &str) -> Option<Class> {
     if is_junk(name) || name == STAGING {

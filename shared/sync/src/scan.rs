@@ -12,7 +12,7 @@ use crate::folder::{Folder, Stamp};
 use crate::gitignore::Gitignores;
 use crate::progress::Progress;
 use crate::report::{Reason, Skipped};
-use crate::rules::{CONFIG_FILES, CONFIG_FOLDER, Class, Tree};
+use crate::rules::{CONFIG_FILES, CONFIG_FOLDER, Class, Tree, of_placeholder};
 
 /// Folders whose path, in bytes, is longer are looked at before they are entered: they can hold no file of a vault.
 const MAX_FOLDER_BYTES: usize = 4096;
@@ -170,6 +170,11 @@ impl Walk<'_> {
             self.below.push(on_disk.to_owned());
             return Ok(());
         }
+        if let Some(evicted) = of_placeholder(name).filter(|_| file_type.is_file() && self.tree == Tree::Vault) {
+            let folder = on_disk.strip_suffix(name).unwrap_or_default();
+            self.elsewhere(format!("{folder}{evicted}"), evicted);
+            return Ok(());
+        }
         let Some(class) = self.tree.class_of_name(name) else {
             return Ok(());
         };
@@ -188,6 +193,14 @@ impl Walk<'_> {
         let on_disk = (path.as_str() != on_disk).then(|| on_disk.into());
         self.scan.files.push(File { path, on_disk, class, stamp: Stamp::of(metadata), is_link });
         Ok(())
+    }
+
+    /// Leaves a file as it is whose placeholder alone is here.
+    fn elsewhere(&mut self, path: String, name: &str) {
+        let is_here = self.folder.dir.symlink_metadata(&path).is_ok();
+        if !is_here && self.tree.class_of_name(name).is_some() {
+            self.skip(path, Reason::Elsewhere);
+        }
     }
 
     /// What the symbolic link at `path` leads to, if that is a file that belongs to the vault itself.

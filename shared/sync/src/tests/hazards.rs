@@ -66,6 +66,33 @@ async fn a_file_that_a_listing_misses_is_not_deleted() {
 }
 
 #[tokio::test]
+async fn a_file_that_icloud_took_from_the_disk_is_not_taken_for_deleted() {
+    let host = Host::published(VaultBuilder::new().note("a/b.md", "b").note("c.md", "c").note("d.md", "d")).await;
+    let evict = |name: &str, placeholder: &str| {
+        host.vault.remove(name);
+        host.vault.write(placeholder, b"bplist00");
+    };
+    evict("a/b.md", "a/.b.md.icloud");
+    evict("c.md", ".c.md.icloud");
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary)), ((0, 0, 0), (0, 0, 0)), "{summary:?}");
+    assert!(skipped(&summary)[0].starts_with("a/b.md: it is in iCloud and not on this disk"), "{summary:?}");
+    assert_eq!(host.mirrored().await.into_keys().collect::<Vec<_>>(), ["a/b.md", "c.md", "d.md"]);
+    // Meanwhile an agent's version waits for it.
+    agent_puts(&host, Put::note("a/b.md", "the agent's")).await;
+    host.sync().await.unwrap();
+    assert!(!host.vault.path("a/b.md").exists());
+    host.vault.remove("a/.b.md.icloud");
+    host.vault.write("a/b.md", b"b");
+    host.vault.write("c.md", b"c");
+    let summary = host.sync().await.unwrap();
+    assert_eq!((pulled(&summary), summary.skipped.len()), ((0, 1, 0), 0), "{summary:?}");
+    host.vault.remove(".c.md.icloud");
+    assert_eq!(host.mirrored().await, files(host.vault.root()));
+    assert_eq!(host.vault.read("a/b.md"), b"the agent's");
+}
+
+#[tokio::test]
 async fn two_hosts_with_settings_of_their_own_come_to_rest() {
     let vault = |settings: &str| VaultBuilder::new().note("a.md", "a").file(".obsidian/app.json", settings.as_bytes());
     let one = Host::published(vault("{\"one\":1}")).await;
