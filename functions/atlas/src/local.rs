@@ -1,15 +1,21 @@
 //! Operations as the person at this terminal calls them: trusted, over the vault that the command's location names.
 
 use std::error::Error;
+use std::time::Duration;
 
 use atlas_access::{Acl, Caller};
 use atlas_ops::{Atlas, Call, Entry, Limits, Vault, dispatch};
 use atlas_tools::notes::read_note::ReadNote;
+use futures::future::join_all;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
 use crate::vault::author;
 use crate::vault_location::VaultLocation;
+
+/// How long a client waits at most until its list of tools is known.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// A vault, for the person at this terminal.
 pub(crate) struct Local(Atlas);
@@ -73,6 +79,20 @@ impl Local {
     }
 }
 
+/// Asks the stores whether they may be written to, so that no tool is listed that cannot do its work. A store that does not answer soon is asked again by
+/// the first call that writes.
+pub(crate) async fn ask_who_writes(atlas: &Atlas) {
+    let asked = atlas.vaults().iter().filter(|vault| !vault.acl().is_read_only()).map(|vault| async {
+        match vault.mirror.check_writes_once().await {
+            Err(error) if vault.mirror.refuses_writes() => {
+                tracing::warn!(%error, vault = vault.id, "tools that write are not listed");
+            }
+            _ => {}
+        }
+    });
+    let _ = timeout(LONGEST_WAIT, join_all(asked)).await;
+}
+
 /// Arguments of a call, without those that are not given.
 pub(crate) fn given<const N: usize>(arguments: [(&str, Option<Value>); N]) -> Value {
     let given = arguments.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
@@ -81,5 +101,17 @@ pub(crate) fn given<const N: usize>(arguments: [(&str, Option<Value>); N]) -> Va
 
 /// The sentence for the one who sees the program's log as well.
 pub(crate) fn whole_reason(error: atlas_ops::Error) -> String {
-    error.internal.unwrap_or(error.message)
+    let like: Vec<&str> = error
+        .details
+        .get("suggestions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    match error.internal {
+        Some(reason) => reason,
+        None if like.is_empty() => error.message,
+        None => format!("{}; there is {}", error.message, like.join(", ")),
+    }
 }

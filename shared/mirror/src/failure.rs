@@ -1,6 +1,7 @@
 //! Why a request to the store failed, by what it says of its effect.
 
 use std::error::Error;
+use std::io;
 use std::time::Duration;
 
 use object_store::client::{HttpError, HttpErrorKind};
@@ -32,6 +33,10 @@ impl From<object_store::Error> for Failure {
             return if answer.passing { Self::Unclear(answer.to_string()) } else { Self::Refused(answer.to_string()) };
         }
         let reason = described(&error);
+        let kind = cause::<io::Error>(&error).map(io::Error::kind);
+        if matches!(kind, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)) {
+            return Self::Refused(reason);
+        }
         match error {
             E::NotFound { .. } => Self::NotFound(reason),
             E::AlreadyExists { .. } | E::Precondition { .. } => Self::Exists,

@@ -1,5 +1,6 @@
 //! A vault's mirror in a store.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -48,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) head: Mutex<Option<Head>>,
     /// Set when the store was found fit to be written to.
     is_fit: OnceCell<()>,
+    /// Whether the store refused to be written to when it was asked last.
+    refuses: AtomicBool,
 }
 
 impl Mirror {
@@ -57,7 +60,15 @@ impl Mirror {
     /// When the store's prefix cannot be part of a key.
     pub fn open(store: Store, vault: VaultId, cache: Arc<PartCache>, options: Options) -> Result<Self, InvalidKey> {
         let keys = Arc::new(Keys::new(store.prefix(), &vault)?);
-        let shared = Shared { vault, keys, options, cache, head: Mutex::new(None), is_fit: OnceCell::new() };
+        let shared = Shared {
+            vault,
+            keys,
+            options,
+            cache,
+            head: Mutex::new(None),
+            is_fit: OnceCell::new(),
+            refuses: AtomicBool::new(false),
+        };
         Ok(Self { shared: Arc::new(shared), store })
     }
 
@@ -100,7 +111,15 @@ impl Mirror {
     /// # Errors
     /// As [`probe_conditional_writes`].
     pub async fn check_writes_once(&self) -> Result<(), MirrorError> {
-        self.shared.is_fit.get_or_try_init(|| self.check_writes()).await.copied()
+        let checked = self.shared.is_fit.get_or_try_init(|| self.check_writes()).await.copied();
+        let refuses = matches!(checked, Err(MirrorError::StoreRefused { .. } | MirrorError::UnsafeStore { .. }));
+        self.shared.refuses.store(refuses, Ordering::Relaxed);
+        checked
+    }
+
+    /// Whether the store may only be read, as far as this process knows: [`Self::check_writes_once`] was refused when it was called last.
+    pub fn refuses_writes(&self) -> bool {
+        self.shared.refuses.load(Ordering::Relaxed)
     }
 
     /// Reads a manifest of this vault.

@@ -146,6 +146,11 @@ impl Vault {
         self.readings.acl()
     }
 
+    /// Whether nobody can change it here: the deployment says so, or the store does, as far as that is known.
+    pub fn is_read_only(&self) -> bool {
+        self.acl().is_read_only() || self.mirror.refuses_writes()
+    }
+
     /// `snapshot` as a caller with these scopes sees it.
     pub(crate) fn view(&self, snapshot: Arc<Snapshot>, caller: &Scopes) -> View {
         self.readings.view(snapshot, caller)

@@ -177,6 +177,14 @@ impl From<MirrorError> for Error {
                     "the store lets two writers make the same change, so nothing is written to it; its operator must look at `atlas doctor`",
                 )
             },
+            MirrorError::StoreRefused { action: "write", .. } => Self {
+                internal: Some(error.to_string()),
+                ..Self::new(
+                    Code::Forbidden,
+                    Reason::ReadOnlyMode,
+                    "the store lets nothing be written from here, so nothing was changed; its operator must look at the log",
+                )
+            },
             MirrorError::Damaged { .. } | MirrorError::Newer { .. } => Self::internal(
                 "the published index cannot be read; its operator must look at the log and publish again",
                 &error,

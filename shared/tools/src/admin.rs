@@ -48,7 +48,7 @@ impl VaultState {
             id: vault.id.clone(),
             name: vault.name().to_owned(),
             path: format!("vaults/{}", vault.id),
-            read_only: vault.acl().is_read_only(),
+            read_only: vault.is_read_only(),
             embeddings_provider: None,
             chunk_count: head.map(|head| head.segments().iter().map(|segment| u64::from(segment.layout.chunks)).sum()),
             last_synced_at: head.map(|head| head.manifest().time),

@@ -4,9 +4,11 @@
 //! # Layout
 //!
 //! - `listed`: which tools each facade lists; `compact`: schemas with what an agent needs
-//! - `capabilities`: the tools that find, describe and call operations; `ranking`: which fit words best
+//! - `capabilities`: the tools that find, describe and call operations; `ranking`: which fit words best; `asked`: what people call what
+//!   operations do
 //! - `instructions`: what an agent is told of all of them; `media`: pictures and sounds in answers
 
+mod asked;
 mod capabilities;
 mod compact;
 mod instructions;
@@ -150,7 +152,7 @@ impl Toolbox<'_> {
 
     /// Whether there is a vault that the caller may name and that may be changed.
     fn can_write(&self) -> bool {
-        self.vaults().any(|vault| !vault.acl().is_read_only())
+        self.vaults().any(|vault| !vault.is_read_only())
     }
 
     /// The vaults that the caller may name.

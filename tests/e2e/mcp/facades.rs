@@ -1,7 +1,9 @@
 //! Which tools agents see: how much of their context a list takes, and that it names only what they may call.
 
 use atlas_access::{Scope, scope};
-use atlas_testkit::VaultBuilder;
+use atlas_mirror::{Store, StoreOptions};
+use atlas_ops::Limits;
+use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
 use serde_json::{Value, json};
 
 use crate::support::agent::{Agent, ERAS, FLAT, listed, names};
@@ -124,6 +126,30 @@ async fn a_vault_that_is_only_read_has_no_writing_tools() {
     );
 }
 
+#[tokio::test]
+async fn a_store_that_is_only_read_has_no_writing_tools_once_that_is_known() {
+    let deployment = Deployment::of_demo().await;
+    let faults = FaultStore::new(deployment.objects.clone());
+    let store = Store::new(faults.clone(), "", StoreOptions::default()).unwrap();
+    let client = Client::over_app(&store, Limits::default(), |app| app);
+    let agent = Agent::new(&client, ERAS[0]);
+    let writing = async || {
+        let tools = agent.tools().await;
+        let writing = tools.iter().filter(|tool| tool["annotations"]["readOnlyHint"] == false);
+        writing.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let append = json!({ "path": "vault/Home.md", "content": "x" });
+    faults.always(Op::Create, "", Fault::Refused);
+    assert_eq!(agent.refused("append_note", append.clone()).await, "read_only_mode");
+    assert_eq!(writing().await, ["call_capability"]);
+    let vaults = agent.answer("call_capability", json!({ "name": "list_vaults" })).await;
+    assert_eq!(vaults["vaults"][0]["read_only"], true, "{vaults}");
+    // The next call asks the store again: its operator may have mended it.
+    faults.heal();
+    agent.call("append_note", append).await;
+    assert!(writing().await.contains(&"append_note".to_owned()));
+}
+
 /// What an agent finds it can call at once: the schema comes with it.
 #[tokio::test]
 async fn what_is_not_listed_is_found_and_called_through_both_doors() {
@@ -143,6 +169,20 @@ async fn what_is_not_listed_is_found_and_called_through_both_doors() {
         ("broken links", "find_unresolved_links"),
         ("read many notes", "read_notes"),
         ("upload a picture", "upload_attachment"),
+        ("attach a file", "upload_attachment"),
+        ("show a picture", "get_attachment"),
+        ("which notes changed last week", "list_notes"),
+        ("notes that nobody links to", "find_orphans"),
+        ("what links out of this note", "get_outgoing_links"),
+        ("notes similar to this one", "suggest_links"),
+        ("rename a heading and keep links to it", "rewrite_link"),
+        ("set a property of all notes in a folder", "bulk_set_property"),
+        ("list the folders", "list_notes"),
+        ("recover a deleted note", "restore_note"),
+        ("statistics about the vault", "vault_health_score"),
+        ("who changed this note", "note_history"),
+        ("mark a todo as done", "update_task"),
+        ("what did I do yesterday", "get_periodic_note"),
     ] {
         let found = agent.answer("find_capability", json!({ "query": words })).await;
         let found = found["capabilities"].as_array().unwrap();

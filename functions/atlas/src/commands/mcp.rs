@@ -10,6 +10,7 @@ use clap::Args;
 
 use crate::commands::Outcome;
 use crate::features;
+use crate::local;
 use crate::repository::Repository;
 use crate::store::variables;
 use crate::vault::DeploymentArguments;
@@ -59,6 +60,7 @@ async fn serve_folder(root: PathBuf) -> Outcome {
 async fn serve(settings: &Settings, indexing: Option<Indexing>) -> Outcome {
     // Nobody but the process that started this one reaches it.
     let app = App::open(settings, Reach::Loopback).await?;
+    local::ask_who_writes(&app.atlas).await;
     atlas_mcp::stdio::serve(app, indexing).await?;
     Ok(())
 }

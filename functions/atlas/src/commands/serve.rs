@@ -11,6 +11,7 @@ use clap::Args;
 use crate::commands::Outcome;
 use crate::examples;
 use crate::features;
+use crate::local;
 use crate::output;
 use crate::signals::told_to_stop;
 use crate::vault::DeploymentArguments;
@@ -57,6 +58,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         _ => None,
     };
     let server = Server::listen(routes(), &settings, address).await?;
+    let app = server.app().clone();
+    tokio::spawn(async move { local::ask_who_writes(&app.atlas).await });
     let address = server.address()?;
     let vault = server.app().atlas.vault(None)?.id.clone();
     if let Some(certificate) = certificate {

@@ -86,7 +86,7 @@ impl Operation for GetServerConfig {
         let throttle = Some(context.atlas.throttle.config()).filter(|config| config.enabled);
         let summary = super::named(context).map(|vault| VaultSummary {
             id: vault.id.clone(),
-            read_only: vault.acl().is_read_only(),
+            read_only: vault.is_read_only(),
             embeddings_provider: None,
         });
         let mut plugins_detected = BTreeMap::new();

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use super::asked::other_words;
 use super::ranking::ranked;
 use super::{Hints, Resolved, Tool, Toolbox, members, of};
 
@@ -92,7 +93,8 @@ fn find(toolbox: &Toolbox<'_>, arguments: Map<String, Value>) -> Result<Value, E
             let text = |entry: &&Entry| {
                 let info = &entry.info;
                 let words = info.name.replace('_', " ");
-                format!("{words} {words} {0} {0} {1} {2}", info.title, info.tags.join(" "), info.description)
+                let other = other_words(info.name);
+                format!("{words} {words} {0} {0} {1} {2} {other}", info.title, info.tags.join(" "), info.description)
             };
             ranked(&all.iter().map(text).collect::<Vec<_>>(), query.as_str())
         }

@@ -14,18 +14,18 @@ pub(super) type Chosen = &'static [(&'static str, &'static [&'static str])];
 pub(super) const AGENT: Chosen = &[
     ("search", &["explain"]),
     ("read_note", &["include_content", "include_frontmatter", "include_stats"]),
-    ("list_notes", &["include_folders", "extensions"]),
+    ("list_notes", &["include_folders", "extensions", "prefix"]),
     ("get_backlinks", &["include_embeds"]),
     ("find_notes_by_property", &["nested"]),
     ("list_tasks", &[]),
     ("context_current", &["max_sources"]),
     ("note_history", &[]),
-    ("write_note", &["create_dirs", "if_none_match", "mode", "expected_hash", "session"]),
+    ("write_note", &["create_dirs", "elicit_token", "if_none_match", "mode", "expected_hash", "session"]),
     ("append_note", &["after_frontmatter", "elicit_token", "ensure_newline", "message", "session"]),
-    ("patch_note", &["message", "session", "target_heading"]),
-    ("update_frontmatter", &["idempotency_key", "properties", "session"]),
-    ("move_note", &["idempotency_key", "message", "overwrite_target", "session"]),
-    ("delete_note", &["idempotency_key", "message", "session"]),
+    ("patch_note", &["elicit_token", "message", "session", "target_heading"]),
+    ("update_frontmatter", &["elicit_token", "idempotency_key", "properties", "session"]),
+    ("move_note", &["elicit_token", "idempotency_key", "message", "overwrite_target", "session"]),
+    ("delete_note", &["elicit_token", "idempotency_key", "message", "session"]),
 ];
 
 /// The tools of obsidian-vault-mcp.

@@ -31,9 +31,10 @@ pub(super) fn ranked(texts: &[String], query: &str) -> Vec<(usize, f64)> {
 }
 
 /// Words that say nothing of what is looked for.
-const COMMON: [&str; 32] = [
-    "all", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "how", "in", "is", "it",
-    "its", "my", "of", "on", "or", "that", "the", "there", "this", "to", "was", "what", "where", "which", "with",
+const COMMON: [&str; 44] = [
+    "all", "an", "and", "any", "are", "as", "at", "be", "by", "can", "did", "do", "does", "every", "for", "from",
+    "has", "have", "how", "in", "is", "it", "its", "me", "my", "no", "of", "on", "one", "or", "out", "please", "that",
+    "the", "there", "this", "to", "want", "was", "what", "when", "where", "which", "with",
 ];
 
 /// The words of a text that say something, in lower case and in the singular, and how often each stands there.
