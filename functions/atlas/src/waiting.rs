@@ -39,22 +39,26 @@ pub(crate) async fn calls(
     local.call(atlas_tools::entry::<ListApprovals>(), call).await
 }
 
-/// The id of the call that waits and whose id begins so.
+/// The id of the call that this became of, one of `statuses`, and whose id begins so.
 ///
 /// # Errors
 /// When none does, or several.
-pub(crate) async fn whole_id(local: &Local, typed: &str) -> Result<String, Box<dyn Error>> {
+pub(crate) async fn whole_id(local: &Local, typed: &str, statuses: &[&str]) -> Result<String, Box<dyn Error>> {
     if typed.len() == ID {
         return Ok(typed.to_owned());
     }
     if typed.len() < LEAST {
         return Err(format!("write at least {LEAST} digits of the id, as `atlas approvals` shows it").into());
     }
-    let listed = calls(local, "pending", None, false).await?;
-    let ids = list(&listed, "approvals").iter().filter_map(|call| call["id"].as_str());
-    let mut found = ids.filter(|id| id.starts_with(typed));
+    let mut found = Vec::new();
+    for status in statuses {
+        let listed = calls(local, status, None, false).await?;
+        let ids = list(&listed, "approvals").iter().filter_map(|call| call["id"].as_str());
+        found.extend(ids.filter(|id| id.starts_with(typed)).map(str::to_owned));
+    }
+    let mut found = found.into_iter();
     let problem = match (found.next(), found.next()) {
-        (Some(id), None) => return Ok(id.to_owned()),
+        (Some(id), None) => return Ok(id),
         (Some(_), Some(_)) => "several calls that wait have such an id: write more of it",
         (None, _) => "no call that waits has an id that begins so: `atlas approvals` lists them",
     };

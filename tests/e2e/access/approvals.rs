@@ -203,6 +203,31 @@ async fn nobody_approves_their_own_calls() {
 }
 
 #[tokio::test]
+async fn an_approval_can_be_taken_back_until_the_call_is_made() {
+    let client = guarded(&vault().await);
+    let refuse = async |id: &str| person(&client, "/refuse", json!({ "id": id, "reason": "I looked again" })).await;
+    let id = hard_delete().waits(&client).await;
+    approve(&client, &id).await.ok();
+    refuse(&id).await.ok();
+    refuse(&id).await.ok();
+    for _ in 0..2 {
+        let (_, reason, message) = hard_delete().send(&client).await.error(403);
+        assert_eq!((&*reason, &*message), ("approval_refused", "person refused this call: I looked again"));
+    }
+    let shown = seen(&client, &id).await;
+    assert_eq!((&shown["status"], &shown["reason"]), (&json!("refused"), &json!("I looked again")), "{shown}");
+    let listed = person(&client, "/list_approvals", json!({ "status": "refused" })).await.ok();
+    assert_eq!(listed["approvals"][0]["id"], id);
+    assert_eq!(approve(&client, &id).await.error(409).1, "approval_decided");
+    // What was made is made.
+    let id = overwrite().waits(&client).await;
+    approve(&client, &id).await.ok();
+    overwrite().send(&client).await.ok();
+    assert_eq!(refuse(&id).await.error(409).1, "approval_decided");
+    assert_eq!(seen(&client, &id).await["status"], "used");
+}
+
+#[tokio::test]
 async fn a_refusal_is_told_and_stands() {
     let client = guarded(&vault().await);
     let id = hard_delete().waits(&client).await;
@@ -351,14 +376,39 @@ async fn who_is_at_the_host_sees_what_waits_and_decides() {
     assert!(!printed(&["approvals", "--no-diff"]).contains("-two"));
     assert_eq!(json_of(place.atlas("approvals").arg("--json"))["approvals"].as_array().unwrap().len(), 2);
 
+    assert_eq!(program(&["approvals"]).status.code(), Some(3), "two calls wait");
     assert!(program(&["approve", &id[..6]]).status.success());
+    // An approval is taken back, and the call that it was for is another's.
+    let third = Call::new("DELETE", "/notes/a.md", Value::Null);
+    let taken_back = third.waits(&client).await;
+    assert!(program(&["approve", &taken_back]).status.success());
+    assert!(program(&["refuse", &taken_back[..8], "--reason", "not now"]).status.success());
+    assert_eq!(third.send(&client).await.error(403).1, "approval_refused");
     assert!(program(&["refuse", &refused[..4], "--reason", "not this one"]).status.success());
     assert_eq!(other.send(&client).await.error(403).1, "approval_refused");
     overwrite().send(&client).await.ok();
     assert!(printed(&["approvals", "--status", "refused"]).contains("not this one"));
     assert!(printed(&["approvals", "--status", "used"]).contains(&id[..8]));
+    assert_eq!(program(&["approvals"]).status.code(), Some(0));
+    // All that wait of one session, at once.
+    let of_session = |uri: &'static str, session: &str| {
+        Call::new("PUT", uri, json!({ "content": "new\n" })).with("if-match", "*").with("x-atlas-session", session)
+    };
+    let (a, b) = ("/notes/a.md", "/notes/b.md");
+    let calls = [of_session(a, "tidy"), of_session(b, "tidy"), Call::new("DELETE", a, Value::Null)];
+    for call in &calls {
+        call.waits(&client).await;
+    }
+    let approved = program(&["approve", "--session", "tidy"]);
+    let said = String::from_utf8(approved.stdout).unwrap();
+    assert!(approved.status.success() && said.matches("approved: ").count() == 2, "{said}");
+    for (call, passes) in calls.iter().zip([true, true, false]) {
+        assert_eq!(call.send(&client).await.status.is_success(), passes);
+    }
+    assert_eq!(program(&["approve", "--session", "tidy"]).status.code(), Some(1));
     for wrong in [
         &["approve", "123"][..],
+        &["approve", "--session", "tidy", "--operation", "x"],
         &["approve", "0123"],
         &["refuse", &"0".repeat(32)],
         &["approve", &id, "--operation", "x"],

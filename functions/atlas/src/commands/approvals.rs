@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::commands::Outcome;
 use crate::local::Local;
-use crate::output;
+use crate::output::{self, Ended};
 use crate::vault_location::LocationArguments;
 use crate::waiting::{self, list, short};
 
@@ -74,7 +74,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     }
     let calls = list(&found, "approvals");
     let asks = arguments.status == Status::Pending && !arguments.list && is_at_terminal();
+    let mut undecided = 0;
     for (at, call) in calls.iter().enumerate() {
+        undecided += usize::from(call["status"] == "pending" && call["lapsed"] != true);
         let id = call["id"].as_str().unwrap_or_default();
         if at > 0 {
             output::line("");
@@ -84,20 +86,26 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
             match ask()? {
                 // What was shown may have lapsed meanwhile; the next call is shown all the same.
                 Answer::Approve => match waiting::approve(&local, id).await {
-                    Ok(_) => output::line(APPROVED),
+                    Ok(_) => {
+                        undecided -= 1;
+                        output::line(APPROVED);
+                    }
                     Err(error) => output::error(error.as_ref()),
                 },
                 Answer::Refuse(reason) => match waiting::refuse(&local, id, reason.as_deref()).await {
-                    Ok(_) => output::line(REFUSED),
+                    Ok(_) => {
+                        undecided -= 1;
+                        output::line(REFUSED);
+                    }
                     Err(error) => output::error(error.as_ref()),
                 },
                 Answer::Later => {}
-                Answer::Quit => return Ok(()),
+                Answer::Quit => return Err(Ended::NeedsAttention.into()),
             }
         }
     }
     tell_rest(&found, arguments.status, asks);
-    Ok(())
+    Ended::waiting(undecided > 0)
 }
 
 /// What is said of a call that was approved.

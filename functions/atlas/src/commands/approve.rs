@@ -15,22 +15,25 @@ use serde_json::{Value, json};
 use crate::commands::Outcome;
 use crate::commands::approvals::APPROVED;
 use crate::local::Local;
-use crate::output;
+use crate::output::{self, Ended};
 use crate::vault::author;
 use crate::vault_location::LocationArguments;
 use crate::waiting;
 
 /// Arguments of `atlas approve`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("call").required(true).args(["id", "args_hash", "arguments"]))]
+#[command(group = ArgGroup::new("call").required(true).args(["id", "of_session", "args_hash", "arguments"]))]
 pub(crate) struct Arguments {
     /// The id of a call that waits, or its beginning, as `atlas approvals` shows it
     #[arg(conflicts_with_all = ["operation", "ttl"])]
     id: Option<String>,
+    /// All calls of this session that wait now; each passes once, if the notes are still as `atlas approvals` shows them
+    #[arg(long = "session", value_name = "NAME", conflicts_with_all = ["operation", "ttl"])]
+    of_session: Option<String>,
     #[command(flatten)]
     location: LocationArguments,
     /// The operation to give a token for, as in the refusal
-    #[arg(long, value_name = "NAME", required_unless_present = "id")]
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["id", "of_session"])]
     operation: Option<String>,
     /// The hash of its arguments (args_hash), as in the refusal
     #[arg(long, value_name = "HASH", value_parser = hash)]
@@ -51,6 +54,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     if let Some(id) = &arguments.id {
         return approve_waiting(&arguments, id).await;
+    }
+    if let Some(session) = &arguments.of_session {
+        return approve_session(&arguments, session).await;
     }
     let operation = arguments.operation.as_deref().unwrap_or_default();
     let Some(entry) = operations().iter().find(|entry| entry.info.name == operation) else {
@@ -87,13 +93,45 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 
 async fn approve_waiting(arguments: &Arguments, id: &str) -> Outcome {
     let local = Local::open(&arguments.location.find(None, None)?)?;
-    let id = waiting::whole_id(&local, id).await?;
+    let id = waiting::whole_id(&local, id, &["pending"]).await?;
     let approved = waiting::approve(&local, &id).await?;
     if arguments.json {
         return output::json(&approved);
     }
     output::line(APPROVED);
     Ok(())
+}
+
+/// Approves the calls of a session that wait, as they are now: what the session asks for later waits anew.
+async fn approve_session(arguments: &Arguments, session: &str) -> Outcome {
+    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let found = waiting::calls(&local, "pending", Some(session), false).await?;
+    let calls = waiting::list(&found, "approvals");
+    let mut approved = Vec::new();
+    for call in calls.iter().filter(|call| call["lapsed"] != true) {
+        let id = call["id"].as_str().unwrap_or_default();
+        if !arguments.json {
+            waiting::print(call, waiting::short(id, calls));
+        }
+        match waiting::approve(&local, id).await {
+            Ok(_) if !arguments.json => output::line(APPROVED),
+            Ok(_) => {}
+            Err(error) => {
+                output::error(&*error);
+                continue;
+            }
+        }
+        approved.push(id);
+    }
+    if arguments.json {
+        output::json(&json!({ "approved": approved }))?;
+    }
+    match calls.len() - approved.len() {
+        0 if calls.is_empty() => {
+            Err(format!("no call of the session {session} waits: `atlas approvals` lists those that do").into())
+        }
+        left => Ended::waiting(left > 0),
+    }
 }
 
 fn hash(text: &str) -> Result<String, String> {

@@ -12,7 +12,7 @@ use crate::waiting;
 /// Arguments of `atlas refuse`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The id of the call, or its beginning, as `atlas approvals` shows it
+    /// The id of a call that waits, or was approved and not made yet; or its beginning, as `atlas approvals` shows it
     id: String,
     /// The reason, which the agent is told
     #[arg(long, value_name = "TEXT")]
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let local = Local::open(&arguments.location.find(None, None)?)?;
-    let id = waiting::whole_id(&local, &arguments.id).await?;
+    let id = waiting::whole_id(&local, &arguments.id, &["pending", "approved"]).await?;
     let refused = waiting::refuse(&local, &id, arguments.reason.as_deref()).await?;
     if arguments.json {
         return output::json(&refused);

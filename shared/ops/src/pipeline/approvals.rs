@@ -4,7 +4,7 @@
 //! if a person approved a request for this very plan. If one of the files is another by then, so is the plan, and it is a new request.
 //!
 //! All of it is objects that are made once: `approvals/<id>`, `<id>.decision`, `<id>.used`. Whoever decides first decides; one call alone can use an
-//! approval, however many try at the same time.
+//! approval, however many try at the same time. Who takes an approval back uses it up in the same way, so that no call can.
 
 mod request;
 
@@ -73,7 +73,7 @@ pub struct Record {
     pub id: String,
     /// What is to be approved.
     pub request: Request,
-    /// What a person decided, if they have.
+    /// What a person decided, if they have; of an approval that was taken back, the refusal.
     pub decision: Option<Decision>,
     is_used: bool,
 }
@@ -92,10 +92,24 @@ impl Record {
     }
 }
 
-/// The call that used an approval.
+/// What an approval was used up by: a call, or a person who took it back.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Use {
     pub(crate) by: String,
+    /// What the person says instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refusal: Option<Decision>,
+}
+
+impl Use {
+    /// By the call that this identifies.
+    pub(crate) const fn by_call(by: String) -> Self {
+        Self { by, refusal: None }
+    }
+
+    fn by_refusal(refusal: Decision) -> Self {
+        Self { by: refusal.by.clone(), refusal: Some(refusal) }
+    }
 }
 
 /// How a call stands.
@@ -126,12 +140,12 @@ pub(crate) async fn standing(mirror: &Mirror, asked: &Asked<'_>, own: &Use) -> R
         match mirror.get_state::<Decision>(&decision_name(&id)).await? {
             None => return Ok(Standing::Waits(id, request.expires)),
             Some(refusal) if !refusal.approved => return Ok(Standing::Refused(id, refusal)),
-            Some(_) => {
-                let other = mirror.get_or_create_state(&format!("{}{USED}", name(&id)), own).await?;
-                if other.is_none_or(|other| other == *own) {
-                    return Ok(Standing::Passes);
-                }
-            }
+            Some(_) => match mirror.get_or_create_state(&used_name(&id), own).await? {
+                None => return Ok(Standing::Passes),
+                Some(other) if other == *own => return Ok(Standing::Passes),
+                Some(Use { refusal: Some(refusal), .. }) => return Ok(Standing::Refused(id, refusal)),
+                Some(_) => {}
+            },
         }
     }
     Err(too_many())
@@ -156,9 +170,22 @@ fn too_many() -> Error {
 /// When the store cannot be read.
 pub async fn get(mirror: &Mirror, id: &str) -> Result<Option<Record>, Error> {
     let Some(request) = readable(get_request(mirror, id).await)? else { return Ok(None) };
-    let decision = mirror.get_state(&decision_name(id)).await?;
-    let is_used = mirror.get_state::<Use>(&format!("{}{USED}", name(id))).await?.is_some();
-    Ok(Some(Record { id: id.to_owned(), request, decision, is_used }))
+    Ok(Some(record(mirror, id.to_owned(), request, true, true).await?))
+}
+
+/// The record of a request, which may have a decision and a use.
+async fn record(
+    mirror: &Mirror,
+    id: String,
+    request: Request,
+    is_decided: bool,
+    is_used: bool,
+) -> Result<Record, Error> {
+    let decision = if is_decided { mirror.get_state(&decision_name(&id)).await? } else { None };
+    let used = if is_used { mirror.get_state::<Use>(&used_name(&id)).await? } else { None };
+    let is_used = used.as_ref().is_some_and(|used| used.refusal.is_none());
+    let decision = used.and_then(|used| used.refusal).or(decision);
+    Ok(Record { id, request, decision, is_used })
 }
 
 /// The newest requests, the newest first; whether there are more.
@@ -177,8 +204,7 @@ pub async fn list(mirror: &Mirror) -> Result<(Vec<Record>, bool), Error> {
         async move {
             let id = made.name;
             let Some(request) = readable(get_request(mirror, &id).await)? else { return Ok(None) };
-            let decision = if is_decided { mirror.get_state(&decision_name(&id)).await? } else { None };
-            Ok::<_, Error>(Some(Record { id, request, decision, is_used }))
+            record(mirror, id, request, is_decided, is_used).await.map(Some)
         }
     });
     let found: Vec<_> = found.collect();
@@ -197,17 +223,34 @@ pub async fn undecided(mirror: &Mirror) -> Result<BTreeSet<String>, Error> {
     Ok(ids.map(str::to_owned).collect())
 }
 
-/// Decides on a request that waits. To decide the same again changes nothing.
+/// Decides on a request that waits, or takes back an approval that no call has used. To decide the same again changes nothing.
 ///
 /// # Errors
-/// When another decision was made before, or the store cannot keep it.
+/// When it was refused before, the call was made, or the store cannot keep the decision.
 pub async fn decide(mirror: &Mirror, record: &Record, decision: &Decision) -> Result<(), Error> {
     mirror.check_writes_once().await?;
+    let stands = |message: String| {
+        Err(Error::new(Code::Conflict, Reason::ApprovalDecided, message).with("id", record.id.as_str()))
+    };
     let other = mirror.get_or_create_state(&decision_name(&record.id), decision).await?;
-    let Some(other) = other.filter(|other| other.approved != decision.approved) else { return Ok(()) };
-    let what = if other.approved { "approved" } else { "refused" };
-    let message = format!("{} {what} this call at {}, and that stands", other.by, other.at);
-    Err(Error::new(Code::Conflict, Reason::ApprovalDecided, message).with("id", record.id.as_str()))
+    let Some(other) = other else { return Ok(()) };
+    let used = match (other.approved, decision.approved) {
+        (false, false) => return Ok(()),
+        (false, true) => return stands(format!("{} refused this call at {}, and that stands", other.by, other.at)),
+        (true, true) => mirror.get_state::<Use>(&used_name(&record.id)).await?,
+        (true, false) => mirror.get_or_create_state(&used_name(&record.id), &Use::by_refusal(decision.clone())).await?,
+    };
+    match used {
+        None => Ok(()),
+        Some(Use { refusal: Some(refusal), .. }) if decision.approved => {
+            stands(format!("{} took this approval back at {}, and that stands", refusal.by, refusal.at))
+        }
+        Some(Use { refusal: None, .. }) if !decision.approved => stands(format!(
+            "{} approved this call at {}, and it was made: `undo_changes` takes it back",
+            other.by, other.at
+        )),
+        Some(_) => Ok(()),
+    }
 }
 
 /// Whether `caller` made the call of the request: the same client, or where a client is not known, the same subject.
@@ -249,6 +292,10 @@ fn is_id(text: &str) -> bool {
 
 fn name(id: &str) -> String {
     format!("{FOLDER}/{id}")
+}
+
+fn used_name(id: &str) -> String {
+    format!("{}{USED}", name(id))
 }
 
 fn decision_name(id: &str) -> String {

@@ -163,7 +163,7 @@ impl Confirmation<'_> {
             Some(key) => key.to_string(),
             None => self.by.get_or_try_init(|| async { Id::random() }).await?.to_string(),
         };
-        Ok(Use { by })
+        Ok(Use::by_call(by))
     }
 
     async fn use_approval(&self, files: &[PlannedFile]) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! `refuse`: a call that waits for a person may not be made.
+//! `refuse`: a call that waits for a person, or was approved and not made yet, may not be made.
 
 use atlas_ops::arguments::{Exact, Given, Text};
 use atlas_ops::error::Error;
@@ -34,7 +34,7 @@ impl Operation for Refuse {
     const INFO: Info = Info {
         name: "refuse",
         title: "Refuse a call",
-        description: "Refuses a call that waits for a person: whoever makes it again is told so, and the reason. The call can be approved no more. To let it pass, take approve. For administrators; a person at the host runs `atlas refuse`. Example: {\"id\": \"0123456789abcdef0123456789abcdef\", \"reason\": \"keep this note\"}",
+        description: "Refuses a call that waits for a person, or takes its approval back while the call was not made again: whoever makes it is told so, and the reason. The call can be approved no more. To let it pass, take approve. For administrators; a person at the host runs `atlas refuse`. Example: {\"id\": \"0123456789abcdef0123456789abcdef\", \"reason\": \"keep this note\"}",
         scopes: &[Scope::Admin],
         tags: &["admin"],
         acts: true,
