@@ -284,7 +284,9 @@ fn refused(fault: Fault) -> Error {
     let (field, cause) = (fault.way(), fault.cause());
     let reason = if fault.is_path() { Reason::PathInvalid } else { Reason::ValidationError };
     if field.is_empty() {
-        Error::bad_request(reason, cause)
+        let missing = cause.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')).map(str::to_owned);
+        let error = Error::bad_request(reason, cause);
+        missing.into_iter().fold(error, |error, field| error.with("field", field))
     } else {
         Error::bad_request(reason, format!("{field}: {cause}")).with("field", field)
     }
@@ -337,6 +339,8 @@ mod tests {
         assert_eq!(message(json!({ "term": " \t" })), "term: must not be empty");
         assert_eq!(message(json!({ "term": "a term too long" })), "term: must be at most 10 bytes");
         assert_eq!(message(json!({})), "missing field `term`");
+        let missing = decode::<Arguments>(json!({})).unwrap_err();
+        assert_eq!(missing.details["field"], "term");
         assert!(message(json!({ "term": "now", "more": 1 })).starts_with("more: unknown field `more`"));
         assert_eq!(message(json!([])), "the arguments must be a JSON object");
         assert!(message(json!({ "term": "now", "count": null })).starts_with("count: invalid type: null"));

@@ -1,6 +1,6 @@
 //! Notes: reading, writing and moving them.
 
-mod anchor;
+pub(crate) mod anchor;
 pub mod append_note;
 pub mod copy_note;
 pub mod delete_note;

@@ -96,6 +96,50 @@ async fn lists_tell_how_many_there_are() {
 }
 
 #[tokio::test]
+async fn a_list_has_what_changed_last_or_since_then() {
+    let at = |time: &str| time.parse().unwrap();
+    let vault = VaultBuilder::new()
+        .note("a.md", "a")
+        .note("d/b.md", "b")
+        .note("d/e/c.md", "c")
+        .note("d/f.md", "f")
+        .modified("a.md", at("2026-03-03T00:00:00Z"))
+        .modified("d/b.md", at("2026-01-01T10:00:00Z"))
+        .modified("d/e/c.md", at("2026-02-02T23:59:59Z"))
+        .modified("d/f.md", at("2026-03-03T00:00:00Z"));
+    let client = Deployment::of_vault(&vault).await.client();
+    let tools = Tools::of(&client);
+    for (arguments, expected) in [
+        (json!({ "sort": "newest" }), &["a.md", "d/f.md", "d/e/c.md", "d/b.md"][..]),
+        (json!({ "sort": "newest", "root": "d", "recursive": false, "include_folders": true }), &["d/f.md", "d/b.md"]),
+        (json!({ "modified_after": "2026-02-02" }), &["a.md", "d/e/c.md", "d/f.md"]),
+        (json!({ "modified_after": "2026-02-02T23:59:59Z", "prefix": "d/" }), &["d/e/c.md", "d/f.md"]),
+        (json!({ "modified_after": "2026-02-03", "sort": "newest" }), &["a.md", "d/f.md"]),
+        (json!({ "modified_after": "2027-01-01" }), &[]),
+    ] {
+        for limit in [1, 2, 100] {
+            let mut next = arguments.clone();
+            next["limit"] = limit.into();
+            let mut found = Vec::new();
+            loop {
+                let page = tools.good("list_notes", next.clone()).await;
+                assert_eq!(page["total_count"], expected.len(), "{next}");
+                found.extend(
+                    page["items"].as_array().unwrap().iter().map(|item| item["path"].as_str().unwrap().to_owned()),
+                );
+                match page.get("cursor") {
+                    Some(cursor) => next["cursor"] = cursor.clone(),
+                    None => break,
+                }
+            }
+            assert_eq!(found, expected, "{arguments} {limit}");
+        }
+    }
+    let refused = tools.bad("list_notes", json!({ "modified_after": "last week" }), "validation_error").await;
+    assert!(refused["message"].as_str().unwrap().contains("write a date as 2026-01-31"), "{refused}");
+}
+
+#[tokio::test]
 async fn a_hit_says_of_which_section_it_is_and_a_file_that_it_is_whole() {
     let vault =
         VaultBuilder::new().note("a.md", "# Tides\n\nneap\n").note("b.md", "spring\n").file("p.png", b"\x89PNG");

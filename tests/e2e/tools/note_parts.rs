@@ -63,7 +63,19 @@ async fn text_is_added_to_the_section_of_a_heading_and_to_the_version_that_was_r
     let read = agent.answer("read_note", json!({ "path": "a.md" })).await;
     assert_eq!(read["content"], "# One\n\nof one\n- x\n\n# Two\n- x\n\nof two\n");
     let missing = agent.failure("append_note", under("Thre", "end")).await;
-    assert_eq!(missing["details"]["candidates"][1]["text"], "[\"Two\"]", "{missing}");
+    assert_eq!(missing["details"]["candidates"][1]["text"], "Two", "{missing}");
+    // One of several is named as it is told.
+    agent.checked("write_note", json!({ "path": "b.md", "content": "# A\n\n## Tasks\n\n# B\n\n## Tasks\n" })).await;
+    let task = |heading: &str| json!({ "path": "b.md", "content": "- x", "heading": heading });
+    for heading in ["Tasks", "tasks"] {
+        let several = agent.failure("append_note", task(heading)).await;
+        let candidates = several["details"]["candidates"].as_array().unwrap();
+        assert!(candidates.iter().any(|one| one["text"] == "B > Tasks"), "{several}");
+    }
+    agent.checked("append_note", task("B > Tasks")).await;
+    agent.checked("append_note", task("a")).await;
+    let several = agent.answer("read_note", json!({ "path": "b.md" })).await;
+    assert_eq!(several["content"], "# A\n\n## Tasks\n- x\n\n# B\n\n## Tasks\n- x\n");
     // Who may not read the note does not hear of its headings.
     let writer = caller(&client, &[Scope::WriteVault]);
     assert_eq!(writer.refused("append_note", under("One", "end")).await, "scope_missing");
@@ -180,7 +192,7 @@ async fn a_part_is_read_that_an_anchor_names() {
     assert_eq!(agent.answer("read_note", nothing).await["content"], "");
     let missing = json!({ "path": "a.md", "anchor": "Tow" });
     let refused = agent.failure("read_note", missing).await;
-    assert_eq!(refused["details"]["candidates"][0]["text"], "[\"One\"]", "{refused}");
+    assert_eq!(refused["details"]["candidates"][0]["text"], "One", "{refused}");
     for (anchor, said) in
         [(json!(7), "heading"), (json!(""), ""), (json!({ "type": "line" }), "line"), (json!("^"), "")]
     {

@@ -117,8 +117,26 @@ pub fn unedited(field: &str, error: &EditError) -> Error {
     }
 }
 
+/// A heading as such tools take it: `Parent > Child`, of the list that edits name it by.
+fn in_one_text(names: &str) -> String {
+    serde_json::from_str::<Vec<String>>(names).map_or_else(|_| names.to_owned(), |names| names.join(" > "))
+}
+
+/// `problem`, where headings are named in one text.
+fn told(problem: &Problem) -> Problem {
+    let mut told = problem.clone();
+    if let Problem::HeadingMissing { heading, candidates } | Problem::HeadingAmbiguous { heading, candidates } =
+        &mut told
+    {
+        *heading = in_one_text(heading);
+        candidates.iter_mut().for_each(|one| one.text = in_one_text(&one.text));
+    }
+    told
+}
+
 /// The error for an edit that such a tool cannot make, for what its argument `field` says.
 pub fn refused(field: &str, problem: &Problem) -> Error {
+    let problem = &told(problem);
     if let Problem::TooLong { .. } = problem {
         return Error::new(Code::TooLarge, Reason::NoteTooLarge, problem.to_string());
     }

@@ -79,7 +79,7 @@ impl Operation for ContextCurrent {
     const INFO: Info = Info {
         name: "context_current",
         title: "Current context",
-        description: "Returns the notes that say what is being worked on now, whole: planning/now.md, the architecture and contract notes, and what now.md links to. Take it first where you do not know yet what matters. Example: {}",
+        description: "Returns the notes that say what is being worked on now, whole: planning/now.md, the architecture and contract notes, and what now.md links to. In a vault without such a note take search, or list_notes with sort newest. Example: {}",
         scopes: &[Scope::ReadVault],
         tags: &["context"],
         ..Info::HARMLESS

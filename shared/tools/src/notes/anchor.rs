@@ -103,20 +103,38 @@ impl Anchor {
     }
 }
 
-/// The heading called `name`: as it is written, or else in another case, or by its parents.
-fn named(note: &str, name: &str, occurrence: Option<usize>) -> Result<Target, Error> {
-    let name = name.trim_start_matches('#').trim();
+/// The lines of the headings called `name`: as it is written, or else in another case.
+fn lines_of(note: &str, name: &str) -> Vec<u32> {
     let headings = atlas_vault::parse(note).headings;
     let lines = |is_meant: &dyn Fn(&str) -> bool| -> Vec<u32> {
         let meant = headings.iter().filter(|heading| is_meant(heading.text.trim()));
         meant.map(|heading| heading.line.saturating_add(1)).collect()
     };
-    let mut found = lines(&|text| text == name);
-    if found.is_empty() {
-        found = lines(&|text| fold(text) == fold(name));
+    let found = lines(&|text| text == name);
+    if found.is_empty() { lines(&|text| fold(text) == fold(name)) } else { found }
+}
+
+/// The heading that `Parent > Child` names.
+fn by_parents(name: &str) -> Target {
+    Target::Heading(name.split(" > ").map(|part| part.trim().to_owned()).collect())
+}
+
+/// The heading called `name`, where one text names it: as it is written, or else in another case, or by its parents. It may be missing, or one of
+/// several.
+pub(crate) fn heading_called(note: &str, name: &str) -> Target {
+    let name = name.trim_start_matches('#').trim();
+    match lines_of(note, name).as_slice() {
+        [] => by_parents(name),
+        [line] => Target::HeadingLine(*line),
+        _ => Target::Heading(vec![name.to_owned()]),
     }
-    match (found.as_slice(), occurrence) {
-        ([], _) => Ok(Target::Heading(name.split(" > ").map(|part| part.trim().to_owned()).collect())),
+}
+
+/// The heading called `name`: as it is written, or else in another case, or by its parents.
+fn named(note: &str, name: &str, occurrence: Option<usize>) -> Result<Target, Error> {
+    let name = name.trim_start_matches('#').trim();
+    match (lines_of(note, name).as_slice(), occurrence) {
+        ([], _) => Ok(by_parents(name)),
         ([line], None) => Ok(Target::HeadingLine(*line)),
         (lines, Some(number)) => {
             lines.get(number.saturating_sub(1)).map(|line| Target::HeadingLine(*line)).ok_or_else(|| {

@@ -17,6 +17,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::notes::anchor::heading_called;
+
 /// Adds text to the end of a note, to its start, or to the end of one of its sections.
 pub struct AppendNote;
 
@@ -28,7 +30,7 @@ pub struct Arguments {
     path: WritePath,
     /// What to add.
     content: String,
-    /// Add it to the section of this heading; to the whole note if not given.
+    /// Add it to the section of this heading, `Parent > Child` for one of several; to the whole note if not given.
     #[serde(default)]
     heading: Given<Text<500>>,
     /// Where: `end` if not given.
@@ -136,7 +138,7 @@ impl Arguments {
         let text = self.content.clone();
         let is_end = self.position == Position::End;
         if let Some(heading) = &*self.heading {
-            let target = Target::Heading(vec![heading.as_str().trim_start_matches('#').trim().to_owned()]);
+            let target = heading_called(note, heading.as_str());
             let edit = if is_end { Edit::AppendToSection { target, text } } else { Edit::InsertAfter { target, text } };
             return editing::apply(note, &[edit], "heading");
         }

@@ -15,6 +15,8 @@ use atlas_ops::read::paging::{Limit, MAX_ITEMS, Page};
 use atlas_ops::read::view::View;
 use atlas_segment::{Kind, Record};
 use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,12 +45,29 @@ pub struct Arguments {
     #[serde(default = "notes")]
     #[schemars(length(max = 50))]
     extensions: Vec<Text<32>>,
+    /// Only files that changed then or later: a date, or a time as `2026-01-31T12:00:00Z`; without folders.
+    #[serde(default)]
+    modified_after: Given<Text<64>>,
+    /// In which order: `path` if not given.
+    #[serde(default)]
+    sort: Sort,
     /// Most items to return, 1,000 at most; 100 if not given.
     #[serde(default)]
     limit: Limit,
     /// The `cursor` of the page before. The pages of one listing show the vault as it was at the first.
     #[serde(default)]
     cursor: Given<Text<4096>>,
+}
+
+/// The order of a listing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Sort {
+    /// By path.
+    #[default]
+    Path,
+    /// What changed last comes first; without folders.
+    Newest,
 }
 
 fn notes() -> Vec<Text<32>> {
@@ -97,6 +116,8 @@ struct Cursor {
     total: Option<usize>,
 }
 
+/// Most files that are looked at for those that changed.
+const MAX_FILES: usize = 1 << 20;
 /// Most extensions of one call.
 const MAX_EXTENSIONS: usize = 50;
 
@@ -104,7 +125,7 @@ impl Operation for ListNotes {
     const INFO: Info = Info {
         name: "list_notes",
         title: "List notes",
-        description: "Lists the notes below a folder, or whose paths begin with a prefix, in path order, with sizes, times and hashes; with extensions also other files. It does not look into notes: for that take search. Example: {\"root\": \"Projects\", \"recursive\": false}",
+        description: "Lists the notes below a folder, or whose paths begin with a prefix, by path, with sizes, times and hashes; with sort newest those that changed last, with modified_after those that changed since then; with extensions also other files. It does not look into notes: for that take search. Example: {\"root\": \"Projects\", \"recursive\": false}",
         scopes: &[Scope::ReadVault],
         tags: &["notes"],
         aliases: &[Alias::Name("folder", "root")],
@@ -134,9 +155,13 @@ impl Operation for ListNotes {
                 let generation = view.generation();
                 let whole = view.clone();
                 // One more tells whether there is another page.
-                let mut items = match listing.recursive {
-                    true => listing.all(view, after, limit + 1).await?,
-                    false => listing.children(view, after, limit + 1).await?,
+                let (mut items, known) = if listing.is_by_time() {
+                    let (items, all) = listing.by_time(view, after, limit + 1).await?;
+                    (items, Some(all))
+                } else if listing.recursive {
+                    (listing.all(view, after, limit + 1).await?, known)
+                } else {
+                    (listing.children(view, after, limit + 1).await?, known)
                 };
                 let is_more = items.len() > limit;
                 items.truncate(limit);
@@ -180,6 +205,17 @@ impl Listed {
     }
 }
 
+/// A time, or the beginning of a date in UTC, in milliseconds since 1970.
+fn since(text: &str) -> Result<i64, Error> {
+    let of_date = |date: Date| date.to_zoned(TimeZone::UTC).map(|day| day.timestamp());
+    let time = text.parse::<Timestamp>().or_else(|_| text.parse::<Date>().and_then(of_date));
+    let time = time.map_err(|_| {
+        let message = "modified_after: write a date as 2026-01-31, or a time as 2026-01-31T12:00:00Z";
+        Error::bad_request(Reason::ValidationError, message).with("field", "modified_after")
+    })?;
+    Ok(time.as_millisecond())
+}
+
 /// What is to be listed.
 #[derive(Debug)]
 struct Listing {
@@ -188,13 +224,16 @@ struct Listing {
     prefix: Option<String>,
     recursive: bool,
     folders: bool,
+    /// Only what changed then or later, in milliseconds since 1970.
+    since: Option<i64>,
+    sort: Sort,
     /// In lower case, each with its dot; all if there are none.
     extensions: Vec<String>,
 }
 
 impl Listing {
     fn of(arguments: &Arguments) -> Result<Self, Error> {
-        let Arguments { prefix, recursive, include_folders, extensions, .. } = arguments;
+        let Arguments { prefix, recursive, include_folders, extensions, sort, .. } = arguments;
         let refused =
             |field, message: String| Err(Error::bad_request(Reason::ValidationError, message).with("field", field));
         if prefix.len() > 1024 {
@@ -212,7 +251,31 @@ impl Listing {
             let extension = extension.as_str().to_lowercase();
             if extension.starts_with('.') { extension } else { format!(".{extension}") }
         });
-        Ok(Self { root, prefix, recursive: *recursive, folders: *include_folders, extensions: extensions.collect() })
+        let since = arguments.modified_after.as_ref().map(|time| since(time.as_str())).transpose()?;
+        let folders = *include_folders && since.is_none() && *sort == Sort::Path;
+        Ok(Self { root, prefix, recursive: *recursive, folders, since, sort: *sort, extensions: extensions.collect() })
+    }
+
+    /// Whether the records of all files are needed, not only those of a page.
+    fn is_by_time(&self) -> bool {
+        self.since.is_some() || self.sort == Sort::Newest
+    }
+
+    /// The first `count` files after the one at `after`, and how many there are before and after.
+    async fn by_time(&self, view: View, after: &str, count: usize) -> Result<(Vec<Listed>, usize), Error> {
+        let root = self.root.prefix().len();
+        let is_own = |path: &str| path.get(root..).is_some_and(|rest| !rest.contains('/'));
+        let since = self.since.and_then(|since| Timestamp::from_millisecond(since).ok());
+        let mut items = self.all(view, "", MAX_FILES).await?;
+        items.retain(|item| {
+            (self.recursive || is_own(&item.path)) && since.is_none_or(|since| item.mtime >= Some(since))
+        });
+        if self.sort == Sort::Newest {
+            items.sort_by(|a, b| b.mtime.cmp(&a.mtime).then_with(|| a.path.cmp(&b.path)));
+        }
+        let all = items.len();
+        let begin = items.iter().position(|item| item.path == after).map_or(0, |last| last + 1);
+        Ok((items.into_iter().skip(begin).take(count).collect(), all))
     }
 
     /// Whether a file at `path` is listed.

@@ -7,13 +7,14 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::view::View;
 use atlas_ops::write::editing;
 use atlas_ops::write::writable::MAX_NOTE_BYTES;
-use atlas_vault::edit::{Edit, EditError, Problem, Target, apply};
+use atlas_vault::edit::{Edit, EditError, Problem, apply};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Period, PeriodicNote, Which};
+use crate::notes::anchor::heading_called;
 
 /// Adds text at the end of the daily, weekly, monthly, quarterly or yearly note of a day, or of one of its sections, and makes the note first if it is not there.
 pub struct AppendToPeriodicNote;
@@ -111,7 +112,7 @@ fn appended(text: &str, arguments: &Arguments) -> Result<String, Error> {
         return editing::apply(text, &[Edit::Append { text: ended(content) }], "content");
     };
     let name = heading.as_str().trim_start_matches('#').trim();
-    let target = Target::Heading(vec![name.to_owned()]);
+    let target = heading_called(text, name);
     match apply(text, &[Edit::AppendToSection { target, text: ended(content) }], MAX_NOTE_BYTES) {
         Ok(after) => Ok(after),
         Err(EditError::Refused { problem, .. }) if matches!(*problem, Problem::HeadingMissing { .. }) => {
