@@ -19,7 +19,9 @@ pub(crate) fn start(quiet: bool) -> Arc<dyn Progress> {
     if output::verbosity() == Verbosity::Quiet || (quiet && !is_terminal) {
         Arc::new(())
     } else if is_terminal {
-        Arc::new(Bar(ProgressBar::no_length()))
+        let bar = ProgressBar::no_length();
+        output::print_above(Some(bar.clone()));
+        Arc::new(Bar(bar))
     } else {
         let now = Instant::now();
         Arc::new(ProgressLines(Mutex::new(Line { phase: Phase::Scan, done: 0, total: None, began: now, printed: now })))
@@ -124,6 +126,7 @@ impl Progress for Bar {
 
 impl Drop for Bar {
     fn drop(&mut self) {
+        output::print_above(None);
         self.0.finish_and_clear();
     }
 }

@@ -58,8 +58,7 @@ struct Arguments {
 }
 
 /// How every command ends.
-const STATUSES: &str =
-    "Exit status: 0 done; 1 failed, or nothing found; 2 written wrong; 3 done, and something waits or is in conflict.";
+const STATUSES: &str = "Exit status: 0 done; 1 failed, or nothing found; 2 written wrong; 3 done, and something waits for a sync or for you, or is in conflict.";
 
 #[tokio::main]
 async fn main() -> ExitCode {

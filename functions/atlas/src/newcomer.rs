@@ -5,6 +5,8 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use atlas_sync::rules::{enters, of_placeholder};
+
 use crate::remembered::Remembered;
 use crate::vault_location::{GivenBy, VaultLocation};
 
@@ -34,16 +36,25 @@ pub(crate) fn check(location: &VaultLocation) -> Result<(), Box<dyn Error>> {
             format!("{shown} holds more than notes: name the folder of your notes, as in `atlas up ~/notes`").into()
         );
     }
-    let above = folder.parent().and_then(Remembered::around);
-    if let Some(above) = above.filter(|_| location.store.given_by != GivenBy::Argument) {
+    let is_meant = location.store.given_by == GivenBy::Argument;
+    if let Some(above) = folder.parent().and_then(Remembered::around).filter(|_| !is_meant) {
         let above = above.display();
         return Err(format!("{shown} lies in {above}, which is synced already: run `atlas up {above}`, or name a store of its own with --store").into());
     }
-    if OF_VAULTS.iter().any(|name| folder.join(name).is_dir()) {
+    if let Some(below) = Remembered::below(folder).filter(|_| !is_meant) {
+        let below = below.display();
+        return Err(format!("{shown} holds {below}, which is synced already: run `atlas up {below}`, or name a store of its own with --store").into());
+    }
+    if is_vault(folder) {
         return Ok(());
     }
     match notes_in(folder) {
         Notes::Some => Ok(()),
+        Notes::OfVault(_) if is_meant => Ok(()),
+        Notes::OfVault(vault) => {
+            let vault = vault.display();
+            Err(format!("{shown} holds the vault {vault}: run `atlas up {vault}`, or name a store with --store to have all of it").into())
+        }
         Notes::Elsewhere => {
             Err(format!("the notes in {shown} are in iCloud and not on this disk: download them first").into())
         }
@@ -57,9 +68,21 @@ pub(crate) fn check(location: &VaultLocation) -> Result<(), Box<dyn Error>> {
 enum Notes {
     /// There are some, or there is too much to look at.
     Some,
+    /// There is a folder that is a vault.
+    OfVault(PathBuf),
     /// There are none but in iCloud, which leaves a placeholder for each.
     Elsewhere,
     None,
+}
+
+/// Whether Obsidian opened the folder as a vault.
+fn is_vault(folder: &Path) -> bool {
+    OF_VAULTS.iter().any(|name| folder.join(name).is_dir())
+}
+
+/// Whether a file of this name, in lower case, is a note.
+fn is_note(name: &str) -> bool {
+    name.ends_with(".md")
 }
 
 /// Which notes lie in `folder` and below it.
@@ -75,11 +98,15 @@ fn notes_in(folder: &Path) -> Notes {
             }
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy().to_lowercase();
-            let is_hidden = name.starts_with('.');
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() && !is_hidden => folders.push(path),
-                Ok(kind) if kind.is_file() && name.ends_with(".md") => return Notes::Some,
-                Ok(kind) if kind.is_file() && is_hidden && name.ends_with(".md.icloud") => found = Notes::Elsewhere,
+                Ok(kind) if kind.is_dir() && enters(&name) && is_vault(&path) => return Notes::OfVault(path),
+                Ok(kind) if kind.is_dir() && enters(&name) => folders.push(path),
+                Ok(kind) if kind.is_file() && is_note(&name) => found = Notes::Some,
+                Ok(kind)
+                    if kind.is_file() && of_placeholder(&name).is_some_and(is_note) && matches!(found, Notes::None) =>
+                {
+                    found = Notes::Elsewhere;
+                }
                 _ => {}
             }
         }

@@ -4,8 +4,9 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use indicatif::ProgressBar;
 use serde::Serialize;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -19,6 +20,11 @@ pub(crate) enum Ended {
 }
 
 impl Ended {
+    /// How a command ends which has looked whether something waits.
+    pub(crate) fn waiting(something: bool) -> Result<(), Box<dyn Error>> {
+        if something { Err(Self::NeedsAttention.into()) } else { Ok(()) }
+    }
+
     /// The exit status.
     pub(crate) fn status(self) -> u8 {
         match self {
@@ -41,12 +47,14 @@ impl Display for Ended {
 
 /// Prints a line of the result that is [plain] but for its colours.
 pub(crate) fn painted(text: &str) {
-    let _ = writeln!(io::stdout(), "{text}");
+    around_bar(|| {
+        let _ = writeln!(io::stdout(), "{text}");
+    });
 }
 
 /// Prints a line of the result.
 pub(crate) fn line(text: impl Display) {
-    let _ = writeln!(io::stdout(), "{}", plain(&text.to_string()));
+    painted(&plain(&text.to_string()));
 }
 
 /// Prints a line beside the result, unless only results and errors are wanted.
@@ -67,7 +75,26 @@ pub(crate) fn error(error: &dyn Error) {
 }
 
 fn to_stderr(text: impl Display) {
-    let _ = writeln!(io::stderr(), "{}", plain(&text.to_string()));
+    around_bar(|| {
+        let _ = writeln!(io::stderr(), "{}", plain(&text.to_string()));
+    });
+}
+
+/// The bar that stands on the terminal, while there is one.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Has what is printed from now on stand above `bar`; none if there is no bar any more.
+pub(crate) fn print_above(bar: Option<ProgressBar>) {
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+}
+
+/// Prints while the bar is out of the way.
+fn around_bar(print: impl FnOnce()) {
+    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar {
+        Some(bar) => bar.suspend(print),
+        None => print(),
+    }
 }
 
 /// Prints the result as JSON.

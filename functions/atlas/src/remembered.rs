@@ -12,6 +12,10 @@ use crate::user_folders::{digest, states};
 /// Most bytes of such a file.
 const MAX_BYTES: u64 = 64 << 10;
 
+/// Where they are, and most of them that are looked at.
+const FOLDERS: &str = "folders";
+const MOST_FOLDERS: usize = 1000;
+
 /// What is remembered for a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Remembered {
@@ -36,11 +40,7 @@ struct File {
 impl Remembered {
     /// What is remembered for `folder`, whose path is canonical.
     pub(crate) fn of(folder: &Path) -> Option<Self> {
-        let path = Self::path(folder)?;
-        if fs::metadata(&path).ok()?.len() > MAX_BYTES {
-            return None;
-        }
-        let file: File = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        let file = read(&Self::path(folder)?)?;
         (file.folder == folder).then_some(file.remembered)
     }
 
@@ -48,6 +48,13 @@ impl Remembered {
     pub(crate) fn around(here: &Path) -> Option<PathBuf> {
         let here = here.canonicalize().ok()?;
         here.ancestors().find(|folder| Self::of(folder).is_some()).map(Path::to_owned)
+    }
+
+    /// A folder below `folder` for which something is remembered, and which is still there.
+    pub(crate) fn below(folder: &Path) -> Option<PathBuf> {
+        let files = fs::read_dir(states().ok()?.join(FOLDERS)).ok()?.flatten().take(MOST_FOLDERS);
+        let folders = files.filter_map(|file| Some(read(&file.path())?.folder));
+        folders.filter(|other| other != folder && other.starts_with(folder) && other.is_dir()).min()
     }
 
     /// Keeps it for `folder`. Returns what was remembered before, if that was something else.
@@ -69,8 +76,15 @@ impl Remembered {
     /// The file of `folder`.
     pub(crate) fn path(folder: &Path) -> Option<PathBuf> {
         let name = digest(&[folder.as_os_str().as_encoded_bytes()]);
-        Some(states().ok()?.join("folders").join(format!("{name}.json")))
+        Some(states().ok()?.join(FOLDERS).join(format!("{name}.json")))
     }
+}
+
+fn read(path: &Path) -> Option<File> {
+    if fs::metadata(path).ok()?.len() > MAX_BYTES {
+        return None;
+    }
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
 /// Writes a file that only its owner may read, whole or not at all.

@@ -176,11 +176,17 @@ impl VaultLocation {
         }
     }
 
-    /// The environment of what serves this place, in which what was typed or is remembered has the last word.
+    /// The environment of what serves this place, in which what was typed or is remembered has the last word. Where nothing says which vault, the
+    /// configuration may.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
         let own = [
             ("ATLAS_STORE", Some(self.store.value.clone())),
-            ("ATLAS_VAULT", Some(self.vault.value.to_string())),
+            (
+                "ATLAS_VAULT",
+                Some(&self.vault)
+                    .filter(|vault| vault.given_by != GivenBy::Default)
+                    .map(|vault| vault.value.to_string()),
+            ),
             ("ATLAS_CONFIG", self.config.as_ref().map(|config| config.value.clone())),
         ];
         variables().chain(own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))))

@@ -319,6 +319,14 @@ fn the_settings_are_shown_and_checked_on_the_command_line() {
     assert_eq!(row("ATLAS_JWT_SECRET"), (json!("(set)"), "environment"));
     assert_eq!(row("ATLAS_PORT"), (json!(3737), "default"));
     assert!(!rows.to_string().contains(SECRET));
+    // What is typed is not said to be of the environment. Where nobody names a vault, the configuration may.
+    let several = r#"{"vaults": [{"id": "team"}, {"id": "own"}]}"#;
+    let typed = ["show", "--json", "--store", "memory://", "--config", several];
+    let rows = json_of(config(&typed).env_remove("ATLAS_STORE"));
+    let sources: Vec<(&str, &Value)> =
+        rows.as_array().unwrap().iter().map(|row| (row["setting"].as_str().unwrap(), &row["source"])).collect();
+    assert!(sources.contains(&("ATLAS_STORE", &json!("named"))), "{rows}");
+    assert!(sources.contains(&("vaults", &json!("document"))), "{rows}");
     let path = file.to_str().unwrap();
     assert!(config(&["validate", path]).output().unwrap().status.success());
     std::fs::write(&file, r#"{"auth": {"jwtSecret": "hush"}}"#).unwrap();

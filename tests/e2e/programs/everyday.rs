@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::support::programs::{Place, json_of, refusal_of};
 
@@ -66,14 +66,41 @@ fn notes_are_found_and_read() {
     let home = Home::new();
     assert_eq!(home.run(&["read", "log/monday.md"]), home.read("log/monday.md"));
     let found = home.run(&["search", "ferry"]);
-    assert!(found.starts_with("boats.md") && found.contains("3:The ferry leaves at nine."), "{found}");
-    assert_eq!(home.run(&["search", "-F", "Fog."]), "log/monday.md\n3:Fog.\n");
-    assert_eq!(home.run(&["search", "-e", "^F..", "-g", "log/*"]), "log/monday.md\n3:Fog.\n");
+    assert!(found.contains("boats.md:3:The ferry leaves at nine."), "{found}");
+    assert_eq!(home.run(&["search", "-F", "Fog."]), "log/monday.md:3:Fog.\n");
+    assert_eq!(home.run(&["search", "-e", "^F..", "-g", "log/*"]), "log/monday.md:3:Fog.\n");
+    assert_eq!(home.run(&["search", "-F", "Fog.", "-C", "1"]), "log/monday.md-2-\nlog/monday.md:3:Fog.\n");
     let none = home.place.in_folder(&home.notes).args(["search", "submarine"]).output().unwrap();
     assert_eq!((none.status.code(), none.stdout.is_empty(), none.stderr.is_empty()), (Some(1), true, true));
     assert!(
         refusal_of(home.place.in_folder(&home.notes).args(["read", "none.md"])).contains("there is no note at none.md")
     );
+}
+
+#[test]
+fn results_are_painted_on_terminals_whose_owner_wants_it() {
+    let home = Home::new();
+    let atlas = home.place.in_folder(&home.notes).get_program().to_str().unwrap().to_owned();
+    // `script` gives the program a terminal of its own.
+    let on_terminal = |set: &[(&str, &str)], line: &str| {
+        let mut command = home.place.in_folder(&home.notes);
+        let mut script = Command::new("script");
+        script.current_dir(&home.notes).env_remove("NO_COLOR").env("TERM", "xterm-256color");
+        script.envs(command.env("COLUMNS", "80").get_envs().filter_map(|(name, value)| Some((name, value?))));
+        script.envs(set.iter().copied()).args(["-qec", &format!("'{atlas}' {line}"), "/dev/null"]);
+        String::from_utf8(script.stdin(Stdio::null()).output().unwrap().stdout).unwrap().replace("\r\n", "\n")
+    };
+    let painted =
+        "\u{1b}[35mboats.md\u{1b}[0m  Boats\n\u{1b}[32m3\u{1b}[0m:The \u{1b}[1;31mferry\u{1b}[0m leaves at nine.\n";
+    assert_eq!(on_terminal(&[], "search -F ferry"), painted.replace("  Boats", ""));
+    assert!(on_terminal(&[], "search ferry").ends_with(painted));
+    for unwanted in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        assert_eq!(on_terminal(&[unwanted], "search -F ferry"), "boats.md\n3:The ferry leaves at nine.\n");
+    }
+    home.write("boats.md", "# Boats\n\nThe ferry leaves at ten.\n");
+    let diff = on_terminal(&[], "diff");
+    assert!(diff.contains("\u{1b}[31m-The ferry leaves at nine.\u{1b}[0m\n\u{1b}[32m+The ferry"), "{diff}");
+    assert!(!home.run(&["diff"]).contains('\u{1b}'));
 }
 
 #[test]
@@ -90,6 +117,53 @@ fn a_diff_shows_what_waits_on_either_side() {
     assert!(!diff.contains('\u{1b}'), "{diff:?}");
     let only = home.run(&["diff", "log"]);
     assert!(only.contains("red.md") && !only.contains("boats.md"), "{only}");
+}
+
+/// The exit status of `atlas` with these arguments.
+fn status_of(home: &Home, arguments: &[&str]) -> Option<i32> {
+    home.place.in_folder(&home.notes).args(arguments).output().unwrap().status.code()
+}
+
+#[test]
+fn every_command_says_in_the_same_way_that_something_waits() {
+    let home = Home::new();
+    let all = |expected: [i32; 3]| {
+        for (arguments, expected) in [&["status"][..], &["diff"], &["approvals"]].into_iter().zip(expected) {
+            assert_eq!(status_of(&home, arguments), Some(expected), "{arguments:?}");
+        }
+    };
+    all([0, 0, 0]);
+    home.write("boats.md", "# Boats\n");
+    all([3, 3, 0]);
+    home.run(&["sync"]);
+    // The plan of an undo waits for a yes.
+    assert_eq!((status_of(&home, &["undo", "2"]), status_of(&home, &["undo", "2", "--yes"])), (Some(3), Some(0)));
+    home.run(&["sync"]);
+    home.write("boats.md", "# Boats\n");
+    assert_eq!((status_of(&home, &["diff", "log"]), status_of(&home, &["diff", "bots.md"])), (Some(0), Some(1)));
+    home.write("boats.md", "# Boats\n\nThe ferry leaves at nine.\n");
+    let copy = home.conflict();
+    assert_eq!((status_of(&home, &["status"]), status_of(&home, &["resolve", "bots.md"])), (Some(3), Some(1)));
+    assert_eq!(status_of(&home, &["resolve", "--keep", "mine", &copy]), Some(0));
+}
+
+#[test]
+fn what_both_sides_changed_is_in_the_diff() {
+    let home = Home::new();
+    let store = home.run(&["where", "--only", "store"]);
+    let other = home.place.path("other");
+    let on_other = |arguments: &[&str]| {
+        let mut command = home.place.in_folder(&other);
+        assert!(command.args(arguments).args(["--store", store.trim()]).output().unwrap().status.success());
+    };
+    home.place.in_folder(&home.notes).args(["export", "--to"]).arg(&other).status().unwrap();
+    on_other(&["sync", "."]);
+    fs::write(other.join("boats.md"), "# Boats\n\nThe ferry leaves at eight.\n").unwrap();
+    on_other(&["sync", "."]);
+    home.write("boats.md", "# Boats\n\nThe ferry leaves at noon.\n");
+    let diff = home.run(&["diff"]);
+    assert!(diff.contains("boats.md (on both sides: folder -, mirror +)\n"), "{diff}");
+    assert!(diff.contains("-The ferry leaves at noon.\n+The ferry leaves at eight.\n"), "{diff}");
 }
 
 #[test]

@@ -26,11 +26,18 @@ struct World {
 impl World {
     fn new() -> Self {
         let place = Place::new();
-        for folder in ["notes/inside", "empty", "code", "other", "icloud"] {
+        for folder in ["notes/inside", "empty", "code", "other", "icloud", "nest/notes", "vaults/own/.obsidian"] {
             fs::create_dir_all(place.path(folder)).unwrap();
         }
-        for file in ["notes/one.md", "notes/inside/two.md", "other/three.md", "other/four.md", "icloud/.five.md.icloud"]
-        {
+        for file in [
+            "nest/notes/six.md",
+            "vaults/own/seven.md",
+            "notes/one.md",
+            "notes/inside/two.md",
+            "other/three.md",
+            "other/four.md",
+            "icloud/.five.md.icloud",
+        ] {
             fs::write(place.path(file), format!("# {file}\n\nWhat it says.\n")).unwrap();
         }
         fs::write(place.path("code/main.rs"), "fn main() {}\n").unwrap();
@@ -98,6 +105,10 @@ fn synced(world: &World) {
     world.sync("notes");
 }
 
+fn synced_below(world: &World) {
+    world.sync("nest/notes");
+}
+
 fn emptied(world: &World) {
     world.sync("notes");
     fs::remove_file(world.place.path("notes/one.md")).unwrap();
@@ -119,8 +130,10 @@ const MISTAKES: &[Mistake] = &[
     mistake("up", 1, "name the folder of your notes, as in `atlas up ~/notes`"),
     mistake("up /", 1, "holds more than notes"),
     after(synced, "up notes/inside", 1, "which is synced already: run `atlas up "),
-    after(emptied, "up notes", 1, "--allow-mass-delete"),
-    after(others, "up notes --store file://HOME/store", 1, "--join"),
+    after(synced_below, "up nest", 1, "which is synced already: run `atlas up "),
+    mistake("up vaults", 1, "vaults/own: run `atlas up "),
+    after(emptied, "up notes --port 0", 1, "--allow-mass-delete"),
+    after(others, "up notes --port 0 --store file://HOME/store", 1, "--join"),
     mistake("up notes other", 2, "unexpected argument"),
     mistake("sync", 1, "`atlas up` in your notes"),
     mistake("sync notes --root notes", 2, "cannot be used with"),
@@ -167,6 +180,16 @@ const MISTAKES: &[Mistake] = &[
     after(synced, "restore none.md --root notes", 1, "none.md"),
     after(synced, "restore one.md --generation 99 --root notes", 1, "99"),
     after(synced, "where --root notes --only config", 1, "there is no config"),
+    after(synced, "export --root notes --to HOME/notes/copy", 1, "name a folder outside of it"),
+    after(synced, "read oned.md --root notes", 1, "there is one.md"),
+    after(synced, "read nothing.md --root notes", 1, "there is no note at nothing.md"),
+    after(synced, "diff noe.md --root notes", 1, "neither the folder nor the mirror has noe.md"),
+    after(synced, "resolve one.md --root notes", 1, "one.md is no conflict copy"),
+    after(synced, "purge noe.md --root notes -q", 1, "nothing was erased"),
+    after(synced, "undo 99 --root notes", 1, "`atlas log` list commits"),
+    after(synced, "approve 1234 --root notes", 1, "`atlas approvals` lists them"),
+    after(synced, "approve --session none --root notes", 1, "`atlas approvals` lists those that do"),
+    after(synced, "connect nobody --root notes", 2, "claude-code"),
 ];
 
 #[test]

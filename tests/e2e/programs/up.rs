@@ -194,6 +194,10 @@ fn commands_in_the_folder_find_its_vault_also_after_it_was_stopped() {
     let found = json_of(&mut up.command(&["where", "--json"]));
     assert_eq!(found["folder"], up.notes.canonicalize().unwrap().to_str().unwrap());
     assert_eq!(found["store"]["given_by"], "remembered");
+    let settings = json_of(&mut up.command(&["config", "show", "--json"]));
+    let mut rows = settings.as_array().unwrap().iter();
+    let store = rows.find(|row| row["setting"] == "ATLAS_STORE").unwrap();
+    assert_eq!((&store["value"], &store["source"]), (&found["store"]["value"], &json!("remembered")));
     assert_eq!(up.write("inbox/last.md", "The last word.\n"), 201);
     let (place, notes, said) = up.stop();
     assert!(said.contains("stopped; folder and mirror are in sync"), "{said}");

@@ -1,5 +1,6 @@
 //! What the host program says of what it did: exit statuses, the names of files, and what to do about what stops it.
 
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -38,7 +39,7 @@ fn a_sync_names_what_it_would_change_and_tells_a_conflict_by_its_exit_status() {
     vault.write("a.md", b"mine");
     vault.remove("b.md");
     let (status, text) = said(&mut place.on_vault("status", vault.root()));
-    assert_eq!(status, Some(0));
+    assert_eq!(status, Some(3));
     for line in ["- b.md (to the mirror)", "~ c.md (to the folder), of 20", "changed on both sides: a.md"] {
         assert!(text.contains(line), "{line}: {text}");
     }
@@ -98,6 +99,22 @@ fn what_stops_a_command_names_what_to_change() {
     let address = taken.local_addr().unwrap().to_string();
     let message = refusal_of(place.atlas("serve").args(["--addr", &address]));
     assert!(message.contains(&address) && message.contains("--addr"), "{message}");
+}
+
+#[test]
+fn a_sync_that_follows_ends_well_when_it_is_told_to() {
+    let place = Place::new();
+    let vault = VaultBuilder::new().note("a.md", "a");
+    for signal in ["-INT", "-TERM"] {
+        let mut sync = place.sync(vault.root());
+        let mut running = sync.args(["--watch", "600"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let printed = BufReader::new(running.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
+        assert!(printed.map(|line| line.contains("generation 1: 1 notes")).any(|is_first| is_first));
+        assert!(Command::new("kill").args([signal, &running.id().to_string()]).status().unwrap().success());
+        let output = running.wait_with_output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && text.contains("stopping after the sync in hand"), "{signal}: {text}");
+    }
 }
 
 #[test]

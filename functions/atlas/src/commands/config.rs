@@ -1,8 +1,10 @@
 //! `atlas config`
 
+use std::error::Error;
 use std::path::PathBuf;
 
-use atlas_web::config::{ConfigSource, listing};
+use atlas_web::config::ConfigSource;
+use atlas_web::config::listing::{self, Row, SettingSource};
 use atlas_web::state::Reach;
 use atlas_web::{App, Settings};
 use clap::{Args, Subcommand};
@@ -10,7 +12,8 @@ use serde_json::Value;
 
 use crate::commands::Outcome;
 use crate::output;
-use crate::store::variables;
+use crate::vault::DeploymentArguments;
+use crate::vault_location::{GivenBy, VaultLocation};
 
 /// Arguments of `atlas config`.
 #[derive(Debug, Args)]
@@ -23,12 +26,16 @@ pub(crate) struct Arguments {
 enum What {
     /// Show all settings, their values and where those come from
     Show {
+        #[command(flatten)]
+        deployment: DeploymentArguments,
         /// Print them as a JSON array
         #[arg(long)]
         json: bool,
     },
     /// Check whether the functions and `atlas serve` would start with these settings
     Validate {
+        #[command(flatten)]
+        deployment: DeploymentArguments,
         /// The configuration document to check [default: the one that ATLAS_CONFIG names]
         file: Option<PathBuf>,
     },
@@ -36,22 +43,52 @@ enum What {
 
 /// Runs `atlas config`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
-    let mut environment = Settings::read(variables())?;
     match arguments.what {
-        What::Show { json } => show(&App::settings(&environment).await?, json),
-        What::Validate { file } => {
+        What::Show { deployment, json } => {
+            let (settings, location) = read(&deployment)?;
+            show(&App::settings(&settings).await?, location.as_ref(), json)
+        }
+        What::Validate { deployment, file } => {
+            let (mut settings, _) = read(&deployment)?;
             if let Some(file) = file {
-                environment.config = Some(ConfigSource::File(file));
+                settings.config = Some(ConfigSource::File(file));
             }
-            App::open(&environment, Reach::Loopback).await?;
+            App::open(&settings, Reach::Loopback).await?;
             output::line("the settings can be used");
             Ok(())
         }
     }
 }
 
-fn show(settings: &Settings, json: bool) -> Outcome {
-    let rows = listing::list(settings);
+/// The settings of what would serve the vault here, and where that is; without a vault, those of the environment.
+fn read(deployment: &DeploymentArguments) -> Result<(Settings, Option<VaultLocation>), Box<dyn Error>> {
+    match deployment.find() {
+        Ok(location) => Ok((Settings::read(location.variables())?, Some(location))),
+        Err(_) => Ok((Settings::read(deployment.variables())?, None)),
+    }
+}
+
+/// What said the setting of a row, where that is not the environment as it stands.
+fn source(row: &Row, location: &VaultLocation) -> SettingSource {
+    let given_by = match row.setting.split(' ').next() {
+        Some("ATLAS_STORE") => Some(location.store.given_by),
+        Some("ATLAS_VAULT") => Some(location.vault.given_by),
+        Some("ATLAS_CONFIG") => location.config.as_ref().map(|config| config.given_by),
+        _ => None,
+    };
+    match given_by.filter(|_| row.source == SettingSource::Environment) {
+        Some(GivenBy::Argument) => SettingSource::Named,
+        Some(GivenBy::Remembered) => SettingSource::Remembered,
+        Some(GivenBy::Default) => SettingSource::Default,
+        Some(GivenBy::Environment) | None => row.source,
+    }
+}
+
+fn show(settings: &Settings, location: Option<&VaultLocation>, json: bool) -> Outcome {
+    let mut rows = listing::list(settings);
+    if let Some(location) = location {
+        rows.iter_mut().for_each(|row| row.source = source(row, location));
+    }
     if json {
         return output::json(&rows);
     }

@@ -12,7 +12,7 @@ use crate::color::Color;
 use crate::commands::Outcome;
 use crate::compared;
 use crate::local::{Local, whole_reason};
-use crate::output;
+use crate::output::{self, Ended};
 use crate::runner::options;
 use crate::vault_location::LocationArguments;
 
@@ -38,26 +38,34 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         wanted
             .is_none_or(|wanted| path.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     };
-    for Changed { path, side, .. } in summary.changed.iter().filter(|changed| is_wanted(&changed.path)) {
+    let changed = summary.changed.iter().map(|Changed { path, side, .. }| match side {
+        Side::Mirror => (path, "to the mirror", false),
+        Side::Folder => (path, "to the folder", true),
+    });
+    let conflicts =
+        summary.conflicts.iter().map(|conflict| (&conflict.path, "on both sides: folder -, mirror +", true));
+    let waiting: Vec<_> = changed.chain(conflicts).filter(|(path, ..)| is_wanted(path)).collect();
+    for &(path, what, is_mirror_new) in &waiting {
         let folder = compared::text_of(&location.folder()?.join(path))?;
         let mirror = text_in_mirror(&local, path).await?;
-        let (old, new, to) = match side {
-            Side::Mirror => (mirror, folder, "mirror"),
-            Side::Folder => (folder, mirror, "folder"),
-        };
+        let (old, new) = if is_mirror_new { (folder, mirror) } else { (mirror, folder) };
         match (old, new) {
-            (Some(old), Some(new)) => compared::print(color, &format!("{path} (to the {to})"), &old, &new),
-            _ => output::line(format_args!("{path}: differs (to the {to}), and is no text that is compared here")),
+            (Some(old), Some(new)) => compared::print(color, &format!("{path} ({what})"), &old, &new),
+            _ => output::line(format_args!("{path}: differs ({what}), and is no text that is compared here")),
         }
-    }
-    for conflict in summary.conflicts.iter().filter(|conflict| is_wanted(&conflict.path)) {
-        output::note(format_args!("{}: it changed on both sides", conflict.path));
     }
     let left = (summary.pushed.sum() + summary.pulled.sum()).saturating_sub(summary.changed.len() as u64);
     if left > 0 && wanted.is_none() {
         output::note(format_args!("and {left} files more"));
     }
-    Ok(())
+    if let Some(path) = wanted.filter(|_| waiting.is_empty())
+        && location.folder()?.join(path).symlink_metadata().is_err()
+    {
+        return Err(
+            format!("neither the folder nor the mirror has {path}: write its path from the root of the vault").into()
+        );
+    }
+    Ended::waiting(!waiting.is_empty())
 }
 
 /// The text that the mirror has at a path; empty if it has nothing there, none if it is no text or too large.

@@ -1,6 +1,6 @@
 //! `atlas export`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use atlas_sync::{Conflicted, ExportOptions, Exported, export};
 use clap::Args;
@@ -30,10 +30,25 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+/// Whether `to`, which need not be there yet, is `folder` or lies in it.
+fn is_inside(to: &Path, folder: &Path) -> bool {
+    let Ok(to) = std::path::absolute(to) else { return false };
+    let there = to.ancestors().find_map(|above| above.canonicalize().ok());
+    there.is_some_and(|there| there.starts_with(folder))
+}
+
 /// Runs `atlas export`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let mirror = arguments.location.find(None, None)?.open()?;
+    let location = arguments.location.find(None, None)?;
+    if let Some(folder) = location.folder.as_deref().filter(|folder| is_inside(&arguments.to, folder)) {
+        let (to, folder) = (arguments.to.display(), folder.display());
+        return Err(format!(
+            "{to} lies in the vault's folder {folder}, which would publish it: name a folder outside of it"
+        )
+        .into());
+    }
+    let mirror = location.open()?;
     let options = ExportOptions { to: arguments.to, generation: arguments.at, force: arguments.force };
     let exported = export(&mirror, &options, bar::start(arguments.json)).await?;
     let Exported { generation, files, bytes, skipped, renamed } = &exported;

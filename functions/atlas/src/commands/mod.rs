@@ -77,7 +77,7 @@ pub(crate) enum Command {
     Approvals(approvals::Arguments),
     /// Let a call pass that may destroy what a person wrote
     Approve(approve::Arguments),
-    /// Refuse a call that waits for you
+    /// Refuse a call that waits for you, or take its approval back
     Refuse(refuse::Arguments),
     /// Show the settings, or check them
     Config(config::Arguments),

@@ -57,6 +57,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Some(folder) => stays(&path, published, sha256_of(&folder.join(path.as_str()))?)?,
         None => false,
     };
+    if published.is_none() {
+        output::note(format_args!("the newest generation has no {path}: see whether it is spelt so"));
+    }
     // The folder's own trash is never published.
     let files = [Purge { path: path.clone(), keeps_newest }, Purge { path: in_trash, keeps_newest: false }];
     output::note(format_args!(

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use crate::color::Color;
 use crate::commands::Outcome;
 use crate::compared;
-use crate::output;
+use crate::output::{self, Ended};
 use crate::runner::options;
 use crate::vault_location::LocationArguments;
 
@@ -64,14 +64,20 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let mut copies = sync(&location.open()?, &options, Arc::new(())).await?.copies;
     copies.retain(|copy| arguments.path.as_ref().is_none_or(|path| path == copy));
     if copies.is_empty() {
-        output::note("there is no conflict copy to look at");
-        return Ok(());
+        return match arguments.path {
+            Some(path) => Err(format!("{path} is no conflict copy: `atlas status` names them").into()),
+            None => {
+                output::note("there is no conflict copy to look at");
+                Ok(())
+            }
+        };
     }
     if arguments.keep.is_none() && !io::stdin().is_terminal() {
         copies.iter().for_each(output::line);
         return Err("say what to keep with --keep mine, theirs or both, or run this at a terminal".into());
     }
     let all = copies.len();
+    let mut left = 0;
     for (at, copy) in copies.iter().enumerate() {
         let Some(original) = original_of(copy) else { continue };
         let pair = Pair::of(folder, &original, copy)?;
@@ -83,14 +89,22 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
                     output::line(pair.settle(folder, keep)?);
                     break;
                 }
-                Answer::Edit => pair.edit()?,
-                Answer::Skip => break,
-                Answer::Quit => return Ok(()),
+                Answer::Edit => match pair.edit() {
+                    Ok(()) => pair.show(),
+                    Err(error) => output::error(&*error),
+                },
+                Answer::Skip => {
+                    left += 1;
+                    break;
+                }
+                Answer::Quit => return Err(Ended::NeedsAttention.into()),
             }
         }
     }
-    output::note("the next sync publishes what you kept");
-    Ok(())
+    if left < all {
+        output::note("the next sync publishes what you kept");
+    }
+    Ended::waiting(left > 0)
 }
 
 fn ask() -> io::Result<Answer> {

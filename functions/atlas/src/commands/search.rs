@@ -73,34 +73,42 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     if results.is_empty() { Err(Ended::NothingFound.into()) } else { Ok(()) }
 }
 
+/// Prints as ripgrep does: on a terminal below the name of each file, elsewhere with the name before each line, for programs that read lines.
 fn print(found: &Value, results: &[Value], matches: Option<&Regex>) {
     let color = Color::of(&io::stdout());
+    let has_headings = io::stdout().is_terminal();
     let mut last = None;
     for result in results {
         let path = result["path"].as_str().unwrap_or_default();
-        if last != Some(path) {
+        if last != Some(path) && has_headings {
             if last.is_some() {
                 output::line("");
             }
             let title = result["title"].as_str().filter(|title| !path.ends_with(&format!("{title}.md")));
             let title = title.map(|title| format!("  {title}")).unwrap_or_default();
             output::painted(&format!("{}{}", color.path(path), plain(&title)));
-            last = Some(path);
         }
-        let number = result["line"].as_u64().unwrap_or_default();
         let (before, after) = (lines(result, "before"), lines(result, "after"));
+        if last.is_some() && !(has_headings && last != Some(path)) && before.len() + after.len() > 0 {
+            output::line("--");
+        }
+        last = Some(path);
+        let at = |number: u64, sign: char| match has_headings {
+            true => format!("{}{sign}", color.number(number)),
+            false => format!("{}{sign}{}{sign}", color.path(path), color.number(number)),
+        };
+        let number = result["line"].as_u64().unwrap_or_default();
         let text = result["text"].as_str().or_else(|| result["snippet"].as_str()).unwrap_or_default();
-        for (at, line) in before.iter().enumerate() {
-            let number = number.saturating_sub((before.len() - at) as u64);
-            output::painted(&format!("{}-{}", color.number(number), plain(line)));
+        for (line, number) in before.iter().zip(number.saturating_sub(before.len() as u64)..) {
+            output::painted(&format!("{}{}", at(number, '-'), plain(line)));
         }
         let page = result["page"].as_u64().map(|page| format!("Page {page}: ")).unwrap_or_default();
         // A snippet may have several lines.
         for (line, number) in text.lines().zip(number..) {
-            output::painted(&format!("{}:{page}{}", color.number(number), color.matches(line, matches)));
+            output::painted(&format!("{}{page}{}", at(number, ':'), color.matches(line, matches)));
         }
-        for (at, line) in after.iter().enumerate() {
-            output::painted(&format!("{}-{}", color.number(number + at as u64 + 1), plain(line)));
+        for (line, number) in after.iter().zip(number.saturating_add(1)..) {
+            output::painted(&format!("{}{}", at(number, '-'), plain(line)));
         }
     }
     for correction in found["corrections"].as_array().into_iter().flatten() {

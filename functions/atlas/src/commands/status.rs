@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::commands::Outcome;
-use crate::output;
+use crate::output::{self, Ended};
 use crate::report::{changes, name};
 use crate::runner::options;
 use crate::vault::FolderArguments;
@@ -83,7 +83,10 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     } else {
         print(&status);
     }
-    if arguments.check { check(&location.open()?).await } else { Ok(()) }
+    if arguments.check {
+        return check(&location.open()?).await;
+    }
+    Ended::waiting(status.waiting.as_ref().is_some_and(Waiting::is_some))
 }
 
 /// Fails unless the vault was synced a short while ago, by whichever host.
@@ -98,6 +101,11 @@ async fn check(mirror: &Mirror) -> Outcome {
 }
 
 impl Waiting {
+    /// Whether the next sync, or a person, has something to do.
+    fn is_some(&self) -> bool {
+        self.to_mirror.sum() + self.to_folder.sum() > 0 || !self.conflicts.is_empty() || !self.copies.is_empty()
+    }
+
     fn of(summary: Summary) -> Self {
         let Summary { generation, pushed, pulled, changed, conflicts, copies, skipped, .. } = summary;
         Self { generation, to_mirror: pushed, to_folder: pulled, changed, conflicts, copies, skipped }

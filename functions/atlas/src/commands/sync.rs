@@ -1,6 +1,7 @@
 //! `atlas sync`
 
 use std::error::Error;
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use atlas_mirror::Mirror;
 use atlas_sync::Summary;
 use clap::Args;
 use jiff::Timestamp;
+use tokio::sync::watch;
 
 use crate::app_requests;
 use crate::bar::{self, Phases};
@@ -15,6 +17,7 @@ use crate::commands::Outcome;
 use crate::output::{self, Ended, Verbosity};
 use crate::report;
 use crate::runner::{READING_BETWEEN, READING_ONCE, Runner, SyncRules};
+use crate::signals::{until, until_told_to_stop};
 use crate::vault::FolderArguments;
 use crate::watch::Watch;
 
@@ -73,19 +76,33 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         // A repair is told of though the sync stops behind it: the next one finds nothing to repair.
         let summary = summary.inspect_err(|_| phases.repaired().iter().for_each(report::print_repaired))?;
         print(&arguments, &summary)?;
-        return if summary.needs_attention() { Err(Ended::NeedsAttention.into()) } else { Ok(()) };
+        return Ended::waiting(summary.needs_attention());
     };
+    if !arguments.dry_run {
+        tokio::spawn(app_requests::follow(runner.location.clone()));
+    }
+    let (stop, stopped) = watch::channel(false);
+    let phases = Phases::over(Arc::new(()));
+    let work = follow(&arguments, &runner, Duration::from_secs(seconds), &phases, stopped);
+    until_told_to_stop(work, &stop, &phases).await
+}
+
+/// Syncs again and again, until it is time to stop.
+async fn follow(
+    arguments: &Arguments,
+    runner: &Runner<'_>,
+    pause: Duration,
+    phases: &Arc<Phases>,
+    stopped: watch::Receiver<bool>,
+) -> Outcome {
     // One mirror for all runs, so that each reads only what is new; opened late, so that a store that is away stops nothing.
     let mut mirror = None;
-    if !arguments.dry_run {
-        tokio::spawn(app_requests::follow(location.clone()));
-    }
-    let mut watch = Watch::new(Duration::from_secs(seconds));
-    loop {
-        watch.begin(location.folder()?);
-        let is_reading = match watched(&runner, &mut mirror).await {
+    let mut watch = Watch::new(pause);
+    while !*stopped.borrow() {
+        watch.begin(runner.location.folder()?);
+        let is_reading = match watched(runner, &mut mirror, phases.clone()).await {
             Ok(summary) => {
-                print(&arguments, &summary)?;
+                print(arguments, &summary)?;
                 summary.texts_waiting > 0
             }
             Err(error) => {
@@ -93,18 +110,25 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
                 false
             }
         };
-        if !is_reading {
-            watch.wait(mirror.as_ref()).await;
+        tokio::select! {
+            () = ready(()), if is_reading => {}
+            () = watch.wait(mirror.as_ref()), if !is_reading => {}
+            () = until(stopped.clone()) => {}
         }
     }
+    Ok(())
 }
 
-async fn watched(runner: &Runner<'_>, mirror: &mut Option<Mirror>) -> Result<Summary, Box<dyn Error>> {
+async fn watched(
+    runner: &Runner<'_>,
+    mirror: &mut Option<Mirror>,
+    progress: Arc<Phases>,
+) -> Result<Summary, Box<dyn Error>> {
     let mirror = match mirror {
         Some(mirror) => mirror,
         None => mirror.insert(runner.location.open()?),
     };
-    runner.run(mirror, Arc::new(())).await
+    runner.run(mirror, progress).await
 }
 
 fn print(arguments: &Arguments, summary: &Summary) -> Outcome {

@@ -65,7 +65,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     }
     if !arguments.yes && !is_wanted() {
         output::note("nothing was changed: to take these back, answer y, or add --yes");
-        return Ok(());
+        return Err(Ended::NeedsAttention.into());
     }
     // What is done is what was shown.
     if arguments.generation.is_none() {

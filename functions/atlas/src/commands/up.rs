@@ -29,10 +29,10 @@ use crate::commands::serve::routes;
 use crate::examples;
 use crate::features;
 use crate::newcomer;
-use crate::output;
+use crate::output::{self, Ended};
 use crate::report;
 use crate::runner::{READING_BETWEEN, Runner, SyncRules};
-use crate::signals::told_to_stop;
+use crate::signals::{until, until_told_to_stop};
 use crate::vault::FolderArguments;
 use crate::vault_location::VaultLocation;
 use crate::watch::Watch;
@@ -67,7 +67,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     newcomer::check(&location)?;
     location.tell_remembered();
     let clients = ClientList::of(&location.state()?);
-    let settings = Settings::read(location.variables())?.near_apps();
+    // What is served is what is synced, whatever the configuration has first.
+    let synced = ("ATLAS_VAULT".to_owned(), location.vault.value.to_string());
+    let settings = Settings::read(location.variables().chain([synced]))?.near_apps();
     let log = if settings.said.environment.contains("ATLAS_LOG") { &settings.log } else { output::log_level() };
     telemetry::start(log, false);
     let settings = Settings {
@@ -104,31 +106,17 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         let first = runner.run(&mirror, phases.clone()).await?;
         phases.end();
         let client = clients.add(CLIENT, Timestamp::now())?;
-        print_start(folder, &location, &first);
-        print_lines(&app, &url, &client.token).await;
+        // Who has said to stop meanwhile wants no lines to try.
+        if !*stopped.borrow() {
+            print_start(folder, &location, &first);
+            print_lines(&app, &url, &client.token).await;
+        }
         follow(&runner, folder, &mirror, first, watch, stopped).await
     };
-    let mut work = pin!(work);
-    let outcome = tokio::select! {
-        outcome = &mut work => outcome,
-        () = told_to_stop() => {
-            stop.send_replace(true);
-            output::note("stopping after the sync in hand; Ctrl-C again ends it at once");
-            tokio::select! {
-                outcome = &mut work => outcome,
-                () = told_to_stop() => Err(phases.interrupted().into()),
-            }
-        }
-    };
+    let outcome = until_told_to_stop(work, &stop, &phases).await;
     stop.send_replace(true);
     serving.await??;
     outcome
-}
-
-/// Done when it is time to stop.
-async fn until(mut stopped: watch::Receiver<bool>) {
-    // The sender lives as long as the program.
-    let _ = stopped.wait_for(|stop| *stop).await;
 }
 
 /// Syncs whenever either side changed, until it is time to stop; then once more, and says what is not synced.
@@ -170,11 +158,12 @@ async fn follow(
     }
     let last = last_sync(runner, mirror).await.map_err(|error| format!("the last sync failed: {error}"))?;
     print_changes(&last, Some(&format!("{:.0} ", Timestamp::now())), &mut skipped);
-    output::note(match last.waiting + last.conflicts.len() as u64 {
+    let left = last.waiting + last.conflicts.len() as u64;
+    output::note(match left {
         0 => "stopped; folder and mirror are in sync".to_owned(),
         count => format!("stopped; {count} paths are not in sync: `atlas status` names them"),
     });
-    Ok(())
+    Ended::waiting(left > 0)
 }
 
 /// One more sync, after that of another process which is about to end.

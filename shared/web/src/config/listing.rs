@@ -26,6 +26,10 @@ pub struct Row {
 pub enum SettingSource {
     /// The default.
     Default,
+    /// An argument of the command.
+    Named,
+    /// An earlier sync of the folder.
+    Remembered,
     /// A variable.
     Environment,
     /// The document.
@@ -38,6 +42,8 @@ impl SettingSource {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
+            Self::Named => "named",
+            Self::Remembered => "remembered",
             Self::Environment => "environment",
             Self::Document => "document",
         }
