@@ -18,9 +18,9 @@ pub(crate) fn rendered(tool: facade::Tool) -> Tool {
     }
 }
 
-/// The hints of a tool. No tool reaches beyond the vault. For a read-only tool the other hints have no meaning.
+/// The hints of a tool. For a read-only tool the other hints have no meaning.
 fn annotations(hints: Hints) -> ToolAnnotations {
-    let annotations = ToolAnnotations::new().read_only(hints.changes_nothing).open_world(false);
+    let annotations = ToolAnnotations::new().read_only(hints.changes_nothing).open_world(hints.asks_outside);
     if hints.changes_nothing {
         return annotations;
     }

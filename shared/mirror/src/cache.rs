@@ -1,5 +1,7 @@
 //! Decoded parts of segments in memory, within a byte budget. One cache serves all vaults of a process.
 
+use std::cell::Cell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use atlas_segment::part::{Part, PartKind, PartRef};
@@ -30,6 +32,15 @@ struct Key {
     kind: Option<PartKind>,
     start: u64,
     end: u64,
+}
+
+/// What was dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// How many parts.
+    pub parts: u64,
+    /// Bytes charged for them.
+    pub bytes: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -74,6 +85,20 @@ impl PartCache {
     /// Bytes charged for what is held.
     pub fn weight(&self) -> u64 {
         self.entries.weight()
+    }
+
+    /// Drops what is held of these segments.
+    pub(crate) fn forget(&self, segments: &HashSet<SegmentId>) -> Forgotten {
+        let (parts, bytes) = (Cell::new(0), Cell::new(0));
+        self.entries.retain(|key, entry| {
+            let is_kept = !segments.contains(&key.segment);
+            if !is_kept {
+                parts.set(parts.get() + 1);
+                bytes.set(bytes.get() + entry.weight);
+            }
+            is_kept
+        });
+        Forgotten { parts: parts.get(), bytes: bytes.get() }
     }
 
     pub(crate) fn part(&self, segment: SegmentId, part: &PartRef) -> Option<Arc<Part>> {
@@ -134,6 +159,19 @@ mod tests {
         let headings = PartRef { kind: PartKind::Headings, ..part(0) };
         assert!(cache.part(Id::from_u128(1), &headings).is_none());
         assert!(cache.tombstones(Id::from_u128(1)).is_none());
+    }
+
+    #[test]
+    fn what_is_of_a_segment_can_be_dropped() {
+        let cache = PartCache::new(1 << 20);
+        for segment in 1..=3 {
+            cache.keep_part(Id::from_u128(segment), &part(0), block(1000));
+            cache.keep_part(Id::from_u128(segment), &part(1), block(1000));
+        }
+        let before = cache.weight();
+        let dropped = cache.forget(&HashSet::from([Id::from_u128(1), Id::from_u128(3), Id::from_u128(9)]));
+        assert_eq!((dropped.parts, dropped.bytes), (4, before - cache.weight()));
+        assert!(cache.part(Id::from_u128(1), &part(0)).is_none() && cache.part(Id::from_u128(2), &part(0)).is_some());
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Mirror {
         let gone = || MirrorError::unavailable("the newest generation is not there any more");
         self.store.put(&keys.latest(), &manifest.ok_or_else(gone)?).await?;
         let now = self.store.modified(&keys.latest()).await?.ok_or_else(gone)?.min(now);
-        let mut collected = self.collect_state(now, MOST).await?;
+        let mut collected = self.collect_state(now, retention.time, MOST).await?;
         collected.ran_back = ran_back(&written);
         let ended = now - retention.time.max(SHORTEST);
         let oldest = oldest_kept(&in_order(&written), head.generation(), retention.generations, ended);

@@ -25,12 +25,20 @@ const FOLDERS: [(&str, Duration); 6] = [
 ];
 /// The same for claims.
 const CLAIMS_KEPT: Duration = claim::LONGEST.saturating_add(DAY);
+/// The folder of sessions' traces, which are kept as long as generations; so many are looked at by one collection.
+const SESSIONS: &str = "sessions";
+const LOOKED_AT: usize = 1_000_000;
 /// Deleted at once.
 const PARALLEL: usize = 16;
 
 impl Mirror {
-    /// Deletes what has expired at `now` by the store's clock: about so many objects of each kind at most.
-    pub(crate) async fn collect_state(&self, now: Timestamp, most: usize) -> Result<Collected, MirrorError> {
+    /// Deletes what has expired at `now` by the store's clock: about so many objects of each kind at most. What sessions left is kept for `time`.
+    pub(crate) async fn collect_state(
+        &self,
+        now: Timestamp,
+        time: Duration,
+        most: usize,
+    ) -> Result<Collected, MirrorError> {
         let mut collected = Collected::default();
         for (folder, kept) in FOLDERS {
             let made = self.list_state(folder, None).await?;
@@ -39,6 +47,7 @@ impl Mirror {
             collected.objects += names.len() as u64;
             self.unmake_all(names).await?;
         }
+        collected.objects += self.collect_sessions(now - time.max(DAY.saturating_mul(2)), most).await?;
         let mut keys: BTreeMap<String, Vec<(u32, Timestamp)>> = BTreeMap::new();
         for StateObject { name, written } in self.list_state(claim::FOLDER, None).await? {
             if let Some((hash, number)) = claim::parsed(&name) {
@@ -51,6 +60,16 @@ impl Mirror {
         let ends: Vec<u64> = stream::iter(ends).buffer_unordered(PARALLEL).try_collect().await?;
         collected.objects += ends.iter().sum::<u64>();
         Ok(collected)
+    }
+
+    /// Deletes what sessions left before that time.
+    async fn collect_sessions(&self, before: Timestamp, most: usize) -> Result<u64, MirrorError> {
+        let (made, _) = self.list_state_up_to(SESSIONS, LOOKED_AT).await?;
+        let old = made.into_iter().filter(|made| made.written < before).take(most);
+        let names: Vec<String> = old.map(|made| format!("{SESSIONS}/{}", made.name)).collect();
+        let deleted = names.len() as u64;
+        self.unmake_all(names).await?;
+        Ok(deleted)
     }
 
     /// Deletes all `claims` of a key, unless one still counts or a newer one was made. A claim of the next number made meanwhile would not be found once the

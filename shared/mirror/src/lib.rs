@@ -66,7 +66,7 @@ pub mod store;
 pub mod tombstones;
 mod variables;
 
-pub use cache::PartCache;
+pub use cache::{Forgotten, PartCache};
 pub use change::{Attempt, ChangeSet, CommitInfo, CommitKey, Derived, DroppedSegment, NewSegment};
 pub use claim::Claimed;
 pub use collect::{Collected, Retention};

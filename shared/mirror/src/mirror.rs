@@ -1,20 +1,20 @@
 //! A vault's mirror in a store.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use object_store::path::Path;
 use tokio::sync::OnceCell;
 
-use crate::cache::PartCache;
+use crate::cache::{Forgotten, PartCache};
 use crate::counters::Counts;
 use crate::error::MirrorError;
 use crate::head::Head;
 use crate::keys::{InvalidKey, Keys, VaultId};
 use crate::probe::probe_conditional_writes;
-use crate::snapshot::{Reader, State};
+use crate::snapshot::{Reader, Snapshot, State};
 use crate::store::Store;
 
 /// How a mirror reads.
@@ -85,6 +85,12 @@ impl Mirror {
     /// That it has no generation.
     pub fn not_published(&self) -> MirrorError {
         MirrorError::NotPublished { vault: self.vault().to_string(), store: self.store.name().to_owned() }
+    }
+
+    /// Drops what this process holds of the segments of `snapshot`, and what it knows of the head. Nothing is lost: it is fetched again.
+    pub fn forget(&self, snapshot: &Snapshot) -> Forgotten {
+        *self.shared.head.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.shared.cache.forget(&snapshot.segments().iter().map(|segment| segment.id).collect())
     }
 
     /// A handle on the same mirror that counts its requests on its own: one for each request that is answered.

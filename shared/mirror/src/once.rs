@@ -11,6 +11,7 @@ use crate::error::MirrorError;
 use crate::failure::Failure;
 use crate::keys::key_of;
 use crate::mirror::Mirror;
+use crate::store::Listed;
 
 /// Most bytes of one, unless its reader allows more.
 const MAX_BYTES: u64 = 4 << 10;
@@ -94,15 +95,29 @@ impl Mirror {
     pub async fn list_state(&self, folder: &str, after: Option<&str>) -> Result<Vec<StateObject>, MirrorError> {
         let key = self.state_key(folder, "list")?;
         let offset = after.map(|name| self.state_key(&format!("{folder}/{name}"), "list")).transpose()?;
-        let listed = self.store.list(&key, offset.as_ref()).await?;
-        let name = |found: &Path| Some(key_of(found).strip_prefix(key_of(&key))?.strip_prefix('/')?.to_owned());
-        let made = |found: crate::store::Listed| Some(StateObject { name: name(&found.key)?, written: found.written });
-        Ok(listed.into_iter().filter_map(made).collect())
+        Ok(below(&key, self.store.list(&key, offset.as_ref()).await?))
+    }
+
+    /// The objects below `state/<folder>/`, `most` of them at most; and whether there are more.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn list_state_up_to(&self, folder: &str, most: usize) -> Result<(Vec<StateObject>, bool), MirrorError> {
+        let key = self.state_key(folder, "list")?;
+        let (listed, has_more) = self.store.list_up_to(&key, None, most).await?;
+        Ok((below(&key, listed), has_more))
     }
 
     fn state_key(&self, name: &str, action: &'static str) -> Result<Path, MirrorError> {
         self.keys().state(name).map_err(|error| refused(action, &error))
     }
+}
+
+/// What was listed, by its names below `folder`.
+fn below(folder: &Path, listed: Vec<Listed>) -> Vec<StateObject> {
+    let name = |found: &Path| Some(key_of(found).strip_prefix(key_of(folder))?.strip_prefix('/')?.to_owned());
+    let made = |found: Listed| Some(StateObject { name: name(&found.key)?, written: found.written });
+    listed.into_iter().filter_map(made).collect()
 }
 
 fn refused(action: &'static str, reason: &impl ToString) -> MirrorError {

@@ -261,6 +261,21 @@ impl Store {
 
     /// All objects below `folder`, or those whose keys are greater than `offset`.
     pub(crate) async fn list(&self, folder: &Path, offset: Option<&Path>) -> Result<Vec<Listed>, MirrorError> {
+        let (all, has_more) = self.list_up_to(folder, offset, MAX_LISTED).await?;
+        if has_more {
+            let refused = Failure::Refused(format!("there are more than {MAX_LISTED} objects below {folder}"));
+            return Err(refused.into_error("list", folder));
+        }
+        Ok(all)
+    }
+
+    /// Like [`list`](Self::list), of the first `most` objects; and whether there are more.
+    pub(crate) async fn list_up_to(
+        &self,
+        folder: &Path,
+        offset: Option<&Path>,
+        most: usize,
+    ) -> Result<(Vec<Listed>, bool), MirrorError> {
         let time = self.options.request_timeout;
         let list = async || {
             let mut listing = self.listing(folder, offset);
@@ -268,14 +283,14 @@ impl Store {
             while let Some(object) =
                 timeout(time, listing.try_next()).await.map_err(|_| Failure::unanswered(time))??
             {
-                if all.len() == MAX_LISTED {
-                    return Err(Failure::Refused(format!("there are more than {MAX_LISTED} objects below {folder}")));
+                if all.len() == most {
+                    return Ok((all, true));
                 }
                 let written = Timestamp::from_millisecond(object.last_modified.timestamp_millis());
                 let written = written.map_err(|error| Failure::Unclear(error.to_string()))?;
                 all.push(Listed { key: object.location, bytes: object.size, written });
             }
-            Ok(all)
+            Ok((all, false))
         };
         let result = self.retry(|| self.request(LISTING_TIME, 0, list())).await;
         result.map_err(|failure| failure.into_error("list", folder))
@@ -376,6 +391,7 @@ impl Body for () {}
 impl Body for ObjectMeta {}
 impl<T> Body for Option<T> {}
 impl<T> Body for Vec<T> {}
+impl<T> Body for (Vec<T>, bool) {}
 impl Body for Bytes {
     fn size(&self) -> u64 {
         self.len() as u64

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 
 use crate::pipeline::work::CpuClock;
@@ -23,12 +25,37 @@ pub struct About {
     pub cpu: CpuClock,
     /// Gives its counters, in Prometheus's text format.
     pub metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    /// Reads the configuration again, if it has one that can change.
+    pub reload: Option<Reload>,
 }
+
+/// Reads a configuration again: whether it is another one; [`Unusable`] if it cannot be used, of which the log has the reason.
+pub type Reload = Arc<dyn Fn() -> BoxFuture<'static, Result<bool, Unusable>> + Send + Sync>;
+
+/// What reads a configuration again by `read`.
+pub fn reload_by<R>(read: impl Fn() -> R + Send + Sync + 'static) -> Reload
+where
+    R: Future<Output = Result<bool, Unusable>> + Send + 'static,
+{
+    Arc::new(move || read().boxed())
+}
+
+/// The configuration cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unusable;
 
 impl Default for About {
     fn default() -> Self {
         let version = env!("CARGO_PKG_VERSION");
-        Self { version, auth_mode: "none", started: None, otlp_enabled: false, cpu: || Duration::ZERO, metrics: None }
+        Self {
+            version,
+            auth_mode: "none",
+            started: None,
+            otlp_enabled: false,
+            cpu: || Duration::ZERO,
+            metrics: None,
+            reload: None,
+        }
     }
 }
 

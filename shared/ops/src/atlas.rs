@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atlas_access::{Acl, Scopes, ThrottleConfig, Visibility};
 pub use atlas_mirror::counters::Counts;
-use atlas_mirror::{Mirror, Snapshot};
+use atlas_mirror::{Forgotten, Mirror, Snapshot};
 use atlas_vault::VaultPath;
 
 use crate::about::About;
@@ -15,10 +15,12 @@ use crate::arguments::Root;
 use crate::error::{Error, Reason};
 use crate::pipeline::audit::Audit;
 use crate::pipeline::throttle::Throttle;
+use crate::pipeline::traces::Tally;
 use crate::read::link_tables::LinkTables;
 use crate::read::made_facts::MadeFacts;
 use crate::read::network::Networks;
 use crate::read::view::{Readings, View};
+use crate::services::Services;
 
 /// The vaults of one deployment and its limits.
 #[derive(Clone)]
@@ -38,6 +40,10 @@ pub struct Atlas {
     pub about: About,
     /// Makes pictures smaller, where the program can.
     pub scale_picture: Option<ScalePicture>,
+    /// What may be asked outside.
+    pub services: Arc<Services>,
+    /// How much was left of each session.
+    pub tally: Arc<Tally>,
 }
 
 /// Makes of a picture in any format a JPEG of at most so many bytes; none if it cannot be read, or not within limits of its own.
@@ -151,6 +157,15 @@ impl Vault {
         self.acl().is_read_only() || self.mirror.refuses_writes()
     }
 
+    /// Drops what this process holds in memory of the vault, whose newest generation is `head`. Nothing is lost: it is fetched or made again.
+    pub fn forget(&self, head: &Snapshot) -> Forgotten {
+        self.readings.clear();
+        self.links.clear();
+        self.made_facts.clear();
+        self.networks.clear();
+        self.mirror.forget(head)
+    }
+
     /// `snapshot` as a caller with these scopes sees it.
     pub(crate) fn view(&self, snapshot: Arc<Snapshot>, caller: &Scopes) -> View {
         self.readings.view(snapshot, caller)
@@ -215,6 +230,8 @@ impl Atlas {
             current,
             about,
             scale_picture: None,
+            services: Arc::default(),
+            tally: Arc::default(),
         }
     }
 

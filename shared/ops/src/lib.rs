@@ -4,7 +4,7 @@
 //! # Layout
 //!
 //! - [`operation`]: what an operation is; [`call`]: a call of one; [`atlas`]: the vaults and limits that calls run on; [`about`]: what the
-//!   program tells of itself; [`error`]: the one error; [`item_error`]: what became of one of several things
+//!   program tells of itself; [`services`]: what it may ask outside; [`error`]: the one error; [`item_error`]: what became of one of several things
 //! - [`app`]: a running Obsidian, and how it is asked
 //! - [`arguments`]: argument types that cannot hold a value out of range
 //! - [`pipeline`]: the gates, in their order: scopes, access list, idempotency key, throttle, confirmation, response limit; the audit log
@@ -21,6 +21,7 @@ pub mod item_error;
 pub mod operation;
 pub mod pipeline;
 pub mod read;
+pub mod services;
 mod sorted;
 pub mod write;
 

@@ -40,6 +40,8 @@ pub struct Info {
     pub idempotent: bool,
     /// Whether it changes something that is not in the vault, such as what a caller is allowed.
     pub acts: bool,
+    /// Whether it asks a service that is not of this deployment.
+    pub asks_outside: bool,
     /// Other names of its arguments.
     pub aliases: &'static [Alias],
     /// What it is about, in words that a deployment's configuration can name it by together with others.
@@ -56,6 +58,7 @@ impl Info {
         destructive: false,
         idempotent: false,
         acts: false,
+        asks_outside: false,
         aliases: &[],
         tags: &[],
     };
@@ -211,6 +214,15 @@ impl<'a> Context<'a> {
         tracing::debug!(%denied, access, "denied");
         let message = format!("you may not {access} {path}");
         Err(Error::new(Code::Forbidden, Reason::AclDenied, message).with("path", path.as_str()).with("op", access))
+    }
+
+    /// Fails if the caller does not hold the scope `name`, which no operation asks for by itself.
+    pub fn check_scope(&self, name: &str) -> Result<(), Error> {
+        if self.caller.scopes().holds_named(name) {
+            return Ok(());
+        }
+        let message = format!("the token does not grant {name}");
+        Err(Error::new(Code::Forbidden, Reason::ScopeMissing, message).with("required", vec![name]))
     }
 
     /// Fails if nothing of the vault may be changed: for what is not at a path that the caller named.

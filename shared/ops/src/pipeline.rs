@@ -11,4 +11,5 @@ pub(crate) mod redact;
 pub mod response_limit;
 pub(crate) mod teaching;
 pub mod throttle;
+pub mod traces;
 pub mod work;

@@ -6,6 +6,8 @@ pub mod get_server_config;
 pub mod get_vault;
 pub mod index_vault;
 pub mod list_vaults;
+pub mod reload_vault;
+pub mod reset_vault_cache;
 pub mod server_health;
 pub mod vault_sync;
 

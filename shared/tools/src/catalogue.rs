@@ -138,6 +138,14 @@ macro_rules! every_operation {
             crate::admin::get_metrics::GetMetrics,
             crate::admin::server_health::ServerHealth,
             crate::admin::generate_uri::GenerateUri,
+            crate::admin::reload_vault::ReloadVault,
+            crate::admin::reset_vault_cache::ResetVaultCache,
+            // sessions
+            crate::sessions::start_session::StartSession,
+            crate::sessions::end_session::EndSession,
+            crate::sessions::get_session_traces::GetSessionTraces,
+            // knowledge
+            crate::knowledge::knowledge_challenge::KnowledgeChallenge,
             // obsidian-vault-mcp
             crate::vault_mcp::note_read::NoteRead,
             crate::vault_mcp::note_upsert::NoteUpsert,
@@ -166,10 +174,10 @@ macro_rules! every_operation {
             crate::obsidian::save_workspace::SaveWorkspace,
             crate::obsidian::list_commands::ListCommands,
             crate::obsidian::execute_command::ExecuteCommand,
-            crate::obsidian_app::PlurRecall,
-            crate::obsidian_app::PlurRecallHybrid,
-            crate::obsidian_app::PlurSimilaritySearch,
-            crate::obsidian_app::PlurGet,
+            crate::plur::plur_recall::PlurRecall,
+            crate::plur::plur_recall_hybrid::PlurRecallHybrid,
+            crate::plur::plur_similarity_search::PlurSimilaritySearch,
+            crate::plur::plur_get::PlurGet,
         }
     };
 }

@@ -86,6 +86,8 @@ pub struct Hints {
     pub destructive: bool,
     /// Called again with the same arguments it changes nothing more.
     pub idempotent: bool,
+    /// It asks a service that is not of the deployment.
+    pub asks_outside: bool,
 }
 
 /// What a call of a tool comes to.
@@ -100,11 +102,16 @@ pub enum Resolved {
 impl Hints {
     /// Those of an operation.
     fn of(info: &Info) -> Self {
-        Self { changes_nothing: info.changes_nothing(), destructive: info.destructive, idempotent: info.idempotent }
+        Self {
+            changes_nothing: info.changes_nothing(),
+            destructive: info.destructive,
+            idempotent: info.idempotent,
+            asks_outside: info.asks_outside,
+        }
     }
 
     /// Those of a tool that changes nothing.
-    const READS: Self = Self { changes_nothing: true, destructive: false, idempotent: true };
+    const READS: Self = Self { changes_nothing: true, destructive: false, idempotent: true, asks_outside: false };
 }
 
 impl Toolbox<'_> {

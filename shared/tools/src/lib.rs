@@ -5,12 +5,13 @@
 //!
 //! - [`catalogue`]: the list of all operations; [`facade`]: which of them an agent sees, as tools; [`schemas`]: the JSON Schemas of their
 //!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
-//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`], [`periodic`], [`templates`], [`quickadd`], [`bookmarks`], [`workspaces`],
-//!   [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bulk`], [`capture`], [`memory`]
+//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`],
+//!   [`periodic`], [`templates`], [`quickadd`], [`bookmarks`], [`workspaces`], [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bulk`],
+//!   [`capture`], [`memory`], [`sessions`], [`knowledge`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
-//!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian`] (what a running Obsidian is asked for),
-//!   [`obsidian_app`] (what needs the Obsidian app)
+//!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian`] (what a running Obsidian is asked for), [`plur`]
+//!   (a memory of engrams)
 //! - `jsonlogic`: conditions as JSON, within a budget
 
 pub mod access;
@@ -31,16 +32,18 @@ pub mod guardrails;
 pub mod history;
 mod jsonlogic;
 pub mod kanban;
+pub mod knowledge;
 pub mod links;
 pub mod memory;
 pub mod notes;
 pub mod obsidian;
-pub mod obsidian_app;
 pub mod periodic;
+pub mod plur;
 pub mod properties;
 pub mod quickadd;
 pub mod schemas;
 pub mod search;
+pub mod sessions;
 pub mod surface;
 pub mod tables;
 pub mod tags;

@@ -1,8 +1,11 @@
 //! The tools of obsidian-tc's surface, by domain: those that its `docs/G2.1-tools.md` names (103 in 28 domains, revision r2 as shipped in v1.0.2),
 //! and the two of its knowledge domain that came next, which make the 105 of v1.3.
 
+use atlas_ops::Info;
+
 use crate::catalogue;
-use crate::obsidian_app::NEEDS_APP;
+use crate::plur;
+use atlas_access::visibility::NEEDS_APP;
 
 /// How far a tool is here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,12 @@ impl State {
             Self::NotYet => "not yet",
         }
     }
+}
+
+/// Whether an operation needs what a deployment may not have: the Obsidian app, or a service. Where it has not, the operation answers `plugin_missing`
+/// and is not listed.
+pub fn needs_more(operation: &Info) -> bool {
+    [NEEDS_APP, plur::TAG].iter().any(|tag| operation.tags.contains(tag))
 }
 
 /// The domains, each with its tools.
@@ -126,6 +135,6 @@ mod tests {
         assert_eq!(tools.len(), 105);
         let needing = catalogue::ALL.iter().filter(|info| info.tags.contains(&NEEDS_APP));
         assert!(needing.clone().all(|info| tools.contains(info.name)));
-        assert_eq!(needing.count(), 15, "90 need nothing but the vault's files");
+        assert_eq!(needing.count(), 11, "94 need no Obsidian");
     }
 }

@@ -7,6 +7,7 @@
 //! - [`merge`]: the document and the environment together
 //! - [`listing`]: every setting with its value and where that comes from
 //! - [`obsidian`]: how the app of a vault is reached
+//! - [`services`]: services outside that operations may ask
 //! - `reloader`: reads the document again while a process lives
 
 pub mod document;
@@ -16,6 +17,7 @@ pub mod listing;
 pub mod merge;
 pub mod obsidian;
 pub(crate) mod reloader;
+pub mod services;
 pub mod source;
 mod unsupported_keys;
 

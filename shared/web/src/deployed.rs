@@ -115,6 +115,7 @@ impl Deploys {
         }
         atlas.current = Arc::new(settings.current.clone());
         atlas.scale_picture = settings.scale_picture;
+        atlas.services = Arc::new(settings.services.open()?);
         atlas.about.started = Some(self.started);
         atlas.about.cpu = threads::cpu_time;
         if settings.auth == Auth::Jwt {

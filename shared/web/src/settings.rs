@@ -12,6 +12,7 @@ use atlas_ops::app::Reach;
 use atlas_ops::atlas::CurrentContext;
 use atlas_ops::atlas::ScalePicture;
 use atlas_ops::pipeline::audit::Audit;
+use atlas_outbound::Key;
 use atlas_tools::facade::Facade;
 use atlas_vault::VaultPath;
 use tracing_subscriber::filter::Targets;
@@ -23,6 +24,7 @@ use self::auth::is_address;
 use crate::clients::Clients;
 use crate::config::error::DocumentError;
 use crate::config::obsidian::{ObsidianDocument, ObsidianSettings};
+use crate::config::services::ServiceSettings;
 use crate::config::source::ConfigSource;
 use crate::hosts::Hosts;
 use crate::origins::Origins;
@@ -79,6 +81,8 @@ pub struct Settings {
     pub scale_picture: Option<ScalePicture>,
     /// How apps are reached: `ATLAS_OBSIDIAN_KEY`, `ATLAS_OBSIDIAN_SECRET`.
     pub obsidian: ObsidianSettings,
+    /// What may be asked outside: `ATLAS_PLUR_TOKEN`, `ATLAS_GATEWAY_TOKEN`.
+    pub services: ServiceSettings,
     /// What was set.
     pub said: Said,
 }
@@ -148,7 +152,7 @@ const DEFAULT_LOG: &str = "info";
 const NO_VAULT: &str = "write letters, digits, `.`, `_`, `-`, at most 64";
 
 /// The variables that there are.
-pub(crate) const KNOWN: [&str; 22] = [
+pub(crate) const KNOWN: [&str; 24] = [
     "ATLAS_STORE",
     "ATLAS_CONFIG",
     "ATLAS_VAULT",
@@ -170,6 +174,8 @@ pub(crate) const KNOWN: [&str; 22] = [
     "ATLAS_ALLOWED_ORIGINS",
     "ATLAS_OBSIDIAN_KEY",
     "ATLAS_OBSIDIAN_SECRET",
+    "ATLAS_PLUR_TOKEN",
+    "ATLAS_GATEWAY_TOKEN",
     "ATLAS_LOG",
 ];
 /// Names with the prefix that belong to tests, to units, and to the host of a vault, not to a service.
@@ -250,6 +256,8 @@ impl Settings {
                         remedy: "write the plugin's API key, or VAULT=KEY for each vault, comma-separated".to_owned(),
                     })?;
                 }
+                "ATLAS_PLUR_TOKEN" => settings.services.plur_token = key("ATLAS_PLUR_TOKEN", &text)?,
+                "ATLAS_GATEWAY_TOKEN" => settings.services.gateway_token = key("ATLAS_GATEWAY_TOKEN", &text)?,
                 "ATLAS_CONFIG" => {
                     settings.config = Some(ConfigSource::parse(&text).map_err(|remedy| SettingsError::Value {
                         name: "ATLAS_CONFIG",
@@ -316,6 +324,7 @@ impl Settings {
             audit: Audit::default(),
             scale_picture: None,
             obsidian: ObsidianSettings::default(),
+            services: ServiceSettings::default(),
             said: Said::default(),
         }
     }
@@ -339,6 +348,15 @@ fn number(name: &'static str, text: &str, min: usize, max: usize) -> Result<usiz
 fn secret(name: &'static str, text: String) -> Result<Secret, SettingsError> {
     let unusable = |error: KeyError| SettingsError::Value { name, value: "…".to_owned(), remedy: error.to_string() };
     Secret::new(text).map_err(unusable)
+}
+
+/// The key of a service; none if the text is empty. It is not shown again either.
+fn key(name: &'static str, text: &str) -> Result<Option<Key>, SettingsError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let remedy = "write the key as the service gave it: 1 to 4096 characters, none of them a space".to_owned();
+    Key::new(text).map(Some).ok_or_else(|| SettingsError::Value { name, value: "…".to_owned(), remedy })
 }
 
 /// Comma-separated words; at least one.

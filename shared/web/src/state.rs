@@ -5,7 +5,7 @@ use std::time::Duration;
 
 pub use atlas_access::visibility::Offer;
 use atlas_mirror::{Store, VaultId};
-use atlas_ops::{Atlas, Entry, Limits};
+use atlas_ops::{Atlas, Entry, Limits, about};
 use atlas_tools::facade::Facade;
 use jiff::Timestamp;
 
@@ -159,6 +159,12 @@ impl App {
         let mut atlas = self.atlas.metered();
         let metrics = self.metrics.clone();
         atlas.about.metrics = Some(Arc::new(move || metrics.encode()));
+        if let Some(reloader) = self.configured.reloader.clone() {
+            atlas.about.reload = Some(about::reload_by(move || {
+                let reloader = reloader.clone();
+                async move { reloader.reload().await.map_err(|_| about::Unusable) }
+            }));
+        }
         #[cfg(feature = "otlp")]
         {
             atlas.about.otlp_enabled = self.spans.is_some();

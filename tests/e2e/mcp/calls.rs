@@ -1,7 +1,7 @@
 //! The calls of `mcp/calls.json`, in order, which clients of other makers make too: what each operation does, and how it refuses.
 
-use atlas_tools::obsidian_app::NEEDS_APP;
 use atlas_tools::operations;
+use atlas_tools::surface;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ fn each_operation_has_a_good_call_and_a_bad_one() {
         let name = entry.info.name;
         let ends: Vec<Option<&str>> =
             calls.iter().filter(|call| call.tool == name).map(|call| call.error.as_deref()).collect();
-        if entry.info.tags.contains(&NEEDS_APP) {
+        if surface::needs_more(&entry.info) {
             assert_eq!(ends, [Some("plugin_missing")], "{name}");
         } else {
             let is_good = ends.contains(&None) || ELSEWHERE.contains(&name);

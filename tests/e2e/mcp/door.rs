@@ -68,7 +68,8 @@ async fn each_tool_says_what_it_takes_returns_and_does() {
         assert!(takes("vault"), "{name}");
         assert_eq!(takes("idempotency_key"), entry.info.writes(), "{name}");
         assert_eq!(takes("elicit_token"), entry.info.writes(), "{name}");
-        let mut hints = json!({ "readOnlyHint": entry.info.changes_nothing(), "openWorldHint": false });
+        let mut hints =
+            json!({ "readOnlyHint": entry.info.changes_nothing(), "openWorldHint": entry.info.asks_outside });
         if !entry.info.changes_nothing() {
             hints["destructiveHint"] = entry.info.destructive.into();
             hints["idempotentHint"] = entry.info.idempotent.into();

@@ -11,7 +11,7 @@ use crate::support::deployment::Deployment;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
-const OF_TEXTS: [&str; 29] = [
+const OF_TEXTS: [&str; 30] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -30,6 +30,7 @@ const OF_TEXTS: [&str; 29] = [
     "query_entity_graph",
     "read_canvas",
     "read_excalidraw",
+    "knowledge_challenge",
     "read_kanban_board",
     "read_note",
     "read_notes",
@@ -44,8 +45,19 @@ const OF_TEXTS: [&str; 29] = [
 ];
 /// Those that ask besides for what is no section: older generations, or whether a sync was asked for.
 const OF_STATE: [&str; 4] = ["atlas_index", "get_vault", "index_vault", "note_history"];
-/// Those that decide on calls read at most what these would change; the other looks through all words of the vault.
-const NEITHER: [&str; 4] = ["approve", "atlas_find_duplicates", "list_approvals", "refuse"];
+/// Those that decide on calls read at most what these would change; those of sessions and of the process read no note; the other looks through all words of
+/// the vault.
+const NEITHER: [&str; 9] = [
+    "approve",
+    "atlas_find_duplicates",
+    "end_session",
+    "get_session_traces",
+    "list_approvals",
+    "refuse",
+    "reload_vault",
+    "reset_vault_cache",
+    "start_session",
+];
 const NOTES: u64 = 300;
 
 /// `words` of a text that does not compress well.

@@ -1,8 +1,8 @@
 //! A client of the MCP door, in this process: both eras of the protocol.
 
 use atlas_ops::Entry;
-use atlas_tools::obsidian_app::NEEDS_APP;
 use atlas_tools::operations;
+use atlas_tools::surface;
 use serde_json::{Value, json};
 
 use crate::support::deployment::{Client, Reply, assert_sorted};
@@ -137,7 +137,7 @@ impl<'a> Agent<'a> {
 
 /// The operations that are listed where no configuration says otherwise.
 pub fn listed() -> impl Iterator<Item = &'static Entry> + Clone {
-    operations().iter().copied().filter(|entry| !entry.info.tags.contains(&NEEDS_APP))
+    operations().iter().copied().filter(|entry| !surface::needs_more(&entry.info))
 }
 
 pub fn names(tools: &[Value]) -> Vec<&str> {

@@ -8,7 +8,7 @@ use crate::support::agent::listed;
 
 /// All that read the vault and do nothing else.
 pub fn reading() -> impl Iterator<Item = &'static Entry> {
-    listed().filter(|entry| entry.info.scopes == [Scope::ReadVault] && !entry.info.tags.contains(&"sync"))
+    listed().filter(|entry| entry.info.scopes == [Scope::ReadVault] && entry.info.changes_nothing())
 }
 
 fn required(entry: &Entry) -> Vec<String> {
@@ -35,6 +35,7 @@ pub fn arguments_of(entry: &Entry, path: &str) -> Value {
         "logic" => json!({ "!=": [{ "var": "rank" }, 1] }),
         "question" => json!("Where is \"tide\" defined?"),
         "term" | "query" | "pattern" | "task" | "intent" => json!("tide"),
+        "proposal" => json!("Look at the tide every morning"),
         name => panic!("say here what {} takes for `{name}`", entry.info.name),
     };
     Value::Object(required(entry).into_iter().map(|name| (name.clone(), value(&name))).collect::<Map<String, Value>>())

@@ -175,3 +175,57 @@ async fn links_for_the_app_are_made_and_encoded() {
     }
     tools.bad("generate_uri", json!({ "action": "explode" }), "validation_error").await;
 }
+
+#[tokio::test]
+async fn a_configuration_is_read_again_when_it_is_asked_for() {
+    let deployment = two_vaults().await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let write = |text: &str| std::fs::write(file.path(), text).unwrap();
+    write("{}");
+    // It would be looked at again in half a minute only.
+    let client = deployment.set_up(&[("ATLAS_CONFIG", file.path().to_str().unwrap())]).await;
+    let tools = Tools::of(&client);
+    let reloaded = tools.good("reload_vault", json!({})).await;
+    assert_eq!((&reloaded["vault"], &reloaded["configuration"]), (&json!("main"), &json!("same")));
+    assert_eq!(reloaded["generation"], 1);
+    write(r#"{"acl": {"readOnly": true}}"#);
+    tools.good("append_note", json!({ "path": "a.md", "content": "x" })).await;
+    assert_eq!(tools.good("reload_vault", json!({})).await["configuration"], "changed");
+    tools.bad("append_note", json!({ "path": "a.md", "content": "x" }), "read_only_mode").await;
+    write("{");
+    tools.bad("reload_vault", json!({}), "config_unusable").await;
+    let fixed = deployment.client();
+    assert_eq!(Tools::of(&fixed).good("reload_vault", json!({})).await["configuration"], "fixed");
+}
+
+#[tokio::test]
+async fn what_a_process_holds_of_a_vault_can_be_dropped() {
+    let deployment = two_vaults().await;
+    let client = deployment.client();
+    let tools = Tools::of(&client);
+    let read = async || {
+        client.requests.take();
+        tools.good("read_note", json!({ "path": "a.md" })).await;
+        client.requests.take().without("manifests").without("latest").count()
+    };
+    let (cold, warm) = (read().await, read().await);
+    assert!(cold > warm, "{cold} {warm}");
+    let reset = tools.good("reset_vault_cache", json!({ "include": { "chunks": false } })).await;
+    assert_eq!((&reset["bytes_dropped"], read().await), (&json!(0), warm));
+    let reset = tools.good("reset_vault_cache", json!({})).await;
+    assert!(reset["bytes_dropped"].as_u64().unwrap() > 0 && reset["rows_dropped"]["chunks"].as_u64().unwrap() > 0);
+    assert!(read().await > warm, "it is fetched again");
+    assert_eq!(read().await, warm);
+}
+
+#[tokio::test]
+async fn only_administrators_reload_and_reset() {
+    let deployment = two_vaults().await;
+    let client = deployment.set_up(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]).await;
+    let by = |scopes: &[Scope]| Agent::new(&client, ERAS[0]).with(bearer(&token("agent", scopes, None)));
+    for tool in ["reload_vault", "reset_vault_cache"] {
+        let some = scope::ALL.into_iter().filter(|scope| *scope != Scope::Admin).collect::<Vec<_>>();
+        assert_eq!(by(&some).failure(tool, json!({})).await["code"], "scope_missing", "{tool}");
+        by(&[Scope::Admin]).checked(tool, json!({})).await;
+    }
+}

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use atlas_access::scope::EXECUTE;
+use atlas_access::visibility::NEEDS_APP;
 use atlas_access::{Scope, Secret};
 use atlas_mirror::Mirror;
 use atlas_ops::app::host::{Host, Looked};
 use atlas_testkit::stand_in::Reply;
-use atlas_tools::obsidian_app::NEEDS_APP;
 use atlas_tools::operations;
 use serde_json::{Value, json};
 

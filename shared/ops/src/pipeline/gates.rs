@@ -11,7 +11,7 @@
 //! 8. the confirmation of that, which is used up; then the handler commits it
 //! 9. the response limit: how large an answer may be
 //!
-//! The audit log gets every outcome.
+//! The audit log gets every outcome, and so does the session that a call names.
 
 use atlas_access::Caller;
 use atlas_access::throttle::Class;
@@ -19,6 +19,7 @@ use atlas_access::visibility::Offer;
 use atlas_mirror::CommitKey;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 
@@ -34,6 +35,7 @@ use crate::pipeline::idempotency::{self, Keyed};
 use crate::pipeline::redact::redact_for;
 use crate::pipeline::response_limit::check;
 use crate::pipeline::teaching;
+use crate::pipeline::traces::{self, Trace};
 use crate::pipeline::work::Work;
 
 /// Arguments of all operations, for doors whose callers send no headers.
@@ -75,17 +77,24 @@ pub fn dispatch(atlas: &Atlas, call: Call) -> BoxFuture<'_, Result<Answer<Value>
 async fn run(atlas: &Atlas, mut call: Call) -> Result<Answer<Value>, Error> {
     let operation = &call.operation.info;
     let taken = take_own(&mut call, operation).and_then(|()| call.session.as_deref().map_or(Ok(()), check_session));
-    // Only the audit log and confirmations use it.
-    let is_wanted = atlas.audit.is_on() || !operation.only_reads();
+    let traced = Traced::of(&call);
+    // Only the audit log, confirmations and traces use it.
+    let is_wanted = atlas.audit.is_on() || !operation.only_reads() || traced.is_some();
     let args_hash = is_wanted.then(|| idempotency::arguments_hash(operation.name, &call.arguments));
     let mut event = atlas.audit.is_on().then(|| begin_event(&call, args_hash.clone().unwrap_or_default()));
     let work = Work::within(atlas.limits.max_cpu_time, atlas.about.cpu);
+    let mut vault = None;
     let result = match taken {
-        Ok(()) => work.count(pass(atlas, call, args_hash.as_deref(), event.as_mut(), &work)).await,
+        Ok(()) => work.count(pass(atlas, call, args_hash.as_deref(), &mut vault, &work)).await,
         Err(error) => Err(error),
     };
-    if let Some(event) = event {
-        atlas.audit.tell(&event, result.as_ref().map(|answer| answer.generation));
+    if let Some(event) = &mut event {
+        event.vault = vault.map(|vault| vault.id.clone());
+        atlas.audit.tell(event, result.as_ref().map(|answer| answer.generation));
+    }
+    if let Some((traced, vault)) = traced.zip(vault) {
+        // Before the answer, since nothing runs after it.
+        traced.leave(atlas, vault, args_hash.as_deref().unwrap_or_default(), &result).await;
     }
     result
 }
@@ -104,11 +113,12 @@ fn begin_event(call: &Call, args_hash: String) -> Event<'static> {
     }
 }
 
-async fn pass(
-    atlas: &Atlas,
+/// `seen` is the vault, once it is known.
+async fn pass<'a>(
+    atlas: &'a Atlas,
     call: Call,
     args_hash: Option<&str>,
-    event: Option<&mut Event<'_>>,
+    seen: &mut Option<&'a Vault>,
     work: &Work,
 ) -> Result<Answer<Value>, Error> {
     let Call { operation, vault, arguments, caller, key, confirmation: token, session, sent, clock } = call;
@@ -125,9 +135,7 @@ async fn pass(
     let touches = prepared.accesses()?;
     may_run(&caller, info)?;
     let vault = the_vault(atlas, &caller, vault.as_deref())?;
-    if let Some(event) = event {
-        event.vault = Some(vault.id.clone());
-    }
+    *seen = Some(vault);
     if info.writes() && vault.acl().is_read_only() {
         return Err(operation::read_only());
     }
@@ -218,8 +226,42 @@ fn take_own(call: &mut Call, operation: &Info) -> Result<(), Error> {
     }
     take(arguments, KEY, &mut call.key)?;
     take(arguments, CONFIRMATION, &mut call.confirmation)?;
-    // What only reads may have an argument of that name.
-    if operation.writes() { take(arguments, SESSION, &mut call.session) } else { Ok(()) }
+    take(arguments, SESSION, &mut call.session)
+}
+
+/// A call that leaves a trace.
+struct Traced {
+    operation: &'static str,
+    caller: Caller,
+    session: String,
+    began: Timestamp,
+    clock: fn() -> Timestamp,
+}
+
+impl Traced {
+    /// Those name their session whose caller is known. What is about sessions leaves none by itself.
+    fn of(call: &Call) -> Option<Self> {
+        let session = call.session.as_ref()?;
+        let info = &call.operation.info;
+        let is_traced = call.caller.is_authenticated() && !info.tags.contains(&traces::TAG);
+        is_traced.then(|| Self {
+            operation: info.name,
+            caller: call.caller.clone(),
+            session: session.clone(),
+            began: (call.clock)(),
+            clock: call.clock,
+        })
+    }
+
+    /// What a throttle refuses leaves none, since that would cost what the throttle saves.
+    async fn leave(&self, atlas: &Atlas, vault: &Vault, args_hash: &str, result: &Result<Answer<Value>, Error>) {
+        if result.as_ref().is_err_and(|error| error.code == Code::TooManyRequests) {
+            return;
+        }
+        let result = result.as_ref().map(|answer| &answer.value);
+        let trace = Trace::new(self.operation, args_hash, self.began, (self.clock)(), result);
+        traces::try_leave(&vault.mirror, &atlas.tally, &self.caller, &self.session, trace).await;
+    }
 }
 
 fn check_session(session: &str) -> Result<(), Error> {

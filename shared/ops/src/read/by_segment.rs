@@ -34,6 +34,11 @@ impl<T: ?Sized> BySegment<T> {
         kept.entry(segment.id).or_insert(made).clone()
     }
 
+    /// Drops all of them.
+    pub(crate) fn clear(&self) {
+        self.kept().clear();
+    }
+
     fn kept(&self) -> MutexGuard<'_, HashMap<SegmentId, Arc<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

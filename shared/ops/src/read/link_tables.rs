@@ -29,6 +29,11 @@ impl Deref for Tables {
 }
 
 impl LinkTables {
+    /// Drops all of them.
+    pub(crate) fn clear(&self) {
+        self.0.clear();
+    }
+
     /// Those of a snapshot's segments: what is not kept is made of the records, which are fetched in one wave.
     pub(crate) async fn of(&self, snapshot: Arc<Snapshot>) -> Result<Tables, Error> {
         let segments = snapshot.segments();

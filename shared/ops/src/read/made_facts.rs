@@ -19,6 +19,11 @@ const MAX_TEXT_BYTES: u64 = 16 << 20;
 pub(crate) struct MadeFacts(BySegment<[Arc<Part>]>);
 
 impl MadeFacts {
+    /// Drops all of them.
+    pub(crate) fn clear(&self) {
+        self.0.clear();
+    }
+
     /// The facts of a segment, from its texts.
     pub(crate) async fn of(&self, index: &Index, segment: usize) -> Result<Arc<[Arc<Part>]>, Error> {
         let missing = || Error::new(Code::Internal, Reason::Internal, "a segment is missing");

@@ -46,6 +46,11 @@ impl Networks {
         kept.as_ref().filter(|(known, _)| *known == key(snapshot)).map(|(_, network)| network.clone())
     }
 
+    /// Drops it.
+    pub(crate) fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Keeps the network of a snapshot, in place of the one before.
     pub(crate) fn keep(&self, snapshot: &Snapshot, network: &Arc<Network>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((key(snapshot), network.clone()));

@@ -83,6 +83,11 @@ impl Readings {
         Self { acl, segments: BySegment::default() }
     }
 
+    /// Drops what is known of documents.
+    pub(crate) fn clear(&self) {
+        self.segments.clear();
+    }
+
     /// The access list.
     pub const fn acl(&self) -> &Arc<Acl> {
         &self.acl

@@ -125,7 +125,7 @@ fn describe(toolbox: &Toolbox<'_>, arguments: Map<String, Value>) -> Result<Valu
     let annotations = json!({
         "destructiveHint": hints.destructive,
         "idempotentHint": hints.idempotent || hints.changes_nothing,
-        "openWorldHint": false,
+        "openWorldHint": hints.asks_outside,
         "readOnlyHint": hints.changes_nothing,
     });
     Ok(sorted(json!({
@@ -199,7 +199,7 @@ fn describer() -> Tool {
 fn caller() -> Tool {
     let description = "Calls a capability that find_capability names, and returns its result. Example: {\"name\": \"append_to_periodic_note\", \"arguments\": {\"period\": \"daily\", \"content\": \"- [ ] Call Ada\"}}";
     let name = json!({ "description": NAME, "type": "string" });
-    let hints = Hints { changes_nothing: false, destructive: true, idempotent: false };
+    let hints = Hints { changes_nothing: false, destructive: true, idempotent: false, asks_outside: false };
     calling(CALL, "Call a capability", description, name, hints)
 }
 
@@ -212,6 +212,7 @@ pub(super) fn of_domain(tag: &str, members: &[&Entry]) -> Tool {
         changes_nothing: members.iter().all(|member| member.info.changes_nothing()),
         destructive: members.iter().any(|member| member.info.destructive),
         idempotent: members.iter().all(|member| member.info.changes_nothing() || member.info.idempotent),
+        asks_outside: members.iter().any(|member| member.info.asks_outside),
     };
     let names: Vec<&str> = members.iter().map(|member| member.info.name).collect();
     let name = json!({ "description": NAME, "type": "string", "enum": names });

@@ -28,7 +28,16 @@ fn where_nothing_can_be_written_no_writing_tool_is_listed() {
         let writing: Vec<&str> = writing.map(|tool| tool.name.as_str()).collect();
         let expected: &[&str] = match facade {
             Facade::Agent | Facade::Triad => &["call_capability"],
-            Facade::Flat => &["approve", "refuse", "index_vault"],
+            // These change something that is not in the vault.
+            Facade::Flat => &[
+                "approve",
+                "refuse",
+                "index_vault",
+                "reload_vault",
+                "reset_vault_cache",
+                "start_session",
+                "end_session",
+            ],
             _ => &[],
         };
         assert!(!listed.is_empty() && writing == expected, "{facade:?}: {writing:?}");
@@ -46,11 +55,12 @@ fn who_may_nothing_sees_nothing_of_the_vault() {
 /// What clients ask people about depends on it.
 #[test]
 fn each_operation_gives_the_hints_that_hold() {
-    let reads = Hints { changes_nothing: true, destructive: false, idempotent: false };
-    let adds = Hints { changes_nothing: false, destructive: false, idempotent: false };
+    let reads = Hints { changes_nothing: true, destructive: false, idempotent: false, asks_outside: false };
+    let adds = Hints { changes_nothing: false, ..reads };
     let (sets, destroys) = (Hints { idempotent: true, ..adds }, Hints { destructive: true, ..adds });
     let replaces = Hints { idempotent: true, ..destroys };
-    let table: [(Hints, &[&str]); 4] = [
+    let table: [(Hints, &[&str]); 5] = [
+        (Hints { asks_outside: true, ..reads }, &["knowledge_challenge"]),
         (
             adds,
             &[
@@ -61,7 +71,9 @@ fn each_operation_gives_the_hints_that_hold() {
                 "approve",
                 "create_entity",
                 "enqueue_capture",
+                "end_session",
                 "move_kanban_card",
+                "start_session",
                 "update_task",
                 "upload_attachment",
             ],
@@ -80,6 +92,8 @@ fn each_operation_gives_the_hints_that_hold() {
                 "link_entities",
                 "note_upsert",
                 "refuse",
+                "reload_vault",
+                "reset_vault_cache",
                 "upsert_note",
                 "vault_sync",
             ],
@@ -125,7 +139,7 @@ fn each_operation_gives_the_hints_that_hold() {
         let name = entry.info.name;
         let expected = table.iter().find(|(_, names)| names.contains(&name)).map_or(reads, |(hints, _)| *hints);
         // What needs the app answers only that it is not there.
-        if !entry.info.tags.contains(&crate::obsidian_app::NEEDS_APP) {
+        if !crate::surface::needs_more(&entry.info) {
             assert_eq!(Hints::of(&entry.info), expected, "{name}");
         }
     }
@@ -147,7 +161,7 @@ fn examples_name_arguments_that_there_are() {
         assert!(given.is_subset(&known) && required.is_subset(&given), "{}: {example}", tool.name);
         with_example.insert(tool.name);
     }
-    for entry in operations().iter().filter(|entry| !entry.info.tags.contains(&crate::obsidian_app::NEEDS_APP)) {
+    for entry in operations().iter().filter(|entry| !crate::surface::needs_more(&entry.info)) {
         assert!(with_example.contains(entry.info.name), "{} has no example", entry.info.name);
     }
 }

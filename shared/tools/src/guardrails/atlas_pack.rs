@@ -48,24 +48,31 @@ pub struct Arguments {
     budget: Bounded<1, 1_000_000, 50_000>,
 }
 
+impl Arguments {
+    /// For this task, within so many characters.
+    pub(crate) fn of(task: Exact<4096>, budget: u32) -> Self {
+        Self { task, budget: Bounded::nearest(budget) }
+    }
+}
+
 /// The pack.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The task.
     task: String,
     /// What says most about it first.
-    files: Vec<Packed>,
+    pub(crate) files: Vec<Packed>,
 }
 
 /// A note, or sections of one.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Packed {
     /// Its path.
-    path: String,
+    pub(crate) path: String,
     /// Why it is here: which words of the task it has, and which sections these are.
     reason: String,
     /// Its text; `…` on a line of its own where some is left out.
-    content: String,
+    pub(crate) content: String,
 }
 
 /// Most notes that are looked at.

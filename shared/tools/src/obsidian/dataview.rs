@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Told;
-use crate::obsidian_app::NEEDS_APP;
+use atlas_access::visibility::NEEDS_APP;
 
 const SCOPES: &[Scope] = &[Scope::ReadVault, Scope::ExecuteDataview];
 

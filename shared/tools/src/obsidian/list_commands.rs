@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::obsidian_app::NEEDS_APP;
+use atlas_access::visibility::NEEDS_APP;
 
 /// Lists the commands of the Obsidian app.
 pub struct ListCommands;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Told;
-use crate::obsidian_app::NEEDS_APP;
+use atlas_access::visibility::NEEDS_APP;
 
 const SCOPES: &[Scope] = &[Scope::ReadVault, Scope::ExecuteMakemd];
 

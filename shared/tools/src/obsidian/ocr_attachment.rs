@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Told;
-use crate::obsidian_app::NEEDS_APP;
+use atlas_access::visibility::NEEDS_APP;
 
 /// Recognises the text of a picture or PDF.
 pub struct OcrAttachment;

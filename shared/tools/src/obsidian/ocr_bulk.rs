@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::Told;
 use crate::attachments::list_attachments::files;
-use crate::obsidian_app::NEEDS_APP;
+use atlas_access::visibility::NEEDS_APP;
 
 /// Most files of one call.
 const MAX_FILES: usize = 20;

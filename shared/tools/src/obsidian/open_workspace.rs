@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::obsidian_app::NEEDS_APP;
 use crate::workspaces::FILE;
+use atlas_access::visibility::NEEDS_APP;
 
 /// Switches the Obsidian app to a saved workspace.
 pub struct OpenWorkspace;

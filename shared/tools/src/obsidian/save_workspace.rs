@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::obsidian_app::NEEDS_APP;
 use crate::workspaces::FILE;
+use atlas_access::visibility::NEEDS_APP;
 
 /// Saves the layout of the windows under a name.
 pub struct SaveWorkspace;

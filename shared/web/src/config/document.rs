@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::config::error::{DocumentError, range};
 use crate::config::error_messages::remedy;
 use crate::config::obsidian::ObsidianDocument;
+use crate::config::services::{GatewayDocument, PlurDocument};
 use crate::config::unsupported_keys;
 use crate::hosts::Hosts;
 use crate::origins::Origins;
@@ -64,6 +65,10 @@ pub struct Document {
     pub bridge: BridgeDocument,
     /// Which notes say what is going on now.
     pub context: ContextDocument,
+    /// plur, a memory of engrams.
+    pub plur: Option<PlurDocument>,
+    /// A language model.
+    pub gateway: Option<GatewayDocument>,
     /// Every field that is given, as a path.
     #[serde(skip)]
     said: BTreeSet<String>,
@@ -231,6 +236,8 @@ impl Document {
             check_throttle(throttle)?;
         }
         self.context.check()?;
+        self.plur.as_ref().map_or(Ok(()), PlurDocument::check)?;
+        self.gateway.as_ref().map_or(Ok(()), GatewayDocument::check)?;
         let HttpDocument { allowed_hosts, allowed_origins } = &self.transports.http;
         if let Some(hosts) = allowed_hosts
             && Hosts::parse(&hosts.join(",")).is_none()

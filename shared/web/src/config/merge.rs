@@ -5,7 +5,7 @@ use std::time::Duration;
 use atlas_access::visibility::{KnownOperation, NEEDS_APP, Visibility};
 use atlas_mirror::VaultId;
 use atlas_ops::Info;
-use atlas_tools::catalogue;
+use atlas_tools::{catalogue, plur, surface};
 
 use crate::config::{ConfigError, Document, DocumentError};
 use crate::hosts::Hosts;
@@ -78,6 +78,8 @@ impl Settings {
         self.facade = document.tool_facade.mode;
         self.bridge_any_origin = document.bridge.any_origin;
         self.visibility = document.tool_visibility;
+        self.services.plur = document.plur;
+        self.services.gateway = document.gateway;
         Ok(self)
     }
 
@@ -154,7 +156,9 @@ impl Settings {
             name: info.name,
             tags: info.tags,
             writes: info.writes(),
-            is_listed: !info.tags.contains(&NEEDS_APP) || has_app,
+            is_listed: !surface::needs_more(info)
+                || info.tags.contains(&NEEDS_APP) && has_app
+                || info.tags.contains(&plur::TAG) && self.services.plur.is_some(),
         };
         let known: Vec<KnownOperation<'_>> = catalogue::ALL.iter().map(known).collect();
         Visibility::new(&self.visibility, &known).map_err(|error| {

@@ -80,6 +80,14 @@ impl Reloader {
         }
     }
 
+    /// Reads the document again, however old the last reading is; whether it is another one.
+    pub(crate) async fn reload(&self) -> Result<bool, String> {
+        let _looking = self.looking.lock().await;
+        let before = self.read().version;
+        self.look().await?;
+        Ok(self.read().version != before)
+    }
+
     /// The last reading, if it is not too old. A clock that was set back far makes it too old.
     fn fresh(&self) -> Option<Result<Arc<Deployed>, String>> {
         let seen = self.read();

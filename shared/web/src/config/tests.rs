@@ -59,7 +59,19 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
             "`embeddings`",
             "it means nothing here, since there is no such service here: leave it out",
         ),
-        (r#"{"plur": {}}"#, "`plur`", "leave it out"),
+        (r#"{"plur": {}}"#, "`plur.endpoint`", "it is missing"),
+        (r#"{"plur": {"endpoint": "memory.example"}}"#, "`plur.endpoint`", "write an address such as https://"),
+        (r#"{"plur": {"endpoint": "https://a", "apiPrefix": "v1"}}"#, "`plur.apiPrefix`", "begins with /"),
+        (r#"{"plur": {"endpoint": "https://a", "apiKey": "hush"}}"#, "`plur.apiKey`", "set ATLAS_PLUR_TOKEN instead"),
+        (r#"{"plur": {"command": ["plur"]}}"#, "`plur.command`", "no program is run here"),
+        (r#"{"gateway": {"baseUrl": "https://a:b@c"}}"#, "`gateway.baseUrl`", "without credentials"),
+        (
+            r#"{"gateway": {"baseUrl": "https://a", "token": "hush"}}"#,
+            "`gateway.token`",
+            "set ATLAS_GATEWAY_TOKEN instead",
+        ),
+        (r#"{"gateway": {"baseUrl": "https://a", "model": ""}}"#, "`gateway.model`", "write 1 to 200 bytes"),
+        (r#"{"gateway": {"baseUrl": "https://a", "timeoutMs": 1}}"#, "`gateway.timeoutMs`", "from 100 to 120000"),
         (r#"{"cacheDir": "x"}"#, "`cacheDir`", "nothing is kept but in the store: leave it out"),
         (r#"{"idempotencyReclaimSeconds": 60}"#, "`idempotencyReclaimSeconds`", "finished by its repetition"),
         (r#"{"auth": {"jwtSecret": "hush hush"}}"#, "`auth.jwtSecret`", "set ATLAS_JWT_SECRET instead"),
@@ -217,14 +229,35 @@ fn the_environment_has_the_last_word() {
 #[test]
 fn no_secret_is_listed() {
     let secret = "a secret that is long enough to be one";
-    let settings = environment(&[("ATLAS_JWT_SECRET", secret), ("ATLAS_JWKS", "{\"keys\":[{\"d\":\"private\"}]}")]);
+    let settings = environment(&[
+        ("ATLAS_JWT_SECRET", secret),
+        ("ATLAS_JWKS", "{\"keys\":[{\"d\":\"private\"}]}"),
+        ("ATLAS_PLUR_TOKEN", "private-key"),
+        ("ATLAS_GATEWAY_TOKEN", "private-key"),
+    ]);
     let rows = listing::list(&settings);
     for row in &rows {
         assert_eq!(row.value.to_string(), atlas_ops::sorted(row.value.clone()).to_string(), "{}", row.setting);
     }
     let listed = serde_json::to_string(&rows).unwrap();
     assert!(!listed.contains(secret) && !listed.contains("private"), "{listed}");
-    assert_eq!(listed.matches("(set)").count(), 2);
+    assert_eq!(listed.matches("(set)").count(), 4);
+    assert!(!format!("{settings:?}").contains("private-key"));
+}
+
+#[test]
+fn a_key_goes_nowhere_where_others_can_read_it() {
+    let opened =
+        |variables: &[(&str, &str)], text: &str| environment(variables).with(document(text)).unwrap().services.open();
+    let none = opened(&[("ATLAS_PLUR_TOKEN", "a-key")], "{}").unwrap();
+    assert!(none.plur.is_none() && none.gateway.is_none());
+    let both = r#"{"plur": {"endpoint": "http://127.0.0.1:7077"}, "gateway": {"baseUrl": "http://models.example/v1"}}"#;
+    let services = opened(&[("ATLAS_PLUR_TOKEN", "a-key")], both).unwrap();
+    assert_eq!((services.plur.is_some(), services.gateway.unwrap().model.as_str()), (true, "judge"));
+    let error = opened(&[("ATLAS_GATEWAY_TOKEN", "a-key")], both).unwrap_err().to_string();
+    assert!(error.contains("`gateway.baseUrl`") && error.contains("over https:// only"), "{error}");
+    let unusable = Settings::read([("ATLAS_GATEWAY_TOKEN".to_owned(), "a key".to_owned())]).unwrap_err().to_string();
+    assert!(unusable.contains("ATLAS_GATEWAY_TOKEN") && !unusable.contains("a key"), "{unusable}");
 }
 
 #[test]

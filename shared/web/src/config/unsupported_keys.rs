@@ -12,14 +12,16 @@ const NO_SERVICE: &str = "there is no such service here";
 const IN_OBSIDIAN: &str = "`vaults[].obsidian` says how the app is reached";
 const ELSEWHERE: &str = "`atlas serve` and the functions' gateway decide it";
 
-const NAMES: [(&str, &str); 27] = [
+const NAMES: [(&str, &str); 29] = [
     ("cacheDir", NO_CACHE),
     ("maintenance", NO_CACHE),
     ("idempotencyReclaimSeconds", "a call that was cut short is finished by its repetition, whenever that comes"),
     ("embeddings", NO_SERVICE),
     ("retrieval", NO_SERVICE),
     ("experiential", NO_SERVICE),
-    ("plur", NO_SERVICE),
+    ("plur.command", "no program is run here; `plur.endpoint` names a service"),
+    ("gateway.models", "one model answers all; `gateway.model` names it"),
+    ("reranker", NO_SERVICE),
     ("plane", NO_SERVICE),
     ("roles", NO_SERVICE),
     ("bootstrap", NO_SERVICE),
@@ -42,10 +44,12 @@ const NAMES: [(&str, &str); 27] = [
     ("transports.http.port", ELSEWHERE),
 ];
 /// Secrets, and the variables that have them.
-const SECRETS: [(&str, &str); 3] = [
+const SECRETS: [(&str, &str); 5] = [
     ("auth.jwtSecret", "ATLAS_JWT_SECRET"),
     ("vaults[].restApiKey", "ATLAS_OBSIDIAN_KEY"),
     ("vaults[].obsidian.restApiKey", "ATLAS_OBSIDIAN_KEY"),
+    ("plur.apiKey", "ATLAS_PLUR_TOKEN"),
+    ("gateway.token", "ATLAS_GATEWAY_TOKEN"),
 ];
 const PROTECTION: &str = "transports.http.enableDnsRebindingProtection";
 
