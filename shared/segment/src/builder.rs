@@ -22,9 +22,9 @@ use crate::text::{self, MAX_TEXT_BYTES, TextWriter};
 /// A writer starts a new segment when this one reaches about this many bytes.
 pub const FULL_BYTES: usize = 64 << 20;
 
-/// A sample of about this many chunks shows which grams are common, …
+/// A sample of about this many chunks shows which grams are common.
 const SAMPLE: usize = 64;
-/// … and this many bytes of each of them are read.
+/// Bytes read of each sampled chunk.
 const SAMPLE_BYTES: usize = 64 << 10;
 
 /// A document to add.
@@ -40,7 +40,7 @@ pub struct Document<'a> {
     pub sha256: [u8; 32],
     /// Modification time, milliseconds since 1970 UTC.
     pub modified_ms: i64,
-    /// The generation that wrote this version; 0 for the one that will first list this segment.
+    /// The generation that wrote this version; 0 for the generation that first lists this segment.
     pub generation: u64,
     /// The generation that wrote the version of this path that this one replaces; 0 if none.
     pub replaces: u64,
@@ -51,7 +51,7 @@ pub struct Document<'a> {
 /// A document's bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
-    /// Text that the segment holds and indexes. It need not be UTF-8.
+    /// Text that the segment stores and indexes. It need not be UTF-8.
     Text(&'a [u8]),
     /// Bytes that are kept in a separate object.
     Blob {
@@ -59,7 +59,7 @@ pub enum Body<'a> {
         name: &'a str,
         /// Size in bytes.
         bytes: u64,
-        /// What could be read in them as text, which is indexed; empty for none.
+        /// Text extracted from the bytes, which is indexed; empty for none.
         text: &'a [u8],
     },
 }

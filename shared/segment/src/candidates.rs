@@ -4,7 +4,7 @@ use crate::gram::{Gram, GramPage, Probe};
 use crate::layout::Layout;
 use crate::postings::Postings;
 
-/// Most pages to fetch for one place. A gram with more pages is so common that it excludes almost nothing.
+/// Most pages to fetch for one place. A gram with more pages is too common to exclude much.
 const MAX_PAGES: usize = 2;
 /// The same limit for a probe with only one place.
 const MAX_PAGES_ALONE: usize = 12;

@@ -100,8 +100,8 @@ impl ChunkWriter {
     }
 }
 
-/// Whether a line of `text` cannot be searched without the rest: searches stop at a NUL byte, and a byte order mark determines how the
-/// text is decoded.
+/// Whether `text` must be searched as a whole: searches stop at a NUL byte, and a byte order mark determines the
+/// decoding.
 fn is_whole(text: &[u8]) -> bool {
     is_utf16(text) || text.starts_with(b"\xef\xbb\xbf") || memchr::memchr(0, text).is_some()
 }
@@ -113,14 +113,14 @@ pub struct Chunks {
     documents: Vec<u32>,
     /// Start of each chunk in the segment's text, and the end of the last.
     starts: Vec<u32>,
-    /// The first line of each chunk, counted from 0 in the document that its first byte is of.
+    /// The first line of each chunk, counted from 0 in the document that contains the chunk's first byte.
     lines: Vec<u32>,
     whole: Vec<u32>,
 }
 
 impl Chunks {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
-        let damaged = || FormatError::damaged(SectionName::Chunks, "it does not hold what it says");
+        let damaged = || FormatError::damaged(SectionName::Chunks, "its content is inconsistent");
         let table = frame::unpack(part, SectionName::Chunks, MAX_TABLE_BYTES)?;
         let mut rest = table.as_slice();
         let mut column = || read_column(&mut rest).ok_or_else(damaged);
@@ -135,7 +135,7 @@ impl Chunks {
         if is_sound { Ok(Self { documents, starts, lines, whole }) } else { Err(damaged()) }
     }
 
-    /// The chunks that hold a part of `document`.
+    /// The chunks that contain a part of `document`.
     pub fn of(&self, document: u32) -> Option<Range<u32>> {
         let text = self.text(document)?.range();
         let first = self.starts.partition_point(|start| u64::from(*start) <= text.start).checked_sub(1)?;
@@ -165,7 +165,7 @@ impl Chunks {
         Some(TextSpan { start, length: self.documents.get(document as usize + 1)?.checked_sub(start)? })
     }
 
-    /// The document whose text holds the byte at `offset` of the segment's text.
+    /// The document whose text contains the byte at `offset` of the segment's text.
     pub fn document_at(&self, offset: u32) -> Option<u32> {
         let after = self.documents.partition_point(|start| *start <= offset);
         if after < self.documents.len() { Some(after.checked_sub(1)? as u32) } else { None }
@@ -176,19 +176,19 @@ impl Chunks {
         self.whole.binary_search(&document).is_ok()
     }
 
-    /// The ones among `documents` that [must be read whole](Self::is_whole).
+    /// Those of `documents` that [must be read whole](Self::is_whole).
     pub fn whole(&self, documents: Range<u32>) -> impl Iterator<Item = u32> {
         let first = self.whole.partition_point(|document| *document < documents.start);
         self.whole.iter().skip(first).copied().take_while(move |document| *document < documents.end)
     }
 
-    /// The first line of `document`, counted from 0, that `chunk` holds. The chunk must be one of the document's.
+    /// The first line of `document` in `chunk`, counted from 0. The chunk must be one of the document's.
     pub fn first_line(&self, document: u32, chunk: u32) -> Option<u32> {
         let start = *self.documents.get(document as usize)?;
         if *self.starts.get(chunk as usize)? <= start { Some(0) } else { self.lines.get(chunk as usize).copied() }
     }
 
-    /// The chunk that holds line `line` of `document`.
+    /// The chunk that contains line `line` of `document`.
     pub fn holding(&self, document: u32, line: u32) -> Option<u32> {
         let chunks = self.of(document)?;
         let (mut low, mut high) = (chunks.start, chunks.end);

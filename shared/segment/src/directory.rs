@@ -17,8 +17,8 @@ const MAX_PAGES: usize = 1 << 16;
 /// Pages of document records by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyDirectory {
-    /// For each page after the first: the shortest string that is greater than every path of the page before and not greater than the
-    /// first path of the page.
+    /// For each page after the first: the shortest string that is greater than every path of the previous page and not
+    /// greater than the page's first path.
     separators: Vec<String>,
     pages: Vec<KeyPage>,
     /// For each page: the offset in the packed text of the block that holds the page's first text.
@@ -32,7 +32,7 @@ pub struct KeyDirectory {
 pub struct KeyPage {
     /// Byte range of the page within its section.
     pub range: Range<u64>,
-    /// The ids of the documents whose records it holds.
+    /// The ids of the documents whose records the page contains.
     pub documents: Range<u32>,
 }
 
@@ -238,8 +238,8 @@ impl GramDirectory {
     }
 }
 
-/// In JSON, a directory is a base64 string to keep it short: a hundred thousand notes need some hundred pages of records and some
-/// thousand of postings.
+/// Encodes a directory as a base64 string in JSON, to keep it short: a hundred thousand notes need some hundred pages
+/// of records and some thousand pages of postings.
 macro_rules! as_base64 {
     ($($type:ty: $name:literal),*) => {$(
         impl Serialize for $type {

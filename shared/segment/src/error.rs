@@ -34,7 +34,7 @@ pub enum FormatError {
     /// The segment has no such section.
     #[error("the segment has no section {section:?}")]
     SectionMissing {
-        /// The section asked for.
+        /// The requested section.
         section: SectionName,
     },
     /// zstd could not allocate memory for its tables.

@@ -30,7 +30,7 @@ pub type Properties = Columns<Value>;
 pub type Tags = Columns<TagPlaces>;
 /// The tasks of notes.
 pub type Tasks = Rows<Task>;
-/// For each link of a record, in order: the line it is on, counted from 0.
+/// For each link of a record, in order: its line, counted from 0.
 pub type LinkLines = Rows<u32>;
 /// Symbols that code defines.
 pub type Symbols = Rows<Symbol>;
@@ -205,7 +205,7 @@ pub(crate) const fn codec() -> bincode::config::Configuration<
 }
 
 pub(crate) const fn damaged(section: SectionName) -> FormatError {
-    FormatError::damaged(section, "it does not hold what it says")
+    FormatError::damaged(section, "its content is inconsistent")
 }
 
 /// The difference of each number from the one before.

@@ -1,12 +1,12 @@
-//! Grams of folded text: the three bytes that begin at a place of a line, or more bytes where those three are common.
+//! Grams of folded text: the three bytes at a place of a line, or more bytes where those three are common.
 //!
-//! In most languages, three bytes occur in a word by chance; in some, they are one character. So a gram that more than a few chunks hold
-//! is *split*: it is replaced by longer grams, one for each byte that follows it, up to six bytes. No gram is a prefix of another, and
-//! each place has exactly one gram. Given the text at a place, its gram is therefore a prefix of that text, or the text is a prefix of
-//! some grams. Grams are kept in order, so all these are neighbours.
+//! In most languages, three bytes occur in a word by chance; in some, they are one character. So a gram in more than a
+//! few chunks is *split*: longer grams replace it, one for each byte that follows it, up to six bytes. No gram is a
+//! prefix of another, and each place has exactly one gram. The gram of a text is therefore a prefix of the text, or the
+//! text is a prefix of some grams. Grams are sorted, so all these are neighbours.
 //!
-//! Each line is indexed as its folded bytes and two line feeds. So a gram begins at each of its last bytes too (a text shorter than a
-//! gram is the prefix of some gram), and no gram spans two lines.
+//! Each line is indexed as its folded bytes and two line feeds. So a gram begins at each of its last bytes too (a text
+//! shorter than a gram is the prefix of some gram), and no gram spans two lines.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -90,10 +90,10 @@ pub(crate) fn each_place(folded: &[u8], mut each: impl FnMut([u8; 3], &[u8])) {
     }
 }
 
-/// A query to the index: which chunks hold some folded bytes within one line.
+/// A query to the index: which chunks contain the folded bytes within one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The text at each of its places, the most selective first. Empty if no line can hold it.
+    /// The text at each of its places, the most selective first. Empty if no line can contain it.
     places: Vec<Gram>,
     limit: usize,
 }
@@ -106,7 +106,7 @@ impl Probe {
         Self { places: if is_impossible { Vec::new() } else { places(folded, limit) }, limit }
     }
 
-    /// Whether no line can hold it: it is empty or contains a line feed.
+    /// Whether no line can contain it: it is empty or has a line feed.
     pub(crate) const fn is_impossible(&self) -> bool {
         self.places.is_empty()
     }
@@ -250,7 +250,7 @@ struct Entry {
 
 impl GramPage {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
-        let damaged = || FormatError::damaged(SectionName::Grams, "a page does not hold what it says");
+        let damaged = || FormatError::damaged(SectionName::Grams, "the content of a page is inconsistent");
         let page = frame::open(part, SectionName::Grams)?;
         let mut rest: &[u8] = &page;
         let count = varint::read(&mut rest).ok_or_else(damaged)?;

@@ -4,14 +4,14 @@ use crate::directory::GramDirectory;
 use crate::gram::{Gram, MAX_BYTES, PageWriter, each_place};
 use crate::varint;
 
-/// A gram is split when more than one in this many chunks holds it, …
+/// A gram is split when more than one in this many chunks contains it, …
 const COMMON: u32 = 8;
 /// … or more than this many chunks, whatever their total; …
 const MANY: u32 = 1000;
-/// … but not when at most this many chunks hold it.
+/// … but not when at most this many chunks contain it.
 const FEW: u32 = 24;
 
-/// Collects, for each gram, the chunks that hold it.
+/// Collects, for each gram, the chunks that contain it.
 pub(crate) struct GramBuilder {
     /// For each two bytes that grams begin with: one more than the index of their table; 0 if there is none.
     pairs: Vec<u32>,

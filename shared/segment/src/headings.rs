@@ -76,7 +76,7 @@ struct Entry {
 
 impl Headings {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
-        let damaged = || FormatError::damaged(SectionName::Headings, "it does not hold what it says");
+        let damaged = || FormatError::damaged(SectionName::Headings, "its content is inconsistent");
         let mut table = frame::unpack(part, SectionName::Headings, MAX_HEADINGS_BYTES)?;
         let mut rest = table.as_slice();
         let count = varint::read(&mut rest).filter(|count| *count <= rest.len() as u64).ok_or_else(damaged)?;

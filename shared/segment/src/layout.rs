@@ -1,5 +1,5 @@
-//! What a reader must know about a segment before it fetches any of its bytes. The manifest holds one layout per live segment, so that a
-//! cold reader can request exactly the parts that a query needs.
+//! A segment's table of contents. The manifest has one layout per live segment, so that a reader without a cache can
+//! request exactly the parts that a query needs.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

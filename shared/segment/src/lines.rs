@@ -48,7 +48,7 @@ impl LineStrings {
 
     /// The indexes of the lines that are one of `wanted`, ascending.
     pub(crate) fn among<'a>(&'a self, wanted: &'a HashSet<String>) -> impl Iterator<Item = u32> + 'a {
-        // Most lines are told from all of them by their lengths and first bytes.
+        // Lengths and first bytes rule out most lines.
         let mut firsts = [[0_u64; 4]; 64];
         for line in wanted {
             let (place, bit) = place(line.as_bytes());
@@ -67,7 +67,7 @@ impl LineStrings {
     }
 }
 
-/// Where a table of lengths and first bytes has those of `line`.
+/// The slot of `line` in a table of lengths and first bytes.
 fn place(line: &[u8]) -> ((usize, usize), u64) {
     let first = usize::from(line.first().copied().unwrap_or_default());
     ((line.len() % 64, first / 64), 1 << (first % 64))

@@ -70,7 +70,7 @@ pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
     let layout: Layout = serde_json::from_slice(layout)
         .map_err(|_| FormatError::Frame { reason: "its layout is not of this format" })?;
     if layout.version != version {
-        return Err(FormatError::Frame { reason: "it is of another version than its layout says" });
+        return Err(FormatError::Frame { reason: "its version differs from that in its layout" });
     }
     if layout.bytes != start as u64 || layout.sections.values().any(|section| section.range(layout.bytes).is_none()) {
         return Err(FormatError::Frame { reason: "a section lies outside of it" });

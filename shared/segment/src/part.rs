@@ -133,7 +133,7 @@ accessors! {
     code: Code -> CodeTable, Code;
 }
 
-/// A section of facts.
+/// Decodes a section of facts.
 fn facts_part(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
     Ok(match section {
         SectionName::Properties => Part::Properties(Columns::decode(part, section)?),
@@ -147,10 +147,10 @@ fn facts_part(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
 }
 
 impl FactWriter {
-    /// The sections, as a reader would decode them.
+    /// The sections, decoded as by a reader.
     ///
-    /// # Errors
-    /// When a section is too large.
+    ///
+    /// # Errors When a section is too large.
     pub fn into_parts(self) -> Result<Vec<Part>, FormatError> {
         let sections = self.finish(&mut Packer::new()?)?.into_iter();
         sections.map(|(name, bytes)| facts_part(name, &Bytes::from(bytes))).collect()

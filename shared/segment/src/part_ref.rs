@@ -1,4 +1,4 @@
-//! References to parts: which bytes of a segment, and of what kind.
+//! References to parts: a kind and a byte range of a segment.
 
 use std::ops::Range;
 

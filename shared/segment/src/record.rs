@@ -65,7 +65,7 @@ pub struct Record {
     pub generation: u64,
     /// The generation that wrote the version of this path that this one replaced; 0 if none.
     pub replaces: u64,
-    /// The span of its text in the segment's text; of an attachment what could be read in it, mostly nothing.
+    /// The span of its text in the segment's text; for an attachment the extracted text, mostly empty.
     pub text: TextSpan,
     /// Name of the object that holds an attachment's bytes.
     pub blob: Option<String>,
@@ -218,5 +218,5 @@ impl RecordPage {
 }
 
 const fn damaged() -> FormatError {
-    FormatError::damaged(SectionName::Records, "a page does not hold what it says")
+    FormatError::damaged(SectionName::Records, "the content of a page is inconsistent")
 }

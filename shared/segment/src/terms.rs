@@ -1,5 +1,5 @@
-//! Terms for ranked search: the words of documents ([`atlas_vault::words()`]) and their tags. Each term has a list of the documents that
-//! hold it, with its weight in each.
+//! Terms for ranked search: the words of documents ([`atlas_vault::words()`]) and their tags. Each term has a list of
+//! the documents that contain it, with its weight in each.
 //!
 //! A tag's term is `#` and the folded name of the tag. No word can be equal to it.
 
@@ -252,7 +252,7 @@ pub struct Terms {
 
 impl Terms {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
-        let damaged = || FormatError::damaged(SectionName::Terms, "it does not hold what it says");
+        let damaged = || FormatError::damaged(SectionName::Terms, "its content is inconsistent");
         let mut table = frame::unpack(part, SectionName::Terms, MAX_TABLE_BYTES)?;
         let mut rest = table.as_slice();
         let count = |rest: &mut &[u8]| varint::read(rest).filter(|count| *count <= rest.len() as u64);
@@ -354,7 +354,7 @@ pub struct TermPage {
 
 impl TermPage {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
-        let damaged = || FormatError::damaged(SectionName::TermPostings, "a page does not hold what it says");
+        let damaged = || FormatError::damaged(SectionName::TermPostings, "the content of a page is inconsistent");
         let page = frame::open(part, SectionName::TermPostings)?;
         let mut rest: &[u8] = &page;
         let count = varint::read(&mut rest).filter(|count| *count <= rest.len() as u64).ok_or_else(damaged)?;
@@ -386,7 +386,7 @@ impl TermPage {
     }
 }
 
-/// The weight that a level stands for.
+/// The weight of a level.
 pub fn weight_of(level: u32) -> u32 {
     WEIGHTS.get(level as usize - 1).copied().unwrap_or(1)
 }

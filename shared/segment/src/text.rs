@@ -22,12 +22,12 @@ pub(crate) const MAX_TEXT_BYTES: u32 = 1 << 30;
 /// Most bytes of a table, decompressed.
 const MAX_TABLE_BYTES: usize = 64 << 20;
 
-/// Whether the byte order mark of `text` says that it is UTF-16. Searches decode such a text.
+/// Whether `text` has a UTF-16 byte order mark. Searches decode such a text.
 pub(crate) fn is_utf16(text: &[u8]) -> bool {
     text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff")
 }
 
-/// `text` decoded: as UTF-16 if its byte order mark says so, else as UTF-8. Invalid parts become U+FFFD.
+/// `text` decoded: as UTF-16 if it has that byte order mark, else as UTF-8. Invalid parts become U+FFFD.
 pub fn decoded(text: &[u8]) -> Cow<'_, str> {
     let unit: fn([u8; 2]) -> u16 = match text {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
@@ -188,7 +188,7 @@ impl TextBlocks {
         ends.filter_map(|end| u32::try_from(*end).ok())
     }
 
-    /// References to the blocks that hold `span`.
+    /// References to the blocks that contain `span`.
     pub fn parts(&self, layout: &Layout, span: TextSpan) -> Result<Vec<PartRef>, FormatError> {
         let section = layout.range(SectionName::Text)?;
         let outside = || FormatError::damaged(SectionName::TextBlocks, "a text lies outside the section");

@@ -10,7 +10,7 @@ use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::section::SectionName;
 
-/// A type of value that a section holds.
+/// A type of value that a section stores.
 pub trait Stored: Sized {
     /// The encoded form.
     type Form: Encode + Decode<()>;

@@ -8,7 +8,7 @@ use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::section::SectionName;
 
-/// A type of value that a section holds without conversion.
+/// A type of value that a section stores without conversion.
 pub trait Row: Encode + Decode<()> {
     /// Approximate memory use, in bytes.
     fn weight(&self) -> usize;
