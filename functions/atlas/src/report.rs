@@ -1,16 +1,16 @@
-//! What a sync did, for people.
+//! Reports a sync to people.
 
 use std::time::Duration;
 
 use atlas_mirror::Collected;
 use atlas_mirror::manifest::Changes;
-use atlas_mirror::repair::{Anew, Recovered, Repaired};
+use atlas_mirror::repair::{EmptyStart, Recovered, Repaired};
 use atlas_sync::{Changed, Conflicted, Side, Summary};
 use indicatif::DecimalBytes;
 
 use crate::output;
 
-/// Prints the whole of it. Changed files are named after `time`, if they are to be named.
+/// Prints the whole summary. Changed files are listed after `time`, if they are to be listed.
 pub(crate) fn print(summary: &Summary, time: Option<&str>, is_dry_run: bool) {
     if let Some(time) = time {
         name(time, &summary.changed, summary.pushed.sum() + summary.pulled.sum());
@@ -35,7 +35,7 @@ pub(crate) fn print(summary: &Summary, time: Option<&str>, is_dry_run: bool) {
     waiting(summary);
 }
 
-/// Prints whose text a search finds from now on.
+/// Prints the number of attachments whose text searches find from now on.
 pub(crate) fn texts(summary: &Summary) {
     let Summary { texts, texts_waiting, .. } = summary;
     match (texts, texts_waiting) {
@@ -60,7 +60,7 @@ pub(crate) fn conflicts(summary: &Summary) {
     }
 }
 
-/// Prints what was deleted from the store.
+/// Prints the result of a garbage collection.
 fn collected(summary: &Summary) {
     let Some(Collected { generations, objects, bytes, unread, ran_back }) = summary.collected else { return };
     if generations + objects > 0 {
@@ -81,7 +81,7 @@ fn collected(summary: &Summary) {
     }
 }
 
-/// Prints that something could not be brought to the folder.
+/// Prints the number of paths that could not be written to the folder.
 pub(crate) fn waiting(summary: &Summary) {
     if summary.waiting > 0 {
         output::note(format_args!(
@@ -91,7 +91,8 @@ pub(crate) fn waiting(summary: &Summary) {
     }
 }
 
-/// Prints the files that change, each after `time`, or with that of the version that comes if there is none; of all so many.
+/// Prints changed files, each after `time`, or else after the time of its new version; `all` is the number of all
+/// changed files.
 pub(crate) fn name(time: &str, changed: &[Changed], all: u64) {
     for Changed { path, side, how, modified } in changed {
         let side = match side {
@@ -117,7 +118,7 @@ pub(crate) fn print_repaired(repaired: &Repaired) {
             "the changes of generation {generation} are lost, except those that folders have: its manifest is gone"
         ));
     }
-    if let Some(Anew { generation, seen }) = anew {
+    if let Some(EmptyStart { generation, seen }) = anew {
         output::note(format_args!(
             "no manifest was readable, so generation {generation} was begun anew with what this folder has: what was written after generation {seen}, \
              which it was synced with last, or had not come into it, is lost, but for what other folders have"
@@ -142,7 +143,7 @@ pub(crate) fn print_repaired(repaired: &Repaired) {
     }
 }
 
-/// Changes as they are printed.
+/// Changes as text.
 pub(crate) fn changes(changes: &Changes) -> String {
     let Changes { added, changed, removed } = changes;
     format!("+{added} ~{changed} -{removed}")

@@ -1,4 +1,5 @@
-//! One sync of a folder, with what goes beside it: rclone's cache, the request for a sync, the heartbeat, and the record of how it went.
+//! One sync of a folder, and related work: rclone's cache, the request for a sync, the heartbeat, and the record of the
+//! result.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -16,13 +17,13 @@ use crate::rclone::RemoteControl;
 use crate::vault::author;
 use crate::vault_location::VaultLocation;
 
-/// How long a sync reads the text of attachments that others follow, or none.
+/// How long a sync between others reads the text of attachments.
 pub(crate) const READING_BETWEEN: Duration = Duration::from_secs(1);
 pub(crate) const READING_ONCE: Duration = Duration::from_secs(12 * 3600);
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// What a sync may do, and how long the mirror keeps what was replaced.
+/// The permissions of a sync, and how long the mirror keeps replaced versions.
 #[derive(Debug, Args)]
 pub(crate) struct SyncRules {
     /// Address of the remote control of the rclone that mounts the folder: rclone then reads its folders again before each sync
@@ -34,13 +35,13 @@ pub(crate) struct SyncRules {
     /// Join a folder that was never synced with a vault that it has little in common with
     #[arg(long)]
     join: bool,
-    /// Days to keep versions that were replaced or deleted in the mirror; the newest ten generations are always kept
+    /// Days to keep replaced and deleted versions in the mirror; the newest ten generations are always kept
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     keep_days: u32,
 }
 
 impl SyncRules {
-    /// The rclone that mounts the folder, if it is named.
+    /// The rclone that mounts the folder, if given.
     pub(crate) fn rclone(&self) -> Result<Option<RemoteControl>, Box<dyn Error>> {
         self.rclone_rc.as_deref().map(RemoteControl::at).transpose()
     }
@@ -79,7 +80,7 @@ impl Runner<'_> {
             code: features::code(),
             ..base
         };
-        // A request that comes from now on is for the next sync. If the request may not be deleted, sync all the same.
+        // A later request is for the next sync. If the request cannot be deleted, the sync continues.
         if !options.dry_run
             && let Err(error) = take_request(mirror).await
         {
@@ -95,17 +96,18 @@ impl Runner<'_> {
                 let run = Run { time: began, generation: summary.generation };
                 let beat = Heartbeat { time: began, generation: summary.generation };
                 if beat.is_due(runs.last_success().map(|last| last.time))
-                    && let Err(error) = mirror.tell_synced(&beat).await
+                    && let Err(error) = mirror.record_sync(&beat).await
                 {
                     tracing::warn!(%error, "the time of this sync could not be recorded in the store");
                 }
                 runs.succeeded(&run);
-                // Also if it failed, as where nothing may be deleted: to try costs too much to do it in every run.
+                // Even after a failure, for instance without permission to delete: trying is too expensive for every
+                // run.
                 if options.collect.is_some() {
                     runs.collected(&run);
                 }
             }
-            // The other one tells how it went.
+            // The other process reports the result.
             Ok(_) | Err(SyncError::Locked { .. }) => {}
             Err(error) => runs.failed(began, error),
         }
@@ -114,9 +116,9 @@ impl Runner<'_> {
         Ok(summary)
     }
 
-    /// Keeps where the vault is for commands that run in the folder, and says so where that was another place before.
+    /// Stores the vault's location for later commands in the folder, and reports a change of it.
     fn remember(&self) {
-        // What is only in this process's memory is of no use to the next.
+        // A store in this process's memory is useless to the next.
         let Some(folder) = self.location.folder.as_ref().filter(|_| !self.location.store.value.starts_with("memory:"))
         else {
             return;
@@ -128,27 +130,27 @@ impl Runner<'_> {
                 output::note(format_args!("{folder} is synced with {store} from now on; before it was {before}"));
             }
             Ok(None) => {}
-            // A host without a home, as a container or a service has it, names everything.
+            // On a host without a home folder, such as a container or a service, all settings are given.
             Err(error) => tracing::debug!(%error, "where the vault is could not be remembered"),
         }
     }
 }
 
-/// What a sync that begins at `began` is asked for, as far as the location says it.
+/// The options of a sync that begins at `began`, as far as the location determines them.
 pub(crate) fn options(location: &VaultLocation, began: Timestamp) -> Result<SyncOptions, Box<dyn Error>> {
     let options = SyncOptions::new(location.folder()?.to_owned(), location.state()?, author(), began);
     Ok(SyncOptions { time_zone: TimeZone::system(), ..options })
 }
 
-/// Takes away the request for a sync, if there is one.
+/// Deletes the request for a sync, if there is one.
 async fn take_request(mirror: &Mirror) -> Result<(), MirrorError> {
-    match mirror.sync_asked_for().await? {
+    match mirror.sync_request().await? {
         Some(_) => mirror.take_sync_request().await,
         None => Ok(()),
     }
 }
 
-/// Whether the store is to be looked through: once a day.
+/// Whether garbage collection is due: once a day.
 fn is_due(runs: &Runs, now: Timestamp) -> bool {
     let age = runs.last_collection().map(|last| now.duration_since(last.time));
     age.is_none_or(|age| age.is_negative() || age.unsigned_abs() >= DAY)

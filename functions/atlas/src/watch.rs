@@ -1,5 +1,5 @@
-//! The pauses between the runs of a watching sync: so long, or until a file of the folder changed and a moment was quiet, or somebody asked for
-//! a sync.
+//! The pauses between the runs of a watching sync: a fixed time, or until a file of the folder changed and stayed
+//! unchanged for a moment, or somebody requested a sync.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,20 +11,21 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// A file is taken for saved when nothing changed for so long.
+/// A file counts as saved when nothing changed for this time.
 const QUIET: Duration = Duration::from_millis(500);
-/// However busy the folder is, it is synced after so long.
+/// Even in a busy folder, a sync follows a change after this time.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether this process committed something, and after how many looks the store is asked.
+/// The interval of checks whether this process committed something, and the number of checks after which the store is
+/// asked.
 const LOOK: Duration = Duration::from_millis(100);
 const LOOKS_A_REQUEST: u32 = 3;
 
-/// How often it is looked whether a sync was asked for.
+/// The interval of checks for a requested sync.
 const ASKED: Duration = Duration::from_secs(5);
 
-/// What `statfs` calls file systems whose changes come from elsewhere too, unseen by this machine: NFS, SMB, CIFS, SMB2, FUSE, 9P, Coda,
-/// AFS.
+/// The `statfs` types of file systems with changes that this machine does not see: NFS, SMB, CIFS, SMB2, FUSE, 9P,
+/// Coda, AFS.
 const REMOTE: &[u32] =
     &[0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0x7375_7245, 0x5346_414f, 0x6b41_4653];
 
@@ -36,16 +37,16 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Pauses of `pause` at most.
+    /// A watch with pauses of at most `pause`.
     pub(crate) fn new(pause: Duration) -> Self {
         Self { pause, changed: Arc::default(), watcher: None }
     }
 
-    /// Begins to look at the folder `root`, if it is there, on a local disk, and not looked at yet. What changes from now on ends the
+    /// Begins to watch the folder `root`, if it exists on a local disk and is not watched yet. Later changes end the
     /// next pause.
     pub(crate) fn begin(&mut self, root: &Path) {
         let Ok(root) = root.canonicalize() else {
-            // What is mounted there later is another folder.
+            // A later mount there is another folder.
             self.watcher = None;
             return;
         };
@@ -68,7 +69,7 @@ impl Watch {
         }
     }
 
-    /// Waits; not on, once somebody asks for a sync through `mirror`.
+    /// Waits; ends early when a sync is requested through `mirror`.
     pub(crate) async fn wait(&self, mirror: Option<&Mirror>) {
         tokio::select! {
             () = self.wait_for_changes() => {}
@@ -76,8 +77,8 @@ impl Watch {
         }
     }
 
-    /// The same, and ends soon after `mirror` got a generation newer than `synced`: at once if this process made it, else where the store
-    /// `is_folder`, which can be asked often.
+    /// Like [`wait`](Self::wait), but also ends soon after `mirror` got a generation newer than `synced`: at once if
+    /// this process made it, else if the store `is_folder`, which can be checked often.
     pub(crate) async fn wait_on_both(&self, mirror: &Mirror, synced: u64, is_folder: bool) {
         tokio::select! {
             () = self.wait(Some(mirror)) => {}
@@ -100,28 +101,28 @@ impl Watch {
     }
 }
 
-/// Done when a sync is asked for, which the mirror is asked for all along.
+/// Completes when a sync is requested, for which the mirror is checked repeatedly.
 async fn asked_for(mirror: Option<&Mirror>, pause: Duration) {
     let Some(mirror) = mirror else { return std::future::pending().await };
     loop {
         sleep(ASKED.min(pause)).await;
-        match mirror.sync_asked_for().await {
+        match mirror.sync_request().await {
             Ok(Some(request)) => return tracing::info!(by = request.by, "a sync was asked for"),
             Ok(None) => {}
-            // The next run says what is wrong with the store.
+            // The next run reports problems of the store.
             Err(error) => tracing::debug!(%error, "cannot tell whether a sync was requested"),
         }
     }
 }
 
-/// Done when `mirror` has a generation newer than `synced`.
+/// Completes when `mirror` has a generation newer than `synced`.
 async fn committed(mirror: &Mirror, synced: u64, is_folder: bool) {
     let mut looks = 0_u32;
     loop {
         sleep(LOOK).await;
         looks = looks.wrapping_add(1);
         let known = match is_folder && looks.is_multiple_of(LOOKS_A_REQUEST) {
-            // The next run says what is wrong with the store.
+            // The next run reports problems of the store.
             true => mirror.head().await.ok().map(|head| head.generation()),
             false => mirror.known_generation(),
         };
@@ -141,7 +142,7 @@ fn concerns(event: &Event, root: &Path) -> bool {
     is_change && event.paths.iter().any(belongs)
 }
 
-/// Whether all that changes the folder happens on this machine.
+/// Whether all changes of the folder are made on this machine.
 fn is_local(root: &Path) -> bool {
     #[allow(
         clippy::cast_possible_truncation,

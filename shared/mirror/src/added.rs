@@ -1,5 +1,5 @@
-//! The objects that the kept generations refer to: those of the oldest kept generation, and those that each later one added. A collection reads each
-//! manifest once and stores what it added, so that the next collection continues there.
+//! The objects that the kept generations refer to: those of the oldest kept generation, and those that each later one
+//! added. A collection reads each manifest once and stores its additions, so that the next collection continues there.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// Manifests read at once, and manifests after which the additions are stored.
 const PARALLEL: usize = 16;
 const PAGE: usize = 2_000;
-/// Pages of records that one load asks for.
+/// Pages of records that one load requests.
 const LOAD: usize = 256;
 
 /// The objects that a range of generations added.
@@ -36,7 +36,7 @@ pub(crate) struct Added {
     since: u64,
     /// ends with this one,
     upto: u64,
-    /// and that one's manifest has this hash.
+    /// and the manifest of `upto` has this hash.
     manifest: Hash,
     /// Objects below `segments/`, each with the first generation that referred to it.
     segments: BTreeMap<SegmentId, u64>,
@@ -45,9 +45,9 @@ pub(crate) struct Added {
 }
 
 /// The generations that are kept.
-pub(crate) struct Kept {
+pub(crate) struct KeptGenerations {
     pub(crate) oldest: Arc<Snapshot>,
-    /// Those between the oldest and the head.
+    /// The generations between the oldest and the head.
     pub(crate) between: Vec<u64>,
     pub(crate) head: Arc<Snapshot>,
 }
@@ -76,7 +76,8 @@ impl Added {
         serde_json::from_slice(&json).ok()
     }
 
-    /// Drops the additions up to `oldest`, whose own manifest names them. Returns whether `oldest` is another generation than before.
+    /// Drops the additions up to `oldest`, whose own manifest lists them. Returns whether the oldest generation
+    /// changed.
     fn forget_before(&mut self, oldest: u64) -> bool {
         if self.since == oldest {
             return false;
@@ -87,7 +88,7 @@ impl Added {
         true
     }
 
-    /// The objects that it names.
+    /// The keys of these objects.
     pub(crate) fn keys(&self, mirror: &Mirror) -> HashSet<Path> {
         let keys = mirror.keys();
         let blobs = self.blobs.keys().filter_map(|name| name.parse().ok()).map(|key: BlobKey| keys.blob(&key));
@@ -97,7 +98,7 @@ impl Added {
 
 impl Mirror {
     /// The additions after the oldest `kept` generation. This call reads at most `most` manifests; if more are left, the error is their number.
-    pub(crate) async fn added(&self, kept: &Kept, most: usize) -> Result<Result<Added, u64>, MirrorError> {
+    pub(crate) async fn added(&self, kept: &KeptGenerations, most: usize) -> Result<Result<Added, u64>, MirrorError> {
         let stored = self.stored_added(kept).await?;
         let (oldest, head) = (&kept.oldest, &kept.head);
         let mut is_new = stored.is_none();
@@ -126,7 +127,7 @@ impl Mirror {
         Ok(if left == 0 { Ok(added) } else { Err(left as u64) })
     }
 
-    /// Adds what `next` refers to and no generation before it did.
+    /// Adds the objects that `next` refers to and no earlier generation did.
     async fn add(
         &self,
         added: &mut Added,
@@ -162,7 +163,7 @@ impl Mirror {
         let mut names = HashSet::new();
         for segment in segments {
             let is_mixed = |entry: &SegmentEntry| entry.layout.notes < entry.layout.documents;
-            // Notes have no such objects.
+            // Notes have no blobs.
             if snapshot.segments().get(*segment).is_some_and(is_mixed) {
                 let records = self.records_of(snapshot, *segment, live).await?;
                 names.extend(records.into_iter().filter_map(|(_, record)| record.blob));
@@ -171,7 +172,7 @@ impl Mirror {
         Ok(names)
     }
 
-    /// The records of a segment's documents; with `live` of its live ones.
+    /// The records of a segment's documents; with `live` only of live ones.
     pub(crate) async fn records_of(
         &self,
         snapshot: &Snapshot,
@@ -195,8 +196,8 @@ impl Mirror {
         Ok(records)
     }
 
-    /// The additions that an earlier collection stored, if they are of these generations.
-    async fn stored_added(&self, kept: &Kept) -> Result<Option<Added>, MirrorError> {
+    /// The additions that an earlier collection stored, if they are for these generations.
+    async fn stored_added(&self, kept: &KeptGenerations) -> Result<Option<Added>, MirrorError> {
         let (oldest, head) = (&kept.oldest, &kept.head);
         let key = self.added_key()?;
         let found = match self.store.get(&key, MAX_BYTES as u64).await {
@@ -223,7 +224,7 @@ impl Mirror {
         if bytes.len() > MAX_BYTES {
             tracing::warn!(
                 bytes = bytes.len(),
-                "what the generations added is too much to be kept: each collection reads it again"
+                "the stored additions are too large: each collection reads all manifests again"
             );
             return Ok(());
         }

@@ -1,4 +1,5 @@
-//! Attachments: bytes under the hash of their content and the nonce of the generation that they are uploaded for.
+//! Attachments: bytes whose key is the hash of their content and the nonce of the generation that they are uploaded
+//! for.
 
 use std::fmt::Display;
 use std::pin::pin;
@@ -23,26 +24,29 @@ use crate::keys::BlobKey;
 use crate::mirror::Mirror;
 use crate::store::jittered;
 
-/// A body up to this many bytes is one request; a longer one is uploaded in parts of as many.
+/// The size of a part in bytes. A body up to this size is one request; a longer one is uploaded in parts of this size.
 const PART: usize = 8 << 20;
-/// Parts under way at once.
+/// Parts uploaded at once.
 const PARALLEL_PARTS: usize = 4;
 /// Most tries of a part, and the wait before the second.
 const PART_TRIES: usize = 3;
 const PART_WAIT: Duration = Duration::from_millis(200);
 
-/// How old an upload may be that is taken for a commit: less than garbage collection spares.
+/// The greatest age of an upload that a commit may use: less than the time for which garbage collection spares it.
 const YOUNG: Duration = Duration::from_secs(12 * 3600);
 
 impl Mirror {
-    /// Uploads an attachment, whose content must have the hash `sha256`, for a commit on the manifest with the hash `parent`.
+    /// Uploads an attachment, whose content must have the hash `sha256`, for a commit on the manifest with the hash
+    /// `parent`.
     ///
-    /// Its key is of the content and of `parent`, so that a folder that is published twice gives the same segments; if an upload that was
-    /// never committed has that key, a fresh one, since garbage collection may be about to delete that.
+    /// The key is derived from the content and `parent`, so that publishing a folder twice gives equal segments. If an
+    /// upload that was never committed has that key, a fresh key is used, since garbage collection may be about to
+    /// delete the old upload.
     ///
-    /// # Errors
-    /// [`MirrorError::Conflict`] when `body` fails or is not what the hash says: the file changed while it was read.
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. Nothing is left behind that anything refers to.
+    ///
+    /// # Errors [`MirrorError::Conflict`] when `body` fails or does not have the hash: the file changed while it was
+    /// read. [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. After an error, nothing refers to the
+    /// uploaded bytes.
     pub async fn put_blob<E: Display>(
         &self,
         parent: Option<Hash>,
@@ -62,15 +66,15 @@ impl Mirror {
             (Err(error), None) => Err(error),
             (Err(error), Some(Parts { path, upload, .. })) => {
                 if let Err(error) = self.in_time(&path, upload.abort()).await {
-                    tracing::warn!(%error, "the parts of an upload that failed were not taken back");
+                    tracing::warn!(%error, "the parts of a failed upload could not be deleted");
                 }
                 Err(error)
             }
         }
     }
 
-    /// What [`put_blob`](Self::put_blob) left for a commit on `parent` that was not made, if it is of `bytes` bytes and was written within
-    /// half a day of `now`: garbage collection spares it for longer.
+    /// The upload by [`put_blob`](Self::put_blob) for a commit on `parent` that was not made. It is returned only if it
+    /// has `bytes` bytes and was written within half a day of `now`, since garbage collection spares it for longer.
     pub async fn left_blob(&self, parent: Option<Hash>, sha256: Hash, bytes: u64, now: Timestamp) -> Option<BlobKey> {
         let key = derived(parent, sha256);
         let path = self.shared.keys.blob(&key);
@@ -79,7 +83,7 @@ impl Mirror {
         (found.size == bytes && age < YOUNG.as_millis().try_into().ok()?).then_some(key)
     }
 
-    /// Writes a blob under `key`, or under a fresh one if that is taken, or may be.
+    /// Writes a blob under `key`, or under a fresh key if that one exists or may exist.
     async fn create_blob(&self, key: BlobKey, bytes: &Bytes) -> Result<BlobKey, MirrorError> {
         match self.store.create(&self.shared.keys.blob(&key), bytes).await {
             Ok(()) => Ok(key),
@@ -94,7 +98,7 @@ impl Mirror {
         }
     }
 
-    /// Begins an upload in parts under `key`, or under a fresh one if that is taken.
+    /// Begins an upload in parts under `key`, or under a fresh key if that one exists.
     async fn begin_parts(&self, key: &BlobKey) -> Result<Parts, MirrorError> {
         let is_taken = self.store.size(&self.shared.keys.blob(key)).await?.is_some();
         let key = if is_taken { BlobKey { nonce: Id::random()?, ..*key } } else { *key };
@@ -103,7 +107,7 @@ impl Mirror {
         Ok(Parts { key, path, upload: WriteMultipart::new_with_chunk_size(upload, PART) })
     }
 
-    /// Uploads all of `body` but its last part, which it gives back once the whole has turned out to be what its hash says.
+    /// Uploads all of `body` except its last part, which is returned after the hash of the whole was checked.
     async fn send_parts<E: Display>(
         &self,
         key: &BlobKey,
@@ -135,7 +139,7 @@ impl Mirror {
         }
     }
 
-    /// A step of an upload in parts, which takes no longer than all parts that may be under way.
+    /// Runs a step of an upload in parts, with a time limit that allows for all parallel parts.
     async fn in_time<T>(
         &self,
         path: &Path,
@@ -147,11 +151,12 @@ impl Mirror {
         result.map_err(|error| Failure::from(error).into_error("write", path))
     }
 
-    /// An attachment's bytes, in pieces. The last piece is followed by an error if together they are not what
-    /// the key's hash says.
+    /// An attachment's bytes, in pieces. The last piece is followed by an error if the content does not have the hash
+    /// in its key.
     ///
-    /// # Errors
-    /// [`MirrorError::Damaged`] when there is no such object; [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    ///
+    /// # Errors [`MirrorError::Damaged`] when there is no such object; [`MirrorError::Unavailable`],
+    /// [`MirrorError::StoreRefused`].
     pub async fn get_blob(&self, key: &BlobKey) -> Result<BoxStream<'static, Result<Bytes, MirrorError>>, MirrorError> {
         let path = self.shared.keys.blob(key);
         let unread = |error: object_store::Error, path: &Path| match error.into() {
@@ -187,7 +192,7 @@ fn derived(parent: Option<Hash>, sha256: Hash) -> BlobKey {
     BlobKey { sha256, nonce: Id::derived(&[parent, *sha256.as_bytes()]) }
 }
 
-/// An upload in parts that is under way.
+/// An upload in parts.
 struct Parts {
     key: BlobKey,
     path: Path,
@@ -198,7 +203,7 @@ fn with_retries() -> PutMultipartOptions {
     PutMultipartOptions::default().with_retry_policy(Arc::new(PartRetries))
 }
 
-/// A part that may have failed in passing is sent again: the same bytes under the same number.
+/// Retries a part after a temporary failure: the same bytes under the same number.
 #[derive(Debug)]
 struct PartRetries;
 

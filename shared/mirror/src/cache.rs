@@ -11,9 +11,9 @@ use quick_cache::{OptionsBuilder, Weighter};
 use crate::id::SegmentId;
 use crate::tombstones::DocumentSet;
 
-/// Charged for an entry above its own bytes: key, table slot, allocation.
+/// Bytes charged for an entry besides its content: key, table slot, allocation.
 const OVERHEAD: usize = 128;
-/// Bytes of an average part: only sizes the cache's table.
+/// Bytes of an average part; determines only the size of the cache's table.
 const AVERAGE_PART: usize = 16 << 10;
 /// An entry must fit into its shard, so there are few.
 const SHARDS: usize = 4;
@@ -21,14 +21,14 @@ const SHARDS: usize = 4;
 /// A cache of decoded parts. Everything in it is immutable, so nothing is ever out of date.
 #[derive(Debug)]
 pub struct PartCache {
-    entries: Cache<Key, Entry, ByWeight>,
+    entries: Cache<PartKey, Entry, ByWeight>,
 }
 
-/// Plain data: a look-up allocates nothing.
+/// Plain data, so that a look-up allocates nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct PartKey {
     segment: SegmentId,
-    /// [`None`] for the tombstones that the object holds.
+    /// [`None`] for the tombstones in the object.
     kind: Option<PartKind>,
     start: u64,
     end: u64,
@@ -52,24 +52,24 @@ enum Value {
 #[derive(Clone, Debug)]
 struct Entry {
     value: Value,
-    /// What was charged when it came in: it must not change while the entry is in.
+    /// The weight charged on insertion. It must not change while the entry is cached.
     weight: u64,
 }
 
 #[derive(Clone, Debug)]
 struct ByWeight;
 
-impl Weighter<Key, Entry> for ByWeight {
-    fn weight(&self, _: &Key, entry: &Entry) -> u64 {
+impl Weighter<PartKey, Entry> for ByWeight {
+    fn weight(&self, _: &PartKey, entry: &Entry) -> u64 {
         entry.weight
     }
 }
 
 impl PartCache {
-    /// A cache that holds about `budget` bytes. An entry larger than a quarter of it is not kept.
+    /// A cache of about `budget` bytes. An entry larger than a quarter of it is not cached.
     pub fn new(budget: usize) -> Self {
         let capacity = budget as u64;
-        // Options are complete, so building them cannot fail; a cache of default shards would do as well.
+        // All options are set, so building them cannot fail; a cache of default shards would do as well.
         let options = OptionsBuilder::new()
             .estimated_items_capacity(budget / AVERAGE_PART + 1)
             .weight_capacity(capacity)
@@ -82,7 +82,7 @@ impl PartCache {
         Self { entries }
     }
 
-    /// Bytes charged for what is held.
+    /// Bytes charged for the entries.
     pub fn weight(&self) -> u64 {
         self.entries.weight()
     }
@@ -102,7 +102,7 @@ impl PartCache {
     }
 
     pub(crate) fn part(&self, segment: SegmentId, part: &PartRef) -> Option<Arc<Part>> {
-        match self.entries.get(&Key::of_part(segment, part))?.value {
+        match self.entries.get(&PartKey::of_part(segment, part))?.value {
             Value::Part(part) => Some(part),
             Value::Tombstones(_) => None,
         }
@@ -110,11 +110,11 @@ impl PartCache {
 
     pub(crate) fn keep_part(&self, segment: SegmentId, part: &PartRef, value: Arc<Part>) {
         let weight = value.weight().saturating_add(OVERHEAD) as u64;
-        self.entries.insert(Key::of_part(segment, part), Entry { value: Value::Part(value), weight });
+        self.entries.insert(PartKey::of_part(segment, part), Entry { value: Value::Part(value), weight });
     }
 
     pub(crate) fn tombstones(&self, object: SegmentId) -> Option<Arc<DocumentSet>> {
-        match self.entries.get(&Key::of_tombstones(object))?.value {
+        match self.entries.get(&PartKey::of_tombstones(object))?.value {
             Value::Tombstones(set) => Some(set),
             Value::Part(_) => None,
         }
@@ -122,11 +122,11 @@ impl PartCache {
 
     pub(crate) fn keep_tombstones(&self, object: SegmentId, set: Arc<DocumentSet>) {
         let weight = set.len().saturating_mul(size_of::<u32>()).saturating_add(OVERHEAD) as u64;
-        self.entries.insert(Key::of_tombstones(object), Entry { value: Value::Tombstones(set), weight });
+        self.entries.insert(PartKey::of_tombstones(object), Entry { value: Value::Tombstones(set), weight });
     }
 }
 
-impl Key {
+impl PartKey {
     fn of_part(segment: SegmentId, part: &PartRef) -> Self {
         Self { segment, kind: Some(part.kind), start: part.range.start, end: part.range.end }
     }

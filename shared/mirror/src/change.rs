@@ -1,4 +1,4 @@
-//! What a commit changes, and the manifest that comes of it. No I/O.
+//! A commit's changes, and the manifest that results from them. No I/O.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use crate::manifest::{Changes, FORMAT, KeyedResult, Manifest, Origin, SegmentEnt
 use crate::snapshot::{Snapshot, State};
 use crate::tombstones::{DocumentSet, Tombstones};
 
-/// A logical change: which paths are to become what, from which versions.
+/// A logical change: the new content of some paths, and the versions that they must have before.
 pub trait ChangeSet: Sync {
     /// Why the change cannot be made.
     type Error: From<MirrorError> + Send;
-    /// What an attempt tells of itself, besides what it changes.
+    /// The change's own result of an attempt.
     type Outcome: Send;
 
-    /// What the change comes to on the state `head` ([`None`] for a vault that has no generation yet).
+    /// Derives the change on the state `head` ([`None`] for a vault without a generation).
     ///
-    /// It is called afresh for every state that the commit tries to extend, and has to check the change's
-    /// preconditions each time. An error ends the commit, if `head` is the newest state.
+    /// It is called again for every state that the commit tries to extend, and must check the change's preconditions
+    /// each time. An error ends the commit if `head` is the newest state.
     fn derive(
         &self,
         head: Option<&Arc<Snapshot>>,
     ) -> impl Future<Output = Result<Attempt<Self::Outcome>, Self::Error>> + Send;
 
-    /// What can be uploaded while the change is being derived: segments that it is likely to come to on any state.
+    /// Segments to upload while the change is being derived: those that it will probably contain on any state.
     fn early(&self) -> &[NewSegment] {
         &[]
     }
@@ -41,19 +41,19 @@ pub trait ChangeSet: Sync {
 /// An attempt to make a change on one state.
 #[derive(Clone, Debug)]
 pub struct Attempt<T> {
-    /// What it comes to; [`None`] when there is nothing to do.
+    /// The derived change; [`None`] when there is nothing to do.
     pub derived: Option<Derived>,
-    /// What it tells of itself.
+    /// The change's own result.
     pub outcome: T,
 }
 
 impl<T> Attempt<T> {
-    /// One that changes something.
+    /// An attempt that changes something.
     pub const fn changes(derived: Derived, outcome: T) -> Self {
         Self { derived: Some(derived), outcome }
     }
 
-    /// One on a state where there is nothing to do.
+    /// An attempt on a state where there is nothing to do.
     pub const fn nothing(outcome: T) -> Self {
         Self { derived: None, outcome }
     }
@@ -65,37 +65,37 @@ impl From<Option<Derived>> for Attempt<()> {
     }
 }
 
-/// What a change comes to on one state.
+/// A change derived on one state.
 #[derive(Clone, Debug, Default)]
 pub struct Derived {
     /// Segments to add.
     pub segments: Vec<NewSegment>,
-    /// Documents of live segments that are replaced or deleted, above those that already are.
+    /// Documents of live segments that are replaced or deleted by this change.
     pub deleted: Vec<(SegmentId, Vec<u32>)>,
-    /// Live segments to leave out, since `segments` has what is live of them.
+    /// Live segments to drop, since `segments` contains their live documents.
     pub dropped: Vec<DroppedSegment>,
     /// How many documents changed.
     pub changes: Changes,
-    /// What the vault holds then.
+    /// The vault's totals after the change.
     pub totals: Totals,
-    /// The answer to keep for a keyed commit.
+    /// The answer to store with a keyed commit.
     pub result: Option<serde_json::Value>,
     /// Whether a person has confirmed it.
     pub confirmed: bool,
-    /// Whether older generations are not to be read any more.
+    /// Whether older generations become unreadable.
     pub ends_history: bool,
-    /// Where notes that the caller changed before, or moves, came from, by their paths.
+    /// By path: the origin of each note that the caller changed before, or moves.
     pub origins: BTreeMap<String, Origin>,
 }
 
 /// A segment to add.
 #[derive(Clone, Debug)]
 pub struct NewSegment {
-    /// The object. Bytes that were uploaded by an earlier attempt of the commit are not uploaded again.
+    /// The object. Bytes that an earlier attempt of the commit uploaded are not uploaded again.
     pub bytes: Bytes,
     /// Its table of contents.
     pub layout: Layout,
-    /// Documents of it that are dead from the start: tombstones that came while it was merged from others.
+    /// Documents that are dead from the start: their tombstones came while the segment was merged.
     pub deleted: Vec<u32>,
     /// The generation of the version that its one document replaces, if its record does not say so; 0 for none.
     pub replaces: u64,
@@ -107,33 +107,34 @@ impl From<Built> for NewSegment {
     }
 }
 
-/// A segment to leave out.
+/// A segment to drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DroppedSegment {
     /// The segment.
     pub segment: SegmentId,
-    /// How many tombstones of it are accounted for. A commit that finds more refuses to bring deleted documents back.
+    /// The number of its tombstones that are accounted for. If a commit finds more, it fails, so that deleted documents
+    /// do not come back.
     pub deleted: u32,
 }
 
-/// Who commits, what, and until when.
+/// The author, purpose and deadline of a commit.
 #[derive(Clone, Debug)]
 pub struct CommitInfo {
-    /// Who: at most 256 bytes.
+    /// The author: at most 256 bytes.
     pub author: String,
-    /// What tells them from others of their name, if they are told apart: at most 256 bytes.
+    /// Distinguishes the author from others of the same name, if callers are distinguished: at most 256 bytes.
     pub caller: Option<String>,
-    /// By which operation: at most 256 bytes.
+    /// The operation: at most 256 bytes.
     pub operation: String,
-    /// Why, in the author's words: at most 4 KiB.
+    /// The reason, in the author's words: at most 4 KiB.
     pub message: Option<String>,
-    /// The author's name for the work that this commit is part of: at most 256 bytes.
+    /// The author's name for the work that this commit belongs to: at most 256 bytes.
     pub session: Option<String>,
     /// The key of a request that must be executed once only.
     pub key: Option<CommitKey>,
-    /// When, by the caller's clock.
+    /// The time, by the caller's clock.
     pub time: Timestamp,
-    /// How long to try; an hour at most, since generations that are being extended must not be collected meanwhile.
+    /// How long to try. At most an hour, since generations that are being extended must not be collected meanwhile.
     pub deadline: Duration,
 }
 
@@ -144,13 +145,14 @@ pub struct CommitKey {
     pub hash: Hash,
     /// The generation that was the newest when the key was claimed: every later one may carry the key's result.
     pub since: u64,
-    /// Whether the request is known to have been executed: then its answer is looked for before anything is derived again.
+    /// Whether the request is known to have been executed. Its answer is then looked for before anything is derived
+    /// again.
     pub is_executed: bool,
 }
 
-/// What is uploaded of a [`Derived`], in its order.
+/// The uploaded objects of a [`Derived`], in its order.
 #[derive(Debug)]
-pub(crate) struct Uploaded {
+pub(crate) struct UploadedObjects {
     /// The segments' ids and tombstones.
     pub(crate) segments: Vec<(SegmentId, Tombstones)>,
     /// The new tombstones of live segments, by their index.
@@ -167,7 +169,7 @@ pub(crate) fn check(head: Option<&Manifest>, derived: &Derived) -> Result<Vec<(u
         let (_, entry) = find(dropped.segment)?;
         if entry.deleted.count() != dropped.deleted {
             return Err(MirrorError::conflict(format!(
-                "segment {} has got tombstones since it was merged",
+                "segment {} has new tombstones since it was merged",
                 dropped.segment
             )));
         }
@@ -179,7 +181,7 @@ pub(crate) fn check(head: Option<&Manifest>, derived: &Derived) -> Result<Vec<(u
     let twice =
         |at: usize, new: &NewSegment| derived.segments.iter().skip(at + 1).any(|other| other.bytes == new.bytes);
     if derived.segments.iter().enumerate().any(|(at, new)| twice(at, new)) {
-        return Err(MirrorError::conflict("a new segment is there twice"));
+        return Err(MirrorError::conflict("a new segment is listed twice"));
     }
     let mut deleted: Vec<(usize, DocumentSet)> = Vec::new();
     for (id, documents) in &derived.deleted {
@@ -201,7 +203,7 @@ pub(crate) fn next_manifest(
     head: Option<&State>,
     info: &CommitInfo,
     derived: &Derived,
-    uploaded: Uploaded,
+    uploaded: UploadedObjects,
     nonce: Id,
 ) -> Result<Manifest, MirrorError> {
     let generation = head.map_or(Some(1), |head| head.manifest.generation.checked_add(1));
@@ -217,7 +219,7 @@ pub(crate) fn next_manifest(
             entry.deleted = deleted;
         }
     }
-    // What was merged stands where the first of its inputs stood.
+    // The merged segment takes the position of its first input.
     let is_dropped = |entry: &SegmentEntry| derived.dropped.iter().any(|dropped| dropped.segment == entry.id);
     let at = segments.iter().position(is_dropped).unwrap_or(segments.len());
     segments.retain(|entry| !is_dropped(entry));

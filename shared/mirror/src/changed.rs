@@ -1,4 +1,4 @@
-//! Which paths a generation changed, from the segments that it and the one before it do not share.
+//! The paths that a generation changed, from the segments that it does not share with the generation before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,12 @@ use crate::mirror::Mirror;
 use crate::snapshot::Snapshot;
 
 impl Mirror {
-    /// The paths where `after` has something else than `before`, the generation before it; all of its paths where there is none. Only records of
-    /// segments are read that the two do not share, or of which `after` deletes documents.
+    /// The paths whose content differs between `after` and `before`, the generation before it; all paths of `after` if
+    /// `before` is [`None`]. Reads only records of segments that the two do not share, or in which `after` deletes
+    /// documents.
     ///
-    /// # Errors
-    /// As [`Snapshot::load`].
+    ///
+    /// # Errors As [`Snapshot::load`].
     pub async fn changed_between(
         &self,
         before: Option<&Snapshot>,

@@ -1,8 +1,8 @@
-//! Claims of idempotency keys. A request with a key is claimed before it runs. A process that repeats the request finds the claim, and knows from
-//! which generation on to look for the result.
+//! Claims of idempotency keys. A request with a key is claimed before it runs. A process that repeats the request finds
+//! the claim, and knows from which generation on to look for the result.
 //!
-//! When a claim ends, the key is free, and its next claim has the next number. Readers go through a key's claims from the first, so a claim counts
-//! only while all claims before it are there. `expiry` deletes them in that order.
+//! When a claim ends, the key is free, and its next claim has the next number. Readers go through a key's claims from
+//! the first, so a claim counts only while all claims before it exist. `expiry` deletes them in that order.
 
 use std::time::Duration;
 
@@ -16,38 +16,38 @@ use crate::mirror::Mirror;
 
 /// The folder of claims.
 pub(crate) const FOLDER: &str = "claims";
-/// Most claims of one key that are there at once.
+/// Most claims of one key that exist at once.
 const MOST: u32 = 64;
 /// Longest time of a claim.
 pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// A claim, as the store keeps it: JSON.
+/// A claim, as stored: JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Claim {
     /// A hash of the arguments that the key was claimed for.
     arguments: Hash,
-    /// The newest generation that the claimant knew. The result, if there is one, is in a later generation.
+    /// The newest generation that the claimant knew. The result, if any, is in a later generation.
     since: u64,
     /// When it ends; [`None`] if only deletion ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires: Option<Timestamp>,
-    /// When it was made; claims of older versions do not say.
+    /// When it was made; [`None`] in claims of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made: Option<Timestamp>,
 }
 
-/// What one number of a key holds.
+/// The content of one claim number of a key.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Link {
+pub(crate) enum ClaimSlot {
     #[allow(private_interfaces, reason = "others only close")]
     Claim(Claim),
     /// The claims before are being deleted, and none may follow.
     Closed { closed: bool },
 }
 
-impl Link {
-    /// When it ends, if it says so.
+impl ClaimSlot {
+    /// When it ends, if it does.
     pub(crate) const fn expires(&self) -> Option<Timestamp> {
         match self {
             Self::Claim(claim) => claim.expires,
@@ -59,23 +59,23 @@ impl Link {
 /// A key that is claimed: by this call, or by an earlier one, perhaps for other arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claimed {
-    /// What it was claimed for.
+    /// The hash of the arguments that it was claimed for.
     pub arguments: Hash,
     /// The key of a commit that executes the claimed request.
     pub key: CommitKey,
-    /// When it was claimed, as far as that is known.
+    /// When it was claimed, if known.
     pub made: Option<Timestamp>,
-    /// Whether this call certainly made the claim. Then nobody has run the request yet.
+    /// Whether this call certainly made the claim. If so, the request has not run yet.
     pub is_new: bool,
 }
 
 impl Mirror {
-    /// Claims the key with this hash for `arguments`, from `now` on for `time` (at most [`LONGEST`]). Returns the claim that counts, which may be an
-    /// earlier one.
+    /// Claims the key with this hash for `arguments`, from `now` on for `time` (at most [`LONGEST`]). Returns the claim
+    /// that counts, which may be an earlier one.
     ///
-    /// # Errors
-    /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. The key may be claimed nevertheless; claiming
-    /// it again does no harm.
+    ///
+    /// # Errors [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. The key may be
+    /// claimed nevertheless; claiming it again is harmless.
     pub async fn claim(
         &self,
         hash: Hash,
@@ -92,22 +92,22 @@ impl Mirror {
                 made: claim.made,
                 is_new,
             };
-            match self.get_or_create_state(&name(&hash.to_string(), number), &Link::Claim(own)).await? {
+            match self.get_or_create_state(&name(&hash.to_string(), number), &ClaimSlot::Claim(own)).await? {
                 None => return Ok(claimed(own, true)),
-                Some(Link::Claim(found)) if found.expires.is_none_or(|expires| now < expires) => {
+                Some(ClaimSlot::Claim(found)) if found.expires.is_none_or(|expires| now < expires) => {
                     return Ok(claimed(found, false));
                 }
-                Some(Link::Claim(_)) => {}
-                Some(Link::Closed { .. }) => {
-                    return Err(MirrorError::unavailable("old claims of the key are just being deleted"));
+                Some(ClaimSlot::Claim(_)) => {}
+                Some(ClaimSlot::Closed { .. }) => {
+                    return Err(MirrorError::unavailable("old claims of the key are being deleted"));
                 }
             }
         }
         Err(MirrorError::unavailable(format!("the key was claimed {MOST} times within days")))
     }
 
-    /// A recent generation: the newest if no other process writes, 0 if there is none. An old one would let the caller find results of claims that are
-    /// gone.
+    /// A recent generation: the newest if no other process writes, 0 if there is none. With an old one the caller would
+    /// find results of expired claims.
     async fn some_generation(&self) -> Result<u64, MirrorError> {
         if !self.known_head().is_some_and(|head| head.is_seen())
             && let Some(head) = self.first_head().await?
@@ -131,7 +131,8 @@ pub(crate) fn parsed(name: &str) -> Option<(&str, u32)> {
     }
 }
 
-/// The commit key of claim `number`. Each claim of a key has its own, so that it does not find an earlier claim's result.
+/// The commit key of claim `number`. Each claim of a key has its own, so that it does not find the result of an earlier
+/// claim.
 fn numbered(hash: Hash, number: u32) -> Hash {
     if number == 0 { hash } else { Hash::of(format!("{hash}.{number}").as_bytes()) }
 }

@@ -1,9 +1,10 @@
 //! Garbage collection: deletes every object that no kept generation refers to.
 //!
-//! A generation is kept for some time after the next one replaced it, so an idle vault keeps its last version however old it is. The newest
-//! generations are always kept. References decide which objects stay: those of the oldest kept generation, and those that later ones added (`added`).
-//! Times decide only how long a generation is kept, and protect uploads whose commit has not come yet; they are the store's own. A clock that jumps
-//! keeps generations longer: a manifest never counts as older than one before it, and of the store's and the caller's clock the slower one counts.
+//! A generation is kept for some time after the next one replaced it, so an idle vault keeps its last version however
+//! old it is. The newest generations are always kept. References decide which objects stay: those of the oldest kept
+//! generation, and those that later ones added (`added`). Times, by the store's clock, decide only how long a
+//! generation is kept, and protect uploads that are not committed yet. A clock that jumps keeps generations longer: a
+//! manifest never counts as older than an earlier one, and of the store's and the caller's clock the slower one counts.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -12,21 +13,22 @@ use jiff::Timestamp;
 use object_store::path::Path;
 use serde::Serialize;
 
-use crate::added::{Kept, objects_of};
+use crate::added::{KeptGenerations, objects_of};
 use crate::commit::LONGEST_DEADLINE;
 use crate::error::MirrorError;
 use crate::mirror::Mirror;
 use crate::snapshot::{MAX_MANIFEST, Snapshot};
 use crate::store::Listed;
 
-/// What is kept.
+/// How long, and how many, generations are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// How long a generation is kept after the next one replaced it.
     pub time: Duration,
-    /// How many of the newest generations are kept whatever their age.
+    /// How many of the newest generations are always kept.
     pub generations: u64,
-    /// Most manifests that one collection reads. The next one continues; until all are read, no object is deleted that they could refer to.
+    /// Most manifests that one collection reads. The next one continues; until all are read, no object is deleted that
+    /// they might refer to.
     pub reads: usize,
 }
 
@@ -37,7 +39,7 @@ impl Default for Retention {
     }
 }
 
-/// What a collection did.
+/// The result of a collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Collected {
     /// Generations that were deleted.
@@ -46,10 +48,11 @@ pub struct Collected {
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Generations that the next collection has to read before it can delete objects.
+    /// Generations that the next collection must read before it can delete objects.
     #[serde(skip_serializing_if = "is_zero")]
     pub unread: u64,
-    /// The newest generation that is older, by the store's clock, than one before it: the clock ran backwards.
+    /// The newest generation that has an older time, by the store's clock, than an earlier one: the clock ran
+    /// backwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ran_back: Option<u64>,
 }
@@ -69,13 +72,14 @@ const SAME_TIME: Duration = Duration::from_secs(60);
 const SHORTEST: Duration = Duration::from_secs(2 * LONGEST_DEADLINE.as_secs());
 
 impl Mirror {
-    /// Deletes the generations that are not kept, the oldest first; the objects that no kept one refers to; and expired state. `now` is the time by the
-    /// caller's clock.
+    /// Deletes the generations that are not kept, the oldest first; the objects that no kept one refers to; and expired
+    /// state. `now` is the time by the caller's clock.
     ///
-    /// Safe beside writers, readers and other collections, and when it is ended at any moment.
+    /// It is safe beside writers, readers and other collections, and when it is interrupted.
     ///
-    /// # Errors
-    /// As [`head`](Self::head), and [`MirrorError::Damaged`] when the newest generation misses what it refers to; what was deleted before stays deleted.
+    ///
+    /// # Errors As [`head`](Self::head), and [`MirrorError::Damaged`] when the newest generation lacks objects that it
+    /// refers to; earlier deletions stay.
     pub async fn collect(&self, retention: Retention, now: Timestamp) -> Result<Collected, MirrorError> {
         let keys = self.shared.keys.clone();
         // Objects are listed before references are read, so that nothing committed meanwhile counts as garbage.
@@ -88,32 +92,32 @@ impl Mirror {
         }
         let [segments, _] = &listed;
         self.check_sizes(&head, segments).await?;
-        // The hint is written first, so that no reader begins at a generation that is deleted; its time is the store's.
+        // The hint is written first, so that no reader begins at a deleted generation. Its time is the store's.
         let manifest = self.store.get(&keys.manifest(head.generation()), MAX_MANIFEST).await?;
-        let gone = || MirrorError::unavailable("the newest generation is not there any more");
+        let gone = || MirrorError::unavailable("the newest generation does not exist any more");
         self.store.put(&keys.latest(), &manifest.ok_or_else(gone)?).await?;
         let now = self.store.modified(&keys.latest()).await?.ok_or_else(gone)?.min(now);
         let mut collected = self.collect_state(now, retention.time, MOST).await?;
         collected.ran_back = ran_back(&written);
         let ended = now - retention.time.max(SHORTEST);
         let oldest = oldest_kept(&in_order(&written), head.generation(), retention.generations, ended);
-        // A purge leaves the manifests, by which folders that were synced before tell that this is their mirror.
+        // A purge leaves the manifests, since folders that were synced before recognise their mirror by them.
         let (past, oldest) = (oldest, oldest.max(head.manifest().history_from));
         let Some(kept) = self.at(oldest).await? else { return Ok(collected) };
         for generation in written.range(..past).map(|(generation, _)| *generation).take(MOST) {
             self.store.delete(&keys.manifest(generation)).await?;
             collected.generations += 1;
         }
-        // A manifest newer than the listing exists, though the listing does not show it.
+        // A manifest newer than the listing exists, though it is not listed.
         let is_there =
             |generation: &u64| written.contains_key(generation) || written.range(*generation..).next().is_none();
         let between = (oldest + 1..head.generation()).filter(is_there).collect();
-        let kept = Kept { oldest: kept, between, head };
+        let kept = KeptGenerations { oldest: kept, between, head };
         let needed = match self.needed(&kept, retention.reads).await {
             Ok(Ok(needed)) => needed,
             Ok(Err(unread)) => return Ok(Collected { unread, ..collected }),
             Err(error @ (MirrorError::Damaged { .. } | MirrorError::Gone { .. })) => {
-                tracing::warn!(%error, "an older generation is damaged: until it is not kept any more, objects stay");
+                tracing::warn!(%error, "an older generation is damaged: no objects are deleted while it is kept");
                 return Ok(collected);
             }
             Err(error) => return Err(error),
@@ -129,7 +133,7 @@ impl Mirror {
         Ok(collected)
     }
 
-    /// Whether all objects of `head` below `segments/` are in the listing, with their sizes.
+    /// Checks that all objects of `head` below `segments/` are in the listing, with their sizes.
     async fn check_sizes(&self, head: &Snapshot, listed: &[Listed]) -> Result<(), MirrorError> {
         let sizes: HashMap<&Path, u64> = listed.iter().map(|listed| (&listed.key, listed.bytes)).collect();
         for (index, id) in objects_of(head) {
@@ -138,7 +142,7 @@ impl Mirror {
             if sizes.get(&key).is_some_and(|found| size.is_none_or(|size| size == *found)) {
                 continue;
             }
-            // It may have been committed since.
+            // It may have been committed since the listing.
             match (self.store.size(&key).await?, size) {
                 (None, _) => return Err(MirrorError::damaged(key, "it is missing")),
                 (Some(found), Some(size)) if found != size => {
@@ -150,23 +154,25 @@ impl Mirror {
         Ok(())
     }
 
-    /// The newest generation that is older, by the store's clock, than one before it, if there is one: then the clock ran backwards.
+    /// The newest generation that has an older time, by the store's clock, than an earlier one: the clock ran
+    /// backwards.
     ///
-    /// # Errors
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn ran_back(&self) -> Result<Option<u64>, MirrorError> {
         Ok(ran_back(&self.written().await?))
     }
 
-    /// When the manifest of each generation was written, by the store's clock.
+    /// The time of each generation's manifest, by the store's clock.
     pub(crate) async fn written(&self) -> Result<BTreeMap<u64, Timestamp>, MirrorError> {
         let keys = &self.shared.keys;
         let listed = self.store.list(&keys.manifests(), None).await?;
         Ok(listed.iter().filter_map(|listed| Some((keys.generation(&listed.key)?, listed.written))).collect())
     }
 
-    /// The objects that the kept generations refer to. If there are too many generations to read at once, the error is how many are left.
-    async fn needed(&self, kept: &Kept, reads: usize) -> Result<Result<HashSet<Path>, u64>, MirrorError> {
+    /// The objects that the kept generations refer to. If there are too many generations to read at once, the error is
+    /// the number left.
+    async fn needed(&self, kept: &KeptGenerations, reads: usize) -> Result<Result<HashSet<Path>, u64>, MirrorError> {
         let added = match self.added(kept, reads).await? {
             Ok(added) => added,
             Err(unread) => return Ok(Err(unread)),
@@ -182,7 +188,7 @@ impl Mirror {
     }
 }
 
-/// The error for the manifest at `key` that is missing, and of which the hint has a copy.
+/// The error for a missing manifest at `key` of which the hint has a copy.
 pub(crate) fn lost_manifest(key: &Path) -> MirrorError {
     MirrorError::damaged(key, "it is missing, and `latest` has a copy of it")
 }
@@ -204,7 +210,8 @@ fn ran_back(written: &BTreeMap<u64, Timestamp>) -> Option<u64> {
     written.iter().zip(in_order).filter(is_before).map(|((generation, _), _)| *generation).next_back()
 }
 
-/// The oldest kept generation of those `written` at these times: it is among the newest, or was not replaced before `ended`. All later ones are kept.
+/// The oldest kept generation, by the times at which all were `written`: it is among the newest, or was not replaced
+/// before `ended`. All later ones are kept.
 fn oldest_kept(written: &BTreeMap<u64, Timestamp>, head: u64, generations: u64, ended: Timestamp) -> u64 {
     let newest = head.saturating_sub(generations.max(1)) + 1;
     let superseded = written.iter().zip(written.values().skip(1));

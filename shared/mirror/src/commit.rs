@@ -1,9 +1,9 @@
-//! Committing: upload what is new, then create the next manifest if it is absent.
+//! Committing: upload the new objects, then create the next manifest if it is absent.
 //!
-//! The manifest's nonce tells a writer's own success from another's. When the store's answer leaves open what happened
-//! (a time-out, a server error, or "exists already", which may be the answer to a repeated request that had
-//! succeeded), the manifest that is there decides; if none is, the same bytes are sent again. So a commit that
-//! is reported happened, one that failed did not, and what is not known is said not to be.
+//! The manifest's nonce distinguishes a writer's own success from another's. When the store's answer is ambiguous (a
+//! time-out, a server error, or "exists already", which may answer a repeated request), the existing manifest decides;
+//! if there is none, the same bytes are sent again. So a commit that is reported as done happened, one that failed did
+//! not, and an unknown outcome is reported as unknown.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,9 @@ use futures::future::{join, try_join};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::change::{Attempt, ChangeSet, CommitInfo, CommitKey, Derived, NewSegment, Uploaded, check, next_manifest};
+use crate::change::{
+    Attempt, ChangeSet, CommitInfo, CommitKey, Derived, NewSegment, UploadedObjects, check, next_manifest,
+};
 use crate::error::MirrorError;
 use crate::failure::Failure;
 use crate::head::Head;
@@ -25,61 +27,62 @@ use crate::snapshot::{Snapshot, State};
 use crate::store::jittered;
 use crate::tombstones::{DocumentSet, MAX_INLINE, StoredTombstones, Tombstones};
 
-/// Segments under way at once.
+/// Segments uploaded at once.
 const PARALLEL_UPLOADS: usize = 4;
 /// Manifests read at once in search of a key.
 const PARALLEL_SCAN: usize = 16;
-/// The wait after the first lost race or unclear answer; it doubles up to the longest.
+/// The wait after the first lost race or unclear answer. It doubles up to [`LONGEST_RACE_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// The longest after a lost race: whoever waits long while others commit meets one of them again.
+/// The longest wait after a lost race. A longer one would meet a later commit again.
 const LONGEST_RACE_WAIT: Duration = Duration::from_millis(100);
-/// Longest deadline: no generation is collected so soon after it was begun.
+/// The longest deadline: no generation is collected so soon after it was begun.
 pub(crate) const LONGEST_DEADLINE: Duration = Duration::from_secs(3600);
-/// How long the hint may take: the commit is done without it.
+/// The time limit for the hint: the commit is done without it.
 const HINT_TIME: Duration = Duration::from_secs(2);
 
-/// What became of a commit.
+/// The result of a commit.
 #[derive(Clone, Debug)]
 pub enum Committed<T> {
-    /// It happened: the generation that it made, and what the attempt tells of itself.
+    /// It happened: the new generation, and the change's own result.
     New(Arc<Snapshot>, T),
-    /// There was nothing to do on the newest state, which is this.
+    /// There was nothing to do on this newest state.
     Unchanged(Option<Arc<Snapshot>>, T),
-    /// It had happened before, by the same key.
+    /// An earlier commit with the same key happened.
     Replayed {
-        /// The generation that it made.
+        /// The generation of that commit.
         generation: u64,
-        /// The answer that was kept with it.
+        /// The answer stored with it.
         result: serde_json::Value,
     },
 }
 
-/// What an attempt came to before its manifest is created.
+/// The result of an attempt before its manifest is created.
 enum Prepared<T> {
     Unchanged(Option<Arc<Snapshot>>, T),
     Replayed { generation: u64, result: serde_json::Value },
     Ready { manifest: Box<Manifest>, bytes: Bytes, outcome: T },
 }
 
-/// What the attempts of one commit share.
+/// State shared by the attempts of one commit.
 struct Attempts<'a, C> {
     info: &'a CommitInfo,
     change: &'a C,
-    /// Objects uploaded by this commit, to be used again when an attempt needs the same bytes.
+    /// Objects that this commit uploaded. A later attempt with the same bytes reuses them.
     uploads: Mutex<Vec<(Bytes, Id)>>,
-    /// The generation up to which the key has been looked for.
+    /// The generation up to which the key has been searched.
     searched: Mutex<u64>,
 }
 
 impl Mirror {
     /// Commits what `change` derives from the newest state, as one new generation.
     ///
-    /// # Errors
-    /// What `change` returns, and as its error:
-    /// - [`MirrorError::CommitUnknown`] when it is not known at the deadline whether the commit happened;
-    /// - [`MirrorError::Contended`], [`MirrorError::TooLate`], [`MirrorError::Conflict`], [`MirrorError::TooLarge`] when it did not;
-    /// - as [`read`](Mirror::read), but for [`MirrorError::NotPublished`]: it did not.
+    ///
+    /// # Errors The errors of `change`, and as its error type:
+    /// - [`MirrorError::CommitUnknown`] when it is unknown at the deadline whether the commit happened;
+    /// - [`MirrorError::Contended`], [`MirrorError::TooLate`], [`MirrorError::Conflict`], [`MirrorError::TooLarge`]
+    ///   when it did not;
+    /// - those of [`read`](Mirror::read) except [`MirrorError::NotPublished`]: it did not.
     pub async fn commit<C: ChangeSet>(&self, info: &CommitInfo, change: &C) -> Result<Committed<C::Outcome>, C::Error> {
         let deadline = Instant::now() + info.deadline.min(LONGEST_DEADLINE);
         let searched = Mutex::new(info.key.map_or(0, |key| key.since));
@@ -130,7 +133,7 @@ impl Mirror {
                 None => Ok((None, outcome)),
             }
         };
-        // What the key answered before decides before anything that the change finds on the state of today.
+        // An earlier answer to the key takes precedence over the change's result on the current state.
         let (derived, earlier) = join(derive, self.search(attempts, head.as_deref())).await;
         if let Some((generation, result)) = earlier? {
             return Ok(Prepared::Replayed { generation, result });
@@ -145,10 +148,10 @@ impl Mirror {
         Ok(Prepared::Ready { manifest: Box::new(manifest), bytes, outcome })
     }
 
-    /// What a commit with `key` has come to, if there was one: the generation that it made, and the answer that was kept with it.
+    /// The result of an earlier commit with `key`, if any: its generation, and the answer stored with it.
     ///
-    /// # Errors
-    /// As [`read`](Self::read), but for [`MirrorError::NotPublished`].
+    ///
+    /// # Errors As [`read`](Self::read), except [`MirrorError::NotPublished`].
     pub async fn committed(&self, key: CommitKey) -> Result<Option<(u64, serde_json::Value)>, MirrorError> {
         match self.head().await {
             Ok(head) => self.find_answer(key, key.since, &head).await,
@@ -157,7 +160,7 @@ impl Mirror {
         }
     }
 
-    /// The answer that a generation since the key's claim has kept for it.
+    /// The answer for the key in a generation since its claim, if any.
     async fn search<C>(
         &self,
         attempts: &Attempts<'_, C>,
@@ -166,21 +169,21 @@ impl Mirror {
         let (Some(key), Some(head)) = (attempts.info.key, head) else { return Ok(None) };
         let searched = *attempts.searched.lock().unwrap_or_else(PoisonError::into_inner);
         let found = self.find_answer(key, searched, head).await?;
-        // What was found has to be found again if there is a newer generation, on which all of this is then run again.
+        // If there is a newer generation, all of this runs again on it and finds the answer again.
         if found.is_none() {
             *attempts.searched.lock().unwrap_or_else(PoisonError::into_inner) = head.generation().max(searched);
         }
         Ok(found)
     }
 
-    /// The same of the generations after `searched` up to `head`.
+    /// The answer for the key in a generation after `searched` up to `head`.
     async fn find_answer(
         &self,
         key: CommitKey,
         searched: u64,
         head: &Snapshot,
     ) -> Result<Option<(u64, serde_json::Value)>, MirrorError> {
-        // What an earlier claim of the same key came to is no answer to this one.
+        // The answer to an earlier claim of the same key is no answer to this one.
         let answer = |manifest: &Manifest| match &manifest.idempotency {
             Some(KeyedResult { key_hash, result }) if *key_hash == key.hash && manifest.generation > key.since => {
                 Some((manifest.generation, result.clone()))
@@ -210,16 +213,16 @@ impl Mirror {
         attempts: &Attempts<'_, C>,
         head: Option<&Snapshot>,
         derived: Derived,
-    ) -> Result<(Derived, Uploaded), MirrorError> {
+    ) -> Result<(Derived, UploadedObjects), MirrorError> {
         let more = check(head.map(Snapshot::manifest), &derived)?;
-        // Futures are made before they are run, so that the compiler can tell that all of it may change threads.
+        // The futures are made before they run, so that the compiler can prove that they are `Send`.
         let segments: Vec<_> = derived.segments.iter().map(|segment| self.upload_segment(attempts, segment)).collect();
         let deleted: Vec<_> =
             more.into_iter().map(|(at, more)| self.add_tombstones(attempts, head, at, more)).collect();
         let segments = stream::iter(segments).buffered(PARALLEL_UPLOADS).try_collect();
         let deleted = stream::iter(deleted).buffered(PARALLEL_UPLOADS).try_collect();
         let (segments, deleted) = try_join(segments, deleted).await?;
-        Ok((derived, Uploaded { segments, deleted }))
+        Ok((derived, UploadedObjects { segments, deleted }))
     }
 
     async fn upload_segment<C>(
@@ -231,7 +234,7 @@ impl Mirror {
         try_join(self.upload_object(attempts, &segment.bytes), self.upload_tombstones(attempts, deleted)).await
     }
 
-    /// The tombstones of segment `index` of `head`, and `more`.
+    /// The tombstones of segment `index` of `head` together with `more`.
     async fn add_tombstones<C>(
         &self,
         attempts: &Attempts<'_, C>,
@@ -275,7 +278,7 @@ impl Mirror {
         Ok(id)
     }
 
-    /// Creates the object of `manifest`. [`None`] when it is there; else the manifest that is there instead.
+    /// Creates the object of `manifest`. Returns [`None`] when it exists; else the manifest that exists instead.
     async fn create_manifest(
         &self,
         manifest: &Manifest,
@@ -308,7 +311,7 @@ impl Mirror {
         }
     }
 
-    /// Points the hint to the generation that was committed, as well as may be: readers find it without.
+    /// Points the hint to the committed generation. Failure is ignored: readers find the generation without it.
     async fn write_hint(&self, generation: u64, bytes: &Bytes) {
         if self.known_head().is_some_and(|head| head.generation() > generation) {
             return;
@@ -322,7 +325,7 @@ impl Mirror {
     }
 }
 
-/// A manifest that this commit would write and no reader would take.
+/// The error for a manifest that this commit would write and no reader would accept.
 fn refused(error: ManifestError) -> MirrorError {
     match error {
         ManifestError::TooLarge { what, limit } => MirrorError::TooLarge { what, limit },

@@ -1,11 +1,11 @@
-//! What one request cost: requests to the store, bytes, and waves.
+//! The cost of one request: requests to the store, bytes, and waves.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts what goes through the handles that share it.
+/// Counts the requests of all handles that share it.
 ///
-/// A *wave* is a round of requests that wait for nothing but the rounds before it: a request's depth is one more than
-/// the deepest request that had completed when it began, and the number of waves is the deepest completed depth.
+/// A *wave* is a round of requests that wait only for the rounds before it. A request's depth is one more than the
+/// deepest request that had completed when it began. The number of waves is the deepest completed depth.
 #[derive(Debug, Default)]
 pub struct Counters {
     requests: AtomicU64,
@@ -38,13 +38,13 @@ impl Counters {
         }
     }
 
-    /// A request begins; the answer is its depth.
+    /// Begins a request; returns its depth.
     pub(crate) fn begin(&self) -> u64 {
         self.requests.fetch_add(1, Relaxed);
         self.depth.load(Relaxed) + 1
     }
 
-    /// A request of depth `depth` has ended.
+    /// Ends a request of depth `depth`.
     pub(crate) fn end(&self, depth: u64, bytes_read: u64, bytes_written: u64) {
         self.bytes_read.fetch_add(bytes_read, Relaxed);
         self.bytes_written.fetch_add(bytes_written, Relaxed);

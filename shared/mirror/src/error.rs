@@ -1,4 +1,4 @@
-//! What can go wrong with a mirror, by what the caller is to do about it.
+//! Errors of a mirror, by what the caller should do about them.
 
 use crate::id::{Id, NoRandomness};
 
@@ -13,54 +13,54 @@ pub enum MirrorError {
     NotPublished {
         /// The vault's id.
         vault: String,
-        /// What the store is called.
+        /// The store's name.
         store: String,
     },
     /// The store did not answer, or not in time. Nothing was changed; trying again may help.
     #[error("the store is not available: {reason}")]
     Unavailable {
-        /// What the store said last.
+        /// The store's last error.
         reason: String,
     },
-    /// The store refuses what was asked: credentials, permissions, a missing bucket, an unsupported request.
-    /// Trying again does not help.
+    /// The store refuses the request: credentials, permissions, a missing bucket, an unsupported request. Trying again
+    /// does not help.
     #[error("the store refuses to {action}: {reason}")]
     StoreRefused {
-        /// What was asked, as a verb: `read`, `write`, `list`.
+        /// The request, as a verb: `read`, `write`, `list`.
         action: &'static str,
-        /// What the store said, and what to check.
+        /// The store's error, and what to check.
         reason: String,
     },
-    /// The store does not keep conditional writes apart, so commits could be lost in it. Reading it is safe.
+    /// The store does not honour conditional writes, so commits could be lost in it. Reading it is safe.
     #[error("the store {store} may be read but not written to: {reason}; use one that honours If-None-Match")]
     UnsafeStore {
-        /// What the store is called.
+        /// The store's name.
         store: String,
-        /// What it did.
+        /// How it failed the test.
         reason: String,
     },
-    /// An object is not what was written: truncated, altered, or lost. Publish again or restore the object.
-    #[error("{object} is damaged: {reason}; `atlas sync --repair` publishes again what can be had")]
+    /// An object is truncated, altered or lost. Publish again or restore the object.
+    #[error("{object} is damaged: {reason}; `atlas sync --repair` recovers what it can")]
     Damaged {
         /// Key of the object in the store.
         object: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// An object was written by a newer version of Atlas Mirror: update this one.
+    /// A newer version of Atlas Mirror wrote the object: update this one.
     #[error(
         "{object} has format {found}, newer than {supported}, the newest that this version reads: update Atlas Mirror"
     )]
     Newer {
         /// Key of the object in the store.
         object: String,
-        /// The format that it has.
+        /// The object's format.
         found: u32,
         /// The newest format that this version reads.
         supported: u32,
     },
-    /// An object of an older generation is not there any more: read the newest generation.
-    #[error("{object} is not there any more: its generation has been superseded and collected")]
+    /// An object of an older generation does not exist any more: read the newest generation.
+    #[error("{object} does not exist any more: its generation has been superseded and collected")]
     Gone {
         /// Key of the object in the store.
         object: String,
@@ -77,16 +77,16 @@ pub enum MirrorError {
     /// The change was not made, or its objects not stored, by the deadline. Nothing was committed; try again.
     #[error("the change was not ready at the deadline: nothing was committed, try again")]
     TooLate,
-    /// It is not known whether the commit happened. Do not repeat it blindly: look whether generation
-    /// `generation` (or, for a keyed write, any since) carries `nonce`.
+    /// It is unknown whether the commit happened. Do not repeat it blindly: check whether generation `generation` (or,
+    /// for a keyed write, any later one) has `nonce`.
     #[error("the outcome of the commit is not known: if it happened it is generation {generation} with nonce {nonce}")]
     CommitUnknown {
-        /// The generation that the commit would be.
+        /// The generation that the commit would create.
         generation: u64,
-        /// The nonce that its manifest would carry.
+        /// The nonce of its manifest.
         nonce: Id,
     },
-    /// Something is larger than the mirror takes. Nothing was written.
+    /// Something exceeds a limit of the mirror. Nothing was written.
     #[error("{what} is too large: at most {limit}")]
     TooLarge {
         /// What is too large.
@@ -109,7 +109,7 @@ impl MirrorError {
         Self::Conflict { reason: reason.into() }
     }
 
-    /// Whether the same call may succeed if it is made again later, with nothing else changed.
+    /// Whether the same call may succeed later, with nothing else changed.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Contended | Self::TooLate)
     }

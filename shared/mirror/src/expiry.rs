@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 
-use crate::claim::{self, Link};
+use crate::claim::{self, ClaimSlot};
 use crate::collect::Collected;
 use crate::error::MirrorError;
 use crate::mirror::Mirror;
@@ -23,7 +23,7 @@ const FOLDERS: [(&str, Duration); 6] = [
     ("throttle", DAY.saturating_mul(2)),
     ("writing", DAY.saturating_mul(2)),
 ];
-/// The same for claims.
+/// How long claims are kept.
 const CLAIMS_KEPT: Duration = claim::LONGEST.saturating_add(DAY);
 /// The folder of sessions' traces, which are kept as long as generations; so many are looked at by one collection.
 const SESSIONS: &str = "sessions";
@@ -84,7 +84,7 @@ impl Mirror {
         numbers.sort_unstable();
         // If the store's clock was slow when the claim was made, the claim seems older than it is.
         for number in &numbers {
-            let link: Option<Link> = match self.get_state(&claim::name(&hash, *number)).await {
+            let link: Option<ClaimSlot> = match self.get_state(&claim::name(&hash, *number)).await {
                 Err(MirrorError::Damaged { .. }) => None,
                 link => link?,
             };
@@ -94,7 +94,7 @@ impl Mirror {
         }
         let Some(last) = numbers.last().copied() else { return Ok(0) };
         let next = last.saturating_add(1);
-        if !self.create_state_if_absent(&claim::name(&hash, next), &Link::Closed { closed: true }).await? {
+        if !self.create_state_if_absent(&claim::name(&hash, next), &ClaimSlot::Closed { closed: true }).await? {
             return Ok(0);
         }
         numbers.push(next);

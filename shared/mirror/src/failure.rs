@@ -1,4 +1,4 @@
-//! Why a request to the store failed, by what it says of its effect.
+//! Failures of requests to the store, by their effect.
 
 use std::error::Error;
 use std::io;
@@ -11,18 +11,18 @@ use crate::error::MirrorError;
 use crate::keys::key_of;
 use crate::s3_answer::Answer;
 
-/// Why a request failed, by what it says of its effect.
+/// Why a request failed, and its effect.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// There is no such object (or bucket).
     NotFound(String),
     /// There is one already.
     Exists,
-    /// The store will not do it, and has not.
+    /// The store refused the request; it had no effect.
     Refused(String),
-    /// No answer, or one that leaves open what happened.
+    /// No answer, or an ambiguous one: the request may have had its effect.
     Unclear(String),
-    /// The object has this many bytes, which cannot be right.
+    /// The object has this many bytes, more than it can have.
     WrongSize(u64),
 }
 
@@ -73,21 +73,19 @@ impl Failure {
 
     pub(crate) fn into_error(self, action: &'static str, key: &Path) -> MirrorError {
         match self {
-            // Reads handle a missing object before; so the bucket itself is missing.
+            // Reads handle a missing object earlier; so the bucket itself is missing.
             Self::NotFound(reason) => {
                 MirrorError::StoreRefused { action, reason: format!("{reason} (check the bucket's name)") }
             }
             Self::Exists => MirrorError::conflict(format!("{} exists already", key_of(key))),
             Self::Refused(reason) => MirrorError::StoreRefused { action, reason },
             Self::Unclear(reason) => MirrorError::Unavailable { reason },
-            Self::WrongSize(size) => {
-                MirrorError::damaged(key, format!("it has {size} bytes, more than it can rightly have"))
-            }
+            Self::WrongSize(size) => MirrorError::damaged(key, format!("it has {size} bytes, more than it can have")),
         }
     }
 }
 
-/// The error and what caused it, as one line: of a broken connection only what broke it.
+/// The error and its causes, as one line; for a broken connection only the root cause.
 fn described(error: &(dyn Error + 'static)) -> String {
     if let (Some(broken), Some(root)) = (cause::<HttpError>(error), chain(error).last()) {
         return match broken.kind() {
@@ -102,12 +100,12 @@ fn described(error: &(dyn Error + 'static)) -> String {
     })
 }
 
-/// The first error of type `T` among `error` and what caused it.
+/// The first error of type `T` among `error` and its causes.
 fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
     chain(error).find_map(|error| error.downcast_ref())
 }
 
-/// An error and what caused it.
+/// An error and its causes.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (*error).source())
 }

@@ -1,4 +1,4 @@
-//! A generation that was the newest, and how long that holds.
+//! A generation that was the newest, and for how long that counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::snapshot::{Snapshot, State};
 
-/// How long a manifest that was seen is taken to be there: far less than generations are retained.
+/// How long a manifest counts as existing after it was seen: far less than generations are retained.
 const SEEN_FOR: Duration = Duration::from_secs(600);
 
 /// A generation that was the newest when it was found.
@@ -30,7 +30,8 @@ impl Head {
         self.state.manifest.generation
     }
 
-    /// This generation, which was read before `head` was the newest, if it is after that and of the same mirror: then it was lost.
+    /// This generation if it was lost: it was read before `head` was the newest, and is a later generation of the same
+    /// mirror.
     pub(crate) fn lost_after(self, head: &Snapshot) -> Option<Self> {
         let is_of_same = self.state.manifest.lineage == head.manifest().lineage;
         (is_of_same && self.generation() > head.generation()).then_some(self)
@@ -46,7 +47,7 @@ impl Head {
         !age.is_zero() && self.checked.is_some_and(|checked| checked.elapsed() <= age)
     }
 
-    /// Whether its object was seen not long ago.
+    /// Whether its object was seen recently.
     pub(crate) fn is_seen(&self) -> bool {
         self.seen.is_some_and(|seen| seen.elapsed() <= SEEN_FOR)
     }

@@ -1,4 +1,4 @@
-//! When the vault was synced last, for those who look at the mirror alone.
+//! The time of the last sync, for readers who see only the mirror.
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::error::MirrorError;
 use crate::mirror::Mirror;
 
-/// Where it stands, below `state/`.
+/// Its name below `state/`.
 const SYNCED: &str = "synced";
-/// It is written in each such stretch of time once, in seconds.
+/// The shortest time between two heartbeats, in seconds.
 const STRETCH: i64 = 5 * 60;
 
-/// A sync that completed, as the store keeps it: JSON.
+/// A completed sync, as stored: JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heartbeat {
     /// When it began, by its host's clock.
@@ -22,7 +22,7 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Whether it is worth a request after that of the sync `before`.
+    /// Whether to write it, after the one of the sync at `before`.
     #[must_use]
     pub fn is_due(&self, before: Option<Timestamp>) -> bool {
         let stretch = |time: Timestamp| time.as_second().div_euclid(STRETCH);
@@ -31,21 +31,21 @@ impl Heartbeat {
 }
 
 impl Mirror {
-    /// Tells that the vault was synced.
+    /// Records that the vault was synced.
     ///
-    /// # Errors
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
-    pub async fn tell_synced(&self, beat: &Heartbeat) -> Result<(), MirrorError> {
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn record_sync(&self, beat: &Heartbeat) -> Result<(), MirrorError> {
         let refused = |reason: String| MirrorError::StoreRefused { action: "write", reason };
         let key = self.keys().state(SYNCED).map_err(|error| refused(error.to_string()))?;
         let bytes = serde_json::to_vec(beat).map_err(|error| refused(error.to_string()))?;
         self.store.put(&key, &Bytes::from(bytes)).await
     }
 
-    /// The last sync of the vault that was told; at most one request.
+    /// The last recorded sync of the vault; at most one request.
     ///
-    /// # Errors
-    /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    ///
+    /// # Errors [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn synced(&self) -> Result<Option<Heartbeat>, MirrorError> {
         self.get_state(SYNCED).await
     }

@@ -12,10 +12,11 @@ use crate::snapshot::Snapshot;
 const HISTORY_PAGE: usize = 16;
 
 impl Mirror {
-    /// The vault at `generation`; [`None`] when there is no such generation, or not any more.
+    /// The vault at `generation`; [`None`] when there is no such generation, or it was collected.
     ///
-    /// # Errors
-    /// [`MirrorError::Damaged`], [`MirrorError::Newer`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    ///
+    /// # Errors [`MirrorError::Damaged`], [`MirrorError::Newer`], [`MirrorError::Unavailable`],
+    /// [`MirrorError::StoreRefused`].
     pub async fn at(&self, generation: u64) -> Result<Option<Arc<Snapshot>>, MirrorError> {
         if generation < self.history_from() {
             return Ok(None);
@@ -28,7 +29,7 @@ impl Mirror {
         Ok(head.map(|head| self.snapshot(&head)))
     }
 
-    /// The oldest generation that may be read, as far as it is known; 0 if no purge ended history.
+    /// The oldest generation that may be read, if known; 0 if no purge ended history.
     fn history_from(&self) -> u64 {
         self.known_head().map_or(0, |head| head.state.manifest.history_from)
     }
@@ -42,10 +43,11 @@ impl Mirror {
         self.chain(from, limit.min(usize::try_from(readable).unwrap_or(usize::MAX))).await
     }
 
-    /// The same, with generations that a purge ended: their manifests tell which mirror this is, and their documents cannot be read.
+    /// Like [`history`](Self::history), including generations that a purge ended: their manifests identify the mirror,
+    /// but their documents cannot be read.
     ///
-    /// # Errors
-    /// As [`history`](Self::history).
+    ///
+    /// # Errors As [`history`](Self::history).
     pub async fn chain(&self, from: u64, limit: usize) -> Result<Vec<Arc<Snapshot>>, MirrorError> {
         let generations = (1..=from).rev().take(limit);
         let mut walk = stream::iter(generations).map(|generation| self.manifest_at(generation)).buffered(HISTORY_PAGE);

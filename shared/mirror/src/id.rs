@@ -1,4 +1,4 @@
-//! Names of things: random ids, and hashes of content.
+//! Random ids, and hashes of content.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Digest as _;
 
-/// A 128-bit random id, written as 32 lower-case hex digits: a segment's, a lineage's, a writer's nonce.
+/// A 128-bit random id, written as 32 lower-case hex digits: of a segment, a lineage, or a writer's nonce.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(u128);
 
@@ -16,15 +16,15 @@ pub type SegmentId = Id;
 impl Id {
     /// A fresh random id.
     ///
-    /// # Errors
-    /// [`NoRandomness`] when the system has none to give.
+    ///
+    /// # Errors [`NoRandomness`] when the system returns no random bytes.
     pub fn random() -> Result<Self, NoRandomness> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(NoRandomness)?;
         Ok(Self(u128::from_be_bytes(bytes)))
     }
 
-    /// The id that follows from `parts`: the first half of their SHA-256.
+    /// The id derived from `parts`: the first half of their SHA-256.
     pub(crate) fn derived(parts: &[[u8; 32]]) -> Self {
         let hash: [u8; 32] = sha2::Sha256::digest(parts.concat()).into();
         Self(hash.iter().take(16).fold(0, |value, byte| value << 8 | u128::from(*byte)))
@@ -57,7 +57,7 @@ impl Hash {
     }
 }
 
-/// The system gave no random bytes.
+/// The system returned no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no randomness: {0}")]
 pub struct NoRandomness(getrandom::Error);
@@ -101,7 +101,7 @@ impl FromStr for Hash {
     }
 }
 
-/// Reads exactly as many lower-case hex digits as `bytes` holds, so that every value has one spelling.
+/// Reads exactly as many lower-case hex digits as fill `bytes`, so that every value has one spelling.
 fn read_hex(text: &str, bytes: &mut [u8]) -> Result<(), NotHex> {
     let error = NotHex { digits: bytes.len() * 2 };
     if text.len() != bytes.len() * 2 {

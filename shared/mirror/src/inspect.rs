@@ -1,4 +1,4 @@
-//! What is wrong with the objects that a generation refers to: which are missing, of another size, or not what was written.
+//! Finds the flaws of a generation's objects: missing ones, wrong sizes, wrong content.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -13,10 +13,10 @@ use crate::manifest::Totals;
 use crate::mirror::Mirror;
 use crate::snapshot::Snapshot;
 
-/// Where it is said that something is damaged, below `state/`.
+/// The name of the noted damage, below `state/`.
 const NOTED: &str = "damage";
 
-/// An object that is not what was written.
+/// A missing or damaged object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flaw {
     /// Its key in the store.
@@ -25,31 +25,31 @@ pub struct Flaw {
     pub reason: String,
 }
 
-/// What was found.
+/// The result of an inspection.
 #[derive(Debug, Default)]
 pub struct Inspection {
-    /// What is wrong.
+    /// The flaws.
     pub flaws: Vec<Flaw>,
-    /// How many objects were looked at.
+    /// Number of objects inspected.
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Segments that cannot be used, by index.
+    /// Unusable segments, by index.
     pub(crate) unusable: BTreeMap<usize, Unusable>,
-    /// Attachments of usable segments without their object.
+    /// Attachments of usable segments whose object is missing.
     pub(crate) bare: Vec<Bare>,
     /// The paths of usable segments.
     pub(crate) paths: HashSet<String>,
-    /// What usable segments hold, but for `bare`.
+    /// The totals of usable segments, without `bare`.
     pub(crate) totals: Totals,
-    /// The attachments' objects that are there, and their bytes.
+    /// The attachments' objects that exist, and their bytes.
     pub(crate) blobs: BTreeMap<String, u64>,
 }
 
 /// Why a segment cannot be used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unusable {
-    /// Its own object is flawed; else only that of its tombstones is.
+    /// Whether its own object is flawed, rather than only that of its tombstones.
     pub(crate) is_itself: bool,
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Flaw {
     }
 }
 
-/// What `error` says of an object; itself if it says nothing of one.
+/// The flaw of the object that `error` names; the error itself if it names none.
 pub(crate) fn flaw_of(error: MirrorError) -> Result<Flaw, MirrorError> {
     match error {
         MirrorError::Damaged { object, reason } => Ok(Flaw { object, reason }),
@@ -77,11 +77,11 @@ pub(crate) fn flaw_of(error: MirrorError) -> Result<Flaw, MirrorError> {
 }
 
 impl Mirror {
-    /// Looks at every object that `head` refers to: segments and tombstones byte for byte; that attachments' objects are there and have
-    /// their sizes, and with `checksum` that they have their hashes.
+    /// Checks every object that `head` refers to. Segments and tombstones are read whole; of attachments' objects only
+    /// the size is checked, or with `checksum` the hash.
     ///
-    /// # Errors
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`], [`MirrorError::Newer`].
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`], [`MirrorError::Newer`].
     pub async fn inspect(&self, head: &Snapshot, checksum: bool) -> Result<Inspection, MirrorError> {
         let mut found = Inspection::default();
         for listed in self.store.list(&self.keys().blobs(), None).await? {
@@ -117,7 +117,7 @@ impl Mirror {
         Ok(found)
     }
 
-    /// The live documents of a segment; nothing of one that cannot be used.
+    /// Inspects the live documents of a segment; does nothing for an unusable one.
     async fn inspect_segment(
         &self,
         head: &Snapshot,
@@ -152,7 +152,7 @@ impl Mirror {
         let flaw = |reason: String| Ok(Some(Flaw { object: object.clone(), reason }));
         let Ok(key) = name.parse::<BlobKey>() else { return flaw("it is not named for its content".to_owned()) };
         match there.get(name) {
-            None => flaw(format!("it is missing, which {:?} refers to", record.path)),
+            None => flaw(format!("it is missing, and {:?} refers to it", record.path)),
             Some(bytes) if *bytes != record.bytes => {
                 flaw(format!("it has {bytes} bytes instead of {}, and {:?} refers to it", record.bytes, record.path))
             }
@@ -170,20 +170,20 @@ impl Mirror {
         Ok(())
     }
 
-    /// The generation that `latest` is a copy of, if that is after the newest: its manifest was lost.
+    /// The generation of the copy in `latest`, if it is later than the newest: its manifest was lost.
     ///
-    /// # Errors
-    /// As [`head`](Self::head).
+    ///
+    /// # Errors As [`head`](Self::head).
     pub async fn lost_generation(&self) -> Result<Option<u64>, MirrorError> {
         let hinted = self.hinted().await?;
         let head = self.head().await?;
         Ok(hinted.and_then(|hinted| hinted.lost_after(&head)).map(|lost| lost.generation()))
     }
 
-    /// Notes for every sync that `flaw` was found; or that there is none any more.
+    /// Records `flaw` for every sync, or that there is no flaw any more.
     ///
-    /// # Errors
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn note_damage(&self, flaw: Option<&Flaw>) -> Result<(), MirrorError> {
         match flaw {
             Some(flaw) => self.create_state_if_absent(NOTED, flaw).await.map(drop),
@@ -191,10 +191,10 @@ impl Mirror {
         }
     }
 
-    /// What was noted.
+    /// The recorded flaw.
     ///
-    /// # Errors
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn noted_damage(&self) -> Result<Option<Flaw>, MirrorError> {
         match self.get_state(NOTED).await {
             Err(MirrorError::Damaged { .. }) => Ok(None),
@@ -203,7 +203,7 @@ impl Mirror {
     }
 }
 
-/// Reads a segment whole, and checks that it is the one that the manifest lists.
+/// Reads a whole segment, and checks that it is the one that the manifest lists.
 async fn whole(head: &Snapshot, segment: usize) -> Result<(), MirrorError> {
     let Some(entry) = head.segments().get(segment) else { return Ok(()) };
     for bytes in head.fetch(&[(segment, 0..entry.bytes)]).await? {
@@ -219,7 +219,7 @@ async fn whole(head: &Snapshot, segment: usize) -> Result<(), MirrorError> {
     Ok(())
 }
 
-/// Counts a document, if it is not in the trash.
+/// Counts a document, unless it is in the trash.
 pub(crate) fn count(totals: &mut Totals, record: &Record) {
     if !record.path.starts_with(".trash/") {
         totals.add(record.kind, record.bytes);

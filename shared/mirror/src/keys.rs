@@ -1,4 +1,4 @@
-//! Where the mirror's objects are: `<prefix>/vaults/<vault id>/…`.
+//! The keys of the mirror's objects: `<prefix>/vaults/<vault id>/…`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::id::{Hash, Id, SegmentId};
 /// Longest vault id, in bytes.
 const MAX_VAULT_ID: usize = 64;
 
-/// A vault's id: 1 to 64 letters, digits, dots, dashes and underscores, of which the first is a letter or a digit.
+/// A vault's id: 1 to 64 letters, digits, dots, dashes and underscores, beginning with a letter or a digit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct VaultId(String);
@@ -36,13 +36,13 @@ pub struct InvalidKey {
 pub struct BlobKey {
     /// SHA-256 of the bytes.
     pub sha256: Hash,
-    /// What makes this upload's key its own.
+    /// Distinguishes this upload's key from others.
     pub nonce: Id,
 }
 
 impl BlobKey {
-    /// The key of an upload that is bound to whatever `to` is the hash of: who does not know that cannot name it, and no other object
-    /// can be named so.
+    /// The key of an upload that is bound to the hash `to`. Only those who know that hash can name the key, and it
+    /// names no other object.
     pub fn bound(sha256: Hash, to: Hash) -> Self {
         Self { sha256, nonce: Id::derived(&[*to.as_bytes()]) }
     }
@@ -66,7 +66,7 @@ impl Keys {
         Ok(Self { root })
     }
 
-    /// The manifest of `generation`. Twenty digits, so that keys sort as numbers do.
+    /// The key of the manifest of `generation`. It has twenty digits, so that keys sort like numbers.
     pub fn manifest(&self, generation: u64) -> Path {
         self.at(format_args!("manifests/{generation:020}"))
     }
@@ -116,28 +116,29 @@ impl Keys {
         path_of(&format!("{}/state/{name}", self.root))
     }
 
-    /// `root` was checked when it was made, and what the callers append is plain.
+    /// `root` was checked when it was made, and callers append plain text only.
     fn at(&self, rest: impl fmt::Display) -> Path {
         let key = format!("{}/{rest}", self.root);
         path_of(&key).unwrap_or_default()
     }
 }
 
-/// The store's path for `key`, as it is: nothing is encoded, so nothing is encoded twice.
-/// ([`Path::from`] would encode `#`, `%`, `[` and others, and encode what was encoded once more.)
+/// The store's path for `key`, unchanged: nothing is encoded, so nothing is encoded twice. ([`Path::from`] would encode
+/// `#`, `%`, `[` and others.)
 ///
-/// # Errors
-/// When `key` is empty, begins or ends with a slash, or has an empty, `.` or `..` segment or a control character.
+///
+/// # Errors When `key` is empty, begins or ends with a slash, or has an empty, `.` or `..` segment or a control
+/// character.
 pub fn path_of(key: &str) -> Result<Path, InvalidKey> {
     let invalid = |reason: String| InvalidKey { key: key.to_owned(), reason };
-    // `Path::parse` would drop these without a word.
+    // `Path::parse` would silently drop these.
     if key.is_empty() || key.starts_with('/') || key.ends_with('/') {
         return Err(invalid("it is empty, or begins or ends with a slash".to_owned()));
     }
     Path::parse(key).map_err(|error| invalid(error.to_string()))
 }
 
-/// The key that `path` stands for; the inverse of [`path_of`].
+/// The key of `path`; the inverse of [`path_of`].
 pub fn key_of(path: &Path) -> &str {
     path.as_ref()
 }

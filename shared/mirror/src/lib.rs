@@ -1,27 +1,32 @@
 //! The mirror: a vault as numbered manifests over immutable segments in an object store.
 //!
-//! Any number of processes read and write it at once, with nothing between them but the store. A commit uploads new
-//! objects under fresh keys and then creates the next manifest if it is absent; a read finds the newest
-//! manifest and fetches only the byte ranges that it needs. Nothing here knows what a note is.
+//! Any number of processes read and write it at once, connected by nothing but the store. A commit uploads new objects
+//! under fresh keys and then creates the next manifest if it is absent. A read finds the newest manifest and fetches
+//! only the byte ranges that it needs. This crate knows nothing about the content of notes.
+//!
 //!
 //! # Layout
-//! - [`keys`]: where the objects are.
+//! - [`keys`]: the keys of the objects.
 //! - [`id`]: random ids and hashes.
-//! - [`manifest`]: the state of a vault at one generation; [`tombstones`]: which documents of a segment are dead.
-//! - [`location`]: stores by URL; `variables`: what the environment says of them; `s3`: how S3 is reached; `s3_client`: the client; `s3_answer`: what its errors mean;
-//!   [`secrets`]: what of a setting may be shown.
+//! - [`manifest`]: the state of a vault at one generation; [`tombstones`]: the dead documents of a segment.
+//! - [`location`]: stores by URL; `variables`: S3's environment variables; `s3`: connecting to S3; `s3_client`: the
+//!   HTTP client; `s3_answer`: the meaning of S3's errors; [`secrets`]: masks secrets in settings.
 //! - [`probe`]: whether a store is safe to write to.
-//! - `heartbeat`: when the vault was synced last
-//! - [`store`]: requests with limits on time, size and tries; `failure`: why one failed; [`counters`]: what they cost.
-//! - [`mirror`]: opening a mirror; `head`, `newest` and `read`: the newest generation, strongly consistent; `history`: older ones; `changed`: the paths that one changed.
-//! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges what is asked for, [`cache`] keeps it.
-//! - [`change`]: what a commit changes; [`commit`]: how it becomes the next generation.
-//! - [`once`]: small objects of which the first writer decides; [`claim`]: keyed requests, claimed before they are executed; [`request`]: requests for a sync.
-//! - [`mod@merge`]: small segments become one.
-//! - [`collect`]: what nothing needs any more is deleted; `added`: what the kept generations refer to; `expiry`: what is kept for a while only; [`mod@purge`]: a file leaves with all its versions.
-//! - [`inspect`]: what is wrong with the objects; [`repair`]: they are published again; `rescue`: what can be had again of them.
+//! - `heartbeat`: the time of the last sync.
+//! - [`store`]: requests with limits on time, size and tries; `failure`: why one failed; [`counters`]: their cost.
+//! - [`mirror`]: opening a mirror; `head`, `newest` and `read`: the newest generation, strongly consistent; `history`:
+//!   older ones; `changed`: the paths that one changed.
+//! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges byte ranges, [`cache`] keeps
+//!   decoded parts.
+//! - [`change`]: the content of a commit; [`commit`]: makes it the next generation.
+//! - [`once`]: small objects whose content the first writer decides; [`claim`]: claims keyed requests before they run;
+//!   [`request`]: requests for a sync.
+//! - [`mod@merge`]: merges small segments.
+//! - [`collect`]: garbage collection; `added`: the objects that the kept generations refer to; `expiry`: deletes
+//!   expired state; [`mod@purge`]: removes a file with all its versions.
+//! - [`inspect`]: finds damaged objects; [`repair`]: publishes them again; `rescue`: recovers their files.
 //! - [`blob`]: bytes of attachments; `presigned`: URLs to them.
-//! - [`error`]: what can go wrong, by what to do about it.
+//! - [`error`]: errors, by what to do about them.
 #![doc = ""]
 #![doc = include_str!("../FORMAT.md")]
 

@@ -14,21 +14,22 @@ use crate::secrets::masked;
 use crate::store::{Store, StoreOptions};
 pub use crate::variables::Variables;
 
-/// What to write, said wherever a URL is none of these.
+/// The known kinds of URL, for errors.
 const FORMS: &str = "write file:///a/folder, s3://bucket/prefix or memory://";
 
-/// Opens the store that `url` names. Nothing is asked of a remote one yet; a folder is made if it is not there.
+/// Opens the store at `url`. No request is made to a remote store; a missing folder is created.
 ///
-/// - `file:///a/folder`: a folder of this machine; `file://a/folder` is one below the working folder.
+///
+/// - `file:///a/folder`: a folder of this machine; `file://a/folder` is relative to the working folder.
 /// - `memory://`: the memory of this process, empty at first.
-/// - `s3://bucket/prefix`: everything below `prefix`, which may be left out, in a bucket of S3 or of what speaks
-///   its protocol, reached as `variables` say (see `shared/web/README.md`).
+/// - `s3://bucket/prefix`: everything below `prefix`, which is optional, in a bucket of S3 or a compatible store.
+///   `variables` configure the connection (see `shared/web/README.md`).
 ///
-/// What cannot stand in a URL is percent-encoded.
+/// Characters that a URL cannot contain are percent-encoded.
 ///
-/// # Errors
-/// [`MirrorError::StoreRefused`] when the URL is none of these, the folder can be neither found nor made, or a variable
-/// cannot be used.
+///
+/// # Errors [`MirrorError::StoreRefused`] when the URL is none of these, the folder can be neither opened nor created,
+/// or a variable is invalid.
 pub fn open(url: &str, variables: &Variables) -> Result<Store, MirrorError> {
     let opened = match url.split_once("://") {
         Some(("file", path)) if !path.is_empty() => folder(path),
@@ -39,10 +40,10 @@ pub fn open(url: &str, variables: &Variables) -> Result<Store, MirrorError> {
     opened.map_err(refused)
 }
 
-/// The bucket that `url` names, if it names one: for what cannot be done through the store.
+/// The bucket of `url`, if it is an S3 URL: for requests that the store cannot make.
 ///
-/// # Errors
-/// [`MirrorError::StoreRefused`] when its name or a variable cannot be used.
+///
+/// # Errors [`MirrorError::StoreRefused`] when its name or a variable is invalid.
 pub fn bucket(url: &str, variables: &Variables) -> Result<Option<Bucket>, MirrorError> {
     let Some(place) = url.strip_prefix("s3://") else { return Ok(None) };
     let name = place.split('/').next().unwrap_or_default();

@@ -21,56 +21,56 @@ const MAX_SEGMENTS: usize = 4096;
 pub const MAX_SEGMENT_BYTES: u64 = 256 << 20;
 /// Longest author, operation and session, in bytes.
 const MAX_NAME: usize = 256;
-/// Most notes whose origins a manifest has.
+/// Most origins of notes in a manifest.
 pub const MAX_ORIGINS: usize = 256;
 /// Longest message, in bytes.
 const MAX_MESSAGE: usize = 4096;
 
-/// What stands before the checksum at a manifest's end.
+/// The text before the checksum at a manifest's end.
 const CHECKSUM_KEY: &[u8] = b",\"crc32\":\"";
 /// Bytes of the checksum's digits, and of the quote and brace that close the manifest.
 const CHECKSUM_TAIL: usize = 8 + 2;
 
 /// The whole state of a vault at one generation.
 ///
-/// In the store it is one JSON object that ends in its checksum, since JSON alone does not show that a digit was altered.
+/// In the store it is one JSON object that ends in its checksum, since JSON alone does not reveal an altered digit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of this format.
     pub format: u32,
     /// The vault.
     pub vault: VaultId,
-    /// Made at random by generation 1 and carried ever since: two mirrors with one id but other lineages have
-    /// nothing in common.
+    /// Drawn at random by generation 1 and never changed: two mirrors with one id but different lineages have nothing
+    /// in common.
     pub lineage: Id,
     /// Counts from 1.
     pub generation: u64,
     /// SHA-256 of the parent manifest's bytes; null for generation 1.
     pub parent: Option<Hash>,
-    /// Tells this writer's manifest from any other's of the same generation.
+    /// Distinguishes this writer's manifest from any other's of the same generation.
     pub nonce: Id,
     /// When it was committed, by the writer's clock.
     pub time: Timestamp,
-    /// Who committed.
+    /// The author.
     pub author: String,
-    /// What tells them from others of their name, if they are told apart.
+    /// Distinguishes the author from others of the same name, if callers are distinguished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
     /// Whether a person has confirmed the commit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirmed: bool,
-    /// Where notes that `caller` changed before, or moved, came from, by their paths.
+    /// By path: the origin of each note that `caller` changed before, or moved.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub origins: BTreeMap<String, Origin>,
-    /// By which operation.
+    /// The operation.
     pub operation: String,
-    /// Why, in the author's words.
+    /// The reason, in the author's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The author's name for the work that this commit is part of.
+    /// The author's name for the work that this commit belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The oldest generation that may be read: a purge ended history there. 0 if none did.
+    /// The oldest generation that may be read: a purge ended history there. 0 if there was no purge.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub history_from: u64,
     /// The keyed request that this commit answers.
@@ -78,13 +78,13 @@ pub struct Manifest {
     pub idempotency: Option<KeyedResult>,
     /// How many documents the commit changed.
     pub changes: Changes,
-    /// What the vault holds now.
+    /// The totals of the vault.
     pub totals: Totals,
     /// The live segments, in order.
     pub segments: Vec<SegmentEntry>,
 }
 
-/// The version of a note that others left before one caller's changes in a row, or that a person confirmed.
+/// The version of a note before one caller's uninterrupted changes, or the last that a person confirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// Its path.
@@ -93,7 +93,7 @@ pub struct Origin {
     pub generation: u64,
 }
 
-/// The answer to a keyed request, kept so that a repeated request gets it again instead of being executed again.
+/// The answer to a keyed request. A repeated request gets it again instead of running again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeyedResult {
     /// Hash of the idempotency key (and of whatever else binds it: caller, operation, arguments).
@@ -108,11 +108,11 @@ pub const REPAIR: &str = "repair";
 /// Numbers of documents that a commit changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
-    /// Documents that were not there before.
+    /// Documents that did not exist before.
     pub added: u64,
-    /// Documents with another content than before.
+    /// Documents whose content differs from before.
     pub changed: u64,
-    /// Documents that are there no more.
+    /// Documents that do not exist any more.
     pub removed: u64,
 }
 
@@ -124,7 +124,7 @@ impl Changes {
     }
 }
 
-/// What a vault holds.
+/// Totals of a vault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Markdown notes.
@@ -143,7 +143,7 @@ impl Totals {
         self.count(kind, bytes, u64::saturating_add);
     }
 
-    /// Counts a document that is there no more.
+    /// Counts a document that is removed.
     pub fn remove(&mut self, kind: Kind, bytes: u64) {
         self.count(kind, bytes, u64::saturating_sub);
     }
@@ -164,7 +164,7 @@ impl Totals {
 /// A live segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SegmentEntry {
-    /// The object, below `segments/`.
+    /// The object's id, below `segments/`.
     pub id: SegmentId,
     /// The generation that listed it first.
     pub generation: u64,
@@ -172,8 +172,8 @@ pub struct SegmentEntry {
     pub bytes: u64,
     /// Its table of contents.
     pub layout: Layout,
-    /// The generation of the version that its one document replaced, if its record does not say so; 0 for none. What one writes
-    /// can so be uploaded before it is known what it replaces.
+    /// The generation of the version that its one document replaced, if its record does not state it; 0 for none. So a
+    /// segment can be uploaded before it is known which version it replaces.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub replaces: u64,
     /// Documents of it that are replaced or deleted.
@@ -181,16 +181,16 @@ pub struct SegmentEntry {
     pub deleted: Tombstones,
 }
 
-/// Bytes that are not a manifest that this version reads.
+/// Bytes that are not a manifest of a format that this version reads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// The bytes are not what was written.
+    /// The bytes are damaged.
     #[error("{0}")]
     Damaged(String),
     /// A newer version of Atlas Mirror wrote it.
     #[error("format {0} is newer than {FORMAT}")]
     Newer(u32),
-    /// A part of it, or the whole, is over its limit.
+    /// A part of it, or the whole, exceeds its limit.
     #[error("{what} is over {limit}")]
     TooLarge {
         /// What is too large.
@@ -201,7 +201,7 @@ pub enum ManifestError {
 }
 
 impl Manifest {
-    /// Whether a repair made it anew from the one before, since its own was damaged.
+    /// Whether a repair made it from the manifest before, since its own was damaged.
     #[must_use]
     pub fn is_rewound(&self) -> bool {
         self.operation == REPAIR && self.changes == Changes::default()
@@ -233,7 +233,7 @@ impl Manifest {
         let damaged = |error: serde_json::Error| ManifestError::Damaged(error.to_string());
         let mut json = checked(bytes)?.to_vec();
         json.push(b'}');
-        // The format is asked for on its own only when the whole does not fit, as a newer one need not.
+        // The format is read on its own only when the whole is invalid, as a newer one may be.
         let newer = |format: u32| if format > FORMAT { Err(ManifestError::Newer(format)) } else { Ok(()) };
         let manifest: Self = match serde_json::from_slice(&json) {
             Ok(manifest) => manifest,
@@ -248,7 +248,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The live segment `id`, and where it stands.
+    /// The live segment `id`, and its index.
     pub fn segment(&self, id: SegmentId) -> Option<(usize, &SegmentEntry)> {
         self.segments.iter().enumerate().find(|(_, entry)| entry.id == id)
     }
@@ -278,7 +278,7 @@ impl Manifest {
 }
 
 impl SegmentEntry {
-    /// The generation that wrote the version of a document that `record`, which is in this segment, is of.
+    /// The generation that wrote the document version of `record`, which is in this segment.
     pub fn written_at(&self, record: &Record) -> u64 {
         if record.generation == 0 { self.generation } else { record.generation }
     }
@@ -297,7 +297,7 @@ impl SegmentEntry {
             return damaged("it is listed since a generation that is not before this one");
         }
         if self.replaces >= self.generation || (self.replaces != 0 && self.layout.documents != 1) {
-            return damaged("it cannot replace what it says");
+            return damaged("the generation that it replaces is impossible");
         }
         if self.bytes > MAX_SEGMENT_BYTES {
             return Err(ManifestError::TooLarge { what: "a segment", limit: format!("{MAX_SEGMENT_BYTES} bytes") });
@@ -328,7 +328,7 @@ pub(crate) fn sealed(mut json: Vec<u8>) -> Vec<u8> {
     json
 }
 
-/// The bytes before the checksum, when the checksum is theirs.
+/// The bytes before the checksum, if the checksum matches.
 pub(crate) fn checked(bytes: &[u8]) -> Result<&[u8], ManifestError> {
     let damaged = |reason: &str| ManifestError::Damaged(reason.to_owned());
     let cut = || damaged("it is cut short, or not a manifest: it does not end in its checksum");

@@ -1,5 +1,6 @@
-//! Merging: small segments become one, in tiers, so that a reader meets few of them and a small change never uploads the vault
-//! again. A merge is part of a commit: the segments that it drops must have no tombstones that it did not see.
+//! Merging: small segments become one, in tiers, so that readers open few segments and a small change never uploads the
+//! vault again. A merge is part of a commit, which fails if a dropped segment has tombstones that the merge did not
+//! see.
 
 use std::collections::HashSet;
 
@@ -15,19 +16,19 @@ use crate::id::SegmentId;
 use crate::manifest::SegmentEntry;
 use crate::snapshot::Snapshot;
 
-/// The lowest tier has segments under so many bytes; each next one eight times so many.
+/// The size limit of the lowest tier, in bytes; each next one is eight times as large.
 const LOWEST: u64 = 8 << 10;
-/// Segments of one tier that are merged.
+/// Number of segments in one tier that are merged.
 const MANY: usize = 6;
 
-/// Segments that a function merges on its way when it writes a note: those under so many bytes.
+/// The size limit, in bytes, of segments that a function merges when it writes a note.
 pub const SMALL: u64 = 512 << 10;
-/// The same for a sync.
+/// The size limit, in bytes, of segments that a sync merges.
 pub const MEDIUM: u64 = 4 << 20;
 
-/// A live document as a segment takes it.
+/// A live document in the form that a segment builder takes.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
+pub(crate) struct LiveDocument {
     pub(crate) path: VaultPath,
     pub(crate) path_on_disk: Option<String>,
     pub(crate) kind: Kind,
@@ -52,8 +53,8 @@ pub(crate) enum Content {
     },
 }
 
-impl Held {
-    /// What is recorded of it, but for what its text says.
+impl LiveDocument {
+    /// Its record, without the parts derived from its text.
     pub(crate) fn record(&self) -> Record {
         let (blob, bytes) = match &self.content {
             Content::Text(text) => (None, text.len() as u64),
@@ -77,10 +78,10 @@ impl Held {
     }
 }
 
-/// Adds to what a commit on `head` derives the merge that is due of segments under `most` bytes, if one is.
+/// Adds the merge that is due to a change derived on `head`, if any, of segments under `most` bytes.
 ///
-/// # Errors
-/// As [`Snapshot::load`]; [`MirrorError::Conflict`] when a segment holds what no segment can.
+///
+/// # Errors As [`Snapshot::load`]; [`MirrorError::Conflict`] when a segment contains something invalid.
 pub async fn compact(head: &Snapshot, most: u64, derived: &mut Derived) -> Result<(), MirrorError> {
     let due = due(head.segments(), most);
     if due.is_empty() {
@@ -93,8 +94,8 @@ pub async fn compact(head: &Snapshot, most: u64, derived: &mut Derived) -> Resul
     Ok(())
 }
 
-/// The segments to merge, by their index: those of the highest tier that is full, of segments under `most` bytes, and all below; and
-/// those that have nothing live any more.
+/// The indexes of the segments to merge: those under `most` bytes of the highest full tier and all lower ones, and
+/// those without live documents.
 fn due(segments: &[SegmentEntry], most: u64) -> Vec<usize> {
     let mut limit = 0;
     let mut top = LOWEST;
@@ -110,17 +111,18 @@ fn due(segments: &[SegmentEntry], most: u64) -> Vec<usize> {
     segments.iter().enumerate().filter(|(_, entry)| is_due(entry)).map(|(index, _)| index).collect()
 }
 
-/// Whether nothing in a segment is live any more.
+/// Whether no document of a segment is live.
 fn is_dead(entry: &SegmentEntry) -> bool {
     entry.deleted.count() >= entry.layout.documents
 }
 
-/// The live documents of the segments `inputs` but for those `without`, in path order, and what to tell the commit that has them.
+/// The live documents of the segments `inputs` except `without`, in path order, and the dropped segments for the
+/// commit.
 pub(crate) async fn read(
     snapshot: &Snapshot,
     inputs: &[usize],
     without: &[(SegmentId, Vec<u32>)],
-) -> Result<(Vec<Held>, Vec<DroppedSegment>), MirrorError> {
+) -> Result<(Vec<LiveDocument>, Vec<DroppedSegment>), MirrorError> {
     let mut wants: Vec<(usize, PartRef)> = Vec::new();
     let mut plans = Vec::new();
     let mut dropped = Vec::new();
@@ -177,9 +179,9 @@ pub(crate) async fn read(
         let blocks = texts.get(range).unwrap_or_default().iter().map(AsRef::as_ref);
         let text = table.text_blocks().map_err(fault)?.cut(record.text, blocks).map_err(fault)?;
         let path = VaultPath::parse_recorded(&record.path)
-            .map_err(|_| MirrorError::conflict("a segment has a path that is none"))?;
+            .map_err(|_| MirrorError::conflict("a segment has an invalid path"))?;
         let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
-        documents.push(Held {
+        documents.push(LiveDocument {
             path,
             path_on_disk: record.path_on_disk,
             kind: record.kind,
@@ -199,7 +201,7 @@ pub(crate) async fn read(
 }
 
 /// The segments of `documents`, which are in path order.
-pub(crate) fn build(documents: &[Held]) -> Result<Vec<NewSegment>, MirrorError> {
+pub(crate) fn build(documents: &[LiveDocument]) -> Result<Vec<NewSegment>, MirrorError> {
     let refused = |error: atlas_segment::FormatError| MirrorError::conflict(error.to_string());
     let mut segments = SegmentsBuilder::default();
     for held in documents {
@@ -230,9 +232,9 @@ mod tests {
     use crate::tombstones::{DocumentSet, Tombstones};
     use proptest::prelude::*;
 
-    /// A live segment of so many bytes.
+    /// A live segment of this size.
     fn entry(bytes: u64) -> SegmentEntry {
-        let held = Held {
+        let held = LiveDocument {
             path: VaultPath::parse("a.md").unwrap(),
             path_on_disk: None,
             kind: Kind::Note,

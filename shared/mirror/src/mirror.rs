@@ -17,13 +17,13 @@ use crate::probe::probe_conditional_writes;
 use crate::snapshot::{Reader, Snapshot, State};
 use crate::store::Store;
 
-/// How a mirror reads.
+/// Options for reading a mirror.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How long ago the head may have been checked for an answer that does not check it again.
-    /// Zero, the default, makes every read see every commit before it.
+    /// The greatest age of the last check of the head for an answer that does not check it again. With zero, the
+    /// default, every read sees every earlier commit.
     pub freshness: Duration,
-    /// Most requests of one load, as far as merging ranges can bring it down to that.
+    /// Most requests of one load, as far as merging ranges can achieve it.
     pub max_requests: usize,
 }
 
@@ -33,7 +33,7 @@ impl Default for Options {
     }
 }
 
-/// A vault's mirror. Cloning is cheap; clones share what they know of the head.
+/// A vault's mirror. Cloning is cheap; clones share the known head.
 #[derive(Clone, Debug)]
 pub struct Mirror {
     pub(crate) shared: Arc<Shared>,
@@ -47,17 +47,17 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     cache: Arc<PartCache>,
     pub(crate) head: Mutex<Option<Head>>,
-    /// Set when the store was found fit to be written to.
+    /// Set once the store has passed the test of its conditional writes.
     is_fit: OnceCell<()>,
     /// Whether the store refused to be written to when it was asked last.
     refuses: AtomicBool,
 }
 
 impl Mirror {
-    /// The mirror of `vault` in `store`. Nothing is asked of the store yet.
+    /// The mirror of `vault` in `store`. No request is made.
     ///
-    /// # Errors
-    /// When the store's prefix cannot be part of a key.
+    ///
+    /// # Errors When the store's prefix cannot be part of a key.
     pub fn open(store: Store, vault: VaultId, cache: Arc<PartCache>, options: Options) -> Result<Self, InvalidKey> {
         let keys = Arc::new(Keys::new(store.prefix(), &vault)?);
         let shared = Shared {
@@ -82,7 +82,7 @@ impl Mirror {
         &self.shared.keys
     }
 
-    /// That it has no generation.
+    /// The error that the vault has no generation.
     pub fn not_published(&self) -> MirrorError {
         MirrorError::NotPublished { vault: self.vault().to_string(), store: self.store.name().to_owned() }
     }
@@ -99,23 +99,24 @@ impl Mirror {
         Self { shared: self.shared.clone(), store: self.store.metered() }
     }
 
-    /// What went through this handle, its clones and its snapshots.
+    /// The requests of this handle, its clones and its snapshots.
     pub fn counts(&self) -> Counts {
         self.store.counts()
     }
 
-    /// Whether the store keeps what commits rely on; for whoever begins to write, once.
+    /// Tests whether commits can rely on the store's conditional writes. To be called once before a process begins to
+    /// write.
     ///
-    /// # Errors
-    /// As [`probe_conditional_writes`].
+    ///
+    /// # Errors As [`probe_conditional_writes`].
     pub async fn check_writes(&self) -> Result<(), MirrorError> {
         probe_conditional_writes(&self.store).await
     }
 
-    /// The same for a process that may write at any time: asks the store before the first write only.
+    /// Like [`check_writes`](Self::check_writes), but tests the store only before the first write of the process.
     ///
-    /// # Errors
-    /// As [`probe_conditional_writes`].
+    ///
+    /// # Errors As [`probe_conditional_writes`].
     pub async fn check_writes_once(&self) -> Result<(), MirrorError> {
         let checked = self.shared.is_fit.get_or_try_init(|| self.check_writes()).await.copied();
         let refuses = matches!(checked, Err(MirrorError::StoreRefused { .. } | MirrorError::UnsafeStore { .. }));
@@ -128,7 +129,7 @@ impl Mirror {
         self.shared.refuses.load(Ordering::Relaxed)
     }
 
-    /// Reads a manifest of this vault.
+    /// Decodes a manifest of this vault.
     pub(crate) fn decode(&self, key: &Path, bytes: &Bytes, generation: Option<u64>) -> Result<State, MirrorError> {
         let state = State::decode(key, bytes, generation)?;
         if state.manifest.vault == self.shared.vault {

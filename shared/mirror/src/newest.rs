@@ -1,12 +1,12 @@
 //! Finding the newest generation.
 //!
-//! A missing manifest *N+1* proves that *N* is the newest only while *N* itself is there: collected generations are
-//! missing too. *N* was there when it was last **seen**: when its own object was read, created or measured. What was seen
-//! within [`SEEN_FOR`](crate::head) cannot have been collected since, for collection waits for days after a generation was superseded. So a
-//! handle in use asks for *N+1* alone, and once in a while, or after a start from the hint (which is a copy, of any
-//! age), it asks for the size of *N* in the same wave. A commit always reads *N* beside: it must not build on a state that
-//! the store does not have, such as one that was there before the bucket was restored; a read may show that one until it
-//! looks again.
+//! A missing manifest *N+1* proves that *N* is the newest only while *N* itself exists, since collected generations are
+//! missing too. *N* existed when it was last **seen**: when its own object was read, created or measured. Within
+//! [`SEEN_FOR`](crate::head) it cannot have been collected, since collection waits for days after a generation was
+//! superseded. So a handle in use requests *N+1* alone. From time to time, and after a start from the hint (a copy of
+//! any age), it requests the size of *N* in the same wave. A commit always reads *N* too: it must not build on a state
+//! that the store does not have, such as one from before the bucket was restored. A read may show such a state until
+//! its next check.
 
 use std::sync::{Arc, PoisonError};
 
@@ -19,23 +19,23 @@ use crate::id::Hash;
 use crate::mirror::Mirror;
 use crate::snapshot::{MAX_MANIFEST, Snapshot};
 
-/// How sure a probe has to be that the head itself is there.
+/// How sure a probe must be that the head itself exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// Seen not long ago, or of the right size now.
+    /// Seen recently, or of the right size now.
     Likely,
-    /// Byte for byte there now.
+    /// Read now, and equal.
     Certain,
 }
 
-/// What a probe found.
+/// The result of a probe.
 #[derive(Debug)]
 pub(crate) enum Probed {
     /// The head is the newest.
     Newest(Head),
-    /// Here is the next generation; there may be more.
+    /// The next generation exists, and perhaps later ones.
     Newer(Head),
-    /// The head is not in the store: it was collected, or the store is not what it was.
+    /// The head is not in the store: it was collected, or the store was changed.
     Lost,
 }
 
@@ -46,12 +46,12 @@ impl Mirror {
         self.known_head().map(|head| head.generation())
     }
 
-    /// The head that the last request left.
+    /// The head that the last request stored.
     pub(crate) fn known_head(&self) -> Option<Head> {
         self.shared.head.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Leaves `head` to the requests that follow, unless another has left a newer one.
+    /// Stores `head` for later requests, unless a newer one is stored.
     pub(crate) fn keep_head(&self, head: Head) {
         let mut known = self.shared.head.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref().is_none_or(|known| known.generation() <= head.generation()) {
@@ -59,7 +59,7 @@ impl Mirror {
         }
     }
 
-    /// Forgets the head if it is still `lost`.
+    /// Drops the stored head if it is still `lost`.
     pub(crate) fn forget_head(&self, lost: Hash) {
         let mut known = self.shared.head.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref().is_some_and(|known| known.state.hash == lost) {
@@ -71,8 +71,8 @@ impl Mirror {
         Arc::new(Snapshot::new(head.state.clone(), self.reader()))
     }
 
-    /// Where to begin when nothing is known: at the hint, or else at the end of a listing. [`None`] when there
-    /// is no generation at all.
+    /// Where to begin when no head is known: at the hint, or else at the end of a listing. [`None`] when there is no
+    /// generation.
     pub(crate) async fn first_head(&self) -> Result<Option<Head>, MirrorError> {
         match self.hinted().await? {
             Some(head) => Ok(Some(head)),
@@ -80,7 +80,7 @@ impl Mirror {
         }
     }
 
-    /// What the hint says, if that can be read: a generation that, if it is after the newest, was lost.
+    /// The generation of the hint, if it is readable. If it is later than the newest, that generation was lost.
     pub(crate) async fn hinted(&self) -> Result<Option<Head>, MirrorError> {
         let key = self.shared.keys.latest();
         let hint = match self.store.get(&key, MAX_MANIFEST).await {
@@ -99,7 +99,7 @@ impl Mirror {
         }
     }
 
-    /// The newest generation by a listing of all.
+    /// The newest generation, from a full listing.
     pub(crate) async fn listed_head(&self) -> Result<Option<Head>, MirrorError> {
         let keys = &self.shared.keys;
         let newest = self.store.greatest_after(&keys.manifests(), None, |key| keys.generation(key)).await?;
@@ -107,7 +107,7 @@ impl Mirror {
         self.head_at(generation).await
     }
 
-    /// The newest generation by a listing of what follows `head`; `head` itself if nothing does.
+    /// The newest generation, from a listing of those after `head`; `head` itself if there are none.
     pub(crate) async fn listed_after(&self, head: Head) -> Result<Head, MirrorError> {
         let keys = &self.shared.keys;
         let after = keys.manifest(head.generation());
@@ -127,7 +127,7 @@ impl Mirror {
         }
     }
 
-    /// Asks, in one wave, whether there is a generation after `head`, and whether `head` is there.
+    /// Requests, in one wave, the generation after `head`, and `head` itself.
     pub(crate) async fn probe(&self, head: Head, presence: Presence) -> Result<Probed, MirrorError> {
         let begun = Instant::now();
         let next = self.head_at(head.generation().saturating_add(1));

@@ -1,5 +1,5 @@
-//! Small objects below `state/` that are created once: the first writer decides the content, and all others read it. Claims, approvals,
-//! confirmations and whatever else all processes must agree on are such objects.
+//! Small objects below `state/` that are created once: the first writer decides the content, and all others read it.
+//! Used for claims, approvals, confirmations and other values that all processes must agree on.
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -26,11 +26,11 @@ pub struct StateObject {
 }
 
 impl Mirror {
-    /// Creates `state/<name>` with `value` unless it exists. Returns whether this call certainly created it: after a lost answer it looks as if another
-    /// caller had.
+    /// Creates `state/<name>` with `value` unless it exists. Returns whether this call certainly created it: after a
+    /// lost answer, another caller seems to have created it.
     ///
-    /// # Errors
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]: it may have been created nevertheless.
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]: it may have been created nevertheless.
     pub async fn create_state_if_absent(
         &self,
         name: &str,
@@ -76,7 +76,7 @@ impl Mirror {
         if self.create_state_if_absent(name, value).await? {
             return Ok(None);
         }
-        let gone = || MirrorError::unavailable(format!("state/{name} is there and is not"));
+        let gone = || MirrorError::unavailable(format!("state/{name} was deleted meanwhile"));
         self.get_state(name).await?.ok_or_else(gone).map(Some)
     }
 

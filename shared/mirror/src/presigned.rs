@@ -1,4 +1,4 @@
-//! URLs to attachments' bytes, so that whoever reads or uploads them needs no keys of the store.
+//! URLs to attachments' bytes, so that clients read or upload them without the store's credentials.
 
 use std::time::Duration;
 
@@ -14,47 +14,50 @@ use crate::failure::Failure;
 use crate::keys::BlobKey;
 use crate::mirror::Mirror;
 
-/// How far from now an upload may have been written for a commit to take it up.
+/// How old, or how far in the future, an upload may be for a commit to use it.
 const FRESH: Duration = Duration::from_secs(3600);
-// Garbage collection leaves it until the commit is done, though the clocks of this machine and the store be hours apart.
+// Garbage collection spares it until the commit is done, even if the clocks of this machine and the store differ by
+// hours.
 const _: () = assert!(FRESH.as_secs() + LONGEST_DEADLINE.as_secs() <= UPLOAD_TIME.as_secs() / 4);
 
 /// A PUT that uploads an attachment's bytes.
 #[derive(Clone, Debug)]
 pub struct UploadRequest {
-    /// Where to.
+    /// The URL.
     pub url: String,
-    /// The headers that it must have besides those that every such request has: their names, in lower case, and values.
+    /// The headers that it must have besides those of every request: names in lower case, and values.
     pub headers: Vec<(&'static str, String)>,
 }
 
-/// What has become of an upload.
+/// The state of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uploaded {
-    /// There is nothing.
+    /// There is no object.
     Missing,
-    /// It was written too long ago: garbage collection may be about to delete it.
+    /// It is too old: garbage collection may be about to delete it.
     Stale,
-    /// So many bytes are there. Whether they are what the key's hash says is not known.
+    /// It has this many bytes. Whether they have the key's hash is not checked.
     Fresh(u64),
 }
 
 impl Mirror {
-    /// A URL from which anyone can read an attachment's bytes for as long as `time`, or until the credentials of this process end;
-    /// [`None`] if the store makes none, as folders do not. Whether there is such an object is not asked.
+    /// A URL from which anyone can read an attachment's bytes for `time`, or until the credentials of this process
+    /// expire; [`None`] if the store makes no URLs, such as a folder. Whether the object exists is not checked.
     ///
-    /// # Errors
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`] when there are no credentials to sign it with.
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`] when there are no credentials to sign it
+    /// with.
     pub async fn url_to_read(&self, key: &BlobKey, time: Duration) -> Result<Option<String>, MirrorError> {
         self.sign(Method::GET, key, time, &SignedUrlOptions::new()).await
     }
 
-    /// A request by which anyone can upload the bytes of `key`, which must be a fresh one, for as long as `time`, or until the credentials of this
-    /// process end; [`None`] if the store takes none. The store is asked to take no other bytes, and none where there are some already;
-    /// [`uploaded`](Self::uploaded) and [`get_blob`](Self::get_blob) tell what it has taken.
+    /// A request with which anyone can upload the bytes of `key`, which must be fresh, for `time`, or until the
+    /// credentials of this process expire; [`None`] if the store supports none. The store is told to accept no other
+    /// bytes, and to overwrite nothing; check the upload with [`uploaded`](Self::uploaded) and
+    /// [`get_blob`](Self::get_blob).
     ///
-    /// # Errors
-    /// As [`url_to_read`](Self::url_to_read).
+    ///
+    /// # Errors As [`url_to_read`](Self::url_to_read).
     pub async fn url_to_upload(&self, key: &BlobKey, time: Duration) -> Result<Option<UploadRequest>, MirrorError> {
         let headers =
             vec![("if-none-match", "*".to_owned()), ("x-amz-checksum-sha256", BASE64.encode(key.sha256.as_bytes()))];
@@ -81,10 +84,10 @@ impl Mirror {
         signed.map(|url| Some(url.into())).map_err(|error| Failure::from(error).into_error(action, &path))
     }
 
-    /// What has become, until `now`, of the upload of `key`, which no generation refers to yet.
+    /// The state at `now` of the upload of `key`, which no generation refers to yet.
     ///
-    /// # Errors
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn uploaded(&self, key: &BlobKey, now: Timestamp) -> Result<Uploaded, MirrorError> {
         let Some(object) = self.store.look(&self.shared.keys.blob(key)).await? else { return Ok(Uploaded::Missing) };
         let is_fresh = now.duration_since(object.written).unsigned_abs() <= FRESH;

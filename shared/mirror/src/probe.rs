@@ -1,8 +1,8 @@
-//! What can be found out of a store by writing to it: whether it keeps what every commit relies on, and its clock.
+//! Tests of a store by writing to it: its conditional writes, and its clock.
 //!
-//! Commits rely on this: of all who create one object, one succeeds. Some stores take a conditional write and ignore its
-//! condition. On these two writers that meet would each be told that they made the next generation, and one would be lost
-//! without a word; so who writes asks first.
+//! Commits rely on this: of all who create one object, exactly one succeeds. Some stores accept a conditional write and
+//! ignore its condition. There, two writers that race would both be told that they made the next generation, and one
+//! commit would be lost silently. So the store is tested before writing.
 
 use bytes::Bytes;
 use futures::future::join_all;
@@ -15,20 +15,20 @@ use crate::id::Id;
 use crate::keys::path_of;
 use crate::store::Store;
 
-/// Creators that are let loose on one object.
+/// Parallel creators of one object.
 const CREATORS: usize = 8;
 /// Most attempts to get clear answers.
 const TRIES: usize = 3;
 /// Longest object that is read back.
 const MAX_BYTES: u64 = 100;
 
-/// Creates objects below `probes/` of `store`, twice and by many at once, and removes them again.
+/// Creates objects below `probes/` of `store`, in sequence and in parallel, and removes them again.
 ///
 /// To be called once before a process begins to write.
 ///
-/// # Errors
-/// [`MirrorError::UnsafeStore`] when the store lets two succeed: it may be read, and must not be written to.
-/// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`] when that cannot be found out.
+///
+/// # Errors [`MirrorError::UnsafeStore`] when two creators of one object succeed: the store may be read, and must not
+/// be written to. [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`] when the test fails.
 pub async fn probe_conditional_writes(store: &Store) -> Result<(), MirrorError> {
     let mut tries = 0;
     loop {
@@ -43,20 +43,20 @@ pub async fn probe_conditional_writes(store: &Store) -> Result<(), MirrorError> 
     }
 }
 
-/// What time it is by the store's clock, to the second: when an object that is written now was written.
+/// The time by the store's clock, to the second: the time of an object that is written now.
 ///
-/// # Errors
-/// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+///
+/// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
 pub async fn clock(store: &Store) -> Result<Timestamp, MirrorError> {
     let written = async |store: &Store, key: &Path| {
         store.put(key, &Bytes::from("now")).await?;
-        let gone = || MirrorError::unavailable(format!("{key} is not there just after it was written"));
+        let gone = || MirrorError::unavailable(format!("{key} is missing just after it was written"));
         store.modified(key).await?.ok_or_else(gone)
     };
     probe(store, written).await
 }
 
-/// Runs `check` on a fresh key, and removes what it leaves as well as may be.
+/// Runs `check` on a fresh key, then tries to delete its object.
 async fn probe<T>(
     store: &Store,
     check: impl AsyncFn(&Store, &Path) -> Result<T, MirrorError>,
@@ -69,7 +69,7 @@ async fn probe<T>(
     if let Err(error) = store.delete(&key).await
         && !matches!(result, Err(MirrorError::StoreRefused { .. }))
     {
-        tracing::warn!(%key, %error, "an object of the probe is left in the store");
+        tracing::warn!(%key, %error, "an object of the probe could not be deleted");
     }
     result
 }
@@ -81,12 +81,12 @@ async fn twice(store: &Store, key: &Path) -> Result<(), MirrorError> {
     }
     match store.create(key, &second).await {
         Err(Failure::Exists) => {}
-        Ok(()) => return Err(unsafe_store(store, "an object that is there can be created again")),
+        Ok(()) => return Err(unsafe_store(store, "an existing object can be created again")),
         Err(failure) => return Err(failure.into_error("write", key)),
     }
     match store.get(key, MAX_BYTES).await? {
         Some(found) if found == first => Ok(()),
-        _ => Err(unsafe_store(store, "a create that it refused changed what is there")),
+        _ => Err(unsafe_store(store, "a create that it refused changed the object")),
     }
 }
 
@@ -97,12 +97,12 @@ async fn at_once(store: &Store, key: &Path) -> Result<(), MirrorError> {
     let mut winners = bodies.iter().zip(&answers).filter_map(|(body, answer)| answer.as_ref().ok().and(Some(body)));
     let (winner, more) = (winners.next(), winners.count());
     if more > 0 {
-        let reason = format!("of {CREATORS} who created one object at once {} succeeded", more + 1);
+        let reason = format!("of {CREATORS} that created one object at once, {} succeeded", more + 1);
         return Err(unsafe_store(store, &reason));
     }
     match (store.get(key, MAX_BYTES).await?, winner) {
         (Some(found), Some(winner)) if found == *winner => Ok(()),
-        (_, Some(_)) => Err(unsafe_store(store, "the object that it reported as created is not what is there")),
+        (_, Some(_)) => Err(unsafe_store(store, "the object differs from the one that it reported as created")),
         // One of them may have succeeded without an answer.
         (Some(_), None) => Ok(()),
         (None, None) => {
@@ -112,10 +112,10 @@ async fn at_once(store: &Store, key: &Path) -> Result<(), MirrorError> {
     }
 }
 
-/// A failure to create what was not there.
+/// The error for a failure to create an object that did not exist.
 fn unexpected(failure: Failure, key: &Path) -> MirrorError {
     match failure {
-        Failure::Exists => MirrorError::unavailable(format!("{key} is said to exist, which nobody had created")),
+        Failure::Exists => MirrorError::unavailable(format!("the store says that {key} exists, but nobody created it")),
         failure => failure.into_error("write", key),
     }
 }

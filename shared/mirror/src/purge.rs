@@ -1,8 +1,9 @@
-//! Purging: a file leaves the mirror with all its versions, before retention would let them go.
+//! Purging: removes a file with all its versions from the mirror, before their retention ends.
 //!
-//! Segments and manifests are immutable, and each older generation refers to texts of many notes. So a purge commits a generation whose segments have live
-//! documents only, ends history there, and deletes what only older generations refer to, attachments too. Their manifests, which have no text, stay as
-//! long as they would have: by them folders tell that this is their mirror, and a stalled writer does not find its number free.
+//! Segments and manifests are immutable, and each older generation refers to the texts of many notes. So a purge
+//! commits a generation whose segments have live documents only, ends history there, and deletes the objects, including
+//! attachments, that only older generations refer to. The older manifests, which contain no text, keep their retention:
+//! folders recognise their mirror by them, and a stalled writer does not find its number free.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -34,12 +35,12 @@ pub struct Purge {
     pub keeps_newest: bool,
 }
 
-/// What a purge did.
+/// The result of a purge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Purged {
-    /// The generation with which history begins now.
+    /// The generation at which history begins now.
     pub generation: u64,
-    /// The files that were taken out of the vault.
+    /// The files removed from the vault.
     pub removed: Vec<String>,
     /// Older generations, which cannot be read any more.
     pub generations: u64,
@@ -47,7 +48,7 @@ pub struct Purged {
     pub objects: u64,
 }
 
-/// The commit of a purge. Its outcome is the paths that it takes out of the vault.
+/// The commit of a purge. Its outcome is the paths that it removes from the vault.
 struct Purging<'a>(&'a [Purge]);
 
 impl ChangeSet for Purging<'_> {
@@ -84,16 +85,18 @@ impl ChangeSet for Purging<'_> {
 }
 
 impl Mirror {
-    /// Erases all versions of `files`, but for the newest of those that keep it, and ends the history of the whole vault.
+    /// Erases all versions of `files`, except the newest version of those that keep it, and ends the history of the
+    /// whole vault.
     ///
-    /// A purge that was interrupted is completed by the next one.
+    /// The next purge completes an interrupted one.
     ///
-    /// # Errors
-    /// As [`commit`](Self::commit); after the commit, [`MirrorError::Unavailable`] and [`MirrorError::StoreRefused`] leave objects to the next purge.
+    ///
+    /// # Errors As [`commit`](Self::commit). After the commit, [`MirrorError::Unavailable`] and
+    /// [`MirrorError::StoreRefused`] leave objects to the next purge.
     pub async fn purge(&self, info: &CommitInfo, files: &[Purge]) -> Result<Purged, MirrorError> {
         let (head, removed) = match self.commit(info, &Purging(files)).await? {
             Committed::New(head, removed) => (head, removed),
-            // A vault that is not published; a purge has no key.
+            // The vault is not published; a purge has no key.
             Committed::Unchanged(..) | Committed::Replayed { .. } => return Ok(Purged::default()),
         };
         let mut purged = Purged { generation: head.generation(), removed, ..Purged::default() };
@@ -121,7 +124,7 @@ impl Mirror {
         }
         let blobs =
             blobs.difference(&live).filter_map(|name| name.parse().ok()).map(|key: BlobKey| self.keys().blob(&key));
-        // Attachments first: without the segments it is not known which they are.
+        // Attachments first: their names are in the segments.
         for key in blobs.chain(seen.iter().map(|id| self.keys().segment(*id))) {
             self.store.delete(&key).await?;
             purged.objects += 1;

@@ -1,4 +1,4 @@
-//! Which byte ranges to ask for, so that few requests cover all that is wanted.
+//! Plans the byte ranges to request, so that few requests cover all wanted bytes.
 
 use std::ops::Range;
 
@@ -14,9 +14,9 @@ const LARGEST_REQUEST: u64 = 8 << 20;
 /// Bytes of one of several objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// Which object.
+    /// The object.
     pub(crate) object: usize,
-    /// Which bytes.
+    /// The bytes.
     pub(crate) range: Range<u64>,
 }
 
@@ -26,11 +26,12 @@ impl Span {
     }
 }
 
-/// Requests that together cover every byte of `wants`, in order, none overlapping another.
+/// Requests that together cover every byte of `wants`, in order, without overlap.
 ///
-/// Gaps up to 16 KiB are always fetched along; then wider ones, the smallest first and none over 2 MiB, until there
-/// are at most `max_requests` (or no such gap is left). Since each object takes a request whatever is joined, there may be half as
-/// many more than objects in any case: else the large objects would be read from end to end for the sake of the small. No request is over 8 MiB.
+/// Gaps up to 16 KiB are always included. Then wider gaps are included, the smallest first and none over 2 MiB, until
+/// at most `max_requests` are left (or no such gap is). There may always be half as many requests more than objects,
+/// since each object needs one: else large objects would be read whole for the sake of small ones. No request is over 8
+/// MiB.
 pub(crate) fn plan(wants: &[Span], max_requests: usize) -> Vec<Span> {
     let mut sorted: Vec<&Span> = wants.iter().filter(|want| want.len() > 0).collect();
     sorted.sort_unstable_by_key(|want| (want.object, want.range.start));
@@ -48,7 +49,7 @@ pub(crate) fn plan(wants: &[Span], max_requests: usize) -> Vec<Span> {
     merged.into_iter().flat_map(split).collect()
 }
 
-/// Joins neighbours in `spans`, which are sorted, over gaps up to `widest`. What overlaps is always joined.
+/// Joins neighbours in `spans`, which are sorted, over gaps up to `widest`. Overlapping spans are always joined.
 fn merge(spans: impl Iterator<Item = Span>, widest: u64) -> Vec<Span> {
     let mut merged: Vec<Span> = Vec::new();
     for span in spans {
@@ -80,10 +81,10 @@ fn split(span: Span) -> impl Iterator<Item = Span> {
         .map(move |start| Span { object, range: start..end.min(start + LARGEST_REQUEST) })
 }
 
-/// The bytes of `want`, out of what the requests of its plan brought.
+/// The bytes of `want`, cut from the answers to its plan's requests.
 ///
-/// The bytes do not share memory with a larger request, since a cache that kept them would keep all of it.
-/// [`None`] when the requests do not cover the want.
+/// They are copied, since a cached slice would keep the whole answer in memory. [`None`] when the requests do not cover
+/// the want.
 pub(crate) fn cut(want: &Span, requests: &[Span], bodies: &[Bytes]) -> Option<Bytes> {
     let first =
         requests.partition_point(|request| (request.object, request.range.end) <= (want.object, want.range.start));

@@ -12,24 +12,23 @@ use crate::mirror::Mirror;
 use crate::newest::{Presence, Probed};
 use crate::snapshot::Snapshot;
 
-/// Of so many rounds one looks for the newest generation by a listing, the others step to the next. A listing finds many at once, but
-/// takes as long as a commit does, so that by listings alone whoever commits without a break is never caught up with.
+/// One in this many rounds looks for the newest generation by a listing, the others step to the next. A listing finds
+/// many at once but takes as long as a commit, so listings alone never catch up with a constant writer.
 const LISTING_EVERY: usize = 3;
-/// Most generations that one read goes through before it answers from the newest of the last listing.
+/// Most generations that one read steps through before it answers from the newest of the last listing.
 const MAX_ROUNDS: usize = 8;
 
 impl Mirror {
-    /// Runs `run` on the newest generation, and gives its result and the generation it is of.
+    /// Runs `run` on the newest generation, and returns its result with that generation.
     ///
-    /// The result is of a generation that was the newest at some moment during the call, so it shows every commit
-    /// that was reported before; unless the options allow an older one. To that end `run` starts at once on the
-    /// newest generation that is known, while the store is asked for a newer one; if there is one, it is dropped
-    /// and run again on that. It must have no effects that matter twice.
+    /// The generation was the newest at some moment during the call, so the result shows every commit reported before,
+    /// unless the options allow an older one. To save time, `run` starts at once on the newest known generation while
+    /// the store is asked for a newer one; if there is one, `run` is dropped and starts again. So `run` must be safe to
+    /// repeat.
     ///
-    /// # Errors
-    /// What `run` returns, and as `E`:
-    /// [`MirrorError::NotPublished`], [`MirrorError::Damaged`], [`MirrorError::Newer`], [`MirrorError::Unavailable`],
-    /// [`MirrorError::StoreRefused`].
+    ///
+    /// # Errors The errors of `run`, and as `E`: [`MirrorError::NotPublished`], [`MirrorError::Damaged`],
+    /// [`MirrorError::Newer`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn read<T, E, F, R>(&self, run: F) -> Result<(T, Arc<Snapshot>), E>
     where
         E: From<MirrorError>,
@@ -53,7 +52,7 @@ impl Mirror {
         Ok(snapshot)
     }
 
-    /// [`read`](Self::read), also of a vault that has no generation yet.
+    /// Like [`read`](Self::read), but also for a vault without a generation.
     pub(crate) async fn run_on_newest<T, E: From<MirrorError>, R: Future<Output = Result<T, E>>>(
         &self,
         freshness: Duration,
@@ -93,8 +92,8 @@ impl Mirror {
                     }
                 }
             };
-            // A segment that is missing may be one of a generation that was collected meanwhile, of which
-            // a listing then shows a newer one. Where it does not, the segment is lost.
+            // A missing segment may belong to a generation that was collected meanwhile; a listing then shows a newer
+            // one. If it does not, the segment is lost.
             let Some(missing) = snapshot.missing().filter(|_| result.is_err()) else { return result };
             let found = self.look_again(&head).await?;
             match found.filter(|found| found.state.hash != head.state.hash && !looked_again) {
@@ -105,8 +104,8 @@ impl Mirror {
         }
     }
 
-    /// Runs on `head` what is given while asking whether it is the newest: the result if it is, else the newer
-    /// generation, or nothing if `head` is lost.
+    /// Runs `run` on `head` while checking that it is the newest. Returns the result if it is, else the newer
+    /// generation, or neither if `head` is lost.
     async fn run_and_probe<T, E: From<MirrorError>>(
         &self,
         head: &Head,
@@ -134,7 +133,7 @@ impl Mirror {
         }
     }
 
-    /// The newest generation by a listing, when `head` has turned out not to be there.
+    /// The newest generation from a listing, after `head` was found missing.
     async fn look_again(&self, head: &Head) -> Result<Option<Head>, MirrorError> {
         tracing::warn!(generation = head.generation(), "looking for the newest generation again");
         let found = self.listed_head().await?;

@@ -1,8 +1,9 @@
-//! Repair makes a mirror with damaged objects readable again. It restores the newest manifest from its copy in `latest`; without a copy, it builds the
-//! manifest from the one before, or an empty one. Then it publishes again what the newest generation cannot read, in a normal commit.
+//! Repair makes a mirror with damaged objects readable again. It restores the newest manifest from its copy in
+//! `latest`; without a copy, it builds the manifest from the one before, or an empty one. Then it publishes the
+//! unreadable files of the newest generation again, in a normal commit.
 //!
-//! A repair that loses files leaves a mark. Another host's folder may still have such a file, and must not take its absence for a deletion: the mark
-//! tells that host's next sync to publish the file again.
+//! A repair that loses files leaves a mark. Another host's folder may still have such a file, and must not take its
+//! absence for a deletion: with the mark, that host's next sync publishes the file again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,14 +45,14 @@ pub struct KnownGeneration {
 
 /// An empty generation that was begun because no manifest was readable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Anew {
+pub struct EmptyStart {
     /// Its number, which is that of the newest damaged manifest.
     pub generation: u64,
     /// The newest generation that the caller knew, 0 for none. What later ones wrote is lost, except what folders still have.
     pub seen: u64,
 }
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Repaired {
     /// The generation whose manifest was put back from its copy in `latest`.
@@ -62,7 +63,7 @@ pub struct Repaired {
     pub rewound: Vec<u64>,
     /// The generation that was begun empty: folders publish into it again.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub anew: Option<Anew>,
+    pub anew: Option<EmptyStart>,
     /// The flaws of the newest generation's objects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<Flaw>,
@@ -78,8 +79,8 @@ pub struct Repaired {
     pub unnamed: u64,
 }
 
-/// Publishes again what the newest generation cannot read.
-struct Change<'a, S> {
+/// Publishes the unreadable files of the newest generation again.
+struct RepairChange<'a, S> {
     mirror: &'a Mirror,
     source: &'a S,
 }
@@ -108,7 +109,7 @@ impl Mirror {
         } else if !self.is_followed_to(&head, known).await? {
             self.mark(head.generation()).await?;
         }
-        let repaired = match self.commit(info, &Change { mirror: self, source }).await? {
+        let repaired = match self.commit(info, &RepairChange { mirror: self, source }).await? {
             Committed::New(_, repaired) | Committed::Unchanged(_, repaired) => repaired,
             // Only a commit with a key is replayed.
             Committed::Replayed { .. } => Repaired::default(),
@@ -167,7 +168,7 @@ impl Mirror {
         let hinted_at = hinted.as_ref().map_or(0, Head::generation);
         match found {
             Ok(Some(head)) if hinted.clone().and_then(|hinted| hinted.lost_after(&self.snapshot(&head))).is_none() => {
-                // Whatever the hint says by now.
+                // Independent of the current hint.
                 if hinted_at != last {
                     self.rewrite_hint(last).await?;
                 }
@@ -256,7 +257,7 @@ impl Mirror {
         };
         let bytes = manifest.encode().map_err(|error| MirrorError::conflict(error.to_string()))?;
         self.create(last, &bytes).await?;
-        done.anew = Some(Anew { generation: last, seen: known.map_or(0, |known| known.generation) });
+        done.anew = Some(EmptyStart { generation: last, seen: known.map_or(0, |known| known.generation) });
         self.rewrite_hint(last).await
     }
 
@@ -275,7 +276,7 @@ impl Mirror {
                 confirmed: false,
                 origins: BTreeMap::new(),
                 operation: REPAIR.to_owned(),
-                message: Some("made anew, since the manifest was damaged".to_owned()),
+                message: Some("rebuilt, since the manifest was damaged".to_owned()),
                 idempotency: None,
                 changes: Changes::default(),
                 ..manifest
@@ -318,7 +319,7 @@ impl Mirror {
     }
 }
 
-impl<S: ContentSource> ChangeSet for Change<'_, S> {
+impl<S: ContentSource> ChangeSet for RepairChange<'_, S> {
     type Error = MirrorError;
     type Outcome = Repaired;
 

@@ -1,4 +1,4 @@
-//! Requests for a sync: an object that whoever cannot sync makes, and whoever can takes away.
+//! Requests for a sync: an object that a process creates that cannot sync, and that the syncing process deletes.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,39 +6,40 @@ use serde::{Deserialize, Serialize};
 use crate::error::MirrorError;
 use crate::mirror::Mirror;
 
-/// Where the request is, below `state/`.
+/// The request's name, below `state/`.
 const SYNC: &str = "requests/sync";
 
-/// A request for a sync, as the store keeps it: JSON.
+/// A request for a sync, as stored: JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncRequest {
-    /// Who asks.
+    /// Who requests it.
     pub by: String,
-    /// When.
+    /// The time of the request.
     pub time: Timestamp,
 }
 
 impl Mirror {
-    /// Asks for a sync; gives the request that was waiting already, if one was.
+    /// Requests a sync; returns the request that was already waiting, if any.
     ///
-    /// # Errors
-    /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. Asking again does no harm.
-    pub async fn ask_for_sync(&self, by: &str, now: Timestamp) -> Result<Option<SyncRequest>, MirrorError> {
+    ///
+    /// # Errors [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. Requesting again
+    /// is harmless.
+    pub async fn request_sync(&self, by: &str, now: Timestamp) -> Result<Option<SyncRequest>, MirrorError> {
         self.get_or_create_state(SYNC, &SyncRequest { by: by.to_owned(), time: now }).await
     }
 
-    /// The request that is waiting.
+    /// The waiting request, if any.
     ///
-    /// # Errors
-    /// [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
-    pub async fn sync_asked_for(&self) -> Result<Option<SyncRequest>, MirrorError> {
+    ///
+    /// # Errors [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn sync_request(&self) -> Result<Option<SyncRequest>, MirrorError> {
         self.get_state(SYNC).await
     }
 
-    /// Takes the request away, for who begins a sync: one that is made from now on asks for another.
+    /// Deletes the request when a sync begins: a later request means another sync.
     ///
-    /// # Errors
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn take_sync_request(&self) -> Result<(), MirrorError> {
         self.delete_state(SYNC).await
     }

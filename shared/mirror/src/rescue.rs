@@ -15,14 +15,14 @@ use crate::id::{Hash, SegmentId};
 use crate::inspect::{Inspection, flaw_of};
 use crate::keys::BlobKey;
 use crate::manifest::SegmentEntry;
-use crate::merge::{Content, Held};
+use crate::merge::{Content, LiveDocument};
 use crate::mirror::Mirror;
 use crate::snapshot::Snapshot;
 
 /// Most older generations that are searched.
 const MOST_GENERATIONS: u64 = 1_000;
 
-/// A file's bytes, while they are read.
+/// A file's bytes, in pieces.
 pub type Pieces = BoxStream<'static, Result<Bytes, String>>;
 
 /// A source of contents that the store has lost.
@@ -43,21 +43,21 @@ pub struct Recovered {
     pub generation: u64,
 }
 
-/// What was recovered.
+/// The recovered documents.
 #[derive(Debug, Default)]
 pub(crate) struct Rescued {
-    pub(crate) held: BTreeMap<String, Held>,
+    pub(crate) held: BTreeMap<String, LiveDocument>,
     pub(crate) recovered: Vec<Recovered>,
-    /// Paths of which nothing was found.
+    /// Paths whose content was not found.
     pub(crate) lost: Vec<String>,
     /// Documents whose path is unknown too.
     pub(crate) unnamed: u64,
 }
 
-/// What is readable of a segment.
+/// The readable documents of a segment.
 #[derive(Default)]
 struct Readable {
-    held: Vec<(Held, Record)>,
+    held: Vec<(LiveDocument, Record)>,
     /// Records whose text is damaged.
     broken: Vec<Record>,
     /// Documents whose record is damaged.
@@ -65,21 +65,21 @@ struct Readable {
 }
 
 /// A segment that lost only its tombstones.
-struct Undated {
+struct WithoutTombstones {
     segment: usize,
-    came: Came,
+    came: RecoveredSegment,
     /// Whether older tombstones of it were found.
     is_dated: bool,
 }
 
-/// What was recovered of a segment that lost its tombstones.
-struct Came {
+/// The documents recovered from a segment that lost its tombstones.
+struct RecoveredSegment {
     /// How many of its documents are live.
     live: usize,
     documents: Vec<Recovered>,
 }
 
-impl Came {
+impl RecoveredSegment {
     fn of(entry: &SegmentEntry) -> Self {
         let live = entry.layout.documents.saturating_sub(entry.deleted.count());
         Self { live: usize::try_from(live).unwrap_or(usize::MAX), documents: Vec::new() }
@@ -106,13 +106,16 @@ impl Mirror {
         let mut rescued = Rescued::default();
         let mut broken: BTreeMap<String, Record> = BTreeMap::new();
         let mut ranges = Vec::new();
-        let mut undated: BTreeMap<SegmentId, Undated> = BTreeMap::new();
+        let mut undated: BTreeMap<SegmentId, WithoutTombstones> = BTreeMap::new();
         for (segment, unusable) in &found.unusable {
             let Some(entry) = head.segments().get(*segment) else { continue };
             let layout = &entry.layout;
             let has_tombstones = head.deleted(*segment).await.is_ok();
             if !unusable.is_itself {
-                undated.insert(entry.id, Undated { segment: *segment, came: Came::of(entry), is_dated: false });
+                undated.insert(
+                    entry.id,
+                    WithoutTombstones { segment: *segment, came: RecoveredSegment::of(entry), is_dated: false },
+                );
                 continue;
             }
             let readable = self.readable(head, *segment, has_tombstones, &|_: &str| true).await?;
@@ -123,7 +126,7 @@ impl Mirror {
             let is_dead = |record: &Record, generation| {
                 found.paths.contains(&record.path) || (!has_tombstones && source.is_gone(&record.path, generation))
             };
-            let mut came = Came::of(entry);
+            let mut came = RecoveredSegment::of(entry);
             for (held, record) in readable.held {
                 if !is_dead(&record, held.generation) {
                     broken.remove(&record.path);
@@ -152,7 +155,7 @@ impl Mirror {
         let is_wanted = |path: &str| ranges.iter().any(|range| range.contains(&path.to_owned()));
         self.look_back(head, found, (&mut undated, &mut broken), is_wanted, source, &mut rescued).await?;
         // Without older tombstones deleted documents may come back, but nothing is lost.
-        for Undated { segment, mut came, is_dated } in undated.into_values() {
+        for WithoutTombstones { segment, mut came, is_dated } in undated.into_values() {
             if !is_dated {
                 for (held, record) in self.readable(head, segment, false, &|_: &str| true).await?.held {
                     let is_there = found.paths.contains(&record.path) || rescued.held.contains_key(&record.path);
@@ -173,7 +176,7 @@ impl Mirror {
         &self,
         head: &Snapshot,
         found: &Inspection,
-        (undated, broken): (&mut BTreeMap<SegmentId, Undated>, &mut BTreeMap<String, Record>),
+        (undated, broken): (&mut BTreeMap<SegmentId, WithoutTombstones>, &mut BTreeMap<String, Record>),
         is_wanted: impl Fn(&str) -> bool + Send + Sync,
         source: &impl ContentSource,
         rescued: &mut Rescued,
@@ -354,7 +357,7 @@ async fn text_from(source: &impl ContentSource, record: &Record) -> Option<Bytes
     Some(text.freeze()).filter(|text| Hash::of(text) == sha256)
 }
 
-fn held(record: &Record, generations: [u64; 2], text: Bytes) -> Result<Held, MirrorError> {
+fn held(record: &Record, generations: [u64; 2], text: Bytes) -> Result<LiveDocument, MirrorError> {
     held_with(record, generations, Content::Text(text))
 }
 
@@ -362,10 +365,10 @@ pub(crate) fn held_with(
     record: &Record,
     [generation, replaces]: [u64; 2],
     content: Content,
-) -> Result<Held, MirrorError> {
+) -> Result<LiveDocument, MirrorError> {
     let path = VaultPath::parse(&record.path);
-    Ok(Held {
-        path: path.map_err(|_| MirrorError::conflict("a segment has a path that is none"))?,
+    Ok(LiveDocument {
+        path: path.map_err(|_| MirrorError::conflict("a segment has an invalid path"))?,
         path_on_disk: record.path_on_disk.clone(),
         kind: record.kind,
         sha256: record.sha256,

@@ -1,4 +1,4 @@
-//! S3 and what speaks its protocol, reached as AWS's variables say.
+//! Connects to S3 and compatible stores, as AWS's variables configure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use crate::s3_client::S3Client;
 use crate::secrets::masked;
 use crate::variables::Variables;
 
-/// Variables that are passed on as they are. Others of AWS's have no meaning here, or would let a stray one
-/// switch off what a mirror relies on, such as conditional writes.
+/// Variables that are passed on unchanged. AWS's other variables are ignored: they have no meaning here, or could
+/// switch off a feature that mirrors rely on, such as conditional writes.
 const PASSED_ON: [(&str, AmazonS3ConfigKey); 11] = [
     ("AWS_ACCESS_KEY_ID", AmazonS3ConfigKey::AccessKeyId),
     ("AWS_SECRET_ACCESS_KEY", AmazonS3ConfigKey::SecretAccessKey),
@@ -33,7 +33,7 @@ const PASSED_ON: [(&str, AmazonS3ConfigKey); 11] = [
 ];
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// A bucket, and how it is reached.
+/// A bucket, and how to reach it.
 #[derive(Debug)]
 pub struct Bucket {
     /// Its name.
@@ -46,10 +46,10 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// The credentials of the moment, for clients of other kinds.
+    /// The current credentials, for other clients.
     ///
-    /// # Errors
-    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`] when there are none.
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`] when there are none.
     pub async fn credential(&self) -> Result<Arc<AwsCredential>, MirrorError> {
         let credential = self.client.credentials().get_credential().await;
         credential.map_err(|error| Failure::from(error).into_error("reach", &Path::default()))
@@ -60,10 +60,10 @@ impl Bucket {
     }
 }
 
-/// A client of the bucket `name`. Nothing is asked of the network yet, nor for credentials.
+/// A client of the bucket `name`. It makes no request yet, not even for credentials.
 ///
-/// # Errors
-/// What is wrong with the bucket's name or a variable, and what to write instead.
+///
+/// # Errors What is wrong with the bucket's name or a variable, and what to write instead.
 pub(crate) fn connect(name: &str, variables: &Variables) -> Result<Bucket, String> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-_".contains(&byte);
     if !(3..=63).contains(&name.len()) || !name.bytes().all(plain) {
@@ -134,19 +134,20 @@ fn allows_http(variables: &Variables) -> Result<bool, String> {
     }
 }
 
-/// The client repeats nothing. A conditional write that it repeats after a server error tells its own success as
-/// another's; and tries of its own would multiply with those of [`Store`](crate::Store), which knows the deadline.
+/// Disables the client's own retries. It would mistake its own success for another writer's when it repeats a
+/// conditional write after a server error. Its retries would also multiply those of [`Store`](crate::Store), which
+/// knows the deadline.
 fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, retry_timeout: Duration::ZERO, backoff: BackoffConfig::default() }
 }
 
-/// Makes HTTP clients whose errors say what the store said.
+/// Makes HTTP clients whose errors include the store's message.
 #[derive(Debug)]
 struct Connector;
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        // The HTTP client takes TLS's cryptography from the process. Where one is installed already, it serves as well.
+        // The HTTP client uses the process's TLS provider. An installed one is kept.
         let provider = rustls::crypto::ring::default_provider();
         let _: Result<(), Arc<_>> = provider.install_default();
         let allows_http = options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|allows| allows == "true");

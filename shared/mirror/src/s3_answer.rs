@@ -1,4 +1,4 @@
-//! What an S3 store's answer means for who asked: whether trying again helps, and what to do if not.
+//! The meaning of an S3 store's answer for the caller: whether to try again, and if not, what to do.
 
 use std::fmt;
 
@@ -10,19 +10,19 @@ use crate::s3_client::S3Client;
 
 /// Longest body of an error that is read, in bytes.
 const MAX_BODY: usize = 64 << 10;
-/// Longest part of a message that is passed on, in characters.
+/// Longest message that is passed on, in characters.
 const MAX_MESSAGE: usize = 300;
-/// Where a machine of EC2 gets its credentials: asked when nothing else gives any.
+/// The address from which a machine of EC2 gets its credentials, if they have no other source.
 const METADATA_HOST: &str = "169.254.169.254";
 
-/// Passes requests on, and makes errors of the answers that no caller of the store's interface is to handle.
+/// Passes requests on, and turns answers into errors unless callers of the store's interface handle them.
 #[derive(Debug)]
 pub(crate) struct Explaining(pub(crate) S3Client);
 
-/// What a store answered instead of doing what was asked.
+/// A store's error answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// Trying again may help.
+    /// Whether trying again may help.
     pub(crate) passing: bool,
     text: String,
 }
@@ -47,7 +47,8 @@ impl HttpService for Explaining {
         }
         let response = answered?;
         let status = response.status().as_u16();
-        // What the interface has a meaning for: not modified, not found, conflict, exists already, not so long.
+        // Statuses that the interface handles: not modified, not found, conflict, exists already, range not
+        // satisfiable.
         if response.status().is_success() || matches!(status, 304 | 409 | 412 | 416) {
             return Ok(response);
         }
@@ -56,7 +57,7 @@ impl HttpService for Explaining {
         let (head, body) = response.into_parts();
         let body = Limited::new(body, MAX_BODY).collect().await.map(|body| body.to_bytes()).unwrap_or_default();
         let error = S3Error::read(&String::from_utf8_lossy(&body));
-        // All but an object can be missing only when the bucket is.
+        // If anything but an object is missing, it is the bucket.
         if status == 404 && of_object && error.code != "NoSuchBucket" {
             return Ok(HttpResponse::from_parts(head, body.into()));
         }
@@ -75,7 +76,7 @@ impl Answer {
     fn no_credentials() -> Self {
         let text = "there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (for a profile: \
                     `aws configure export-credentials --format env`), or run where a role gives them";
-        // A machine that has a role may be slow to say so.
+        // The machine may have a role and be slow to provide it.
         Self { passing: true, text: text.to_owned() }
     }
 }

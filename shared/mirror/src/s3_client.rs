@@ -1,5 +1,5 @@
-//! The HTTP client that S3 stores are asked with. They speak HTTP/1.1, and so does it: the client that comes with the store's interface
-//! brings HTTP/2 too, which is a large part of a function. Addresses are taken in the order that the resolver gives them in.
+//! The HTTP client for S3 stores. It uses HTTP/1.1, as they do: the client of the store's interface adds HTTP/2, which
+//! is a large part of a function's size. Addresses are tried in the resolver's order.
 
 use std::error::Error;
 use std::io;
@@ -12,20 +12,20 @@ use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, 
 use reqwest::header::{HeaderValue, IF_NONE_MATCH};
 use reqwest::{Body, Client, Method, Request, Url};
 
-/// Time to connect: less than one request has, so that it is known that connecting is what failed.
+/// Time limit for connecting: shorter than that of a request, so that a failure to connect is reported as such.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// The parameter of a request that ends an upload in parts.
+/// The query parameter of a request that completes an upload in parts.
 const UPLOAD: &str = "uploadId";
 const USER_AGENT: &str = concat!("atlas-mirror/", env!("CARGO_PKG_VERSION"));
 
-/// A client that has no time limit of its own but for connecting: [`Store`](crate::Store) gives each request the time that its bytes need.
+/// A client without time limits except for connecting: [`Store`](crate::Store) limits each request by its size.
 #[derive(Debug)]
 pub(crate) struct S3Client(Client);
 
 impl S3Client {
-    /// One that sends nothing unencrypted unless it `allows_http`.
+    /// A client that sends nothing unencrypted unless it `allows_http`.
     pub(crate) fn new(allows_http: bool) -> Result<Self, reqwest::Error> {
-        // Whatever else in the program asks of the library: checksums and lengths are of what is sent.
+        // No compression, even if other crates enable it: checksums and lengths are of the bytes sent.
         let client = Client::builder().http1_only().no_gzip().no_brotli().no_zstd().no_deflate();
         let client = client.user_agent(USER_AGENT).connect_timeout(CONNECT_TIMEOUT);
         Ok(Self(client.https_only(!allows_http).build()?))
@@ -39,12 +39,12 @@ impl HttpService for S3Client {
         let url = Url::parse(&head.uri.to_string()).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
         let mut request = Request::new(head.method, url);
         *request.headers_mut() = head.headers;
-        // What is uploaded in parts is new, and written over nothing: the store's interface has no way to say so. Signatures of version 4
-        // need not cover this header.
+        // An upload in parts must not overwrite anything, but the store's interface cannot express that. Signatures of
+        // version 4 need not cover this header.
         if request.method() == Method::POST && request.url().query_pairs().any(|(name, _)| name == UPLOAD) {
             request.headers_mut().insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
         }
-        // What has no body can be sent again when a connection that was kept open turns out to be closed.
+        // A request without a body can be sent again when a kept connection turns out to be closed.
         *request.body_mut() = Some(match body.as_bytes() {
             Some(bytes) => bytes.clone().into(),
             None => Body::wrap(body),
@@ -55,7 +55,7 @@ impl HttpService for S3Client {
     }
 }
 
-/// Why a request failed, as the store's interface tells it: what may pass from what will not.
+/// The failure of a request in terms of the store's interface: whether it is temporary.
 fn failed(error: reqwest::Error) -> HttpError {
     let kind = if error.is_timeout() {
         HttpErrorKind::Timeout
@@ -67,7 +67,7 @@ fn failed(error: reqwest::Error) -> HttpError {
         let causes = std::iter::successors(error.source(), |error| (*error).source());
         causes.filter_map(kind_of).next().unwrap_or(HttpErrorKind::Unknown)
     };
-    // Who asked knows the address, and it may have what is secret in it.
+    // The caller knows the address, and it may contain secrets.
     HttpError::new(kind, error.without_url())
 }
 

@@ -1,22 +1,22 @@
-//! What of an unusable setting may be shown.
+//! Masks the secrets in an unusable setting.
 
 use std::borrow::Cow;
 
-/// What stands in the place of a secret.
+/// Replaces a secret.
 const MASK: &str = "\u{2026}";
-/// What only texts have in which a secret may be, each in lower case: keys, and the parts of a private JWK.
+/// Marks of texts that contain a secret, in lower case: keys, and the parts of a private JWK.
 const SIGNS: [&str; 6] = ["private key", "\"d\"", "\"k\"", "\"p\"", "secret", "password"];
-/// What is longer is no address and no word: a key without its frame, maybe.
+/// Longest text that is shown: a longer one may be a key without its frame.
 const MAX_SHOWN: usize = 256;
 /// Names of parameters whose values are not shown.
 const PARAMETERS: [&str; 6] = ["token", "key", "secret", "signature", "credential", "password"];
 
-/// `text` without what may be secret in it: all of it where it holds a key, else the credentials in the addresses in it.
+/// `text` without secrets: empty if it contains a key, else without the credentials in its addresses.
 #[must_use]
 pub fn masked(text: &str) -> Cow<'_, str> {
     let lower = text.to_ascii_lowercase();
     let is_key = text.contains(['{', '\n']) || lower.contains("-----begin");
-    // What begins so is DER in Base64, as keys are.
+    // DER in Base64, such as a key, begins with this.
     let is_key_bare = text.len() > 48 && text.starts_with("MI");
     if text.len() > MAX_SHOWN || is_key_bare || is_key && SIGNS.iter().any(|sign| lower.contains(sign)) {
         return Cow::Borrowed(MASK);
@@ -47,10 +47,10 @@ pub fn masked(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Appends what follows the authority of an address, less the values of secret parameters.
+/// Appends the part of an address after the authority, without the values of secret parameters.
 fn push_rest(rest: &str, shown: &mut String) {
     let Some((path, parameters)) = rest.split_once('?') else { return shown.push_str(rest) };
-    // A password may hold what ends an authority.
+    // A password may contain characters that end an authority.
     shown.push_str(path);
     for (index, parameter) in parameters.split('&').enumerate() {
         shown.push(if index == 0 { '?' } else { '&' });

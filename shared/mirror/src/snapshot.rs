@@ -1,4 +1,4 @@
-//! A vault as it was at one generation: what the manifest says, and parts of segments fetched when asked for.
+//! A vault at one generation: its manifest, and parts of segments that are fetched on request.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -19,28 +19,28 @@ use crate::ranges::{self, Span};
 use crate::store::Store;
 use crate::tombstones::{DocumentSet, StoredTombstones, Tombstones};
 
-/// Most bytes that one load asks for.
+/// Most bytes that one load requests.
 const MAX_LOAD: u64 = 512 << 20;
-/// Most requests under way at once; more wait.
+/// Most parallel requests; more wait.
 const MAX_PARALLEL: usize = 64;
 
-/// A vault at one generation. Immutable; what it loads is kept in the process's cache.
+/// A vault at one generation. Immutable; loaded parts are kept in the process's cache.
 #[derive(Debug)]
 pub struct Snapshot {
     state: Arc<State>,
     reader: Reader,
-    /// Key of an object that was not there.
+    /// Key of an object that was missing.
     missing: Arc<OnceLock<String>>,
 }
 
-/// A manifest and what is known of it.
+/// A manifest, and what is known about it.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) manifest: Manifest,
     pub(crate) hash: Hash,
     /// Bytes of the manifest's object.
     pub(crate) size: u64,
-    /// For each segment its tombstones, if they are an object of their own that has been fetched.
+    /// For each segment its tombstones, if they are a separate object that has been fetched.
     stored: Vec<OnceLock<Arc<DocumentSet>>>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Reader {
 }
 
 impl State {
-    /// Reads the manifest's object at `key`, which is of `generation` if one is given.
+    /// Decodes the manifest's object at `key`, which must be of `generation` if given.
     pub(crate) fn decode(key: &Path, bytes: &Bytes, generation: Option<u64>) -> Result<Self, MirrorError> {
         let manifest = Manifest::decode(bytes).map_err(|error| error.of(key))?;
         if generation.is_some_and(|generation| generation != manifest.generation) {
@@ -85,7 +85,7 @@ impl Snapshot {
         Self { state, reader, missing: Arc::default() }
     }
 
-    /// The same generation, of which one load may take so many requests before it reads what lies between.
+    /// The same generation, with this limit on the requests of one load, beyond which gaps are read too.
     #[must_use]
     pub fn with_max_requests(&self, max_requests: usize) -> Self {
         let reader = Reader { max_requests, ..self.reader.clone() };
@@ -97,8 +97,8 @@ impl Snapshot {
         &self.state.manifest
     }
 
-    /// SHA-256 of the manifest's bytes: what caches and cursors key on, since another history can have
-    /// the same generation.
+    /// SHA-256 of the manifest's bytes. Caches and cursors use it as a key, since another history can have the same
+    /// generation number.
     pub fn hash(&self) -> Hash {
         self.state.hash
     }
@@ -115,8 +115,8 @@ impl Snapshot {
 
     /// Whether `document` of segment `segment` is neither replaced nor deleted.
     ///
-    /// Sure only after [`load`](Self::load) of something of that segment: tombstones that are an object of their own come
-    /// with the first load, and until then every document of the segment counts as deleted.
+    /// Valid only after [`load`](Self::load) of a part of that segment. Tombstones in a separate object come with the
+    /// first load; until then every document of the segment counts as deleted.
     pub fn is_live(&self, segment: usize, document: u32) -> bool {
         let Some(entry) = self.segments().get(segment) else { return false };
         document < entry.layout.documents
@@ -126,10 +126,10 @@ impl Snapshot {
             }
     }
 
-    /// The tombstones of segment `segment`, fetched if need be.
+    /// The tombstones of segment `segment`, fetched if necessary.
     ///
-    /// # Errors
-    /// As [`load`](Self::load).
+    ///
+    /// # Errors As [`load`](Self::load).
     pub async fn deleted(&self, segment: usize) -> Result<Arc<DocumentSet>, MirrorError> {
         self.load_tombstones(&[segment]).await?;
         match self.segments().get(segment).map(|entry| &entry.deleted) {
@@ -138,12 +138,14 @@ impl Snapshot {
         }
     }
 
-    /// Parts of segments, in the order of `wants`, in one wave of requests at most: what is not in the cache is fetched
-    /// in as few requests as is reasonable, all at once.
+    /// Parts of segments, in the order of `wants`, in at most one wave of requests: parts that are not cached are
+    /// fetched at once, in few requests.
+    ///
     ///
     /// # Errors
-    /// - [`MirrorError::Damaged`], which names the object, when one is not what the manifest says.
-    /// - [`MirrorError::Gone`] when one is not there; [`Mirror::read`](crate::Mirror::read) then looks for a newer generation.
+    /// - [`MirrorError::Damaged`], which names the object, when one differs from its description in the manifest.
+    /// - [`MirrorError::Gone`] when one is missing; [`Mirror::read`](crate::Mirror::read) then looks for a newer
+    ///   generation.
     /// - [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     /// - [`MirrorError::TooLarge`] when more than 512 MiB is wanted at once.
     pub async fn load(&self, wants: &[(usize, PartRef)]) -> Result<Vec<Arc<Part>>, MirrorError> {
@@ -170,10 +172,10 @@ impl Snapshot {
         Ok(parts.into_iter().flatten().collect())
     }
 
-    /// Bytes that a load of `wants` would ask the store for; 0 when all of them are in the process's cache.
+    /// Bytes that a load of `wants` would request from the store; 0 when all are cached.
     ///
-    /// # Errors
-    /// [`MirrorError::Conflict`] for a segment that there is not.
+    ///
+    /// # Errors [`MirrorError::Conflict`] for a segment that does not exist.
     pub fn cost(&self, wants: &[(usize, PartRef)]) -> Result<u64, MirrorError> {
         let mut missing = Vec::new();
         for (segment, part) in wants {
@@ -184,23 +186,24 @@ impl Snapshot {
         Ok(ranges::plan(&missing, self.reader.max_requests).iter().map(Span::len).sum())
     }
 
-    /// Raw bytes of segments, in the order of `wants`, in one wave of requests; nothing of it is cached or checked before [`decode`](Self::decode).
+    /// Raw bytes of segments, in the order of `wants`, in one wave of requests. They are neither cached nor checked
+    /// before [`decode`](Self::decode).
     ///
-    /// # Errors
-    /// As [`load`](Self::load).
+    ///
+    /// # Errors As [`load`](Self::load).
     pub async fn fetch(&self, wants: &[(usize, Range<u64>)]) -> Result<Vec<Bytes>, MirrorError> {
         let spans: Vec<Span> =
             wants.iter().map(|(object, range)| Span { object: *object, range: range.clone() }).collect();
         self.fetch_spans(&spans).await
     }
 
-    /// The error for what is wrong with the format of segment `segment`, which names the object.
+    /// The error for a format error in segment `segment`; it names the object.
     pub fn fault(&self, segment: usize, error: FormatError) -> MirrorError {
         let object = match self.entry(segment) {
             Ok(entry) => self.reader.keys.segment(entry.id).to_string(),
             Err(error) => return error,
         };
-        // Of a newer version too: the manifest, which was read first, lists one that this crate knows.
+        // Also for a newer format: the manifest, which was read first, lists one that this crate knows.
         MirrorError::damaged(object, error)
     }
 
@@ -215,7 +218,7 @@ impl Snapshot {
         if requests.iter().map(Span::len).sum::<u64>() > MAX_LOAD {
             return Err(MirrorError::TooLarge { what: "a load", limit: format!("{MAX_LOAD} bytes") });
         }
-        // Boxed, so that the compiler can tell that callers may move the whole to another thread.
+        // Boxed, so that the compiler can prove that callers are `Send`.
         let bodies: Vec<_> = requests.iter().map(|request| self.fetch_span(request).boxed()).collect();
         let bodies: Vec<Bytes> = stream::iter(bodies).buffered(MAX_PARALLEL).try_collect().await?;
         let cut = |want: &Span| {
@@ -232,10 +235,10 @@ impl Snapshot {
         bytes.ok_or_else(|| self.gone(&key))
     }
 
-    /// What `bytes`, which were fetched before it was known that they have it, are as a part; it is kept like one that was loaded.
+    /// Decodes `bytes`, fetched with [`fetch`](Self::fetch), as a part, and caches it like a loaded one.
     ///
-    /// # Errors
-    /// [`MirrorError::Damaged`], which names the object, when they are no such part.
+    ///
+    /// # Errors [`MirrorError::Damaged`], which names the object, when they are no such part.
     pub fn decode(&self, segment: usize, part: &PartRef, bytes: &Bytes) -> Result<Arc<Part>, MirrorError> {
         let id = self.entry(segment)?.id;
         let decoded = Part::decode(part.kind, bytes).map_err(|error| self.fault(segment, error))?;
@@ -244,7 +247,7 @@ impl Snapshot {
         Ok(decoded)
     }
 
-    /// Fetches the tombstones of `segments` that are objects of their own and not known yet.
+    /// Fetches the tombstones of `segments` that are separate objects and not known yet.
     async fn load_tombstones(&self, segments: &[usize]) -> Result<(), MirrorError> {
         let unknown = |segment: &usize| match &self.segments().get(*segment)?.deleted {
             Tombstones::Stored(stored) if self.stored(*segment).is_none() => Some((*segment, stored)),
@@ -284,7 +287,7 @@ impl Snapshot {
         Ok(set)
     }
 
-    /// Key of an object that was not there when it was to be loaded.
+    /// Key of an object that was missing when it was loaded.
     pub(crate) fn missing(&self) -> Option<&String> {
         self.missing.get()
     }
@@ -312,5 +315,5 @@ impl Snapshot {
     }
 }
 
-/// Longest manifest object that is read, as the store counts.
+/// Most bytes of a manifest object that is read.
 pub(crate) const MAX_MANIFEST: u64 = MAX_BYTES as u64;

@@ -20,14 +20,14 @@ use crate::error::MirrorError;
 use crate::failure::Failure;
 use crate::keys::{InvalidKey, path_of};
 
-/// Slowest transfers that are waited for, in bytes a second: a request gets the time for its bytes above its own.
-/// Functions read beside their store; a sync job may write over a thin line.
+/// The slowest transfers that are waited for, in bytes a second: a request gets additional time for its bytes.
+/// Functions read close to their store; a sync job may write over a slow connection.
 const SLOWEST_READ: u64 = 1 << 20;
 const SLOWEST_WRITE: u64 = 64 << 10;
 /// Most objects of one listing, and how long all of it may take.
 const MAX_LISTED: usize = 10_000_000;
 const LISTING_TIME: Duration = Duration::from_secs(3600);
-/// The wait before the second try; it doubles with each more, and is drawn at random between half of that and all.
+/// The wait before the second try; it doubles with each try, and is drawn at random between half of that and all.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 
 /// Limits on the requests to a store.
@@ -42,7 +42,7 @@ pub struct StoreOptions {
 }
 
 impl Default for StoreOptions {
-    /// 3 tries of 3 seconds, so that a store that is away is known within 10 seconds.
+    /// 3 tries of 3 seconds, so that an unreachable store is reported within 10 seconds.
     fn default() -> Self {
         Self { request_timeout: Duration::from_secs(3), tries: 3, retry_budget: Duration::from_secs(6) }
     }
@@ -60,7 +60,7 @@ pub struct Store {
     counters: Arc<Counters>,
 }
 
-/// An object as the store shows it without its bytes.
+/// An object's metadata.
 #[derive(Clone, Debug)]
 pub(crate) struct Listed {
     pub(crate) key: Path,
@@ -70,10 +70,10 @@ pub(crate) struct Listed {
 }
 
 impl Store {
-    /// A handle on `inner`, in which everything is below `prefix` (empty for the root).
+    /// A handle on `inner`, with all keys below `prefix` (empty for the root).
     ///
-    /// # Errors
-    /// When `prefix` cannot be part of a key.
+    ///
+    /// # Errors When `prefix` cannot be part of a key.
     pub fn new(inner: Arc<dyn ObjectStore>, prefix: &str, options: StoreOptions) -> Result<Self, InvalidKey> {
         if !prefix.is_empty() {
             path_of(prefix)?;
@@ -82,25 +82,25 @@ impl Store {
         Ok(Self { name, inner, signer: None, prefix: prefix.into(), options, counters: Arc::default() })
     }
 
-    /// The same, which can make URLs to its objects.
+    /// The same store, with a signer that makes URLs to its objects.
     #[must_use]
     pub fn signed_by(self, signer: Arc<dyn Signer>) -> Self {
         Self { signer: Some(signer), ..self }
     }
 
-    /// The same with other limits on its requests.
+    /// The same store with other limits on its requests.
     #[must_use]
     pub fn limited(self, options: StoreOptions) -> Self {
         Self { options, ..self }
     }
 
-    /// The same, called `name` in errors.
+    /// The same store, called `name` in errors.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         Self { name: name.into(), ..self }
     }
 
-    /// What it is called in errors.
+    /// Its name in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -110,13 +110,13 @@ impl Store {
         &self.prefix
     }
 
-    /// A handle on the same store that counts on its own.
+    /// A handle on the same store with its own counters.
     #[must_use]
     pub fn metered(&self) -> Self {
         Self { counters: Arc::default(), ..self.clone() }
     }
 
-    /// What went through this handle and its clones.
+    /// The requests of this handle and its clones.
     pub fn counts(&self) -> Counts {
         self.counters.counts()
     }
@@ -126,7 +126,7 @@ impl Store {
         &self.inner
     }
 
-    /// What makes URLs to its objects, if it can.
+    /// The signer that makes URLs to its objects, if any.
     pub(crate) fn signer(&self) -> Option<&Arc<dyn Signer>> {
         self.signer.as_ref()
     }
@@ -182,7 +182,7 @@ impl Store {
         Ok(self.look(key).await?.map(|object| object.written))
     }
 
-    /// The object at `key`, if there is one.
+    /// The metadata of the object at `key`, if there is one.
     pub(crate) async fn look(&self, key: &Path) -> Result<Option<Listed>, MirrorError> {
         let Some(head) = self.head(key).await? else { return Ok(None) };
         let time = Timestamp::from_millisecond(head.last_modified.timestamp_millis());
@@ -199,14 +199,15 @@ impl Store {
         }
     }
 
-    /// Writes `bytes` at `key`, whatever is there: for keys to which all writers write the same, or of which the last
-    /// may win. Repeated until it is known to have happened.
+    /// Writes `bytes` at `key`, over any object: for keys to which all writers write the same, or where the last may
+    /// win. Repeated until it has certainly happened.
     pub(crate) async fn put(&self, key: &Path, bytes: &Bytes) -> Result<(), MirrorError> {
         let write = || self.write_once(key, bytes, PutMode::Overwrite);
         self.retry(write).await.map_err(|failure| failure.into_error("write", key))
     }
 
-    /// Writes `bytes` at `key`, which nobody else knows, and never over anything. Repeated until it is known to have happened.
+    /// Writes `bytes` at `key`, which nobody else knows, and overwrites nothing. Repeated until it has certainly
+    /// happened.
     pub(crate) async fn put_new(&self, key: &Path, bytes: &Bytes) -> Result<(), MirrorError> {
         let size = async || Ok(self.inner.head(key).await?);
         let write = async || {
@@ -214,18 +215,20 @@ impl Store {
                 Err(Failure::Exists) => {}
                 result => return result,
             }
-            // A try before this one has arrived after all, or is about to.
+            // An earlier try has arrived after all, or will.
             match self.request(self.time_to_read(0), 0, size()).await {
                 Ok(found) if found.size == bytes.len() as u64 => Ok(()),
                 Ok(_) => Err(Failure::Exists),
-                Err(Failure::NotFound(_)) => Err(Failure::Unclear(format!("{key} is said to exist, and is not there"))),
+                Err(Failure::NotFound(_)) => {
+                    Err(Failure::Unclear(format!("the store says that {key} exists, but it is missing")))
+                }
                 Err(failure) => Err(failure),
             }
         };
         self.retry(write).await.map_err(|failure| failure.into_error("write", key))
     }
 
-    /// Writes `bytes` at `key` if nothing is there. One try: the caller decides what a failure means.
+    /// Writes `bytes` at `key` if no object exists. Only one try: the caller decides what a failure means.
     pub(crate) async fn create(&self, key: &Path, bytes: &Bytes) -> Result<(), Failure> {
         self.write_once(key, bytes, PutMode::Create).await
     }
@@ -239,7 +242,7 @@ impl Store {
         }
     }
 
-    /// Of the keys below `folder` that are greater than `offset`, the greatest by what `rank` makes of them.
+    /// The greatest `rank` of the keys below `folder` that are greater than `offset`.
     pub(crate) async fn greatest_after<T: Ord>(
         &self,
         folder: &Path,
@@ -319,18 +322,18 @@ impl Store {
         self.options.request_timeout + Duration::from_secs(bytes / SLOWEST_WRITE)
     }
 
-    /// Counts bytes that are sent beside [`request`](Self::request), as a part of an upload.
+    /// Counts bytes sent outside of [`request`](Self::request), as a part of an upload.
     pub(crate) fn count_sent(&self, bytes: u64) {
         self.counters.end(self.counters.begin(), 0, bytes);
     }
 
-    /// The beginning of an answer, whose body may take longer.
+    /// The headers of an answer; its body may take longer.
     async fn answer(&self, begun: impl Future<Output = object_store::Result<GetResult>>) -> Result<GetResult, Failure> {
         let time = self.options.request_timeout;
         Ok(timeout(time, begun).await.map_err(|_| Failure::unanswered(time))??)
     }
 
-    /// One request: counted, and ended when its time is over.
+    /// Makes one request: counted, and with a time limit.
     async fn request<T: Body>(
         &self,
         time: Duration,
@@ -343,7 +346,7 @@ impl Store {
         result.map_err(|failure| failure.of(&self.name))
     }
 
-    /// Repeats a request whose failure may be passing.
+    /// Repeats a request after temporary failures.
     pub(crate) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
         &self,
         request: impl Fn() -> F,
@@ -372,16 +375,16 @@ async fn whole(found: GetResult, length: u64) -> Result<Bytes, Failure> {
     }
 }
 
-/// A duration at random between half of `wait` and all of it, so that writers that met do not meet again.
+/// A random duration between half of `wait` and all of it, so that writers that collided do not collide again.
 pub(crate) fn jittered(wait: Duration) -> Duration {
-    // Without randomness there is no jitter, and nothing else is lost.
+    // Without randomness there is no jitter, which is harmless.
     let part = getrandom::u32().unwrap_or(u32::MAX);
     wait.mul_f64(0.5 + f64::from(part) / f64::from(u32::MAX) / 2.0)
 }
 
-/// What a request brings.
+/// The answer to a request.
 trait Body {
-    /// Bytes of it that were read.
+    /// Its bytes that were read.
     fn size(&self) -> u64 {
         0
     }

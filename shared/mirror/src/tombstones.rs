@@ -1,4 +1,4 @@
-//! Which documents of a segment newer segments have replaced or deleted.
+//! The documents of a segment that newer segments have replaced or deleted.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
@@ -6,29 +6,29 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::id::Id;
 
-/// Longest encoding of a set that stands in the manifest itself, in bytes; a longer one is an object of its own.
+/// Longest encoding of a set in the manifest itself, in bytes; a longer one is a separate object.
 pub const MAX_INLINE: usize = 4096;
 
 /// A set of document ids of one segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentSet {
-    /// Ascending, no two alike.
+    /// Ascending, without duplicates.
     documents: Vec<u32>,
 }
 
-/// The tombstones of a segment, as the manifest has them.
+/// The tombstones of a segment, as in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tombstones {
     /// The set itself.
     Inline(DocumentSet),
-    /// Where the set is.
+    /// A reference to the set.
     Stored(StoredTombstones),
 }
 
-/// A set of tombstones that is an object of its own.
+/// A set of tombstones in a separate object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredTombstones {
-    /// The object, below `segments/`.
+    /// The object's id, below `segments/`.
     pub id: Id,
     /// Number of documents in the set.
     pub count: u32,
@@ -64,7 +64,7 @@ impl DocumentSet {
         self.documents.last().copied()
     }
 
-    /// This set and `more`.
+    /// The union of this set and `more`.
     #[must_use]
     pub fn with(&self, more: impl IntoIterator<Item = u32>) -> Self {
         self.iter().chain(more).collect()
@@ -86,7 +86,7 @@ impl DocumentSet {
         bytes
     }
 
-    /// Reads an encoding; [`None`] when it is none.
+    /// Decodes a set; [`None`] when the bytes are invalid.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut documents = Vec::new();
         let mut next = Some(0u32);
@@ -109,7 +109,7 @@ impl FromIterator<u32> for DocumentSet {
     }
 }
 
-/// One LEB128 varint of at most 32 bits in its shortest form: unlike in segments there is one spelling of each set.
+/// One LEB128 varint of at most 32 bits in its shortest form: unlike in segments, each set has one encoding.
 fn read_varint(rest: &mut &[u8]) -> Option<u32> {
     let mut value = 0u32;
     for shift in (0..32).step_by(7) {
@@ -150,7 +150,7 @@ impl Tombstones {
 /// A set is base64 text, a reference an object.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Written<'a> {
+enum Encoded<'a> {
     Inline(std::borrow::Cow<'a, str>),
     Stored(StoredTombstones),
 }
@@ -158,8 +158,8 @@ enum Written<'a> {
 impl Serialize for Tombstones {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Inline(set) => Written::Inline(BASE64.encode(set.encode()).into()),
-            Self::Stored(stored) => Written::Stored(stored.clone()),
+            Self::Inline(set) => Encoded::Inline(BASE64.encode(set.encode()).into()),
+            Self::Stored(stored) => Encoded::Stored(stored.clone()),
         }
         .serialize(serializer)
     }
@@ -168,14 +168,14 @@ impl Serialize for Tombstones {
 impl<'de> Deserialize<'de> for Tombstones {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error as _;
-        match Written::deserialize(deserializer)? {
-            Written::Inline(text) => {
+        match Encoded::deserialize(deserializer)? {
+            Encoded::Inline(text) => {
                 let bytes = BASE64.decode(text.as_bytes()).map_err(D::Error::custom)?;
                 DocumentSet::decode(&bytes)
                     .map(Self::Inline)
                     .ok_or_else(|| D::Error::custom("damaged set of documents"))
             }
-            Written::Stored(stored) => Ok(Self::Stored(stored)),
+            Encoded::Stored(stored) => Ok(Self::Stored(stored)),
         }
     }
 }

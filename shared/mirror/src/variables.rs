@@ -1,10 +1,10 @@
-//! What the environment says about S3.
+//! S3's environment variables.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The environment variables that say how to reach an S3 store: those whose names begin with `AWS_`.
-/// Collected from all variables of a process. An empty one counts as unset, and values are never shown.
+/// The environment variables that configure an S3 store: those whose names begin with `AWS_`. An empty one counts as
+/// unset, and values are never shown.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Variables(BTreeMap<String, String>);
 

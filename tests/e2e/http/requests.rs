@@ -1,4 +1,4 @@
-//! What every service does with a request, whatever the operation.
+//! The handling of requests by every service, whatever the operation.
 
 use atlas_mirror::{Heartbeat, Store, StoreOptions};
 use atlas_testkit::Op;
@@ -36,7 +36,7 @@ async fn health_says_when_the_vault_was_synced_and_stays_well_while_its_host_sle
     let without = client.requests.take().count();
     for (hours, stale) in [(0, false), (30, true)] {
         let time = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(hours);
-        deployment.mirror().tell_synced(&Heartbeat { time, generation: 1 }).await.unwrap();
+        deployment.mirror().record_sync(&Heartbeat { time, generation: 1 }).await.unwrap();
         client.requests.take();
         let health = client.get("/health").await.ok();
         let sync = json!({ "time": time.to_string(), "generation": 1, "stale": stale });

@@ -1,4 +1,4 @@
-//! The tools of Atlas Guardrails, and asking for a sync.
+//! The tools of Atlas Guardrails, and requests for a sync.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -77,7 +77,7 @@ async fn a_pack_has_the_notes_and_sections_that_say_most_with_the_reason() {
     let content = files[1]["content"].as_str().unwrap();
     assert!(content.contains("The tide gauge.") && !content.contains("sand"), "{content}");
     assert!(files[1]["reason"].as_str().unwrap().contains("#high-tide"), "{pack:#}");
-    // Where one note says it all it has all of the budget.
+    // A single note may use the whole budget.
     let sand = world.ok("atlas_pack", json!({ "task": "sand", "budget": 4_000.0 })).await;
     let chars = sand.to_string().chars().count();
     assert!((3_900..=4_000).contains(&chars), "{chars}");
@@ -110,7 +110,7 @@ async fn identifiers_are_found_by_their_words_and_paths_are_a_reason() {
     }
     assert!(login["src/login/form.rs"].contains("its path has login"), "{login:?}");
     assert!(!login.contains_key("src/noise.ts"), "stop words rank: {login:?}");
-    // In notes words are as they are written.
+    // In notes words are indexed as written.
     assert!(!login.contains_key("notes.md"), "{login:?}");
     assert!(packed("http server").await.contains_key("src/net.go"));
     assert!(packed("loginUser").await.contains_key("src/old.py"));
@@ -131,7 +131,7 @@ async fn a_pack_ends_where_little_is_said() {
     assert_eq!(paths, ["best.md"]);
 }
 
-/// Whatever is packed for whatever task, it is within the budget, and the same each time.
+/// A pack never exceeds its budget, whatever the task, and is deterministic.
 #[test]
 fn a_pack_is_never_over_its_budget() {
     let mut runner = TestRunner::new(Config { cases: 24, failure_persistence: None, ..Config::default() });
@@ -201,13 +201,13 @@ async fn the_state_of_the_index_is_told_and_a_sync_is_asked_for_once() {
     let second = world.ok("vault_sync", json!({})).await;
     assert_eq!((&second["requested"], &second["requested_at"]), (&json!(false), &first["requested_at"]));
     assert_eq!(world.ok("atlas_index", json!({})).await["sync_requested_at"], first["requested_at"]);
-    // How much is hidden is not told.
+    // The number of hidden notes is not revealed.
     let steps = [BTreeMap::from([("a.md".to_owned(), "x".to_owned()), ("b/c.md".to_owned(), "y".to_owned())])];
     let restricted = World::of(&steps, &json!({ "readPaths": ["a.md"] }), caller(&[])).await;
     assert_eq!(restricted.ok("atlas_index", json!({})).await.get("totals"), None);
 }
 
-/// A host that watches syncs when it is asked to, long before its pause is over.
+/// A watching host syncs on request, long before its pause is over.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watching_host_syncs_when_it_is_asked_to() {
     let place = Place::new();
@@ -217,10 +217,10 @@ async fn a_watching_host_syncs_when_it_is_asked_to() {
     let mirror = place.mirror();
     let limit = Duration::from_secs(120);
     let runtime = tokio::runtime::Handle::current();
-    let asked = || tokio::task::block_in_place(|| runtime.block_on(mirror.sync_asked_for())).unwrap();
+    let asked = || tokio::task::block_in_place(|| runtime.block_on(mirror.sync_request())).unwrap();
     until(limit, "the first sync", || {
         tokio::task::block_in_place(|| runtime.block_on(mirror.head())).map_err(|error| error.to_string())
     });
-    mirror.ask_for_sync("an agent", jiff::Timestamp::now()).await.unwrap();
+    mirror.request_sync("an agent", jiff::Timestamp::now()).await.unwrap();
     until(limit, "the sync that was asked for", || asked().map_or(Ok(()), Err));
 }

@@ -1,9 +1,9 @@
-//! When the store is damaged: what shared/sync/README.md says to do, after random damage of every kind of object. Whatever any folder has is in the mirror again, and what
-//! nobody has is told.
+//! Repair, as shared/sync/README.md describes it, after random damage of every kind of object. All files of any folder
+//! are in the mirror again, and lost files are reported.
 
 use std::sync::Arc;
 
-use atlas_mirror::repair::Anew;
+use atlas_mirror::repair::EmptyStart;
 use atlas_mirror::{Mirror, MirrorError};
 use atlas_sync::{Danger, Summary, SyncError, SyncOptions, sync};
 use atlas_testkit::VaultBuilder;
@@ -58,7 +58,7 @@ struct Site {
 }
 
 impl Site {
-    /// The first host has not got what agents wrote last; the second has; both have something that they have not published.
+    /// The first host lacks the agents' last changes; the second has them; both have unpublished changes.
     async fn new() -> Self {
         let site = Self { deployment: Deployment::empty(), hosts: [Host::new(), Host::new()] };
         let [first, second] = &site.hosts;
@@ -88,7 +88,7 @@ impl Site {
         self.hosts[host].sync(self.deployment.mirror(), false).await.unwrap()
     }
 
-    /// What the newest generation has, all of it readable.
+    /// The newest generation's files, all of them readable.
     async fn head(&self) -> Files {
         let folder = tempfile::tempdir().unwrap();
         let options = atlas_sync::ExportOptions { to: folder.path().to_owned(), generation: None, force: false };
@@ -110,7 +110,8 @@ fn whatever_is_damaged_what_any_folder_has_is_in_the_mirror_again() {
         runtime.block_on(async {
             let site = Site::new().await;
             let before = site.hosts.each_ref().map(Host::files);
-            // Where the newest manifest and its copy are lost, nothing tells that there was such a generation, unless a host has seen it.
+            // If the newest manifest and its copy are lost, there is no trace of that generation, unless a host has
+            // seen it.
             let is_traceless = damages.iter().any(|(kind, _)| matches!(kind, Kind::Latest | Kind::NewestAndLatest));
             for (kind, damage) in damages {
                 kind.suffers(&site.deployment.objects, damage).await;
@@ -120,7 +121,8 @@ fn whatever_is_damaged_what_any_folder_has_is_in_the_mirror_again() {
             let is_told = !(repaired.lost.is_empty() && repaired.recovered.is_empty() && repaired.rewound.is_empty())
                 || repaired.unnamed > 0
                 || repaired.anew.is_some();
-            // The second host's people only sync; if the store has no such generation any more, they are told so, and repair as well.
+            // The second host only syncs; if its last generation does not exist any more, it is told so, and repairs as
+            // well.
             for _ in 0..2 {
                 if let Err(error) = second.sync(site.deployment.mirror(), false).await {
                     assert!(matches!(error, SyncError::Danger(_)), "{error}");
@@ -136,7 +138,7 @@ fn whatever_is_damaged_what_any_folder_has_is_in_the_mirror_again() {
             for (path, text) in [("n4.md", "edited on the first"), ("n5.md", "edited on the second")] {
                 assert!(texts.iter().any(|found| *found == text.as_bytes()), "{path} is lost: {head:#?}");
             }
-            // What the second host had is newer, but for what the agents wrote since and the first edited.
+            // The second host's files are newer, except the later changes of agents and of the first host.
             for (path, text) in &before[1] {
                 let is_there = texts.contains(&text) || ["n3.md", "n4.md"].contains(&path.as_str());
                 assert!(is_there, "{path} of the second host is lost: {head:#?}");
@@ -170,7 +172,7 @@ async fn a_host_that_saw_what_was_lost_repairs_a_mirror_that_went_on_without_it(
     }
     let [first, second] = &site.hosts;
     first.sync(site.deployment.mirror(), true).await.unwrap();
-    // The number of the generation that the second host saw last is taken by another.
+    // The number of the generation that the second host saw last was used again.
     let error = second.sync(site.deployment.mirror(), false).await.unwrap_err();
     assert!(matches!(error, SyncError::Danger(Danger::OtherMirror { .. })), "{error}");
     second.sync(site.deployment.mirror(), true).await.unwrap();
@@ -232,8 +234,8 @@ async fn a_mirror_without_a_readable_manifest_is_begun_anew_with_what_folders_ha
     let error = site.hosts[0].sync(site.deployment.mirror(), false).await.unwrap_err().to_string();
     assert!(error.contains("sync --repair"), "{error}");
     let repaired = site.hosts[0].sync(site.deployment.mirror(), true).await.unwrap().repaired.unwrap();
-    // What agents wrote after what the first host had seen is lost, but for what the second has of it.
-    assert_eq!(repaired.anew, Some(Anew { generation: newest.generation(), seen: 2 }));
+    // The agents' changes after the generation that the first host saw are lost, except those that the second has.
+    assert_eq!(repaired.anew, Some(EmptyStart { generation: newest.generation(), seen: 2 }));
     site.synced(1).await;
     site.synced(0).await;
     let head = site.head().await;
@@ -251,7 +253,7 @@ async fn a_mirror_without_a_readable_manifest_is_begun_anew_with_what_folders_ha
     assert_eq!(mirror.inspect(&head, true).await.unwrap().flaws, []);
 }
 
-/// A set of tombstones is an object of its own only if it is long.
+/// A set of tombstones is a separate object only if it is long.
 #[tokio::test]
 async fn damaged_tombstones_bring_nothing_back_that_the_folder_knows_to_be_deleted() {
     for damage in [Damage::Missing, Damage::CutAt(2000), Damage::Flipped(3000)] {
@@ -281,7 +283,7 @@ async fn a_damaged_only_manifest_is_begun_anew_from_a_folder_without_a_state() {
     Kind::AllManifests.suffers(&deployment.objects, Damage::Flipped(30)).await;
     let other = Host { folder: host.folder, state: tempfile::tempdir().unwrap() };
     let summary = other.sync(deployment.mirror(), true).await.unwrap();
-    assert_eq!(summary.repaired.unwrap().anew, Some(Anew { generation: 1, seen: 0 }));
+    assert_eq!(summary.repaired.unwrap().anew, Some(EmptyStart { generation: 1, seen: 0 }));
     assert_eq!((summary.pushed.added, summary.generation), (2, 2));
     let again = other.sync(deployment.mirror(), false).await.unwrap();
     assert_eq!((again.unchanged, again.generation), (2, 2));
@@ -310,7 +312,7 @@ fn what_the_readme_says_to_do_repairs_a_damaged_store() {
     std::fs::write(key("/segments/"), segment).unwrap();
     let said = String::from_utf8(doctor().output().unwrap().stdout).unwrap();
     assert!(said.contains("/segments/") && said.contains("sync --repair"), "{said}");
-    // Nothing has changed in the folder, and nobody is told that all is well.
+    // The folder has not changed, but success is not reported.
     assert!(refusal_of(&mut place.sync(vault.root())).contains("sync --repair"));
     let mut repair = place.sync(vault.root());
     let summary = json_of(repair.args(["--repair", "--json"]));

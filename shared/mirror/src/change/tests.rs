@@ -39,7 +39,7 @@ fn state() -> State {
     let dead = Tombstones::Inline(DocumentSet::from_iter([7]));
     let ids = [(1, Tombstones::none()), (2, dead), (3, Tombstones::none())];
     let segments = ids.into_iter().map(|(id, deleted)| (Id::from_u128(id), deleted)).collect();
-    let uploaded = Uploaded { segments, deleted: Vec::new() };
+    let uploaded = UploadedObjects { segments, deleted: Vec::new() };
     let manifest = next_manifest(&vault, None, &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
     let bytes = manifest.encode().unwrap();
     State::new(manifest, &bytes)
@@ -53,7 +53,7 @@ fn drop_of(id: u128, deleted: u32) -> DroppedSegment {
 fn the_first_manifest_begins_a_lineage_and_the_next_carries_it() {
     let first = state();
     assert_eq!((first.manifest.generation, first.manifest.parent), (1, None));
-    let uploaded = Uploaded { segments: Vec::new(), deleted: Vec::new() };
+    let uploaded = UploadedObjects { segments: Vec::new(), deleted: Vec::new() };
     let derived = Derived::default();
     let vault = "main".parse().unwrap();
     let second = next_manifest(&vault, Some(&first), &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
@@ -71,7 +71,7 @@ fn what_was_merged_stands_where_its_inputs_stood() {
     let dropped = vec![drop_of(1, 0), drop_of(2, 1)];
     let derived = Derived { segments: vec![segment], dropped, ..Derived::default() };
     assert_eq!(check(Some(&state.manifest), &derived), Ok(Vec::new()));
-    let uploaded = Uploaded { segments: vec![(Id::from_u128(4), Tombstones::none())], deleted: Vec::new() };
+    let uploaded = UploadedObjects { segments: vec![(Id::from_u128(4), Tombstones::none())], deleted: Vec::new() };
     let vault = "main".parse().unwrap();
     let next = next_manifest(&vault, Some(&state), &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
     let segments: Vec<_> = next.segments.iter().map(|entry| (entry.id, entry.generation, entry.bytes)).collect();

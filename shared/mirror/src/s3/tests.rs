@@ -1,4 +1,4 @@
-//! The client against a server on the loopback address that answers as it is told.
+//! Tests the client against a server on the loopback address with canned answers.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,7 +16,7 @@ use crate::store::Store;
 
 const NOT_THERE: (u16, &str) = (404, "<Error><Code>NoSuchKey</Code></Error>");
 
-/// A server that gives each connection's request the next answer, and then the last one for ever.
+/// A server that gives each connection's request the next answer, and repeats the last one.
 struct Canned {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
@@ -50,7 +50,7 @@ impl Canned {
     }
 }
 
-/// Reads one request, answers it, and gives its first line.
+/// Reads one request, answers it, and returns its first line.
 fn answer(mut stream: &TcpStream, status: u16, body: &str) -> Option<String> {
     let mut reader = BufReader::new(stream);
     let (mut first, mut length) = (String::new(), 0);
@@ -79,7 +79,7 @@ fn key() -> Path {
     Path::from("latest")
 }
 
-/// Why it cannot be read; and that this is known in time.
+/// The error of a read, which must come in time.
 async fn refusal(store: &Store) -> MirrorError {
     let begun = Instant::now();
     let error = store.get(&key(), 1 << 20).await.unwrap_err();

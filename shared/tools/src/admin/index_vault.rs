@@ -64,7 +64,7 @@ impl Operation for IndexVault {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let folder = arguments.folder.as_ref().map(|folder| Root::of("folder", folder.as_str())).transpose()?;
-        let known = context.vault.mirror.ask_for_sync(context.caller.name(), context.now).await?;
+        let known = context.vault.mirror.request_sync(context.caller.name(), context.now).await?;
         let head = super::head(context.vault).await?;
         let generation = head.as_ref().map(|head| head.generation());
         let Counts { upserted, deleted, unchanged } = match (&head, &folder) {

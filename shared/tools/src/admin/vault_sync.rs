@@ -46,7 +46,7 @@ impl Operation for VaultSync {
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let mirror = &context.vault.mirror;
-        let known = mirror.ask_for_sync(context.caller.name(), context.now).await?;
+        let known = mirror.request_sync(context.caller.name(), context.now).await?;
         let head = match mirror.head().await {
             Ok(head) => Some(head),
             Err(atlas_mirror::MirrorError::NotPublished { .. }) => None,

@@ -61,7 +61,7 @@ impl Operation for AtlasIndex {
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let now = context.now;
-        let requested = context.vault.mirror.sync_asked_for().await?;
+        let requested = context.vault.mirror.sync_request().await?;
         let state = |view: View| {
             let requested = requested.as_ref();
             async move {
