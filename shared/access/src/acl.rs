@@ -55,22 +55,22 @@ pub struct Acl {
     default_scopes: Vec<String>,
 }
 
-/// What denies a path.
+/// Why a path is denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Denied<'a> {
-    /// The folder is closed to everybody.
+    /// The folder is closed to everyone.
     Closed,
     /// The vault is read-only.
     ReadOnly,
-    /// The list for this kind of access, `readPaths` and so on, does not have it.
+    /// The list for this kind of access, such as `readPaths`, does not contain it.
     List(&'static str),
     /// `strictReadDefault`: there is no `readPaths`.
     StrictReadDefault,
-    /// A rule, or `defaultScopes` where none matches, requires scopes that the caller does not hold.
+    /// A rule, or `defaultScopes` if none matches, requires scopes that the caller lacks.
     Scopes {
         /// The rule's glob.
         rule: Option<&'a str>,
-        /// What is missing.
+        /// The missing scopes.
         missing: Vec<&'a str>,
     },
 }
@@ -171,17 +171,18 @@ impl Acl {
         self.read_only
     }
 
-    /// Whether callers see different things, by their scopes.
+    /// Whether what callers see depends on their scopes.
     #[must_use]
     pub fn tells_callers_apart(&self) -> bool {
         let asks = |scopes: &[String]| !scopes.is_empty();
         asks(&self.default_scopes) || self.rules.iter().any(|(_, scopes)| asks(scopes))
     }
 
-    /// Whether a caller with `scopes` may do this at `path`, which is relative to the vault's root and in NFC. A caller who may not read a path may do nothing there.
+    /// Whether a caller with `scopes` may access `path`, which is relative to the vault's root and in NFC, in this way.
+    /// A caller who may not read a path may not access it at all.
     ///
-    /// # Errors
-    /// What denies it.
+    ///
+    /// # Errors Why it is denied.
     pub fn check(&self, access: Access, path: &str, caller: &Scopes) -> Result<(), Denied<'_>> {
         let path = Matched::new(path);
         if is_closed(&path) {

@@ -1,10 +1,10 @@
-//! Who calls.
+//! The caller of an operation.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::scope::{Scope, Scopes};
 
-/// Who makes a call, and what they may do.
+/// A caller and their rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     name: String,
@@ -15,7 +15,7 @@ pub struct Caller {
     authenticated: bool,
 }
 
-/// Which vaults a caller can name.
+/// The vaults that a caller can name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// All vaults of the deployment: the calling process is trusted.
@@ -65,7 +65,7 @@ impl Caller {
         Self { client, ..self }
     }
 
-    /// Their name, as commits and logs keep it.
+    /// Their name, as stored in commits and logs.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -89,7 +89,7 @@ impl Caller {
         &self.scopes
     }
 
-    /// Whether they have shown who they are.
+    /// Whether they have authenticated.
     #[must_use]
     pub const fn is_authenticated(&self) -> bool {
         self.authenticated
@@ -127,7 +127,7 @@ impl Caller {
         }
     }
 
-    /// A pseudonym for places where their name must not stand: 16 hexadecimal digits.
+    /// A pseudonym for places where their name must not appear: 16 hexadecimal digits.
     #[must_use]
     pub fn pseudonym(&self) -> String {
         let hash = Sha256::digest(format!("atlas caller {}", self.identity));

@@ -23,11 +23,11 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     },
 };
 
-/// Installs ring as what signs and checks tokens.
+/// Installs ring as the library that signs and checks tokens.
 pub(crate) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
-        // Whoever installed one before did so on purpose.
+        // An earlier installation was deliberate.
         let _ = PROVIDER.install_default();
     });
 }

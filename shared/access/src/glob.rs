@@ -1,5 +1,5 @@
-//! Globs over vault paths, as obsidian-tc's access lists have them: `*` is any text within a name, `**` any text, `?` one character
-//! of a name; all else, brackets too, is itself.
+//! Globs over vault paths, as in obsidian-tc's access lists: `*` is any text within a name, `**` any text, `?` one
+//! character of a name; all other characters, including brackets, are literal.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -27,7 +27,7 @@ pub(crate) struct Matched<'a> {
 }
 
 impl<'a> Matched<'a> {
-    /// `path`, which is in NFC.
+    /// Prepares `path`, which is in NFC.
     pub(crate) fn new(path: &'a str) -> Self {
         Self { exact: path, folded: folded(path) }
     }
@@ -51,7 +51,7 @@ fn folded(path: &str) -> String {
 }
 
 impl Glob {
-    /// The glob that `text` says; `name` says where it stands.
+    /// Parses the glob `text`; `name` is its place in the configuration.
     pub(crate) fn new(name: &'static str, text: &str) -> Result<Self, AclError> {
         let refused = |remedy| AclError { name, text: text.chars().take(100).collect(), remedy };
         if text.is_empty() || text.len() > MAX_GLOB {

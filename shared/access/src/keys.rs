@@ -43,10 +43,10 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why keys cannot be used, and what to do.
+/// Why keys are invalid, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// The shared secret is too short to be one.
+    /// The shared secret is too short.
     #[error("the secret has fewer than {MIN_SECRET} bytes: make one with `openssl rand -hex 32`")]
     ShortSecret,
     /// There are no keys.
@@ -63,7 +63,7 @@ pub enum KeyError {
     /// A key of the set cannot be used.
     #[error("key {number} of the set cannot be used: {reason}")]
     Key {
-        /// Its place in the set, from 1.
+        /// Its position in the set, from 1.
         number: usize,
         /// What is wrong with it.
         reason: &'static str,
@@ -73,7 +73,7 @@ pub enum KeyError {
 /// Keys.
 #[derive(Clone)]
 pub struct Keys {
-    /// The issuers that are accepted; if empty, any that signs with one of the keys.
+    /// The accepted issuers; if empty, any that signs with one of the keys.
     pub(crate) issuers: Vec<String>,
     pub(crate) secret: Option<Key>,
     /// By `kid`, which several issuers may use.
@@ -103,11 +103,11 @@ struct Set {
 }
 
 impl Keys {
-    /// The keys `secret` and those of `sets`, which is a JWKS or an object with one for each issuer. `issuers` are the accepted ones; if there are
-    /// none, those that `sets` names, else any that signs with one of the keys.
+    /// The keys `secret` and those of `sets`, which is a JWKS or an object with one for each issuer. `issuers` are the
+    /// accepted ones; if empty, those in `sets`, else any that signs with one of the keys.
     ///
-    /// # Errors
-    /// [`KeyError`]. One unusable key refuses the whole set, since it may be the one that matters.
+    ///
+    /// # Errors [`KeyError`]. One invalid key refuses the whole set, since it may be the one in use.
     pub fn new(secret: Option<&Secret>, sets: Option<&str>, issuers: &[String]) -> Result<Self, KeyError> {
         let (one, each) = match sets.map(read).transpose()? {
             None => (None, BTreeMap::new()),
@@ -158,7 +158,7 @@ fn read(sets: &str) -> Result<Sets, KeyError> {
     }
     let sets: serde_json::Value =
         serde_json::from_str(sets).map_err(|error| KeyError::Unreadable(error.to_string()))?;
-    // What a reader says of a value may repeat it, and by mistake a private key is in it.
+    // The error of the reader may contain the value, which may be a private key by mistake.
     let sets = serde_json::from_value(sets).map_err(|_| KeyError::Unreadable("it is none".to_owned()))?;
     let (all, least) = match &sets {
         Sets::One(set) => (set.keys.len(), set.keys.len()),

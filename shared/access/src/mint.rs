@@ -1,4 +1,4 @@
-//! Makes tokens with the shared secret, for tests and for trying out.
+//! Makes tokens with the shared secret, for tests and trials.
 
 use std::time::Duration;
 

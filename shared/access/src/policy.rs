@@ -1,57 +1,57 @@
-//! What a deployment decides about its callers, as its configuration spells it: obsidian-tc's names (its `ServerConfigSchema`), in JSON.
+//! A deployment's rules for callers, as configured: JSON with obsidian-tc's names (its `ServerConfigSchema`).
 
 use serde::{Deserialize, Serialize};
 
-/// Which paths of a vault operations may touch (`acl`, `vaults[].acl`).
+/// The paths of a vault that operations may access (`acl`, `vaults[].acl`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct AclConfig {
-    /// Nothing of the vault may be changed.
+    /// Whether nothing in the vault may be changed.
     pub read_only: bool,
     /// The scopes that a caller needs for a path that no rule matches, besides the operation's own.
     pub default_scopes: Vec<String>,
-    /// The last one that matches a path decides which scopes a caller needs for it, besides the operation's own.
+    /// The last rule that matches a path determines which scopes a caller needs for it, besides the operation's own.
     pub rules: Vec<AclRule>,
-    /// Globs of what may be read; everything if left out.
+    /// Globs of readable paths; all if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_paths: Option<Vec<String>>,
-    /// Globs of what may be written; everything if left out.
+    /// Globs of writable paths; all if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_paths: Option<Vec<String>>,
-    /// Globs of what may be deleted; everything if left out.
+    /// Globs of deletable paths; all if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete_paths: Option<Vec<String>>,
-    /// Nothing may be read if `readPaths` is left out.
+    /// Whether nothing may be read if `readPaths` is omitted.
     pub strict_read_default: bool,
 }
 
-/// What a caller needs for some paths.
+/// The scopes that a caller needs for some paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AclRule {
     /// The paths.
     pub glob: String,
-    /// All of these.
+    /// The scopes, all of which are needed.
     #[serde(default)]
     pub scopes: Vec<String>,
 }
 
-/// Which operations are offered (`toolVisibility`).
+/// The operations that a deployment offers (`toolVisibility`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct VisibilityConfig {
-    /// Only these are listed; all if left out.
+    /// Only these are listed; all if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Vec<String>>,
-    /// These are not listed, and answer who knows their names.
+    /// These are not listed, but can be called by name.
     pub hidden: Vec<String>,
-    /// These are not there.
+    /// These do not exist for callers.
     pub disabled: Vec<String>,
-    /// As `hidden`, for the operations with one of these tags.
+    /// Like `hidden`, for the operations with one of these tags.
     pub hidden_tags: Vec<String>,
-    /// As `disabled`, for the operations with one of these tags.
+    /// Like `disabled`, for the operations with one of these tags.
     pub disabled_tags: Vec<String>,
-    /// Operations that can change something are not listed.
+    /// Whether operations that can change something are not listed.
     pub require_read_only: bool,
 }
 
@@ -59,11 +59,11 @@ pub struct VisibilityConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ThrottleConfig {
-    /// Whether any of it holds.
+    /// Whether calls are throttled.
     pub enabled: bool,
-    /// Calls, by what they do.
+    /// The limits by class of operation.
     pub tiers: Tiers,
-    /// How many changes of one vault may be under way; any number if left out.
+    /// Most concurrent changes of one vault; unlimited if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_concurrent_writes_per_vault: Option<u32>,
 }
@@ -88,7 +88,7 @@ pub struct Tiers {
 }
 
 impl Default for Tiers {
-    /// obsidian-tc's.
+    /// The defaults of obsidian-tc.
     fn default() -> Self {
         let tier = |per_minute, burst| Tier { per_minute, burst };
         Self {
@@ -106,7 +106,7 @@ impl Default for Tiers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Tier {
-    /// Calls a minute, in the long run; at least 1.
+    /// Calls per minute, on average; at least 1.
     pub per_minute: u32,
     /// Calls at once; at least 1.
     pub burst: u32,

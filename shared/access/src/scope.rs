@@ -114,7 +114,7 @@ impl Serialize for Scope {
     }
 }
 
-/// Most scopes of one caller that operations do not ask for, and the longest of them in bytes.
+/// Most scopes of one caller besides those that operations require, and the longest of them in bytes.
 const MAX_NAMED: usize = 64;
 const MAX_NAME: usize = 100;
 
@@ -127,13 +127,13 @@ pub struct Scopes {
 }
 
 impl Scopes {
-    /// Every scope there is.
+    /// All scopes.
     #[must_use]
     pub fn all() -> Self {
         Self { every: true, ..ALL.into_iter().chain(EXECUTE).collect() }
     }
 
-    /// The scopes with these names; of unknown names at most 64.
+    /// The scopes with these names; at most 64 unknown ones.
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut scopes = Self::default();
         for name in names {

@@ -1,4 +1,4 @@
-//! What anybody may try with a token, and what comes of it.
+//! Attacks with tokens, and their results.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ fn good() -> Value {
     json!({ "iss": ISSUER, "sub": "agent", "exp": NOW + 60, "scope": "read:vault write:vault" })
 }
 
-/// The claims of a good token, but for some.
+/// The claims of a valid token, with `changes`.
 fn but(changes: &Value) -> Value {
     let mut claims = good();
     for (name, value) in changes.as_object().unwrap() {
@@ -158,7 +158,7 @@ fn a_kid_names_a_key_of_the_set_and_nothing_else() {
         let token = issuer.sign("ES256", kid, &good());
         assert_eq!(by_both(&issuer).verify(&token, now()), Err(Refused::Invalid), "{kid:?}");
     }
-    // Keys that come with the token are not looked at.
+    // Keys inside the token are ignored.
     let stranger = Issuer::new();
     let key = stranger.set()["keys"][1].clone();
     for header in [
@@ -328,7 +328,7 @@ fn a_key_signs_in_its_issuers_name_alone() {
         let verified = verifier.verify(&shared(&of(name)), now());
         assert_eq!(verified.err(), (name != "us").then_some(Refused::Invalid), "{name} by the secret");
     }
-    // Sets that name their issuers need not be told them again.
+    // Sets that name their issuers need no configured issuers.
     let alone = Verifier::new(Keys::new(None, Some(&sets), &[]).unwrap(), Expected::default());
     assert!(alone.verify(&one.sign("ES256", Some("ec"), &of("one")), now()).is_ok());
     assert_eq!(alone.verify(&one.sign("ES256", Some("ec"), &of("third")), now()), Err(Refused::NotForUs));
@@ -392,7 +392,7 @@ proptest! {
         let at = at.index(token.len());
         let altered = format!("{}{to}{}", &token[..at], &token[at + 1..]);
         if altered != token {
-            // The last character of a part has bits that mean nothing, and must be zero.
+            // The last character of a part has unused bits, which must be zero.
             prop_assert!(by_secret().verify(&altered, now()).is_err());
         }
     }

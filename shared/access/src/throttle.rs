@@ -142,7 +142,7 @@ impl Taken {
     }
 }
 
-/// The buckets that an instance remembers.
+/// The buckets in an instance's memory.
 #[derive(Debug)]
 pub struct Buckets<K> {
     buckets: HashMap<K, (Taken, Timestamp)>,
@@ -233,7 +233,7 @@ mod tests {
             }
         }
 
-        /// The one token: what had come of the first when the first call was made.
+        /// The extra token is one that had partly accumulated at the first call.
         #[test]
         fn nobody_gets_more_than_a_bucket_that_fills_steadily_has_and_one(tier in tier(), calls in calls(), random: u64) {
             let mut taken = Taken::default();

@@ -11,7 +11,7 @@ use crate::scope::Scopes;
 
 /// Longest token, in bytes.
 pub const MAX_TOKEN: usize = 8 << 10;
-/// How far clocks may be apart, in seconds.
+/// Greatest accepted difference between clocks, in seconds.
 const SKEW: i64 = 30;
 /// Longest subject and vault, in bytes.
 const MAX_NAME: usize = 200;
@@ -26,13 +26,13 @@ const TYPES: [&str; 2] = ["jwt", "at+jwt"];
 /// What a token must contain, besides the issuer, which its key decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// Its `aud` has one of these; any, or none, if empty.
+    /// Its `aud` contains one of these; not checked if empty.
     pub audiences: Vec<String>,
     /// Its `alg` is one of these; one of [`ALGORITHMS`] if empty.
     pub algorithms: Vec<String>,
 }
 
-/// Why a token is refused. No variant tells the bearer anything new.
+/// Why a token is refused. No variant reveals anything new to the bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// It is not a token, or no key of this deployment signed it.
@@ -44,7 +44,7 @@ pub enum Refused {
     /// It is not valid yet.
     #[error("the token is not valid yet")]
     Early,
-    /// Its issuer or audience is another.
+    /// It is for another issuer or audience.
     #[error("the token is not for this service")]
     NotForUs,
 }
@@ -56,7 +56,7 @@ pub struct Verifier {
     expected: Expected,
 }
 
-/// The claims that are read.
+/// The claims that are used.
 #[derive(Debug, Deserialize)]
 struct Claims {
     #[serde(default)]
@@ -116,17 +116,17 @@ impl Verifier {
             return Err(Refused::Invalid);
         }
         let header = decode_header(token).map_err(|_| Refused::Invalid)?;
-        // What must be understood is not (RFC 7515, section 4.1.11).
+        // The token has a critical header that is not supported (RFC 7515, section 4.1.11).
         if header.crit.is_some() || !self.allows(header.alg) || !is_of_access(header.typ.as_deref()) {
             return Err(Refused::Invalid);
         }
-        // The library asks the system for the time; here it is passed in.
+        // The library would read the system's clock; here the time is passed in.
         let mut validation = Validation::new(header.alg);
         (validation.validate_exp, validation.validate_nbf, validation.validate_aud) = (false, false, false);
         let by = |key: &Key| Some((decode::<Claims>(token, &key.key, &validation).ok()?.claims, key.issuer.clone()));
         let (claims, issuer) = self.keys.of(header.alg, header.kid.as_deref()).find_map(by).ok_or(Refused::Invalid)?;
         self.check(&claims, now)?;
-        // It is of another issuer than it says.
+        // The key belongs to another issuer than the token claims.
         if issuer.is_some() && claims.iss != issuer {
             return Err(Refused::Invalid);
         }

@@ -1,10 +1,10 @@
-//! Which operations a deployment offers.
+//! The visibility of operations.
 
 use std::collections::BTreeMap;
 
 use crate::policy::VisibilityConfig;
 
-/// What the decision needs to know of an operation.
+/// The properties of an operation that determine its visibility.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownOperation<'a> {
     /// Its name.
@@ -25,7 +25,7 @@ pub const NEEDS_APP: &str = "obsidian_app";
 pub enum Offer {
     /// It is listed, and answers.
     Listed,
-    /// It is not listed, and answers callers who know its name.
+    /// It is not listed, but can be called by name.
     Hidden,
     /// It answers as if it did not exist.
     Disabled,
@@ -38,7 +38,8 @@ pub struct Visibility {
     others: BTreeMap<String, Offer>,
 }
 
-/// The configuration names an unknown operation or tag. It is refused, since the mistake could leave open what it was to close.
+/// The configuration names an unknown operation or tag. It is refused, since the mistake could expose what it was meant
+/// to close.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}` names {name:?}, which no operation has: use some of {known}")]
 pub struct UnknownName {

@@ -1,12 +1,12 @@
-//! Why an access list cannot be used.
+//! Errors in access lists.
 
-/// An access list that cannot be used.
+/// An access list that is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {text:?} cannot be used: {remedy}")]
 pub struct AclError {
     /// The list that it is in.
     pub name: &'static str,
-    /// What is wrong.
+    /// The invalid text.
     pub text: String,
     /// What to write instead.
     pub remedy: &'static str,

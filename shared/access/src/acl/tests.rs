@@ -1,4 +1,4 @@
-//! What access lists let through.
+//! Tests of access lists.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn scopes(text: &str) -> Scopes {
     Scopes::named(text.split(' '))
 }
 
-/// What denies it, or `-`.
+/// Why it is denied, or `-`.
 fn denied(acl: &Acl, access: Access, path: &str, caller: &str) -> String {
     acl.check(access, path, &scopes(caller)).err().map_or_else(|| "-".to_owned(), |denied| denied.to_string())
 }
@@ -52,7 +52,7 @@ fn lists_allow_what_they_have() {
         (Access::Read, "Open./a.md", "readPaths"),
         (Access::Write, "In/a.md", "-"),
         (Access::Write, "Open/a.md", "writePaths"),
-        // Who writes where they cannot read learns what is there.
+        // A caller who could write without reading would learn what exists.
         (Access::Write, "Out/a.md", "readPaths"),
         (Access::Delete, "In/a.md", "deletePaths"),
         (Access::Delete, "In/old/a.md", "-"),
@@ -78,7 +78,7 @@ fn the_last_rule_that_matches_decides() {
         ("Private/a.md", "read:vault team:a", "rules: Private/**"),
         ("Private/shared/a.md", "", "-"),
         ("Private/shared/secret.md", "read:vault", "rules: Private/shared/secret.md"),
-        // Another spelling opens nothing that one of the two does not.
+        // Another spelling gives no access that either spelling lacks.
         ("private/a.md", "read:vault", "rules: Private/**"),
         ("Private/SHARED/a.md", "read:vault", "rules: Private/**"),
         ("Private/shared/Secret.md", "read:vault", "rules: Private/shared/secret.md"),
