@@ -1,5 +1,5 @@
-//! Adds to the mirror what can be read in attachments as text, so that a search finds it. That takes long and may fail, so it comes after
-//! the sync, in commits of its own, which change nothing else of the documents.
+//! Adds the text of attachments to the mirror, so that a search finds it. Reading takes long and may fail, so it
+//! follows the sync, in commits of its own that change only the texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,22 +30,22 @@ use crate::text_reader::{MAX_TEXT_BYTES, TextReader};
 
 /// Largest attachment that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
-/// A commit is made once it has so many bytes of text, or so many attachments.
+/// A commit is made once it contains this many bytes of text, or …
 const BATCH_BYTES: usize = 8 << 20;
 const BATCH: usize = 200;
 /// Attachments that are read at once.
 const PARALLEL: usize = 2;
 /// How long a commit may take.
 const COMMIT_TIME: Duration = Duration::from_secs(300);
-/// The file, beside the sync state, that says what was read: the SHA-256 of each path and content.
+/// The file, beside the sync state, that lists the attachments already read: the SHA-256 of each path and content.
 const READ: &str = "texts";
 
-/// What came of it.
+/// The result of adding texts.
 #[derive(Debug, Default)]
-pub(crate) struct Added {
-    /// Attachments that have text now.
+pub(crate) struct AddedTexts {
+    /// Attachments that have got text.
     pub(crate) added: u64,
-    /// Attachments that there was no time for.
+    /// Attachments left for lack of time.
     pub(crate) waiting: u64,
     /// The newest generation, if there is a new one.
     pub(crate) generation: Option<u64>,
@@ -58,13 +58,13 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// What tells it from all others.
+    /// Its identity: a hash of path and content.
     fn key(&self) -> [u8; 32] {
         Sha256::new().chain_update(self.path.as_bytes()).chain_update([0]).chain_update(self.sha256).finalize().into()
     }
 }
 
-/// Reads those of `entries` whose text nobody has looked for yet, as long as there is time.
+/// Reads those of `entries` that nobody has read yet, as long as there is time.
 pub(crate) async fn add(
     mirror: &Mirror,
     folder: &Arc<Folder>,
@@ -72,8 +72,8 @@ pub(crate) async fn add(
     options: &SyncOptions,
     entries: &[Entry],
     progress: &dyn Progress,
-) -> Result<Added, SyncError> {
-    let Some(reading) = &options.reading else { return Ok(Added::default()) };
+) -> Result<AddedTexts, SyncError> {
+    let Some(reading) = &options.reading else { return Ok(AddedTexts::default()) };
     let may_have_text = |entry: &&Entry| {
         let name = entry.path.rsplit('/').next().unwrap_or_default();
         entry.kind == Kind::Attachment && entry.size <= MAX_FILE_BYTES && reading.reader.reads(name)
@@ -85,15 +85,15 @@ pub(crate) async fn add(
     let known: BTreeSet<[u8; 32]> = all.iter().map(Candidate::key).filter(|key| before.contains(key)).collect();
     let unread: Vec<Candidate> = all.into_iter().filter(|candidate| !known.contains(&candidate.key())).collect();
     if unread.is_empty() {
-        return Ok(Added::default());
+        return Ok(AddedTexts::default());
     }
-    let mut work = Work { mirror, options, state, known, added: Added::default() };
+    let mut work = Work { mirror, options, state, known, added: AddedTexts::default() };
     work.added.waiting = unread.len() as u64;
     progress.begin(Phase::Extract, Some(unread.len() as u64));
     let Some(head) = newest(mirror).await? else { return Ok(work.added) };
     let paths: Vec<&str> = unread.iter().map(|candidate| candidate.path.as_str()).collect();
     let records = head::records(&head, &paths).await?;
-    // Set when the time is up: readings that have begun end, and no other begins.
+    // Set when the time is up: running reads end, and no other begins.
     let is_over = AtomicBool::new(false);
     let reads = unread.into_iter().map(|candidate| {
         let record = records.get(&candidate.path).map(|located| located.record.clone());
@@ -142,23 +142,23 @@ pub(crate) async fn add(
     }
     work.commit(texts, looked_at).await?;
     if is_broken {
-        // To go on at once would be of no use.
+        // Trying again at once would be useless.
         work.added.waiting = 0;
     }
     Ok(work.added)
 }
 
-/// What was done so far.
+/// The work so far.
 struct Work<'a> {
     mirror: &'a Mirror,
     options: &'a SyncOptions,
     state: &'a Path,
     known: BTreeSet<[u8; 32]>,
-    added: Added,
+    added: AddedTexts,
 }
 
 impl Work<'_> {
-    /// Commits the texts of attachments, and keeps which were looked at.
+    /// Commits the texts of attachments, and records which were read.
     async fn commit(
         &mut self,
         texts: BTreeMap<String, ([u8; 32], Bytes)>,
@@ -185,7 +185,7 @@ impl Work<'_> {
             self.added.waiting -= looked_at.len() as u64;
             self.known.extend(looked_at);
             let bytes: Vec<u8> = self.known.iter().flatten().copied().collect();
-            // What cannot be kept is looked at again.
+            // If the record cannot be written, they are read again.
             if let Err(error) = replace(&self.state.join(READ), &bytes) {
                 tracing::warn!(%error, "which attachments were read could not be kept");
             }
@@ -194,7 +194,7 @@ impl Work<'_> {
     }
 }
 
-/// The keys of what was read before, as far as that is known.
+/// The keys of the attachments read before, if known.
 fn read_before(state: &Path) -> BTreeSet<[u8; 32]> {
     let bytes = fs::read(state.join(READ)).unwrap_or_default();
     bytes.as_chunks::<32>().0.iter().copied().collect()
@@ -206,12 +206,12 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(draft, path)
 }
 
-/// Whether this is the attachment, and nothing was read in it.
+/// Whether `record` is the candidate's and has no text.
 fn is_textless(record: &Record, candidate: &Candidate) -> bool {
     record.sha256 == candidate.sha256 && record.blob.is_some() && record.text.length == 0
 }
 
-/// The text in an attachment's file, if that still is what the mirror has; an error if nothing can be read at all.
+/// The text of an attachment's file, if the file still equals the mirror's; an error if nothing can be read at all.
 fn text_of(folder: &Folder, record: &Record, reader: &dyn TextReader) -> io::Result<String> {
     let Ok(path) = disk_path(record) else { return Ok(String::new()) };
     let Ok(file) = folder.open_file(&path, false) else { return Ok(String::new()) };
@@ -221,7 +221,7 @@ fn text_of(folder: &Folder, record: &Record, reader: &dyn TextReader) -> io::Res
         return Ok(String::new());
     }
     let mut text = reader.read(&bytes)?;
-    // A NUL byte would make it a binary file to searches.
+    // Searches would take a text with a NUL byte for a binary file.
     text.retain(|character| character != '\0');
     if text.len() > MAX_TEXT_BYTES {
         text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
@@ -229,12 +229,12 @@ fn text_of(folder: &Folder, record: &Record, reader: &dyn TextReader) -> io::Res
     if text.trim().is_empty() { Ok(String::new()) } else { Ok(text) }
 }
 
-/// By path, of which content which text.
+/// By path: the SHA-256 of the content, and its text.
 struct Texts(BTreeMap<String, ([u8; 32], Bytes)>);
 
 impl ChangeSet for Texts {
     type Error = SyncError;
-    /// How many attachments got one.
+    /// The number of attachments that got text.
     type Outcome = u64;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<u64>, SyncError> {
@@ -252,7 +252,7 @@ impl ChangeSet for Texts {
             if record.sha256 != *sha256 || record.text.length > 0 {
                 continue;
             }
-            // The version stays what it is: only more is known of it.
+            // The version stays the same; only its text is new.
             segments.push(&Document {
                 path: &vault_path,
                 path_on_disk: record.path_on_disk.as_deref(),

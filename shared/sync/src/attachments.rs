@@ -1,4 +1,4 @@
-//! Uploads attachments, each content once, and not at all where the mirror has it.
+//! Uploads attachments, each content once, and none that the mirror already has.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,19 +22,20 @@ const PARALLEL: usize = 4;
 /// Files are sent in pieces of about this many bytes.
 const PIECE: u64 = 1 << 20;
 
-/// Attachments that the mirror has: for each content, a path and the object that holds it.
+/// Attachments in the mirror: for each content, a path and its object.
 pub(crate) type Reusable = HashMap<[u8; 32], (String, String)>;
 
-/// What the commit extends that attachments are uploaded for.
+/// The generation that the commit extends for which attachments are uploaded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parent {
     /// The hash of its manifest, if there is one.
     pub(crate) manifest: Option<Hash>,
-    /// When a sync begins that follows one that may have uploaded some.
+    /// The start time of this sync, if the sync before it was interrupted and may have uploaded some.
     pub(crate) uploads: Option<Timestamp>,
 }
 
-/// Gives every attachment among `writes` its object, for a commit on `parent`. The answer names, by index, those that could not be read.
+/// Gives every attachment among `writes` its object, for a commit on `parent`. Returns the indexes of those that could
+/// not be read.
 pub(crate) async fn upload(
     mirror: &Mirror,
     parent: Parent,

@@ -1,8 +1,8 @@
-//! Work that blocks, beside what waits for the network.
+//! Blocking work on threads of its own.
 
 use crate::error::SyncError;
 
-/// Runs what waits for files or computes for long on a thread of its own.
+/// Runs blocking or long work on a thread of its own.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SyncError> + Send + 'static,
 ) -> Result<T, SyncError> {

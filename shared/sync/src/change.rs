@@ -1,4 +1,4 @@
-//! What a sync commits: derived afresh from each state of the mirror that the commit tries to extend.
+//! The commit of a sync: derived again from each state of the mirror that the commit tries to extend.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,21 +26,21 @@ use crate::scan::File;
 /// Files up to this many bytes are read ahead.
 pub(crate) const SMALL: u64 = 1 << 20;
 
-/// A file that is to go to the mirror.
+/// A file to write to the mirror.
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
     pub(crate) file: File,
-    /// What was last equal on both sides.
+    /// The last version that was equal on both sides.
     pub(crate) ancestor: Version,
-    /// What it is, once it was read.
+    /// Its fingerprint, once it was read.
     pub(crate) known: Option<Fingerprint>,
-    /// Its text, if that was worth keeping.
+    /// Its text, if it was kept in memory.
     pub(crate) text: Option<Bytes>,
-    /// Where an attachment's bytes are.
+    /// The object of an attachment's bytes.
     pub(crate) blob: Option<Blob>,
 }
 
-/// What a file was when it was read: enough to tell whether it is still the same.
+/// A file's metadata and hash when it was read: enough to see whether it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     pub(crate) stamp: Stamp,
@@ -53,12 +53,12 @@ pub(crate) struct Fingerprint {
 pub(crate) struct Blob {
     /// Its name.
     pub(crate) name: String,
-    /// The path of the mirror's document that has it, if it was not uploaded by this sync.
+    /// The path of the mirror's document that has the object, if this sync did not upload it.
     pub(crate) of: Option<String>,
 }
 
 impl Content {
-    /// What is known of it without its text.
+    /// Its fingerprint.
     pub(crate) const fn fingerprint(&self) -> Fingerprint {
         Fingerprint { stamp: self.stamp, sha256: self.sha256, kind: self.kind }
     }
@@ -69,7 +69,7 @@ impl Write {
         Self { file, ancestor, known: None, text: None, blob: None }
     }
 
-    /// One of a file that was read.
+    /// A write of a file that was read.
     pub(crate) fn read(file: File, ancestor: Version, content: Content) -> Self {
         let mut write = Self::new(file, ancestor);
         write.learn(content);
@@ -81,49 +81,49 @@ impl Write {
         self.known.filter(|known| known.kind == Kind::Attachment).map(|known| known.sha256)
     }
 
-    /// Whether it is a note by its name, and an attachment for its size.
+    /// Whether it is a note by its name, but an attachment because of its size.
     pub(crate) fn is_large_note(&self) -> bool {
         self.file.class == Class::Note && self.attachment().is_some()
     }
 
-    /// Takes in what was read.
+    /// Adds what was read.
     pub(crate) fn learn(&mut self, content: Content) {
         self.known = Some(content.fingerprint());
         self.text = content.text.map(Bytes::from);
     }
 }
 
-/// A path that is to go from the mirror.
+/// A path to remove from the mirror.
 #[derive(Debug)]
 pub(crate) struct Remove {
     pub(crate) path: String,
-    /// What was last equal on both sides.
+    /// The last version that was equal on both sides.
     pub(crate) ancestor: Version,
 }
 
-/// What a sync commits.
-pub(crate) struct Change {
+/// The commit of a sync.
+pub(crate) struct SyncChange {
     pub(crate) folder: Arc<Folder>,
     pub(crate) writes: Arc<Vec<Write>>,
     pub(crate) removes: Vec<Remove>,
     pub(crate) progress: Arc<dyn Progress>,
     /// Finds symbols.
     pub(crate) code: Option<Arc<dyn CodeReader>>,
-    pub(crate) last: Mutex<Option<Arc<Attempt>>>,
+    pub(crate) last: Mutex<Option<Arc<SyncAttempt>>>,
     /// The newest generation when the sync was planned, if there was one.
     pub(crate) planned: Option<(Id, u64)>,
-    /// Where the sync state is.
+    /// The folder of the sync state.
     pub(crate) state: PathBuf,
 }
 
-/// What the newest attempt came to.
+/// The result of the newest attempt.
 #[derive(Debug, Default)]
-pub(crate) struct Attempt {
+pub(crate) struct SyncAttempt {
     /// The writes that fit the mirror's state.
     chosen: Vec<Chosen>,
     segments: Vec<NewSegment>,
-    /// What became of each of `chosen`.
-    pub(crate) results: Vec<Result<Written, Reason>>,
+    /// The result of each of `chosen`.
+    pub(crate) results: Vec<Result<WrittenDocument, Reason>>,
     /// The removals that fit the mirror's state, by index.
     pub(crate) removed: Vec<usize>,
 }
@@ -133,32 +133,32 @@ pub(crate) struct Attempt {
 struct Chosen {
     /// Its index.
     write: usize,
-    /// What the mirror has.
+    /// The mirror's version.
     head: Version,
-    /// The generation of that; 0 if none.
+    /// The generation of that version; 0 if none.
     replaces: u64,
 }
 
 /// A write whose content is in the mirror, or will be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Written {
+pub(crate) struct WrittenDocument {
     pub(crate) known: Fingerprint,
-    /// Whether the mirror had it.
+    /// Whether the mirror already had it.
     pub(crate) equal: bool,
 }
 
-impl Attempt {
-    /// What became of each write, by its index; writes that do not fit the mirror's state are not named.
-    pub(crate) fn written(&self) -> impl Iterator<Item = (usize, &Result<Written, Reason>)> {
+impl SyncAttempt {
+    /// The result of each write, with its index; without the writes that do not fit the mirror's state.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (usize, &Result<WrittenDocument, Reason>)> {
         self.chosen.iter().map(|chosen| chosen.write).zip(&self.results)
     }
 }
 
-impl ChangeSet for Change {
+impl ChangeSet for SyncChange {
     type Error = SyncError;
-    type Outcome = Arc<Attempt>;
+    type Outcome = Arc<SyncAttempt>;
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<atlas_mirror::Attempt<Arc<Attempt>>, SyncError> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<atlas_mirror::Attempt<Arc<SyncAttempt>>, SyncError> {
         self.check_mirror(head.map(AsRef::as_ref))?;
         let documents = match head {
             Some(head) => head::at(head, &self.paths()).await?,
@@ -167,7 +167,7 @@ impl ChangeSet for Change {
         let chosen = self.choose(&documents);
         let removed = (0..self.removes.len()).filter(|index| self.fits(*index, &documents)).collect();
         let (segments, results) = self.build(&chosen).await?;
-        let attempt = Arc::new(Attempt { chosen, segments, results, removed });
+        let attempt = Arc::new(SyncAttempt { chosen, segments, results, removed });
         self.keep(attempt.clone());
         let totals = head.map_or_else(Totals::default, |head| head.manifest().totals);
         let mut derived = self.derived(&attempt, &documents, totals);
@@ -178,8 +178,9 @@ impl ChangeSet for Change {
     }
 }
 
-impl Change {
-    /// Stops where the mirror that the sync was planned for was taken away meanwhile: begun anew with a few files, it would seem to have deleted all others.
+impl SyncChange {
+    /// Stops if the mirror was removed since the sync was planned: a new mirror with a few files would look as if all
+    /// others had been deleted.
     fn check_mirror(&self, head: Option<&Snapshot>) -> Result<(), Danger> {
         let Some((lineage, generation)) = self.planned else { return Ok(()) };
         if head.is_some_and(|head| head.manifest().lineage == lineage && head.generation() >= generation) {
@@ -189,17 +190,17 @@ impl Change {
         Err(Danger::OtherMirror { reason, state: self.state.clone() })
     }
 
-    /// Reads and indexes what is to be written on `head`, so that the commit's time does not begin before that is done.
+    /// Reads and indexes the files to write on `head`, before the commit's time limit starts.
     pub(crate) async fn prepare(&self, head: Option<&Arc<Snapshot>>) -> Result<(), SyncError> {
         self.derive(head).await.map(drop)
     }
 
-    /// Keeps the segments of an attempt for the next, which may need the same.
-    fn keep(&self, attempt: Arc<Attempt>) {
+    /// Keeps the segments of an attempt for the next one, which may need the same.
+    fn keep(&self, attempt: Arc<SyncAttempt>) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(attempt);
     }
 
-    /// All paths that the change looks at, in order.
+    /// All paths of the change, in order.
     fn paths(&self) -> Vec<&str> {
         let written = self.writes.iter().map(|write| write.file.path.as_str());
         let removed = self.removes.iter().map(|remove| remove.path.as_str());
@@ -210,7 +211,7 @@ impl Change {
         paths
     }
 
-    /// The writes that fit the mirror's state; others are decided again by the next sync.
+    /// The writes that fit the mirror's state; the next sync decides the others again.
     fn choose(&self, documents: &HeadDocuments) -> Vec<Chosen> {
         let chosen = self.writes.iter().enumerate().filter_map(|(index, write)| {
             let head = newest(documents, write.file.path.as_str());
@@ -232,7 +233,7 @@ impl Change {
             })
         });
         let mut chosen: Vec<Chosen> = chosen.collect();
-        // Copies of conflicts were added last; a segment is built by path.
+        // Conflict copies were added last, but a segment needs the order of paths.
         chosen.sort_by_key(|chosen| self.writes.get(chosen.write).map(|write| &write.file.path));
         chosen
     }
@@ -245,8 +246,11 @@ impl Change {
         decide(remove.ancestor, None, version) == Action::Push
     }
 
-    /// Segments of what was chosen: those of the last attempt, if that chose the same.
-    async fn build(&self, chosen: &[Chosen]) -> Result<(Vec<NewSegment>, Vec<Result<Written, Reason>>), SyncError> {
+    /// Segments of the chosen writes; reused from the last attempt if it chose the same.
+    async fn build(
+        &self,
+        chosen: &[Chosen],
+    ) -> Result<(Vec<NewSegment>, Vec<Result<WrittenDocument, Reason>>), SyncError> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(last) = last.filter(|last| last.chosen == chosen) {
             return Ok((last.segments.clone(), last.results.clone()));
@@ -256,7 +260,7 @@ impl Change {
         blocking(move || build(&folder, &writes, &chosen, code.as_deref(), &*progress)).await
     }
 
-    fn derived(&self, attempt: &Attempt, documents: &HeadDocuments, mut totals: Totals) -> Option<Derived> {
+    fn derived(&self, attempt: &SyncAttempt, documents: &HeadDocuments, mut totals: Totals) -> Option<Derived> {
         let mut changes = Changes::default();
         let mut deleted: BTreeMap<SegmentId, Vec<u32>> = BTreeMap::new();
         let mut take_out = |path: &str, totals: &mut Totals| {
@@ -270,7 +274,7 @@ impl Change {
             !old.is_empty()
         };
         for (index, written) in attempt.written() {
-            let (Ok(Written { known, equal: false }), Some(write)) = (written, self.writes.get(index)) else {
+            let (Ok(WrittenDocument { known, equal: false }), Some(write)) = (written, self.writes.get(index)) else {
                 continue;
             };
             match take_out(write.file.path.as_str(), &mut totals) {
@@ -298,7 +302,7 @@ fn newest<'a>(documents: &'a HeadDocuments, path: &str) -> Option<&'a HeadDocume
     documents.get(path)?.first()
 }
 
-type Built = (Vec<NewSegment>, Vec<Result<Written, Reason>>);
+type Built = (Vec<NewSegment>, Vec<Result<WrittenDocument, Reason>>);
 
 /// Builds segments in path order, reading one file after the other.
 fn build(
@@ -330,7 +334,7 @@ fn build(
             };
             let known = source.known;
             if Some(known.sha256) == chosen.head {
-                results.push(Ok(Written { known, equal: true }));
+                results.push(Ok(WrittenDocument { known, equal: true }));
                 return Ok(());
             }
             let text = source.text(write);
@@ -349,17 +353,17 @@ fn build(
                 body,
             };
             segments.push_code(&document, source.code.as_ref())?;
-            results.push(Ok(Written { known, equal: false }));
+            results.push(Ok(WrittenDocument { known, equal: false }));
             Ok::<_, SyncError>(())
         },
     )?;
     Ok((segments.finish()?.into_iter().map(NewSegment::from).collect(), results))
 }
 
-/// What a document is made from.
+/// The inputs of a document.
 struct ReadWrite {
     known: Fingerprint,
-    /// What was read just now.
+    /// The bytes read just now.
     read: Option<Vec<u8>>,
     /// What it says as source code.
     code: Option<Code>,
@@ -372,7 +376,7 @@ impl ReadWrite {
         }
         let content = folder.read(write.file.disk_path(), write.file.class, write.file.is_link)?;
         let known = content.fingerprint();
-        // It was a text before, or was to be one, so nothing was uploaded.
+        // It was a text before, or was to become one, so nothing was uploaded.
         let read = Some(content.text.ok_or(Reason::Unsteady)?);
         Ok(Self { known, read, code: None })
     }

@@ -1,4 +1,4 @@
-//! Finds paths where a file and a folder would have one name. The folder keeps the name, and the file gives way.
+//! Finds paths where a file and a folder would have one name. The folder keeps the name, and the file is renamed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,54 +10,56 @@ use crate::reading::Contents;
 use crate::report::Reason;
 use crate::scan::File;
 
-/// The files that give way, by the index of their items.
+/// The files to rename, by the index of their items.
 #[derive(Debug, Default)]
 pub(crate) struct Clashes {
-    /// Files that would come from the mirror where the folder has, or gets, a folder.
+    /// Files of the mirror at whose path the folder has, or gets, a folder.
     pub(crate) displaced: HashSet<usize>,
-    /// Files of the folder that are where a folder would come from the mirror.
+    /// Files of the folder at paths where the mirror has a folder.
     pub(crate) in_the_way: Vec<InTheWay>,
 }
 
-/// A file of the folder that gives way.
+/// A file of the folder to rename.
 #[derive(Debug)]
 pub(crate) struct InTheWay {
     pub(crate) file: File,
-    /// Whether it is what the mirror has there too.
+    /// Whether the mirror has the same version there.
     pub(crate) is_head: bool,
 }
 
-/// What the plan does to the folder at a path, as far as it is known.
+/// What the plan does to the folder at a path, if known.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum After {
-    /// A file comes where none was.
+enum Prospect {
+    /// A new file is written.
     Comes,
     /// A file stays.
     Stays,
-    /// Nothing is there, or it is not known what.
+    /// No file, or unknown.
     Other,
 }
 
-/// Finds the files that must give way for what comes from the mirror. `items` are in order; `contents` is what was read of them.
+/// Finds the files that must be renamed for files from the mirror. `items` are in order; `contents` is what was read of
+/// them.
 pub(crate) fn find(items: &[Item], contents: &Contents, folder: &Folder) -> Clashes {
-    let after: Vec<After> = items.iter().enumerate().map(|(index, item)| after(item, contents.get(&index))).collect();
+    let after: Vec<Prospect> =
+        items.iter().enumerate().map(|(index, item)| after(item, contents.get(&index))).collect();
     let mut clashes = Clashes::default();
-    if !after.contains(&After::Comes) {
+    if !after.contains(&Prospect::Comes) {
         return clashes;
     }
     let at = |path: &str| items.binary_search_by(|item| item.path.as_str().cmp(path)).ok();
-    let becomes = |index: usize| after.get(index).copied().unwrap_or(After::Other);
+    let becomes = |index: usize| after.get(index).copied().unwrap_or(Prospect::Other);
     let mut stands = HashSet::new();
-    // Another spelling of what comes, where the file system may take it for the same: the disk tells.
+    // Another spelling of a path from the mirror, where the file system may not distinguish the two: the disk decides.
     let mut folded: HashMap<String, &str> = HashMap::new();
-    let coming = || items.iter().enumerate().filter(|(index, _)| becomes(*index) == After::Comes);
+    let coming = || items.iter().enumerate().filter(|(index, _)| becomes(*index) == Prospect::Comes);
     for (index, item) in coming() {
         for above in folders_of(&item.path) {
             if let Some(file) = at(above) {
                 match becomes(file) {
-                    After::Comes => drop(clashes.displaced.insert(file)),
-                    After::Stays => drop(stands.insert(file)),
-                    After::Other => {}
+                    Prospect::Comes => drop(clashes.displaced.insert(file)),
+                    Prospect::Stays => drop(stands.insert(file)),
+                    Prospect::Other => {}
                 }
             }
             folded.entry(above.to_lowercase()).or_insert(above);
@@ -65,13 +67,13 @@ pub(crate) fn find(items: &[Item], contents: &Contents, folder: &Folder) -> Clas
         let below = format!("{}/", item.path);
         let start = items.partition_point(|item| item.path < below);
         let mut below = items.iter().enumerate().skip(start).take_while(|(_, item)| item.path.starts_with(&below));
-        if below.any(|(below, _)| becomes(below) != After::Other) {
+        if below.any(|(below, _)| becomes(below) != Prospect::Other) {
             clashes.displaced.insert(index);
         }
     }
     let files: HashMap<String, usize> = coming().map(|(index, item)| (item.path.to_lowercase(), index)).collect();
     let mut last = "";
-    for (index, item) in items.iter().enumerate().filter(|(index, _)| becomes(*index) == After::Stays) {
+    for (index, item) in items.iter().enumerate().filter(|(index, _)| becomes(*index) == Prospect::Stays) {
         let comes = folded.get(&item.path.to_lowercase()).filter(|comes| **comes != item.path);
         if comes.is_some_and(|comes| folder.stamp(comes).is_some()) {
             stands.insert(index);
@@ -104,24 +106,24 @@ pub(crate) fn find(items: &[Item], contents: &Contents, folder: &Folder) -> Clas
     clashes
 }
 
-fn after(item: &Item, content: Option<&Result<Content, Reason>>) -> After {
+fn after(item: &Item, content: Option<&Result<Content, Reason>>) -> Prospect {
     let ancestor = item.ancestor();
     let folder = match (&item.found, content) {
-        (InFolder::Unknown, _) | (InFolder::Touched(_), Some(Err(_))) => return After::Other,
+        (InFolder::Unknown, _) | (InFolder::Touched(_), Some(Err(_))) => return Prospect::Other,
         (InFolder::Nothing, _) => None,
         (InFolder::Same(_), _) => ancestor,
-        // A new file, of which nothing had to be read.
-        (InFolder::Touched(_), None) => return After::Stays,
+        // A new file, which need not be read.
+        (InFolder::Touched(_), None) => return Prospect::Stays,
         (InFolder::Touched(_), Some(Ok(content))) => Some(content.sha256),
     };
     match (folder, item.head, decide(ancestor, folder, item.head)) {
-        (None, Some(_), Action::Pull) => After::Comes,
-        (None, ..) | (_, None, Action::Pull) => After::Other,
-        _ => After::Stays,
+        (None, Some(_), Action::Pull) => Prospect::Comes,
+        (None, ..) | (_, None, Action::Pull) => Prospect::Other,
+        _ => Prospect::Stays,
     }
 }
 
-/// The folders that the file at `path` is in, from the innermost.
+/// The folders that contain the file at `path`, from the innermost.
 fn folders_of(path: &str) -> impl Iterator<Item = &str> {
     path.char_indices().rev().filter(|(_, character)| *character == '/').filter_map(|(end, _)| path.get(..end))
 }

@@ -1,4 +1,4 @@
-//! Which of the folder's files are what they were, by size and time, and what the mirror has there. Pure.
+//! Finds the folder's unchanged files, by size and time, and the mirror's versions. Pure.
 
 use std::cmp::Ordering;
 
@@ -13,38 +13,38 @@ use crate::state::Entry;
 pub struct Item {
     /// The path.
     pub path: String,
-    /// What was last equal on both sides.
+    /// The last version that was equal on both sides.
     pub entry: Option<Entry>,
-    /// Where the state does not say that: what the folder has, if the mirror had it once.
+    /// If the state has none: the folder's version, if the mirror had it once.
     pub past: Version,
-    /// What the folder has.
+    /// The folder's version.
     pub found: InFolder,
-    /// What the mirror has.
+    /// The mirror's version.
     pub head: Version,
 }
 
-/// What the folder has at a path.
+/// The state of a path in the folder.
 #[derive(Debug)]
 pub enum InFolder {
-    /// What it had at the last sync.
+    /// Unchanged since the last sync.
     Same(File),
-    /// A file that has to be read to know.
+    /// A file that must be read to know.
     Touched(File),
-    /// Nothing.
+    /// No file.
     Nothing,
-    /// It is not known what.
+    /// Unknown.
     Unknown,
 }
 
 impl Item {
-    /// What was last equal on both sides.
+    /// The last version that was equal on both sides.
     pub fn ancestor(&self) -> Version {
         self.entry.as_ref().map(|entry| entry.sha256).or(self.past)
     }
 }
 
-/// Compares what was found with what the last sync left, both by path, and with what the mirror has. With `checksum` every file
-/// has to be read. The answer is by path.
+/// Compares a scan with the `entries` of the last sync and with the mirror. With `checksum` every file must be read.
+/// Returns all paths in order.
 pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, checksum: bool) -> Vec<Item> {
     let Scan { files, unknown, .. } = scan;
     let mut items = in_folder(files, entries, &unknown, tree, checksum);
@@ -65,12 +65,12 @@ pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, check
     items
 }
 
-/// Takes what the mirror has for what was last equal on both sides, so that what the folder has counts, whatever came between.
+/// Takes the mirror's version as the last common one, so that the folder's version wins, whatever happened between.
 pub fn prefer_folder(items: &mut [Item]) {
     for item in items.iter_mut().filter(|item| item.ancestor() != item.head) {
         (item.entry, item.past) = (None, item.head);
         item.found = match std::mem::replace(&mut item.found, InFolder::Unknown) {
-            // The same as what the mirror has no more.
+            // It equals an older version of the mirror's.
             InFolder::Same(file) => InFolder::Touched(file),
             found => found,
         };

@@ -22,7 +22,7 @@ pub(crate) fn copy_path(path: &str, author: &str, time: &Zoned, attempt: u32) ->
         Some((folder, name)) => (Some(folder), name),
         None => (None, path),
     };
-    // A name that only begins with a dot has no extension.
+    // A name whose only dot is its first character has no extension.
     let is_extension = |(stem, extension): &(&str, &str)| !stem.is_empty() && extension.len() <= MAX_EXTENSION;
     let (stem, extension) = match name.rsplit_once('.').filter(is_extension) {
         Some((stem, extension)) => (stem, Some(extension)),
@@ -43,7 +43,8 @@ pub(crate) fn is_copy(path: &str) -> bool {
     original_of(path).is_some()
 }
 
-/// The original's path of the copy at `path`. [`None`] if it is no copy's name, or the original's name was shortened.
+/// The original's path of the copy at `path`. [`None`] if it is not a copy's name, or the original's name was
+/// shortened.
 pub fn original_of(path: &str) -> Option<String> {
     const MARK: &str = " (conflict ";
     // 2026-11-21 14.03
@@ -55,7 +56,7 @@ pub fn original_of(path: &str) -> Option<String> {
     is_marked.then(|| format!("{before}{extension}"))
 }
 
-/// An author's name without what a file's name cannot have anywhere, or what a link in a note cannot.
+/// An author's name without characters that are invalid in a file name on any system, or in a link.
 fn sanitised(author: &str) -> String {
     let plain =
         |character: char| if character.is_alphanumeric() || "-_.@".contains(character) { character } else { '-' };
@@ -69,7 +70,7 @@ fn floor(text: &str, limit: usize) -> usize {
     (0..=limit.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The author and time of a generation; of `snapshot`, if the generation is not kept any more.
+/// The author and time of a generation; of `snapshot`, if the generation was collected.
 pub(crate) async fn writer(
     mirror: &Mirror,
     snapshot: &Arc<Snapshot>,
@@ -80,7 +81,7 @@ pub(crate) async fn writer(
     Ok((manifest.author.clone(), manifest.time))
 }
 
-/// The time in the name of a file that gives way; every host computes the same.
+/// The time in the name of a renamed file; every host computes the same.
 pub(crate) fn everywhere(time: Timestamp) -> Zoned {
     time.to_zoned(TimeZone::UTC)
 }

@@ -1,4 +1,4 @@
-//! What documents of the mirror hold, brought into files: texts in batches, attachments piece by piece, each checked.
+//! Writes documents of the mirror into files: texts in batches, attachments piece by piece, each checked.
 
 use std::sync::Arc;
 
@@ -20,20 +20,20 @@ use crate::target::{Target, Unfinished};
 /// Text is fetched and written in batches of about this many bytes.
 const BATCH: u64 = 8 << 20;
 
-/// Gives a complete file its place.
-pub(crate) type Place = Arc<dyn Fn(&Unfinished, &Record) -> Result<Stamp, Reason> + Send + Sync>;
+/// Moves a complete file to its path.
+pub(crate) type PlaceFile = Arc<dyn Fn(&Unfinished, &Record) -> Result<Stamp, Reason> + Send + Sync>;
 
-/// Brings documents of `snapshot` into files of `target`.
-pub(crate) struct Contents<'a> {
+/// Writes documents of `snapshot` into files of `target`.
+pub(crate) struct DocumentWriter<'a> {
     pub(crate) mirror: &'a Mirror,
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) target: Target,
-    pub(crate) place: Place,
+    pub(crate) place: PlaceFile,
     pub(crate) progress: Arc<dyn Progress>,
 }
 
-impl Contents<'_> {
-    /// Brings the live documents on `page` that are `wanted`, and tells of each what came of it.
+impl DocumentWriter<'_> {
+    /// Writes the live documents on `page` that are `wanted`, and reports the result of each.
     pub(crate) async fn bring(
         &self,
         page: Page,
@@ -139,7 +139,7 @@ impl Contents<'_> {
         let mut pieces = self.mirror.get_blob(&key).await?;
         let target = self.target.clone();
         let mut file = blocking(move || Ok(target.begin())).await??;
-        // One that comes badly, as a large one does on a poor line, keeps nothing else waiting; a store that is away does not begin it.
+        // A slow large attachment must not delay the others; an unavailable store is noticed before.
         while let Some(piece) = pieces.try_next().await.map_err(broken_off)? {
             self.progress.advance(piece.len() as u64);
             file = blocking(move || Ok(file.append(&piece))).await??;
@@ -161,7 +161,7 @@ fn write_text(
     place(&target.begin()?.append(text)?, record)
 }
 
-/// Where a document's file is: at its path, as the folder spelt it if that is another spelling of it.
+/// The path of a document's file: as the folder spelled it, if that is another spelling of its path.
 pub(crate) fn disk_path(record: &Record) -> Result<String, Reason> {
     let path = VaultPath::parse(&record.path)?;
     let on_disk = record.path_on_disk.as_ref().filter(|on_disk| VaultPath::parse(on_disk).as_ref() == Ok(&path));

@@ -1,12 +1,12 @@
 //! Decides what happens to a path, from its last common version, the folder's version and the mirror's. Pure.
 
-/// A content, by its hash; [`None`] where there is none.
+/// The hash of a content; [`None`] if there is none.
 pub type Version = Option<[u8; 32]>;
 
 /// What happens to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Folder and mirror are equal.
+    /// Both sides are equal.
     Keep,
     /// The folder's version, or its absence, goes to the mirror.
     Push,
@@ -81,7 +81,8 @@ mod tests {
         fn a_text_that_only_one_side_has_is_never_overwritten(a in any_version(), f in any_version(), h in any_version()) {
             match decide(a, f, h) {
                 Action::Keep => prop_assert_eq!(f, h),
-                // The mirror's text is lost to the newest generation only if the folder had it once, and then changed it.
+                // A text of the mirror is removed from the newest generation only if the folder had it once and then
+                // changed it.
                 Action::Push => prop_assert!(h == a || h.is_none()),
                 Action::Pull => prop_assert!(f == a || f.is_none()),
                 Action::Conflict => prop_assert!(f.is_some() && h.is_some()),

@@ -1,4 +1,4 @@
-//! Why a sync or an export stops.
+//! Errors that stop a sync or an export.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,21 +9,21 @@ use atlas_segment::FormatError;
 use crate::guard::Danger;
 use crate::report::Reason;
 
-/// Why a sync or an export stopped. Unless it says otherwise, nothing was changed.
+/// Why a sync or an export stopped. Unless stated otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
-    /// The vault's folder is not there.
+    /// The vault's folder does not exist or cannot be read.
     #[error("the vault folder {} cannot be read ({error}): check its path, and that it is mounted", root.display())]
     RootMissing {
         /// The folder.
         root: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// What follows could destroy notes.
+    /// The changes could destroy notes.
     #[error(transparent)]
     Danger(#[from] Danger),
-    /// Another sync is under way.
+    /// Another sync is running.
     #[error("another sync of this vault is running on this machine (it holds {}): wait until it has ended", lock.display())]
     Locked {
         /// The lock file.
@@ -34,9 +34,9 @@ pub enum SyncError {
     State {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried, as a participle.
+        /// The attempted action, as a participle.
         action: &'static str,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
     /// The folder for the sync state is part of the vault.
@@ -61,13 +61,13 @@ pub enum SyncError {
         /// What is wrong, and what to do.
         reason: String,
     },
-    /// The generation asked for is not there.
+    /// The requested generation does not exist.
     #[error("there is no generation {generation}, or not any more: `atlas log` lists those that are there")]
     NoGeneration {
         /// The generation.
         generation: u64,
     },
-    /// The mirror's.
+    /// An error of the mirror.
     #[error(transparent)]
     Mirror(#[from] MirrorError),
     /// A segment cannot be built or read.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::clash;
 use crate::conflict::{copy_path, everywhere, writer};
-use crate::contents::{Contents, disk_path};
+use crate::contents::{DocumentWriter, disk_path};
 use crate::error::SyncError;
 use crate::head;
 use crate::head::Page;
@@ -19,18 +19,18 @@ use crate::pull::{Conflicted, put_copy};
 use crate::report::Skipped;
 use crate::target::{ExpectedTarget, Target};
 
-/// What to export, and where to.
+/// The target and generation of an export.
 #[derive(Clone, Debug)]
 pub struct ExportOptions {
-    /// The folder; made if it is not there.
+    /// The folder; created if it does not exist.
     pub to: PathBuf,
     /// The generation; [`None`] for the newest.
     pub generation: Option<u64>,
-    /// Write also into a folder that is not empty, over what is there.
+    /// Write into a folder that is not empty, and overwrite files.
     pub force: bool,
 }
 
-/// What an export did.
+/// The result of an export.
 #[derive(Debug, Default, Serialize)]
 pub struct Exported {
     /// The generation.
@@ -42,16 +42,17 @@ pub struct Exported {
     /// Files that were not written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// Files that were written beside their places, since a folder has their name.
+    /// Files that were renamed, since a folder has their name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renamed: Vec<Conflicted>,
 }
 
-/// Writes all files of a generation below a folder, with their names and times, and checks what it writes. Nothing
-/// is written outside of the folder or through a symbolic link.
+/// Writes all files of a generation below a folder, with their names and times, and checks each. Nothing is written
+/// outside of the folder or through a symbolic link.
 ///
-/// # Errors
-/// [`SyncError::Target`] before anything is written, [`SyncError::NoGeneration`], and those of reading the mirror.
+///
+/// # Errors [`SyncError::Target`] before anything is written, [`SyncError::NoGeneration`], and those of reading the
+/// mirror.
 pub async fn export(
     mirror: &Mirror,
     options: &ExportOptions,
@@ -67,7 +68,7 @@ pub async fn export(
     let names = clashing(mirror, &snapshot).await?;
     let renamed: Arc<Mutex<Vec<Conflicted>>> = Arc::default();
     let instead = if options.force { ExpectedTarget::Anything } else { ExpectedTarget::Nothing };
-    let contents = Contents {
+    let contents = DocumentWriter {
         mirror,
         snapshot: snapshot.clone(),
         target: target.clone(),
@@ -104,7 +105,7 @@ pub async fn export(
     Ok(exported)
 }
 
-/// The files that have the name of a folder, with what their copies are named for.
+/// The files that have the name of a folder, with the author and time in their copies' names.
 async fn clashing(mirror: &Mirror, snapshot: &Arc<Snapshot>) -> Result<BTreeMap<String, (String, Zoned)>, SyncError> {
     let documents = head::all(snapshot).await?;
     let mut names = BTreeMap::new();

@@ -16,14 +16,14 @@ use crate::error::SyncError;
 use crate::report::Reason;
 use crate::rules::{Class, holds_secret};
 
-/// A larger note is kept as an attachment.
+/// Largest note in bytes; a larger one is stored as an attachment.
 pub const MAX_NOTE_BYTES: u64 = 64 << 20;
-/// How often a file that changes while it is read is read.
+/// How often a file that changes during the read is read.
 const TRIES: u32 = 3;
 /// Attachments are read in pieces of this many bytes.
 pub(crate) const PIECE: usize = 256 << 10;
 
-/// What tells, quickly and nearly always, whether a file is still what it was.
+/// Size and time of a file: a quick and nearly certain sign whether it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// Bytes.
@@ -43,14 +43,14 @@ impl Stamp {
     }
 }
 
-/// What a file held when it was read: all of it at one moment, as far as its stamp can tell.
+/// A consistent read of a file: the whole content at one moment, as far as its stamp shows.
 #[derive(Debug)]
 pub struct Content {
-    /// Its stamp then.
+    /// Its stamp at the time.
     pub stamp: Stamp,
     /// SHA-256 of its bytes.
     pub sha256: [u8; 32],
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its bytes, unless it is an attachment.
     pub text: Option<Vec<u8>>,
@@ -66,8 +66,8 @@ pub struct Folder {
 impl Folder {
     /// Opens the folder at `path`.
     ///
-    /// # Errors
-    /// [`SyncError::RootMissing`] when it is not there, is not a folder, or may not be read.
+    ///
+    /// # Errors [`SyncError::RootMissing`] when it does not exist, is not a folder, or cannot be read.
     pub fn open(path: &Path) -> Result<Self, SyncError> {
         let missing = |error| SyncError::RootMissing { root: path.to_owned(), error };
         let path = path.canonicalize().map_err(missing)?;
@@ -80,12 +80,12 @@ impl Folder {
         &self.path
     }
 
-    /// Where the file system that it is on is mounted.
+    /// The mount point of its file system.
     ///
-    /// # Errors
-    /// When the folder or one above it cannot be looked at.
+    ///
+    /// # Errors When the metadata of the folder or one above it cannot be read.
     pub fn mount_point(&self) -> io::Result<PathBuf> {
-        // Of what was opened: what its path leads to may have been mounted since.
+        // Of the opened folder: another file system may have been mounted at its path since.
         let device = self.dir.dir_metadata()?.dev();
         let mut mount_point = self.path.as_path();
         while let Some(parent) = mount_point.parent() {
@@ -97,7 +97,7 @@ impl Folder {
         Ok(mount_point.to_owned())
     }
 
-    /// Reads the file at `path`, as the folder spells it, until what was read is known to be of one moment.
+    /// Reads the file at `path`, in the folder's spelling, again until it did not change during the read.
     pub(crate) fn read(&self, path: &str, class: Class, is_link: bool) -> Result<Content, Reason> {
         for _ in 0..TRIES {
             if let Some(content) = self.read_once(path, class, is_link)? {
@@ -107,7 +107,7 @@ impl Folder {
         Err(Reason::Unsteady)
     }
 
-    /// [`None`] when the file changed meanwhile.
+    /// Reads the file once; [`None`] when it changed meanwhile.
     fn read_once(&self, path: &str, class: Class, is_link: bool) -> Result<Option<Content>, Reason> {
         let mut file = self.open_file(path, is_link)?;
         let stamp = stamp_of(&file)?;
@@ -121,7 +121,7 @@ impl Folder {
             }
             _ => {
                 let mut text = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
-                // One byte more than it should have shows that it grew.
+                // A read of one more byte than expected shows that the file grew.
                 let limit = stamp.size.saturating_add(1);
                 (&mut file).take(limit).read_to_end(&mut text).map_err(Reason::unreadable)?;
                 if text.len() as u64 != stamp.size {
@@ -155,18 +155,18 @@ impl Folder {
         self.dir.symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
     }
 
-    /// Opens a file to be read. A symbolic link is followed only where one is expected, and never out of the folder.
+    /// Opens a file to read it. A symbolic link is followed only if `is_link`, and never out of the folder.
     pub(crate) fn open_file(&self, path: &str, is_link: bool) -> Result<File, Reason> {
         let follow = if is_link { FollowSymlinks::Yes } else { FollowSymlinks::No };
         let mut options = OpenOptions::new();
-        // Without waiting: a pipe that took the file's place would wait for a writer.
+        // Non-blocking: a pipe in the file's place would wait for a writer.
         options.read(true).follow(follow).nonblock(true);
         let file = self.dir.open_with(path, &options).map_err(Reason::unreadable)?;
         Ok(file.into_std())
     }
 }
 
-/// What a file of this class and size is kept as, as long as it has no NUL byte where there may be none.
+/// The kind of a file of this class and size, before its content is checked for NUL bytes.
 fn kept_as(class: Class, size: u64) -> Result<Kind, Reason> {
     match class {
         Class::Note if size <= MAX_NOTE_BYTES => Ok(Kind::Note),
@@ -182,7 +182,7 @@ pub(crate) fn hash_of(dir: &Dir, name: &str) -> Result<[u8; 32], Reason> {
     look(dir, name).map(|(_, _, sha256)| sha256)
 }
 
-/// The file `name` in `dir`, opened, if it is a file; its stamp, and then the SHA-256 of what is in it.
+/// Opens the file `name` in `dir`, if it is a file. Returns it with its stamp and the SHA-256 of its content.
 pub(crate) fn look(dir: &Dir, name: &str) -> Result<(File, Stamp, [u8; 32]), Reason> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
@@ -201,12 +201,12 @@ pub(crate) fn stamp_of(file: &File) -> Result<Stamp, Reason> {
     Ok(Stamp { size: metadata.size(), mtime_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()) })
 }
 
-/// A file's time as nanoseconds since 1970; what is centuries off is as far off as can be.
+/// A file's time as nanoseconds since 1970, saturating.
 const fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 
-/// SHA-256 and length of what is left to read.
+/// SHA-256 and length of the rest of a file.
 fn hash(file: &mut File) -> io::Result<([u8; 32], u64)> {
     let mut hasher = Sha256::new();
     let mut piece = vec![0; PIECE];

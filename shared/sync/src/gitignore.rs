@@ -1,4 +1,4 @@
-//! What `.gitignore` files leave out.
+//! The rules of `.gitignore` files.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read as _};
@@ -11,17 +11,18 @@ const NAME: &str = ".gitignore";
 /// Most bytes of one such file.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// The rules of folders that were entered, by the folder's path; that of the root is empty.
+/// The rules of the folders entered so far, by the folder's path; the root's is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Gitignores(BTreeMap<String, Gitignore>);
 
 impl Gitignores {
-    /// Reads the rules of `folder` within `root`, if it has some. One that cannot be read is an error: it may be what keeps a secret.
+    /// Reads the rules of `folder` within `root`, if it has any. An unreadable file is an error, since its rules may
+    /// protect a secret.
     pub(crate) fn enter(&mut self, root: &Dir, folder: &str) -> io::Result<()> {
         let path = if folder.is_empty() { NAME.to_owned() } else { format!("{folder}/{NAME}") };
         match root.symlink_metadata(&path) {
             Ok(metadata) if metadata.is_file() => {}
-            // As Git has it.
+            // As in Git.
             Ok(_) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
@@ -38,7 +39,7 @@ impl Gitignores {
     fn add(&mut self, folder: &str, text: &str) {
         let mut rules = GitignoreBuilder::new("");
         for line in text.trim_start_matches('\u{feff}').lines() {
-            // A line that is no rule leaves out nothing, as in Git.
+            // As in Git, an invalid line excludes nothing.
             let _ = rules.add_line(None, line);
         }
         if let Ok(rules) = rules.build() {
@@ -46,7 +47,8 @@ impl Gitignores {
         }
     }
 
-    /// Whether what is at `path`, in a folder that was entered, is left out. The rules of the nearest folder have the last word.
+    /// Whether the rules exclude `path`, which is in a folder that was entered. The nearest folder's rules have
+    /// precedence.
     pub(crate) fn leave_out(&self, path: &str, is_folder: bool) -> bool {
         let mut folder = Some(parent(path));
         while let Some(at) = folder {

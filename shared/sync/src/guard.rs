@@ -1,4 +1,4 @@
-//! What stops a sync before it destroys notes. Pure.
+//! Stops a sync before it destroys notes. Pure.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use atlas_segment::Kind;
 use bincode::{Decode, Encode};
 use serde::Serialize;
 
-/// So many files of a kind may vanish from any vault.
+/// This many files of a kind may always vanish.
 const FEW: u64 = 10;
-/// One file in so many may vanish.
+/// One file in this many may vanish.
 const SHARE: u64 = 5;
 /// How long vanished files count, in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// A sign that the folder or the mirror is not what it was, so that carrying over what looks like changes could
-/// destroy notes. Nothing was changed.
+/// A sign that the folder or the mirror was replaced, so that carrying over its changes could destroy notes. Nothing
+/// was changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Danger {
-    /// The folder was on a mounted file system.
+    /// The folder was on a file system that is not mounted any more.
     #[error(
         "{} is not mounted any more, so the vault folder {} is not what it was: mount it and sync again. If the vault has \
          moved to a plain folder for good, delete the sync state in {} (nothing in the vault will be lost)",
@@ -30,22 +30,22 @@ pub enum Danger {
         root: PathBuf,
         /// The mount point that it was on.
         was: PathBuf,
-        /// Where the sync state is.
+        /// The folder of the sync state.
         state: PathBuf,
     },
-    /// The store has no such vault any more, or another, or an older one.
+    /// The store has no such vault any more, or a different or older one.
     #[error(
         "the mirror is not the one that this folder was synced with ({reason}): check the store's address. If the \
          store was restored or begun anew on purpose, delete the sync state in {} and sync again (nothing in the vault will be lost)",
         state.display()
     )]
     OtherMirror {
-        /// What is different.
+        /// The difference.
         reason: String,
-        /// Where the sync state is.
+        /// The folder of the sync state.
         state: PathBuf,
     },
-    /// The generation that was seen last is not kept any more.
+    /// The last seen generation was collected.
     #[error(
         "generation {generation}, with which this folder was synced last, is not kept any more, so what changed since cannot be told: \
          delete the sync state in {} and sync again (nothing in the vault will be lost; what differs is kept twice)", state.display()
@@ -53,17 +53,17 @@ pub enum Danger {
     Forgotten {
         /// The generation.
         generation: u64,
-        /// Where the sync state is.
+        /// The folder of the sync state.
         state: PathBuf,
     },
-    /// The sync state is of another folder or vault.
+    /// The sync state belongs to another folder or vault.
     #[error("the sync state in {} is of the folder {} and the vault {vault}: name another folder with --state", state.display(), root.display())]
     OtherState {
-        /// Where the sync state is.
+        /// The folder of the sync state.
         state: PathBuf,
-        /// The folder that it is of.
+        /// The folder that it belongs to.
         root: PathBuf,
-        /// The vault that it is of.
+        /// The vault that it belongs to.
         vault: String,
     },
     /// The folder is empty.
@@ -75,12 +75,12 @@ pub enum Danger {
     Emptied {
         /// The vault's folder.
         root: PathBuf,
-        /// Where the sync state is.
+        /// The folder of the sync state.
         state: PathBuf,
         /// How many files it had.
         of: u64,
     },
-    /// The folder was never synced with this mirror, as far as it can be told, and has little in common with it.
+    /// The folder was apparently never synced with this mirror, and has little in common with it.
     #[error(
         "the vault folder {} and the vault in the store have little in common ({shared} of {files} files), and were not synced with each \
          other before: check both addresses. Joining them would bring {to_mirror} files to the mirror and {to_folder} to the folder, and \
@@ -97,7 +97,7 @@ pub enum Danger {
         to_mirror: u64,
         /// How many would come from it.
         to_folder: u64,
-        /// How many are another on each side.
+        /// How many differ.
         conflicts: u64,
     },
     /// Many files vanished.
@@ -106,44 +106,44 @@ pub enum Danger {
          with --allow-mass-delete", side.named(root), side.advice(state)
     )]
     MassDeletion {
-        /// Where.
+        /// The side.
         side: Side,
-        /// Which.
-        what: What,
+        /// The kind of files.
+        what: FileKind,
         /// The vault's folder.
         root: PathBuf,
-        /// Where the sync state is.
+        /// The folder of the sync state.
         state: PathBuf,
         /// How many of them vanished.
         lost: u64,
         /// How many there were.
         of: u64,
-        /// In what time, as an adverb.
+        /// The period, as an adverb.
         when: &'static str,
     },
 }
 
-/// Files of a kind, which are counted by themselves: notes are not outweighed by many pictures, nor pictures in a folder of their own,
-/// which may be a disk of its own, by many notes.
+/// A kind of files, which is counted separately: many pictures must not hide the loss of notes, nor many notes the loss
+/// of a folder of pictures, which may be on its own disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-pub enum What {
+pub enum FileKind {
     /// Notes.
     Notes,
     /// All other files.
     Attachments,
 }
 
-impl What {
+impl FileKind {
     /// Each kind.
     pub const ALL: [Self; 2] = [Self::Notes, Self::Attachments];
 
-    /// That of a file.
+    /// The kind of a file.
     pub fn of(kind: Kind) -> Self {
         if kind == Kind::Note { Self::Notes } else { Self::Attachments }
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for FileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Notes => "notes",
@@ -152,7 +152,7 @@ impl fmt::Display for What {
     }
 }
 
-/// Where files vanish, or change.
+/// A side of the sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -187,28 +187,28 @@ impl Side {
 pub struct Loss {
     /// When, in milliseconds since 1970 UTC.
     pub time_ms: i64,
-    /// Which.
-    pub what: What,
-    /// How many.
+    /// Their kind.
+    pub what: FileKind,
+    /// Their number.
     pub files: u64,
-    /// Of how many.
+    /// The number of all files of the kind.
     pub of: u64,
 }
 
-/// How much may vanish.
+/// Decides how many files may vanish.
 #[derive(Clone, Copy, Debug)]
 pub struct Losses<'a> {
     /// The losses of earlier syncs.
     pub before: &'a [Loss],
-    /// What vanished now.
+    /// The files that vanished now.
     pub now: Loss,
 }
 
 impl Losses<'_> {
-    /// Stops when too much vanished, at once or within a day.
+    /// Stops when too many files vanished, at once or within a day.
     ///
-    /// # Errors
-    /// [`Danger::MassDeletion`].
+    ///
+    /// # Errors [`Danger::MassDeletion`].
     pub fn check(&self, side: Side, root: &Path, state: &Path) -> Result<(), Danger> {
         let Loss { what, files, of, .. } = self.now;
         if files == 0 {
@@ -225,13 +225,13 @@ impl Losses<'_> {
         too_many(lost, most, "within a day")
     }
 
-    /// The losses of this kind that still count for the next sync.
+    /// The losses of this kind that the next sync must count.
     pub fn remembered(&self) -> Vec<Loss> {
         let now = (self.now.files > 0).then_some(self.now);
         self.recent().chain(now).collect()
     }
 
-    /// Earlier losses within a day; of a clock that was set back, also those to come.
+    /// Earlier losses within a day; if the clock was set back, also future ones.
     fn recent(&self) -> impl Iterator<Item = Loss> {
         let Loss { time_ms, what, .. } = self.now;
         let is_recent = move |loss: &Loss| loss.what == what && time_ms.saturating_sub(loss.time_ms) < DAY_MS;
@@ -239,9 +239,9 @@ impl Losses<'_> {
     }
 }
 
-/// A generation as it was seen.
+/// A generation as a sync saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct Seen {
+pub struct SeenGeneration {
     /// The mirror's lineage.
     pub lineage: String,
     /// The generation.
@@ -250,20 +250,20 @@ pub struct Seen {
     pub manifest: [u8; 32],
 }
 
-/// What the mirror's newest generation says of the one that was seen last.
+/// How the mirror's newest generation relates to the one that was seen last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ancestry {
     /// It is the same.
     Same,
-    /// It is an ancestor if the manifest of its number is the one that was seen.
+    /// It is a descendant, if the manifest of the seen number is still the one that was seen.
     Later,
 }
 
 /// Compares the newest generation with the last one `seen`.
 ///
-/// # Errors
-/// What is different, when they have nothing in common.
-pub fn compare(seen: &Seen, head: Option<&Seen>) -> Result<Ancestry, String> {
+///
+/// # Errors The difference, when they have nothing in common.
+pub fn compare(seen: &SeenGeneration, head: Option<&SeenGeneration>) -> Result<Ancestry, String> {
     let Some(head) = head else {
         return Err("the store does not have this vault any more".to_owned());
     };
@@ -279,24 +279,24 @@ pub fn compare(seen: &Seen, head: Option<&Seen>) -> Result<Ancestry, String> {
     }
 }
 
-/// Checks the manifest that now has the number of the one that was `seen`.
+/// Checks that the manifest that now has the number of `seen` is the one that was seen.
 ///
-/// # Errors
-/// What is different.
-pub fn check_ancestor(seen: &Seen, found: Hash) -> Result<(), String> {
+///
+/// # Errors The difference.
+pub fn check_ancestor(seen: &SeenGeneration, found: Hash) -> Result<(), String> {
     if found.as_bytes() == &seen.manifest { Ok(()) } else { Err(other_history(seen)) }
 }
 
-fn other_history(seen: &Seen) -> String {
+fn other_history(seen: &SeenGeneration) -> String {
     format!("its generation {} is another than the one that was seen", seen.generation)
 }
 
-/// Stops when the folder's file system was mounted at `was` and now is the one mounted at `now`, above it.
+/// Stops when the folder's file system was mounted at `was` and is now the one mounted at `now`, above it.
 ///
-/// A device number would say less: a file system gets another each time that it is mounted.
+/// Device numbers would not do: a file system gets another each time that it is mounted.
 ///
-/// # Errors
-/// [`Danger::NotMounted`].
+///
+/// # Errors [`Danger::NotMounted`].
 pub fn check_mount(was: &Path, now: &Path, root: &Path, state: &Path) -> Result<(), Danger> {
     if now != was && was.starts_with(now) {
         return Err(Danger::NotMounted { root: root.to_owned(), was: was.to_owned(), state: state.to_owned() });

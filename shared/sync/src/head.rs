@@ -1,4 +1,4 @@
-//! What the mirror has at one generation, as far as a sync needs to know.
+//! The mirror's documents at one generation, as far as a sync needs them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -10,19 +10,19 @@ use atlas_segment::{Kind, PartRef, Record};
 use crate::decide::Version;
 use crate::error::SyncError;
 
-/// Parts that one load asks for.
+/// Parts that one load requests.
 const LOAD: usize = 256;
 
 /// A live document of the mirror.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadDocument {
-    /// The segment that it is in.
+    /// Its segment.
     pub segment: SegmentId,
     /// Its id there.
     pub document: u32,
     /// SHA-256 of its bytes.
     pub sha256: [u8; 32],
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Bytes.
     pub bytes: u64,
@@ -36,10 +36,10 @@ pub struct HeadDocument {
     pub modified_ms: i64,
 }
 
-/// Live documents by path. A sound generation has one for each path; of several, the newest segment's is first.
+/// Live documents by path. A valid generation has one for each path; of several, the newest segment's is first.
 pub type HeadDocuments = BTreeMap<String, Vec<HeadDocument>>;
 
-/// Which documents of a page are wanted.
+/// The wanted documents of a page.
 pub(crate) struct Page {
     /// The segment, by its index.
     pub(crate) segment: usize,
@@ -48,22 +48,22 @@ pub(crate) struct Page {
     pub(crate) documents: Range<u32>,
 }
 
-/// What the mirror has, as far as it is not what the last sync left.
+/// The mirror's documents, as far as they differ from the last sync.
 #[derive(Debug, Default)]
 pub struct Heads {
-    /// Whether `documents` has all; else a path that it does not name is as the last sync left it.
+    /// Whether `documents` is complete; else other paths are unchanged since the last sync.
     pub is_complete: bool,
-    /// Live documents by path; none where the mirror has none any more.
+    /// Live documents by path; empty where the mirror has none any more.
     pub documents: HeadDocuments,
 }
 
 impl Heads {
-    /// The mirror's document at `path`, if it is not what the last sync left.
+    /// The mirror's document at `path`, if it changed since the last sync.
     pub fn document(&self, path: &str) -> Option<&HeadDocument> {
         self.documents.get(path)?.first()
     }
 
-    /// What the mirror has at `path`, where the last sync left `ancestor`.
+    /// The mirror's version of `path`, where the last sync had `ancestor`.
     pub fn version(&self, path: &str, ancestor: Version) -> Version {
         match self.documents.get(path) {
             Some(documents) => documents.first().map(|document| document.sha256),
@@ -96,7 +96,7 @@ pub async fn at(snapshot: &Snapshot, paths: &[&str]) -> Result<HeadDocuments, Sy
     Ok(found)
 }
 
-/// A live document with its record, and where it is.
+/// A live document with its record and position.
 pub(crate) struct Located {
     pub(crate) segment: SegmentId,
     pub(crate) document: u32,
@@ -107,7 +107,7 @@ pub(crate) struct Located {
     pub(crate) replaces: u64,
 }
 
-/// The live documents at `paths`, which are in order, with their records; of several at a path the newest segment's.
+/// The live documents at `paths`, which are in order, with their records; of several at a path, the newest segment's.
 pub(crate) async fn records(snapshot: &Snapshot, paths: &[&str]) -> Result<BTreeMap<String, Located>, SyncError> {
     let asked = |_: u32, record: &Record| paths.binary_search_by(|asked| (*asked).cmp(&record.path)).is_ok();
     let mut found = BTreeMap::new();
@@ -119,10 +119,10 @@ pub(crate) async fn records(snapshot: &Snapshot, paths: &[&str]) -> Result<BTree
     Ok(found)
 }
 
-/// Pages of records that may hold one of `paths`, which are in order.
+/// Pages of records that may contain one of `paths`, which are in order.
 ///
-/// # Errors
-/// When a segment has no records.
+///
+/// # Errors When a segment has no records.
 pub(crate) fn pages_of(snapshot: &Snapshot, paths: &[&str]) -> Result<Vec<Page>, SyncError> {
     let mut pages: Vec<Page> = Vec::new();
     for (segment, entry) in snapshot.segments().iter().enumerate() {
@@ -141,18 +141,18 @@ pub(crate) fn pages_of(snapshot: &Snapshot, paths: &[&str]) -> Result<Vec<Page>,
     Ok(pages)
 }
 
-/// The paths at which `after` has something else than `before`, an ancestor of it, had: documents that are not in `before`, and
-/// those that are gone. Also some that only moved from a segment to another.
+/// The paths that differ between `after` and `before`, its ancestor: new documents, and removed ones. Also some that
+/// only moved to another segment.
 ///
-/// # Errors
-/// Those of loading parts of segments; of `before` they may be gone.
+///
+/// # Errors Those of loading parts of segments; those of `before` may be collected.
 pub async fn changed(before: &Snapshot, after: &Snapshot) -> Result<HeadDocuments, SyncError> {
     let is_in = |snapshot: &Snapshot, id| snapshot.manifest().segment(id).is_some();
     let mut found = HeadDocuments::new();
     let mut gone = HeadDocuments::new();
     for (segment, entry) in before.segments().iter().enumerate() {
         match after.manifest().segment(entry.id) {
-            // All that was live in it; what still is will be found in another.
+            // All its live documents; those that still exist are found in another segment.
             None => load(before, &segment_pages(before, segment)?, |_, _| true, &mut gone).await?,
             Some((_, same)) if same.deleted == entry.deleted => {}
             Some((index, _)) => {
@@ -202,7 +202,7 @@ async fn load(
     .await
 }
 
-/// Calls `each` with the wanted documents on `pages`, those of the newest segment last.
+/// Calls `each` with the wanted documents on `pages`; those of the newest segment come last.
 async fn load_each(
     snapshot: &Snapshot,
     pages: &[Page],
@@ -236,7 +236,7 @@ fn document_of(record: Record, entry: &SegmentEntry, document: u32) -> (String, 
     (path, HeadDocument { segment: entry.id, document, sha256, kind, bytes, generation, replaces, blob, modified_ms })
 }
 
-/// Whether an older generation cannot be read any more: it is gone, or damaged.
+/// Whether an older generation cannot be read any more: it was collected, or is damaged.
 pub(crate) fn is_gone(error: &SyncError) -> bool {
     matches!(error, SyncError::Mirror(MirrorError::Gone { .. } | MirrorError::Damaged { .. }))
 }

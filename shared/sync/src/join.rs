@@ -8,16 +8,17 @@ use crate::plan::SyncPlan;
 use crate::rules::Class;
 use crate::target::ExpectedTarget;
 
-/// Fails unless the folder is empty, or the mirror has or had at least half of its files. [`SyncPlan::read_new`] has to be called before.
+/// Fails unless the folder is empty, or the mirror has or had at least half of its files. Call [`SyncPlan::read_new`]
+/// before.
 ///
-/// # Errors
-/// [`Danger::Unrelated`].
+///
+/// # Errors [`Danger::Unrelated`].
 pub(crate) fn check(plan: &SyncPlan, root: &Path) -> Result<(), Danger> {
     let contents = head::contents(&plan.heads.documents);
     if contents.is_empty() {
         return Ok(());
     }
-    // Obsidian makes its configuration in every folder.
+    // Obsidian creates its configuration in every folder.
     let is_file = |class: Class| class != Class::Config;
     let writes = || plan.writes().map(|(_, write)| write).filter(|write| is_file(write.file.class));
     let moved = writes().filter_map(|write| write.known).filter(|known| known.stamp.size > 0);

@@ -1,22 +1,28 @@
 //! Reconciles a vault's folder with its mirror, and writes a generation of the mirror back into a folder.
 //!
-//! A sync changes nothing that it is not sure of. A path that cannot be read keeps its version in the mirror. A folder that cannot be listed
-//! deletes nothing below it. A file that was edited a moment ago is not replaced. Signs of an unmounted folder or a replaced mirror stop the sync
-//! before it changes anything. The crate reads no environment and no clock: callers pass both.
+//! A sync changes nothing that it is not sure of. A path that cannot be read keeps its version in the mirror. A folder
+//! that cannot be listed deletes nothing below it. A file that was edited a moment ago is not replaced. Signs of an
+//! unmounted folder or a replaced mirror stop the sync before it changes anything. The crate reads no environment and
+//! no clock: callers pass both.
+//!
 //!
 //! # Layout
-//! - [`rules`]: which files belong to the vault. [`folder`]: access to the vault's folder, which no path leaves. [`scan`]: lists its files; of
-//!   source code without those that `.gitignore` files exclude.
-//! - [`state`]: what was last equal on both sides. [`guard`]: what stops a sync. [`head`]: what the mirror has.
-//! - [`compare`]: what both sides have at each path. [`decide`]: what happens to one path. `plan`: what happens to all; `reading` reads the files
-//!   that it needs. `past` asks the mirror's history where the state knows no ancestor. `join` refuses a folder that has little in common with the
-//!   mirror. `clash` finds files and folders of one name, and `make_room` renames the files.
-//! - [`mod@sync`]: one sync, in this order. A `session` opens folder and state; a `recovery` cleans up after a killed sync; a plan is made; a [`pull`]
-//!   writes files, and names copies as `conflict` says; a `push` uploads `attachments` and commits a `change`. The `outcome` says what became of the
-//!   plan; the next state and the [`summary`] for the person are made of it. Then `attachment_texts` adds what a `text_reader` reads in attachments.
+//! - [`rules`]: which files belong to the vault. [`folder`]: access to the vault's folder, which no path leaves.
+//!   [`scan`]: lists its files; of source code without those that `.gitignore` files exclude.
+//! - [`state`]: the last versions that were equal on both sides. [`guard`]: stops a dangerous sync. [`head`]: the
+//!   mirror's documents.
+//! - [`compare`]: the versions of each path on both sides. [`decide`]: the action for one path. `plan`: the actions for
+//!   all; `reading` reads the files that it needs. `past` looks up missing ancestors in the mirror's history. `join`
+//!   refuses a folder that has little in common with the mirror. `clash` finds files and folders of one name, and
+//!   `make_room` renames the files.
+//! - [`mod@sync`]: one sync, in this order. A `session` opens folder and state; a `recovery` cleans up after a killed
+//!   sync; a plan is made; a [`pull`] writes files, and names copies as `conflict` defines; a `push` uploads
+//!   `attachments` and commits a `change`. The `outcome` is what the plan achieved; the next state and the [`summary`]
+//!   for the person are made of it. Then `attachment_texts` adds the text that a `text_reader` reads in attachments.
 //! - `repair`: publishes again what the store has lost. `readahead`: reads files before they are needed. `code_reader`: finds symbols in those of source code.
 //! - [`mod@export`]: writes a generation into a folder. `contents`: writes documents into files of a `target`.
-//! - `options`: what the caller asks for. [`report`], [`progress`], [`error`], `runs`: what the caller is told. `blocking`: runs blocking work.
+//! - `options`: the caller's options. [`report`], [`progress`], [`error`], `runs`: reports to the caller. `blocking`:
+//!   runs blocking work.
 
 mod attachment_texts;
 mod attachments;
@@ -64,7 +70,7 @@ pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};
 pub use guard::{Danger, Side};
 pub use options::SyncOptions;
-pub use outcome::{Changed, How};
+pub use outcome::{ChangeKind, Changed};
 pub use progress::{Phase, Progress};
 pub use pull::Conflicted;
 pub use report::{Reason, Skipped};

@@ -17,8 +17,8 @@ use crate::report::{Reason, Skipped};
 use crate::scan::File;
 use crate::target::Target;
 
-/// Gives the files that are in the way other names, beside their places: of the version that the mirror has, the one that it gets on
-/// every host. The answer has what was done, and what could not be.
+/// Renames the files that are in the way. A file that equals the mirror's version gets the same new name on every host.
+/// Returns the renamed and the failed files.
 pub(crate) async fn make_room(
     mirror: &Mirror,
     snapshot: &Arc<Snapshot>,

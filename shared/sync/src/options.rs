@@ -1,4 +1,4 @@
-//! What a sync is asked for.
+//! The options of a sync.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,45 +11,45 @@ use crate::code_reader::CodeReader;
 use crate::rules::Tree;
 use crate::text_reader::Reading;
 
-/// What to sync, and how.
+/// The options of a sync.
 #[derive(Clone, Debug)]
 pub struct SyncOptions {
     /// The vault's folder.
     pub root: PathBuf,
     /// The folder for the sync state: one for each root, vault and store.
     pub state: PathBuf,
-    /// Who commits.
+    /// The author of the commit.
     pub author: String,
-    /// Why.
+    /// The reason for the commit.
     pub message: Option<String>,
-    /// When the sync begins.
+    /// The start time of the sync.
     pub began: Timestamp,
-    /// Of the times in the names of conflict copies.
+    /// The time zone of the names of conflict copies.
     pub time_zone: TimeZone,
-    /// Read all files, also those whose size and time are as they were.
+    /// Read all files, even with unchanged size and time.
     pub checksum: bool,
-    /// Of what the folder is.
+    /// The kind of folder.
     pub tree: Tree,
     /// Change nothing.
     pub dry_run: bool,
-    /// Go on when many files vanished.
+    /// Continue when many files vanished.
     pub allow_mass_delete: bool,
-    /// Go on when the folder, of which there is no state, has little in common with the mirror.
+    /// Continue when a folder without state has little in common with the mirror.
     pub join: bool,
-    /// Publish again from the folder what is unreadable or missing in the store.
+    /// Publish unreadable or missing objects of the store again from the folder.
     pub repair: bool,
-    /// The folder is the truth and never written to: whatever the mirror has becomes what the folder has.
+    /// The folder always wins and is never written to.
     pub push_only: bool,
-    /// Read the text of attachments, so that a search finds it.
+    /// Read the text of attachments, so that searches find it.
     pub reading: Option<Reading>,
     /// Find the symbols of source code, so that they are in the index.
     pub code: Option<Arc<dyn CodeReader>>,
-    /// Delete from the store what is older and not needed any more.
+    /// Collect garbage in the store.
     pub collect: Option<Retention>,
 }
 
 impl SyncOptions {
-    /// A plain sync.
+    /// The default options.
     pub fn new(root: PathBuf, state: PathBuf, author: String, began: Timestamp) -> Self {
         Self {
             root,

@@ -1,4 +1,4 @@
-//! The outcome of a sync: what its plan did, and so what is equal on both sides now.
+//! The outcome of a sync: what the plan achieved, and so what is equal on both sides now.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::plan::{Lost, PathAction, PathPlan, SyncPlan};
 use crate::state::Entry;
 use crate::target::ExpectedTarget;
 
-/// Most files that are named; others are only counted.
+/// Most files that are listed; others are only counted.
 const MOST: usize = 1000;
 
 /// A file that goes from one side to the other.
@@ -21,8 +21,8 @@ pub struct Changed {
     pub path: String,
     /// The side that changes.
     pub side: Side,
-    /// How.
-    pub how: How,
+    /// The kind of change.
+    pub how: ChangeKind,
     /// When the new version was last modified; [`None`] for a removed file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modified: Option<Timestamp>,
@@ -31,7 +31,7 @@ pub struct Changed {
 /// How a file changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum How {
+pub enum ChangeKind {
     /// It is added.
     Added,
     /// It is changed.
@@ -40,8 +40,8 @@ pub enum How {
     Removed,
 }
 
-impl How {
-    /// One character for it: `+`, `~`, or `-`.
+impl ChangeKind {
+    /// One character: `+`, `~`, or `-`.
     pub const fn sign(self) -> char {
         match self {
             Self::Added => '+',
@@ -55,19 +55,19 @@ impl How {
     }
 }
 
-/// What became of a plan; paths are named by their index in it.
+/// The outcome of a plan; paths are given by their index in it.
 #[derive(Debug)]
 pub(crate) struct Outcome<'a> {
     pub(crate) plan: &'a SyncPlan,
-    /// What the folder got; nothing where it lost a file.
+    /// The folder's new files; [`None`] where a file was removed.
     pub(crate) pulled: BTreeMap<usize, Option<Fingerprint>>,
-    /// What was committed of the folder's files.
+    /// The committed files of the folder.
     pub(crate) written: BTreeMap<usize, Fingerprint>,
-    /// Which paths were removed from the mirror.
+    /// The paths removed from the mirror.
     pub(crate) removed: BTreeSet<usize>,
-    /// The copies of conflicts that were committed, by path.
+    /// The committed conflict copies, by path.
     pub(crate) copies: BTreeMap<String, Fingerprint>,
-    /// Whether the newest generation extends the one that the plan was made for, and nothing else.
+    /// Whether the newest generation extends only the one that the plan was made for.
     pub(crate) alone: bool,
 }
 
@@ -91,7 +91,7 @@ impl Outcome<'_> {
             },
             PathAction::Pull(_) => match self.pulled.get(&index) {
                 Some(pulled) => pulled.map(|known| entry(&path.path, known)),
-                // The next sync reads it: perhaps its size and time hide a change.
+                // The next sync reads it: its size and time may hide a change.
                 None => path.entry.clone().map(|entry| Entry { mtime_ns: None, ..entry }),
             },
         };
@@ -101,7 +101,7 @@ impl Outcome<'_> {
         entries
     }
 
-    /// Whether the mirror has, of what a folder can have, exactly what [`entries`](Self::entries) says.
+    /// Whether the mirror's files that a folder can have are exactly the [`entries`](Self::entries).
     pub(crate) fn is_settled(&self) -> bool {
         let is_settled = |(index, path): (usize, &PathPlan)| match &path.action {
             PathAction::Gone => true,
@@ -116,14 +116,15 @@ impl Outcome<'_> {
         self.alone && self.plan.paths.iter().enumerate().all(is_settled)
     }
 
-    /// The part of `lost` that the other side has lost too. Losses that still wait are counted when they are carried out.
+    /// The part of `lost` that the other side has lost too. Losses that still wait are counted when they are carried
+    /// out.
     pub(crate) fn carried_over(&self, lost: &Lost) -> Lost {
         lost.filtered(|index| {
             self.removed.contains(&index) || self.written.contains_key(&index) || self.pulled.contains_key(&index)
         })
     }
 
-    /// The changed files and their sides, by path; of very many the first.
+    /// The changed files and their sides, by path, at most [`MOST`].
     pub(crate) fn named(&self) -> Vec<Changed> {
         let of_path = |(index, path): (usize, &PathPlan)| match &path.action {
             PathAction::Write(write) | PathAction::Conflict(write) if self.written.contains_key(&index) => {
@@ -133,15 +134,14 @@ impl Outcome<'_> {
             PathAction::Pull(pull) if self.pulled.contains_key(&index) => Some(pulled(self.plan, path, pull.expected)),
             _ => None,
         };
-        let copies = self
-            .copies
-            .iter()
-            .map(|(path, known)| changed(path.clone(), Side::Mirror, How::Added, Some(known.stamp.modified_ms())));
+        let copies = self.copies.iter().map(|(path, known)| {
+            changed(path.clone(), Side::Mirror, ChangeKind::Added, Some(known.stamp.modified_ms()))
+        });
         self.plan.paths.iter().enumerate().filter_map(of_path).chain(copies).take(MOST).collect()
     }
 }
 
-/// The files that `plan` would change and their sides, by path; of very many the first.
+/// The files that `plan` would change and their sides, by path, at most [`MOST`].
 pub(crate) fn planned(plan: &SyncPlan) -> Vec<Changed> {
     let of_path = |path: &PathPlan| match &path.action {
         PathAction::Write(write) => Some(written(path, write)),
@@ -154,23 +154,23 @@ pub(crate) fn planned(plan: &SyncPlan) -> Vec<Changed> {
 
 fn written(path: &PathPlan, write: &Write) -> Changed {
     let modified_ms = write.file.stamp.modified_ms();
-    changed(path.path.clone(), Side::Mirror, How::of(path.head.is_some()), Some(modified_ms))
+    changed(path.path.clone(), Side::Mirror, ChangeKind::of(path.head.is_some()), Some(modified_ms))
 }
 
 fn removed(path: &PathPlan) -> Changed {
-    changed(path.path.clone(), Side::Mirror, How::Removed, None)
+    changed(path.path.clone(), Side::Mirror, ChangeKind::Removed, None)
 }
 
 fn pulled(plan: &SyncPlan, path: &PathPlan, expected: ExpectedTarget) -> Changed {
     let how = match path.head {
-        None => How::Removed,
-        Some(_) => How::of(expected != ExpectedTarget::Nothing),
+        None => ChangeKind::Removed,
+        Some(_) => ChangeKind::of(expected != ExpectedTarget::Nothing),
     };
     let document = path.head.and(plan.heads.document(&path.path));
     changed(path.path.clone(), Side::Folder, how, document.map(|document| document.modified_ms))
 }
 
-fn changed(path: String, side: Side, how: How, modified_ms: Option<i64>) -> Changed {
+fn changed(path: String, side: Side, how: ChangeKind, modified_ms: Option<i64>) -> Changed {
     let modified = modified_ms.and_then(|modified_ms| Timestamp::from_millisecond(modified_ms).ok());
     Changed { path, side, how, modified }
 }

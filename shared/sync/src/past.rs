@@ -15,7 +15,7 @@ use crate::reading;
 const PAGE: usize = 16;
 
 /// Contents by path.
-type Contents = BTreeMap<String, [u8; 32]>;
+type Versions = BTreeMap<String, [u8; 32]>;
 
 /// Sets the ancestor of items that differ and have none: the folder's version, if the mirror's history has it at that path. `contents` are the
 /// items' contents, by index. Only these paths are read in the history.
@@ -28,12 +28,12 @@ pub(crate) async fn recall(
     items: &mut [Item],
     contents: &reading::Contents,
 ) -> Result<(), SyncError> {
-    // What the folder had elsewhere is what a person moved here.
+    // A content that the folder had elsewhere was moved here by a person.
     let moved: HashSet<[u8; 32]> = {
         let vanished = items.iter().filter(|item| matches!(item.found, InFolder::Nothing));
         vanished.filter_map(|item| item.entry.as_ref()).map(|entry| entry.sha256).collect()
     };
-    let mut rivals: BTreeMap<u64, Contents> = BTreeMap::new();
+    let mut rivals: BTreeMap<u64, Versions> = BTreeMap::new();
     let mut found = BTreeMap::new();
     for (index, content) in contents {
         let (Some(item), Ok(content)) = (items.get(*index), content) else { continue };
@@ -53,11 +53,11 @@ pub(crate) async fn recall(
     Ok(())
 }
 
-/// The paths that had, at the generations that are named or earlier, the contents that are.
-async fn older(mirror: &Mirror, mut due: BTreeMap<u64, Contents>) -> Result<BTreeSet<String>, SyncError> {
+/// The paths that had the given contents at the given generations or earlier.
+async fn older(mirror: &Mirror, mut due: BTreeMap<u64, Versions>) -> Result<BTreeSet<String>, SyncError> {
     let mut known = BTreeSet::new();
     while !due.is_empty() {
-        let page: Vec<(u64, Contents)> = std::iter::from_fn(|| due.pop_last()).take(PAGE).collect();
+        let page: Vec<(u64, Versions)> = std::iter::from_fn(|| due.pop_last()).take(PAGE).collect();
         let read = page.into_iter().map(|(generation, wanted)| async move {
             let documents = documents_at(mirror, generation, &wanted).await?;
             Ok::<_, SyncError>((generation, wanted, documents))
@@ -76,14 +76,14 @@ async fn older(mirror: &Mirror, mut due: BTreeMap<u64, Contents>) -> Result<BTre
     Ok(known)
 }
 
-/// Looks at `path` next where the version before `newer` is, if there is one.
-fn add(due: &mut BTreeMap<u64, Contents>, generation: u64, newer: u64, path: String, sha256: [u8; 32]) {
+/// Schedules a look at `path` where the version before `newer` is, if there is one.
+fn add(due: &mut BTreeMap<u64, Versions>, generation: u64, newer: u64, path: String, sha256: [u8; 32]) {
     if (1..newer).contains(&generation) {
         due.entry(generation).or_default().insert(path, sha256);
     }
 }
 
-async fn documents_at(mirror: &Mirror, generation: u64, wanted: &Contents) -> Result<HeadDocuments, SyncError> {
+async fn documents_at(mirror: &Mirror, generation: u64, wanted: &Versions) -> Result<HeadDocuments, SyncError> {
     let paths: Vec<&str> = wanted.keys().map(String::as_str).collect();
     let read = async {
         match mirror.at(generation).await? {
@@ -92,7 +92,7 @@ async fn documents_at(mirror: &Mirror, generation: u64, wanted: &Contents) -> Re
         }
     };
     match read.await {
-        // What cannot be read any more is no ancestor: both versions are kept then.
+        // Without an ancestor, both versions are kept.
         Err(error) if head::is_gone(&error) => {
             tracing::warn!(generation, %error, "a part of the history was not read");
             Ok(HeadDocuments::new())

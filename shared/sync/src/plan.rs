@@ -22,62 +22,62 @@ use crate::target::ExpectedTarget;
 
 pub(crate) use lost::Lost;
 
-/// What happens to a path.
+/// The action for a path.
 #[derive(Debug)]
 pub(crate) enum PathAction {
-    /// It stays as it is on either side.
+    /// Neither side changes.
     Leave,
-    /// It stays; the folder has this.
+    /// Neither side changes; the folder has this content.
     Keep(Fingerprint),
-    /// It is gone on both sides.
+    /// Neither side has it any more.
     Gone,
-    /// The folder's file goes to the mirror.
+    /// Write the folder's file to the mirror.
     Write(Write),
-    /// It is removed from the mirror, if the mirror has this version.
+    /// Remove it from the mirror, if the mirror has this version.
     Remove(Version),
-    /// The mirror's file, or its absence, goes to the folder.
+    /// Write the mirror's file to the folder, or remove the folder's.
     Pull(Pull),
-    /// Both sides changed it: the mirror's file becomes a copy beside the folder's, and both go to the mirror.
+    /// Both sides changed it: the mirror's file becomes a copy beside the folder's, and both are written to the mirror.
     Conflict(Write),
-    /// The mirror's file moves to another path on both sides, since its own path is a folder.
+    /// Move the mirror's file to another path on both sides, since its own path is a folder.
     Displace,
 }
 
-/// A path, and what happens to it.
+/// A path, and its action.
 #[derive(Debug)]
 pub(crate) struct PathPlan {
     pub(crate) path: String,
-    /// What was last equal on both sides.
+    /// The last version that was equal on both sides.
     pub(crate) entry: Option<Entry>,
-    /// What the mirror has.
+    /// The mirror's version.
     pub(crate) head: Version,
     pub(crate) action: PathAction,
 }
 
 impl PathPlan {
-    /// Whether the mirror has what was last equal on both sides.
+    /// Whether the mirror still has the last version that was equal on both sides.
     pub(crate) fn is_head_unchanged(&self) -> bool {
         self.head == self.entry.as_ref().map(|entry| entry.sha256)
     }
 }
 
-/// What a pull does at a path.
+/// A change of the folder at a path.
 #[derive(Debug)]
 pub(crate) struct Pull {
-    /// The folder's spelling of the file's name.
+    /// The folder's spelling of the path, if it differs.
     pub(crate) on_disk: Option<String>,
-    /// What is expected there.
+    /// The file that is expected there.
     pub(crate) expected: ExpectedTarget,
 }
 
-/// What happens to all paths.
+/// The actions for all paths.
 #[derive(Debug, Default)]
 pub(crate) struct SyncPlan {
     /// In order.
     pub(crate) paths: Vec<PathPlan>,
-    /// What changed in the mirror since the last sync.
+    /// The mirror's changes since the last sync.
     pub(crate) heads: Heads,
-    /// Files in the folder at paths that are folders in the mirror.
+    /// Files of the folder at paths where the mirror has a folder.
     pub(crate) in_the_way: Vec<InTheWay>,
     /// Files that are skipped, with reasons.
     pub(crate) skipped: Vec<Skipped>,
@@ -154,7 +154,7 @@ impl SyncPlan {
             (Action::Push, _) => PathAction::Write(Write::read(file, ancestor, content)),
             (Action::Conflict, Some(_)) => PathAction::Conflict(Write::read(file, head, content)),
             (Action::Pull | Action::Conflict, _) => match self.pull(&file, known.sha256) {
-                // What was read is known, even if it is not replaced.
+                // The file was read, so its fingerprint is known.
                 PathAction::Leave => PathAction::Keep(known),
                 action => action,
             },
@@ -179,13 +179,13 @@ impl SyncPlan {
         self.skipped.push(Skipped { path: path.to_owned(), reason });
     }
 
-    /// Reads the files to write that were not read yet, which shows those that only moved.
+    /// Reads the files to write that were not read yet. This finds files that only moved.
     pub(crate) fn read_new(mut self, folder: &Folder, progress: &dyn Progress) -> Self {
         let unread = self.writes().filter(|(_, write)| write.known.is_none());
         let jobs: Vec<(usize, File)> = unread.map(|(index, write)| (index, write.file.clone())).collect();
         reading::read(folder, &jobs, progress, |(index, _), content| {
             let path = self.paths.get_mut(*index);
-            // What cannot be read now is tried again, and reported, when it is written.
+            // An unreadable file is tried again, and reported, when it is written.
             if let (Ok(content), Some(PathPlan { action: PathAction::Write(write), .. })) = (content, path) {
                 write.learn(content);
             }
@@ -193,7 +193,7 @@ impl SyncPlan {
         self
     }
 
-    /// The files that go to the mirror, each by the index of its path.
+    /// The files to write to the mirror, each with the index of its path.
     pub(crate) fn writes(&self) -> impl Iterator<Item = (usize, &Write)> {
         self.paths.iter().enumerate().filter_map(|(index, path)| match &path.action {
             PathAction::Write(write) => Some((index, write)),
@@ -201,7 +201,7 @@ impl SyncPlan {
         })
     }
 
-    /// The paths that go from the mirror, with the version that they go from, each by its index.
+    /// The paths to remove from the mirror, each with its index and the version to remove.
     pub(crate) fn removes(&self) -> impl Iterator<Item = (usize, &PathPlan, Version)> {
         self.paths.iter().enumerate().filter_map(|(index, path)| match path.action {
             PathAction::Remove(ancestor) => Some((index, path, ancestor)),
@@ -209,7 +209,7 @@ impl SyncPlan {
         })
     }
 
-    /// What goes to the folder, each by the index of its path.
+    /// The changes of the folder, each with the index of its path.
     pub(crate) fn pulls(&self) -> impl Iterator<Item = (usize, &PathPlan, &Pull)> {
         self.paths.iter().enumerate().filter_map(|(index, path)| match &path.action {
             PathAction::Pull(pull) => Some((index, path, pull)),
@@ -217,7 +217,7 @@ impl SyncPlan {
         })
     }
 
-    /// The conflicts, with the writes that settle them, each by the index of its path.
+    /// The conflicts, each with the index of its path and the write that settles it.
     pub(crate) fn conflicts(&self) -> impl Iterator<Item = (usize, &PathPlan, &Write)> {
         self.paths.iter().enumerate().filter_map(|(index, path)| match &path.action {
             PathAction::Conflict(write) => Some((index, path, write)),
@@ -225,24 +225,24 @@ impl SyncPlan {
         })
     }
 
-    /// The files of the mirror whose path is a folder's, each by its index.
+    /// The mirror's files whose path is a folder, each with its index.
     pub(crate) fn displaced(&self) -> impl Iterator<Item = (usize, &PathPlan)> {
         self.paths.iter().enumerate().filter(|(_, path)| matches!(path.action, PathAction::Displace))
     }
 
-    /// Whether it has `path`.
+    /// Whether it contains `path`.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.paths.binary_search_by(|one| one.path.as_str().cmp(path)).is_ok()
     }
 
-    /// Whether there is anything to do on either side.
+    /// Whether either side changes.
     pub(crate) fn changes_anything(&self) -> bool {
         let is_idle =
             |path: &PathPlan| matches!(path.action, PathAction::Leave | PathAction::Keep(_) | PathAction::Gone);
         !self.paths.iter().all(is_idle)
     }
 
-    /// Whether there is anything to do in the folder.
+    /// Whether the folder changes.
     pub(crate) fn changes_folder(&self) -> bool {
         let is_of_folder = |path: &PathPlan| {
             matches!(path.action, PathAction::Pull(_) | PathAction::Conflict(_) | PathAction::Displace)
@@ -250,7 +250,7 @@ impl SyncPlan {
         self.paths.iter().any(is_of_folder)
     }
 
-    /// What a commit would change.
+    /// The number of documents that the commit would change.
     pub(crate) fn pushes(&self) -> Changes {
         let mut changes = Changes::default();
         for path in &self.paths {
@@ -264,7 +264,7 @@ impl SyncPlan {
         changes
     }
 
-    /// Where the last sync left attachments with one of the contents `wanted`, in order.
+    /// The paths at which the last sync left attachments with one of the contents `wanted`, in order.
     pub(crate) fn paths_of(&self, wanted: &HashSet<[u8; 32]>) -> Vec<&str> {
         let entries = self.paths.iter().filter_map(|path| path.entry.as_ref());
         let same = entries.filter(|entry| entry.kind == Kind::Attachment && wanted.contains(&entry.sha256));

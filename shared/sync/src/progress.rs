@@ -1,11 +1,11 @@
-//! How far long work has come.
+//! The progress of long work.
 
 use atlas_mirror::repair::Repaired;
 
-/// A stretch of work.
+/// A phase of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The folder is listed; counted in files, whose number is not known before.
+    /// The folder is listed; counted in files, whose number is unknown.
     Scan,
     /// Files that may have changed are read; counted in bytes.
     Read,
@@ -21,19 +21,19 @@ pub enum Phase {
     Extract,
 }
 
-/// Is told how far long work has come. Called often, and from several threads.
+/// Receives the progress of long work. Called often, and from several threads.
 pub trait Progress: Send + Sync {
-    /// A phase begins, of `total` units; [`None`] when that is not known.
+    /// A phase of `total` units begins; [`None`] when the number is unknown.
     fn begin(&self, phase: Phase, total: Option<u64>);
 
-    /// So many more units are done.
+    /// `units` more are done.
     fn advance(&self, units: u64);
 
-    /// The store was repaired, whether or not the sync that follows comes to its end.
+    /// The store was repaired, whether or not the following sync completes.
     fn repaired(&self, _: &Repaired) {}
 }
 
-/// Nobody looks.
+/// Ignores all progress.
 impl Progress for () {
     fn begin(&self, _: Phase, _: Option<u64>) {}
 

@@ -1,4 +1,5 @@
-//! Brings the mirror's changes into the folder. Where both sides changed a file, the mirror's version becomes a copy beside the folder's.
+//! Writes the mirror's changes into the folder. Where both sides changed a file, the mirror's version becomes a copy
+//! beside the folder's.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +16,7 @@ use serde::Serialize;
 use crate::blocking::blocking;
 use crate::change::Fingerprint;
 use crate::conflict::{copy_path, everywhere, writer};
-use crate::contents::{Contents, disk_path};
+use crate::contents::{DocumentWriter, disk_path};
 use crate::decide::Version;
 use crate::error::SyncError;
 use crate::folder::{self, Folder, Stamp};
@@ -33,9 +34,9 @@ pub(crate) const MAX_COPIES: u32 = 99;
 /// A path that both sides changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conflicted {
-    /// The path; the folder's version is there, or a folder if `is_folder`.
+    /// The path of the folder's version, or of a folder if `is_folder`.
     pub path: String,
-    /// Where the mirror's version, or the file that gave way, is now; absent if it was not written.
+    /// The path of the mirror's version, or of the renamed file; [`None`] if it was not written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy: Option<String>,
     /// Whether one side has a folder of the file's name.
@@ -43,25 +44,25 @@ pub struct Conflicted {
     pub is_folder: bool,
 }
 
-/// What a pull came to; paths are named by their index in the plan.
+/// The result of a pull; paths are given by their index in the plan.
 #[derive(Debug, Default)]
 pub(crate) struct Pulled {
     pub(crate) changes: Changes,
     pub(crate) conflicts: Vec<Conflicted>,
-    /// What the folder has now; nothing where it lost a file.
+    /// The folder's new files; [`None`] where a file was removed.
     pub(crate) done: BTreeMap<usize, Option<Fingerprint>>,
-    /// The conflicts and displaced files that the folder has a copy of now, and that copy, if it belongs to the vault.
+    /// The conflicts and displaced files whose copy is in the folder, and that copy, if it belongs to the vault.
     pub(crate) copies: BTreeMap<usize, Option<(File, Fingerprint)>>,
     /// How many paths wait for the next sync.
     pub(crate) waiting: u64,
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// Where a document's content is to go.
+/// The destination of a document's content.
 enum Job {
-    /// To its own path, by its index.
+    /// Its own path, by its index.
     Own { path: usize, head: [u8; 32], on_disk: Option<String>, expected: ExpectedTarget },
-    /// Beside the folder's version.
+    /// A copy beside the folder's version.
     Copy { head: [u8; 32], on_disk: String, author: String, time: Zoned },
 }
 
@@ -76,17 +77,17 @@ impl Job {
 /// One pull.
 pub(crate) struct Puller<'a> {
     pub(crate) mirror: &'a Mirror,
-    /// What is pulled.
+    /// The generation to pull.
     pub(crate) snapshot: &'a Arc<Snapshot>,
     pub(crate) folder: &'a Arc<Folder>,
-    /// Those in it.
+    /// The vault's folders.
     pub(crate) folders: &'a Arc<Folders>,
-    /// Of the times in the names of copies.
+    /// The time zone of the names of copies.
     pub(crate) time_zone: TimeZone,
     pub(crate) progress: &'a Arc<dyn Progress>,
 }
 
-/// What a pull would do.
+/// The changes that a pull would make.
 pub(crate) fn planned(plan: &SyncPlan) -> (Changes, Vec<Conflicted>) {
     let mut changes = Changes::default();
     plan.pulls().for_each(|(_, path, pull)| *count(&mut changes, pull.expected, path.head) += 1);
@@ -164,8 +165,8 @@ impl Puller<'_> {
         Ok(())
     }
 
-    /// Adds, for each conflict, the copy of the mirror's version, named for who wrote that when; and for each file whose path is a
-    /// folder's.
+    /// For each conflict, adds the copy of the mirror's version, named for its author and time; and for each file whose
+    /// path is a folder.
     async fn add_copies(&self, plan: &SyncPlan, jobs: &mut BTreeMap<String, Job>) -> Result<(), SyncError> {
         let mut writers: HashMap<u64, (String, Timestamp)> = HashMap::new();
         let conflicts = plan.conflicts().map(|(_, path, write)| (path, write.file.disk_path().to_owned(), false));
@@ -184,7 +185,7 @@ impl Puller<'_> {
         Ok(())
     }
 
-    /// Brings the content of every job to its place. The answer has the copies, by the path of what they are copies of.
+    /// Writes the content of every job. Returns the copies, by the path of their original.
     async fn bring(
         &self,
         target: &Target,
@@ -207,7 +208,7 @@ impl Puller<'_> {
                     file.finish(&path, record.modified_ms, *expected)
                 }
                 Some(Job::Copy { on_disk, author, time, .. }) => {
-                    // Not the name of a file that this very pull brings.
+                    // Not the name of a file that this pull writes.
                     let comes =
                         |name: &String| match VaultPath::parse(name).ok().and_then(|path| jobs.get(path.as_str())) {
                             Some(Job::Own { head, .. }) => *head != record.sha256,
@@ -221,7 +222,7 @@ impl Puller<'_> {
                 None => Err(Reason::Changed),
             }
         };
-        let contents = Contents {
+        let contents = DocumentWriter {
             mirror: self.mirror,
             snapshot: self.snapshot.clone(),
             target: target.clone(),
@@ -244,7 +245,7 @@ impl Puller<'_> {
         Ok(copies)
     }
 
-    /// Looks for the copy of every conflict and of every displaced file.
+    /// Finds the copy of every conflict and of every displaced file.
     async fn settle(
         &self,
         plan: &SyncPlan,
@@ -264,7 +265,7 @@ impl Puller<'_> {
         Ok(())
     }
 
-    /// A copy that was made, as [`read_copy`] finds it.
+    /// A copy, as [`read_copy`] finds it.
     async fn found_copy(
         &self,
         copy: Option<&String>,
@@ -291,7 +292,7 @@ fn own_jobs(plan: &SyncPlan) -> BTreeMap<String, Job> {
     plan.pulls().filter_map(job).collect()
 }
 
-/// Gives a copy the first of its names that is free, or that an equal copy has. An attempt may have no name.
+/// Moves a copy to the first of its names that is free, or that an equal copy has. An attempt may have no name.
 pub(crate) fn put_copy(
     target: &Target,
     file: &Unfinished,
@@ -308,14 +309,15 @@ pub(crate) fn put_copy(
         match folder::hash_of(&folder, &name) {
             Ok(found) if found == record.sha256 => return Ok((path, file.stamp()?)),
             Ok(_) => {}
-            // Nothing is there, so it was not for its name.
+            // The name is free, so the failure has another cause.
             Err(_) => return Err(refused),
         }
     }
     Err(refused)
 }
 
-/// A copy as a scan and a read would have found it; [`None`] if it does not belong to the vault, as that of a configuration file.
+/// A copy as a scan and a read would find it; [`None`] if it does not belong to the vault, such as that of a
+/// configuration file.
 fn read_copy(folder: &Folder, on_disk: &str) -> Result<Option<(File, Fingerprint)>, Reason> {
     let path = VaultPath::parse(on_disk)?;
     let Some(class) = rules::class_of(path.as_str()) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Brings the folder's changes to the mirror, in one commit.
+//! Commits the folder's changes to the mirror.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use atlas_mirror::{CommitInfo, Committed, Mirror, Snapshot};
 use atlas_segment::Kind;
 
 use crate::attachments::{self, Parent, Reusable};
-use crate::change::{Change, Fingerprint, Remove, Write};
+use crate::change::{Fingerprint, Remove, SyncChange, Write};
 use crate::decide::Version;
 use crate::error::SyncError;
 use crate::head::{self, HeadDocument, HeadDocuments};
@@ -20,10 +20,10 @@ use crate::pull::Pulled;
 use crate::report::{Reason, Skipped};
 use crate::session::{Session, newest};
 
-/// How long a commit may take once everything is prepared: to upload segments, and to lose races.
+/// The time limit of a commit once everything is prepared: for uploads and lost races.
 const COMMIT_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// What went to the mirror; paths are named by their index in the plan.
+/// The result of a push; paths are given by their index in the plan.
 #[derive(Debug, Default)]
 pub(crate) struct Pushed {
     pub(crate) changes: Changes,
@@ -31,27 +31,27 @@ pub(crate) struct Pushed {
     pub(crate) after: Option<Arc<Snapshot>>,
     /// Whether it directly extends the generation that the plan was made for.
     pub(crate) alone: bool,
-    /// What was committed of the folder's files.
+    /// The committed files of the folder.
     pub(crate) written: BTreeMap<usize, Fingerprint>,
-    /// Which paths were removed.
+    /// The removed paths.
     pub(crate) removed: BTreeSet<usize>,
-    /// The copies of conflicts that were committed, by path.
+    /// The committed conflict copies, by path.
     pub(crate) copies: BTreeMap<String, Fingerprint>,
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// What a commit is to write and to remove, after the pull.
+/// The writes and removals of a commit, after the pull.
 #[derive(Debug, Default)]
-struct Wanted {
+struct CommitInput {
     writes: Vec<Write>,
-    /// Of each write, the index of its path in the plan; nothing for a copy.
+    /// For each write, the index of its path in the plan; [`None`] for a copy.
     written: Vec<Option<usize>>,
     removes: Vec<Remove>,
-    /// Of each removal, the index of its path.
+    /// For each removal, the index of its path.
     removed: Vec<usize>,
 }
 
-impl Wanted {
+impl CommitInput {
     fn of(plan: &SyncPlan, pulled: &Pulled) -> Self {
         let mut wanted = Self::default();
         for (index, write) in plan.writes() {
@@ -60,7 +60,7 @@ impl Wanted {
         for (index, path, ancestor) in plan.removes() {
             wanted.remove(index, path.path.clone(), ancestor);
         }
-        // The folder has both versions of a conflict now, and so is the mirror to have.
+        // The folder has both versions of a conflict now, and the mirror gets both.
         for (index, _, write) in plan.conflicts().filter(|(index, ..)| pulled.copies.contains_key(index)) {
             wanted.write(Some(index), write.clone());
         }
@@ -69,7 +69,7 @@ impl Wanted {
         }
         let mut copies = BTreeSet::new();
         for (file, known) in pulled.copies.values().flatten() {
-            // One that an interrupted sync made is a file of the folder like any other.
+            // A copy from an interrupted sync is an ordinary file of the folder.
             if !plan.has(file.path.as_str()) && copies.insert(file.path.as_str()) {
                 wanted.write(None, Write { known: Some(*known), ..Write::new(file.clone(), None) });
             }
@@ -98,7 +98,8 @@ pub(crate) async fn push(
     pulled: &Pulled,
     head: Option<Arc<Snapshot>>,
 ) -> Result<Pushed, SyncError> {
-    let Wanted { mut writes, written: paths_written, removes, removed: paths_removed } = Wanted::of(plan, pulled);
+    let CommitInput { mut writes, written: paths_written, removes, removed: paths_removed } =
+        CommitInput::of(plan, pulled);
     if writes.is_empty() && removes.is_empty() {
         return Ok(Pushed { after: head, alone: true, ..Pushed::default() });
     }
@@ -115,7 +116,7 @@ pub(crate) async fn push(
         let path = writes.get(index).map_or("", |write| write.file.disk_path()).to_owned();
         Skipped { path, reason }
     };
-    let change = Change {
+    let change = SyncChange {
         folder: folder.clone(),
         writes: writes.clone(),
         removes,
@@ -183,7 +184,7 @@ pub(crate) async fn push(
     Ok(pushed)
 }
 
-/// The mirror's attachments with the content of one to be written, which has moved or is a copy.
+/// The mirror's attachments that have the content of one to write, which was moved or copied.
 async fn reusable(plan: &SyncPlan, writes: &[Write], head: Option<&Snapshot>) -> Result<Reusable, SyncError> {
     let wanted: HashSet<[u8; 32]> = writes.iter().filter_map(Write::attachment).collect();
     let Some(head) = head.filter(|_| !wanted.is_empty()) else {

@@ -1,18 +1,17 @@
-//! Runs slow jobs ahead of the one who needs their results in order: files on a mount take their time, and disks
-//! serve several readers at once.
+//! Runs slow jobs before their results are needed: files on a mount take time, and disks serve several readers at once.
 
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
 /// Threads that work ahead.
 const THREADS: usize = 4;
-/// Jobs that a thread runs before it hands over their results: waking someone costs as much as a small job.
+/// Jobs that a thread runs before it hands over their results: waking a thread costs as much as a small job.
 const BATCH: usize = 16;
 /// Batches that each thread may have ready.
 const AHEAD: usize = 1;
 
-/// Runs `run` on `jobs` and hands the results to `take` in the order of the jobs. Jobs that are not `small` are run
-/// only when their turn comes, so that few results are in memory at once.
+/// Runs `run` on `jobs` and passes the results to `take` in the order of the jobs. Jobs that are not `small` run only
+/// when their turn comes, so that few results are in memory at once.
 pub(crate) fn in_order<J: Sync, R: Send, E>(
     jobs: &[J],
     small: impl Fn(&J) -> bool + Sync,
@@ -28,10 +27,10 @@ pub(crate) fn in_order<J: Sync, R: Send, E>(
             let mut mine = batches.iter().skip(first).step_by(threads);
             let work = move || {
                 let ready = |job: &J| small(job).then(|| run(job));
-                // An error says that nobody waits for the results any more.
+                // An error means that nobody waits for the results any more.
                 let _ = mine.try_for_each(|batch| sender.send(batch.iter().map(ready).collect()));
             };
-            // Without a thread the jobs are run when their turn comes.
+            // Without a thread, jobs run when their turn comes.
             thread::Builder::new().spawn_scoped(scope, work).ok().map(|_| receiver)
         };
         let queues: Vec<Option<Receiver<Vec<Option<R>>>>> = (0..threads).map(work).collect();

@@ -1,4 +1,4 @@
-//! Reads the files that have to be read for a decision, in their order.
+//! Reads the files that decisions need, in order.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::convert::Infallible;
@@ -12,13 +12,13 @@ use crate::report::Reason;
 use crate::rules::Class;
 use crate::scan::File;
 
-/// Bytes of text that are kept from deciding to indexing; the rest is read twice.
+/// Bytes of text that are kept in memory from deciding to indexing; the rest is read twice.
 const TEXT_BUDGET: usize = 32 << 20;
 
-/// What was read of items, by their index.
+/// The contents of items, by their index.
 pub(crate) type Contents = BTreeMap<usize, Result<Content, Reason>>;
 
-/// Reads the files whose content decides something. Of a new note nothing else has to be known than that it is there.
+/// Reads the files whose content decides something. A new note need not be read.
 pub(crate) fn touched(folder: &Folder, items: &[Item], progress: &dyn Progress) -> Contents {
     let mut jobs = Vec::new();
     for (index, item) in items.iter().enumerate() {
@@ -35,10 +35,10 @@ pub(crate) fn touched(folder: &Folder, items: &[Item], progress: &dyn Progress) 
     contents
 }
 
-/// The files, by the index of their items, that are there though no listing had them: a listing that is older than the files, or
-/// during which one was saved anew, may miss some.
+/// The items whose file exists though no listing contained it: a listing that is older than the files, or concurrent
+/// with a save, may miss some.
 ///
-/// One with the size and time of a file that is new was renamed, on a file system that takes both names for the same.
+/// A file with the size and time of a new file was renamed, on a file system that does not distinguish the two names.
 pub(crate) fn unlisted(folder: &Folder, items: &[Item]) -> BTreeSet<usize> {
     let is_new = |item: &Item| match &item.found {
         InFolder::Touched(file) if item.entry.is_none() => Some(file.stamp),
@@ -51,12 +51,12 @@ pub(crate) fn unlisted(folder: &Folder, items: &[Item]) -> BTreeSet<usize> {
     vanished.filter(|(_, item)| is_there(item)).map(|(index, _)| index).collect()
 }
 
-/// Whether a file is sure to be kept as a note.
+/// Whether a file is certainly stored as a note.
 fn is_small_note(file: &File) -> bool {
     file.class == Class::Note && file.stamp.size <= MAX_NOTE_BYTES
 }
 
-/// Reads files in their order; keeps the texts of the first ones only.
+/// Reads files in order; keeps only the texts of the first ones.
 pub(crate) fn read(
     folder: &Folder,
     jobs: &[(usize, File)],

@@ -1,4 +1,4 @@
-//! Puts right what a killed sync left in the folder: files that it had moved aside go back where they were.
+//! Restores the files that a killed sync had moved aside.
 
 use std::time::{Duration, SystemTime};
 
@@ -15,15 +15,15 @@ use crate::report::{Reason, Skipped};
 use crate::rules::STAGING;
 use crate::target::{ASIDE, Target, move_new};
 
-/// Unfinished files that are older were left by a sync that is not running any more.
+/// Older unfinished files belong to a sync that is not running any more.
 const STALE: Duration = Duration::from_secs(3600);
-/// Most folders in each other: more than a path of a vault can have.
+/// Most levels of folders: more than a path of a vault can have.
 const MAX_DEPTH: usize = 512;
-/// In the names of copies that are nobody's.
+/// The author in the names of copies without one.
 const AUTHOR: &str = "interrupted-sync";
 
-/// Puts the files that were moved aside back, or, where something else is by now, beside it; one whose content `ancestor` knows of the
-/// path is in the mirror's history, and goes. The answer names what stands beside.
+/// Moves the files that were moved aside back to their paths, or to a copy beside it if the path is taken. A file whose
+/// content is the `ancestor` of its path is in the mirror's history, and is deleted. Returns the copies.
 pub(crate) fn recover(
     target: &Target,
     ancestor: impl Fn(&str) -> Version,
@@ -50,7 +50,7 @@ pub(crate) fn recover(
     told
 }
 
-/// The answer has the path of the copy that had to be made.
+/// Returns the path of the copy, if one was needed.
 fn put_back(
     target: &Target,
     path: &str,
@@ -82,8 +82,8 @@ fn put_back(
     Err(refused)
 }
 
-/// The folder of `path`, if it can be one, and the path beside which a copy goes: where a file has the name of a folder by now, one
-/// beside that file.
+/// The folder of `path`, if it can exist, and the path beside which to put a copy. If a file has the name of a folder
+/// of `path`, the copy goes beside that file.
 fn place_for(target: &Target, path: &str) -> (Option<Dir>, String) {
     if let Ok((folder, _)) = target.place_of(path) {
         return (Some(folder), path.to_owned());
@@ -116,7 +116,7 @@ fn list(dir: &Dir, path: &str, paths: &mut Vec<String>, depth: usize) {
     }
 }
 
-/// Removes files that were begun long ago and never finished.
+/// Deletes files that were begun long ago and never finished.
 fn remove_stale(target: &Target, began: Timestamp) {
     let Ok(staging) = target.below(STAGING, false) else { return };
     let Ok(entries) = staging.entries() else { return };

@@ -1,7 +1,8 @@
-//! `sync --repair`: what the store has lost is published again from the folder.
+//! `sync --repair`: publishes again, from the folder, what the store has lost.
 //!
-//! The mirror is made readable first, with what the folder can give for what is named there. The sync that follows brings the rest: a file that the
-//! last sync left, and that the mirror has no more or only in an older version, was lost there, and is pushed. Every other host's next sync does the same.
+//! First the mirror is made readable, with the folder's contents of lost files whose path is known. Then a sync pushes
+//! the rest: a file of the last sync that the mirror lacks, or has only in an older version, was lost there. Every
+//! other host's next sync does the same.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -27,20 +28,20 @@ use crate::session::{Session, seen};
 use crate::state::Entry;
 use crate::summary::Summary;
 
-/// How long the commit of a repair may take, with all that it uploads.
+/// The time limit of a repair's commit, with all its uploads.
 const TIME: Duration = Duration::from_secs(3600);
 
-/// Files are read in pieces of so many bytes.
+/// Files are read in pieces of this many bytes.
 const PIECE: usize = 1 << 20;
 
-/// The folder's files, by what they were when they were last equal to the mirror's.
+/// The folder's files, by their content when they were last equal to the mirror's.
 struct Files<'a> {
     folder: Arc<Folder>,
     tree: Tree,
-    /// What all of the folder's files were, by path, and at which generation; where that is known.
+    /// All of the folder's files at a generation, by path, if known.
     settled: Option<(u64, &'a [Entry])>,
     paths: HashMap<[u8; 32], Vec<String>>,
-    /// Those that were changed since they were what is lost.
+    /// Lost files that the folder has changed since.
     changed: Mutex<HashSet<String>>,
     progress: Arc<dyn Progress>,
 }
@@ -68,7 +69,7 @@ impl ContentSource for Files<'_> {
     }
 }
 
-/// What the last sync left, if the mirror then had nothing else that a folder can have, and is still the same.
+/// The entries of the last sync, if the mirror had no other files then, and is still the same.
 async fn settled<'a>(mirror: &Mirror, session: &'a Session) -> Result<Option<(u64, &'a [Entry])>, SyncError> {
     let Some(before) = session.before.as_ref().filter(|before| before.settled) else { return Ok(None) };
     match mirror.at(before.seen.generation).await.map_err(SyncError::from) {
@@ -133,7 +134,7 @@ pub(crate) async fn repair(
     Ok(repaired)
 }
 
-/// Whether the mirror was repaired since the last sync, so that what it misses may have been lost.
+/// Whether the mirror was repaired since the last sync, so that missing files may have been lost.
 pub(crate) async fn is_later(mirror: &Mirror, session: &Session, head: Option<&Snapshot>) -> Result<bool, SyncError> {
     let (Some(before), Some(head)) = (&session.before, head.map(seen)) else { return Ok(false) };
     if before.seen == head || before.seen.lineage != head.lineage {
@@ -142,9 +143,10 @@ pub(crate) async fn is_later(mirror: &Mirror, session: &Session, head: Option<&S
     Ok(mirror.was_repaired_since(before.seen.generation, Hash::from_bytes(before.seen.manifest)).await?)
 }
 
-/// The newest generation that the mirror still has as an earlier sync saw it, if the last one left nothing to do; 0 if none is known.
+/// The newest generation of the mirror that an earlier sync saw unchanged, if the last sync left nothing to do; 0 if
+/// none is known.
 ///
-/// A mirror that lost its newest manifests without a trace gives their numbers to others.
+/// A mirror that silently lost its newest manifests gives their numbers to new ones.
 pub(crate) async fn last_common(mirror: &Mirror, session: &Session, head: Option<&Snapshot>) -> Result<u64, SyncError> {
     let before = session.before.as_ref().filter(|before| before.settled);
     let (Some(before), Some(head)) = (before, head) else { return Ok(0) };
@@ -164,8 +166,8 @@ pub(crate) async fn last_common(mirror: &Mirror, session: &Session, head: Option
     Ok(0)
 }
 
-/// What was last equal, for a mirror that was repaired since: what it has lost was never there, and what it has in a version of the generation `common`
-/// or before is what the folder's was made from. Of a newer version, which another folder may have had of old, nothing is known to be equal.
+/// The ancestors for a mirror that was repaired since. Lost files have none. A version of generation `common` or
+/// earlier is an ancestor of the folder's. A later version is none, since it may come from another folder's old files.
 pub(crate) fn ancestors(entries: Vec<Entry>, heads: &Heads, common: u64) -> Vec<Entry> {
     let ancestor = |entry: Entry| match heads.document(&entry.path) {
         Some(document) if document.sha256 == entry.sha256 => Some(entry),
@@ -177,7 +179,7 @@ pub(crate) fn ancestors(entries: Vec<Entry>, heads: &Heads, common: u64) -> Vec<
     entries.into_iter().filter_map(ancestor).collect()
 }
 
-/// Fails, after all that could be done, when something is known to be damaged, so that nobody takes the mirror for sound.
+/// Fails, after all possible work was done, when damage is known, so that nobody takes the mirror for sound.
 pub(crate) async fn tell(mirror: &Mirror, options: &SyncOptions, summary: &Summary) -> Result<(), SyncError> {
     if options.dry_run || summary.generation == 0 || summary.repaired.is_some() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What a sync or an export tells about single files.
+//! Reports about single files.
 
 use std::fmt;
 use std::io;
@@ -6,16 +6,16 @@ use std::io;
 use atlas_vault::PathError;
 use serde::{Serialize, Serializer};
 
-/// A file or folder that was left as it is, and why.
+/// A file or folder that was skipped, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// Its path as the folder spells it, as far as that is text.
+    /// Its path as the folder spells it, lossily if it is not text.
     pub path: String,
     /// Why.
     pub reason: Reason,
 }
 
-/// Why a file or folder was left as it is. Reads after "it".
+/// Why a file or folder was skipped. Reads after "it".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// Its path cannot be a path of a vault.
@@ -24,7 +24,7 @@ pub enum Reason {
     /// Its name is not Unicode.
     #[error("its name is not UTF-8; rename it")]
     NotUnicode,
-    /// Another file has the same path but for the spelling of its characters.
+    /// Another file's path differs only in Unicode normalisation.
     #[error("another file has the same name in another Unicode form; rename one of them")]
     SameName,
     /// A cloud has it, and took it from this disk.
@@ -39,22 +39,22 @@ pub enum Reason {
     /// A device, a pipe, a socket.
     #[error("it is neither a file nor a folder")]
     NotAFile,
-    /// A folder whose content is not known.
+    /// A folder that cannot be listed.
     #[error("the folder cannot be listed, so nothing below it was changed: {0}")]
     Unlistable(String),
-    /// A folder of source code that hides itself.
+    /// A hidden folder of source code.
     #[error("it is a hidden folder")]
     Hidden,
-    /// A file of source code whose content is not text.
+    /// A file of source code that is not text.
     #[error("it is not text, or has more than 1 MiB; it is found by its name only")]
     NotText,
     /// It could not be read.
     #[error("it cannot be read: {0}")]
     Unreadable(String),
-    /// It was listed, and then it was not there.
+    /// It vanished after it was listed.
     #[error("it vanished while it was being read")]
     Vanished,
-    /// It was not listed, and is there.
+    /// It exists, but was not listed.
     #[error(
         "it is there, though the folder's listing did not have it, so it was left as it is; the next sync looks again"
     )]
@@ -62,7 +62,7 @@ pub enum Reason {
     /// It changed each time it was read.
     #[error("it kept changing while it was being read")]
     Unsteady,
-    /// A configuration file of a size that no configuration has.
+    /// A configuration file that is too large.
     #[error("it is too large for a configuration file")]
     TooLarge,
     /// A configuration file with a secret.
@@ -70,34 +70,34 @@ pub enum Reason {
         "it holds an API key or another secret, or is no JSON, so it is not mirrored: take the secret out, and sync again"
     )]
     Secret,
-    /// Where it is to be written is something else, or nothing can be written.
+    /// Its place is taken, or cannot be written to.
     #[error("it cannot be written: {0}")]
     Unwritable(String),
-    /// It is not what it was when the sync looked at it.
+    /// It changed during the sync.
     #[error("it was changed during the sync, which left it as it is; the next one decides again")]
     Changed,
-    /// The mirror got another version of it while the sync ran.
+    /// The mirror got another version of it during the sync.
     #[error("it was changed in the mirror during the sync; the next one decides again")]
     Overtaken,
-    /// A symbolic link that would have to be replaced.
+    /// A symbolic link that would be replaced.
     #[error("it is a symbolic link, and the mirror's version is not written through it")]
     Link,
-    /// What a killed sync had moved aside, and could not be put back.
+    /// A file that a killed sync had moved aside, and that could not be put back.
     #[error("a sync was interrupted here; what it had moved aside is kept as {0}")]
     Recovered(String),
-    /// It did not come whole from the store.
+    /// It was not completely fetched from the store.
     #[error("it could not be fetched to its end ({0}); the next sync tries again")]
     Unfetched(String),
-    /// The mirror does not have what it says.
+    /// Its content in the mirror is damaged.
     #[error("it is damaged in the mirror: restore it, or publish it again")]
     Damaged,
-    /// A note that is kept as an attachment.
+    /// A note that is stored as an attachment.
     #[error("it is too large for a note and was published as an attachment")]
     LargeNote,
 }
 
 impl Reason {
-    /// Why a file that was listed could not be read.
+    /// The reason for an error of reading a listed file.
     pub(crate) fn unreadable(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::Vanished,

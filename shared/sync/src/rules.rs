@@ -1,9 +1,9 @@
-//! Which files of a folder belong to the vault, and what each is by its name. Pure.
+//! Which files of a folder belong to the vault, and their classes by name. Pure.
 
 use atlas_vault::file_kind::{is_junk, may_be_text};
 use serde_json::Value;
 
-/// What a file is, as far as its path tells.
+/// The class of a file, by its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Markdown.
@@ -16,13 +16,13 @@ pub enum Class {
     Config,
 }
 
-/// The folder, in the root, of files that a sync is about to put in their places.
+/// The folder, in the root, of unfinished files of a sync.
 pub const STAGING: &str = ".atlas-mirror";
 
 /// The folder of Obsidian's configuration.
 pub const CONFIG_FOLDER: &str = ".obsidian";
 
-/// The files in it that operations read; everything else there is Obsidian's own.
+/// Its files that operations read; all others are Obsidian's own.
 pub const CONFIG_FILES: &[&str] = &[
     ".obsidian/app.json",
     ".obsidian/bookmarks.json",
@@ -95,17 +95,17 @@ fn holds_text(value: &Value) -> bool {
     }
 }
 
-/// Of what a folder is.
+/// The kind of a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tree {
     /// Notes.
     #[default]
     Vault,
-    /// The source code of a program: any file may be text, whatever its name, and what its `.gitignore` files say is left out.
+    /// Source code: any file may be text, whatever its name, and the rules of `.gitignore` files are applied.
     Code,
 }
 
-/// Folders that hide themselves and belong to source code.
+/// Hidden folders that belong to source code.
 const CODE_FOLDERS: &[&str] = &[
     ".buildkite",
     ".cargo",
@@ -123,13 +123,13 @@ const CODE_FOLDERS: &[&str] = &[
     ".storybook",
     ".vscode",
 ];
-/// Folders that nobody misses.
+/// Hidden folders that are excluded without a report.
 const UNMISSED: &[&str] = &[".atlas", STAGING, ".git", CONFIG_FOLDER, ".trash"];
-/// A picture, though it is text.
+/// A picture whose format is text.
 const PICTURE: &str = "svg";
 
 impl Tree {
-    /// The same as [`class_of`] in this kind of folder.
+    /// Like [`class_of`], for this kind of folder.
     pub fn class_of(self, path: &str) -> Option<Class> {
         match path.rsplit_once('/') {
             Some((folder, _)) if folder.split('/').any(|segment| !self.enters(segment)) => class_of(path),
@@ -138,17 +138,17 @@ impl Tree {
         }
     }
 
-    /// The same as [`enters`] in this kind of folder.
+    /// Like [`enters`], for this kind of folder.
     pub fn enters(self, folder: &str) -> bool {
         enters(folder) || self == Self::Code && CODE_FOLDERS.contains(&folder)
     }
 
-    /// Whether to say that a folder that hides itself was left out.
+    /// Whether to report that a hidden folder was excluded.
     pub fn misses(self, folder: &str) -> bool {
         self == Self::Code && !UNMISSED.contains(&folder)
     }
 
-    /// The same as [`class_of_name`] in this kind of folder.
+    /// Like [`class_of_name`], for this kind of folder.
     pub fn class_of_name(self, name: &str) -> Option<Class> {
         let is_picture = || name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case(PICTURE));
         match class_of_name(name)? {
@@ -158,7 +158,8 @@ impl Tree {
     }
 }
 
-/// What the file at `path` (relative to the root, `/`-separated) is; [`None`] when it does not belong to the vault.
+/// The class of the file at `path` (relative to the root, `/`-separated); [`None`] when it does not belong to the
+/// vault.
 pub fn class_of(path: &str) -> Option<Class> {
     let (folder, name) = match path.rsplit_once('/') {
         Some((folder, name)) => (folder, name),
@@ -170,8 +171,8 @@ pub fn class_of(path: &str) -> Option<Class> {
     class_of_name(name)
 }
 
-/// Whether files in a folder of this name belong to the vault. `.git`, `.trash`, `.obsidian` and whatever else hides
-/// itself is left out.
+/// Whether files in a folder of this name belong to the vault. Hidden folders such as `.git`, `.trash` and `.obsidian`
+/// are excluded.
 pub fn enters(folder: &str) -> bool {
     !folder.starts_with('.')
 }

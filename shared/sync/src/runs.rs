@@ -1,4 +1,4 @@
-//! How the last syncs went, kept beside the sync state for whoever asks.
+//! The results of the last syncs, stored beside the sync state.
 
 use std::fmt::Display;
 use std::fs;
@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Most bytes of what is kept of a run.
+/// Most bytes stored of a run.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// A sync that completed.
+/// A completed sync.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// When it began.
@@ -20,17 +20,17 @@ pub struct Run {
     pub generation: u64,
 }
 
-/// A sync that did not.
+/// A failed sync.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// When it began.
     pub time: Timestamp,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What is kept of the last syncs in one state folder. Nothing depends on it: what cannot be written is not kept, and what cannot be
-/// read was not.
+/// The results of the last syncs of one state folder. Nothing depends on them: what cannot be written or read is
+/// ignored.
 #[derive(Debug)]
 pub struct Runs {
     success: PathBuf,
@@ -39,7 +39,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Those of the syncs with the state folder `state`.
+    /// The results of the syncs with the state folder `state`.
     pub fn of(state: &Path) -> Self {
         Self {
             success: state.join("success.json"),
@@ -48,34 +48,34 @@ impl Runs {
         }
     }
 
-    /// Keeps that a sync completed.
+    /// Records a completed sync.
     pub fn succeeded(&self, run: &Run) {
         keep(&self.success, run);
-        // There may be none.
+        // The file may not exist.
         let _ = fs::remove_file(&self.failure);
     }
 
-    /// Keeps that a sync did not complete.
+    /// Records a failed sync.
     pub fn failed(&self, time: Timestamp, reason: &impl Display) {
         keep(&self.failure, &Failure { time, reason: reason.to_string() });
     }
 
-    /// Keeps that what is not needed any more was deleted, or was to be.
+    /// Records a garbage collection, successful or not.
     pub fn collected(&self, run: &Run) {
         keep(&self.collection, run);
     }
 
-    /// When that was tried last.
+    /// The last garbage collection, successful or not.
     pub fn last_collection(&self) -> Option<Run> {
         read(&self.collection)
     }
 
-    /// The last sync that completed.
+    /// The last completed sync.
     pub fn last_success(&self) -> Option<Run> {
         read(&self.success)
     }
 
-    /// The last sync, if it did not complete.
+    /// The last sync, if it failed.
     pub fn last_failure(&self) -> Option<Failure> {
         read(&self.failure)
     }

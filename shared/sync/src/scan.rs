@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::report::{Reason, Skipped};
 use crate::rules::{CONFIG_FILES, CONFIG_FOLDER, Class, Tree, of_placeholder};
 
-/// Folders whose path, in bytes, is longer are looked at before they are entered: they can hold no file of a vault.
+/// Folders with a longer path, in bytes, are opened only to report them: no path of a vault is as long.
 const MAX_FOLDER_BYTES: usize = 4096;
 
 /// A file of the vault.
@@ -22,9 +22,9 @@ const MAX_FOLDER_BYTES: usize = 4096;
 pub struct File {
     /// Its path in the vault.
     pub path: VaultPath,
-    /// Its path as the folder spells it, where that differs.
+    /// Its path as the folder spells it, if that differs.
     pub on_disk: Option<Box<str>>,
-    /// What it is by its name.
+    /// Its class by name.
     pub class: Class,
     /// Its size and time.
     pub stamp: Stamp,
@@ -39,20 +39,20 @@ impl File {
     }
 }
 
-/// What was found.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub struct Scan {
     /// The vault's files, by path.
     pub files: Vec<File>,
-    /// What was left out and should not have to be.
+    /// Files and folders that were skipped and can be fixed.
     pub skipped: Vec<Skipped>,
-    /// Of what it is not known whether it is there.
+    /// Paths whose existence is unknown.
     pub unknown: Unknown,
     /// The folders.
     pub folders: Folders,
 }
 
-/// Folders of the vault by their path, each as it is spelt on the disk.
+/// Folders of the vault by their path, each with its spelling on the disk.
 #[derive(Debug, Default)]
 pub struct Folders(BTreeMap<String, String>);
 
@@ -63,7 +63,7 @@ impl Folders {
         }
     }
 
-    /// Where to put a new file at `path` that others spell as `on_disk`: into the folder that is there, however that is spelt.
+    /// The path of a new file `path` that others spell as `on_disk`: in the existing folder, however it is spelled.
     pub fn place(&self, path: &str, on_disk: &str) -> String {
         let ends = path.char_indices().rev().filter(|(_, character)| *character == '/').map(|(end, _)| end);
         let known = ends.filter_map(|end| path.get(..end)).find_map(|folder| Some((folder, self.0.get(folder)?)));
@@ -73,7 +73,7 @@ impl Folders {
     }
 }
 
-/// Paths and folders of which it is not known whether, or as what, they are there: nothing follows from their absence.
+/// Paths and folders whose existence or content is unknown: nothing follows from their absence in the scan.
 #[derive(Debug, Default)]
 pub struct Unknown {
     paths: BTreeSet<String>,
@@ -87,9 +87,9 @@ impl Unknown {
         self.paths.contains(path) || self.folders.iter().any(|folder| path.starts_with(folder.as_str()))
     }
 
-    /// Adds a path, as the folder spells it, of a file or of a folder.
+    /// Adds the path of a file or folder, in the folder's spelling.
     fn add(&mut self, on_disk: &str) {
-        // What is no path of a vault has no counterpart in the mirror.
+        // A path that is invalid in a vault has no counterpart in the mirror.
         if let Ok(path) = VaultPath::parse_recorded(on_disk) {
             self.folders.push(format!("{path}/"));
             self.paths.insert(path.as_str().to_owned());
@@ -97,10 +97,11 @@ impl Unknown {
     }
 }
 
-/// Lists the files of `folder`, however it orders them; less those that the `.gitignore` files of source code say.
+/// Lists the files of `folder`, in order of their paths, without those that the `.gitignore` files of source code
+/// exclude.
 ///
-/// # Errors
-/// [`SyncError::RootMissing`] when the folder itself cannot be listed to its end.
+///
+/// # Errors [`SyncError::RootMissing`] when the folder itself cannot be completely listed.
 pub fn scan(folder: &Folder, tree: Tree, progress: &dyn Progress) -> Result<Scan, SyncError> {
     let ignored = (tree == Tree::Code).then(Gitignores::default);
     let mut walk = Walk { folder, tree, ignored, scan: Scan::default(), below: Vec::new() };
@@ -129,7 +130,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Takes up what is in the folder at `path`, which is empty for the root. What was found before an error stays.
+    /// Lists the folder at `path`, which is empty for the root. Entries before an error stay.
     fn list(&mut self, path: &str) -> io::Result<()> {
         if let Some(ignored) = &mut self.ignored {
             ignored.enter(&self.folder.dir, path)?;
@@ -153,7 +154,7 @@ impl Walk<'_> {
     fn take(&mut self, entry: &DirEntry, name: &str, on_disk: &str) -> Result<(), Reason> {
         let mut file_type = entry.file_type().map_err(Reason::unreadable)?;
         if !(file_type.is_dir() || file_type.is_file() || file_type.is_symlink()) {
-            // Some file systems do not tell in the listing.
+            // Some file systems omit the type in a listing.
             file_type = entry.metadata().map_err(Reason::unreadable)?.file_type();
         }
         if self.ignored.as_ref().is_some_and(|ignored| ignored.leave_out(on_disk, file_type.is_dir())) {
@@ -215,7 +216,7 @@ impl Walk<'_> {
         if belongs { Ok(metadata) } else { Err(Reason::LinkOutside) }
     }
 
-    /// Takes up the configuration files that operations read: the one thing in a folder that hides itself.
+    /// Adds the configuration files that operations read, from an otherwise hidden folder.
     fn config(&mut self) {
         match self.folder.dir.symlink_metadata(CONFIG_FOLDER) {
             Ok(metadata) if metadata.is_dir() => {}
@@ -254,7 +255,7 @@ impl Walk<'_> {
 }
 
 impl Scan {
-    /// Files by path; those that share one are skipped, since none is surely the one that the mirror has.
+    /// Sorts the files by path. Those with the same path are skipped, since it is unclear which one the mirror has.
     fn settled(mut self) -> Self {
         let mut files = std::mem::take(&mut self.files);
         files.sort_unstable_by(|a, b| a.path.cmp(&b.path).then_with(|| a.on_disk.cmp(&b.on_disk)));

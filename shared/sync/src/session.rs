@@ -1,4 +1,4 @@
-//! The start of a sync: the folder, the last sync's state, and whether both still fit each other and the mirror.
+//! The start of a sync: opens the folder and the last sync's state, and checks that both fit each other and the mirror.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,29 +8,29 @@ use atlas_mirror::{Mirror, MirrorError, Snapshot};
 
 use crate::error::SyncError;
 use crate::folder::Folder;
-use crate::guard::{self, Ancestry, Danger, Loss, Losses, Seen, Side};
+use crate::guard::{self, Ancestry, Danger, Loss, Losses, SeenGeneration, Side};
 use crate::rules;
 use crate::state::{State, StateFolder};
 
 /// Most generations whose chain of parents is followed. Beyond that, the numbered manifests are trusted.
 const MAX_WALK: u64 = 64;
 
-/// What a sync starts from.
+/// The start of a sync.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) folder: Arc<Folder>,
     pub(crate) states: StateFolder,
-    /// What the last sync left.
+    /// The state of the last sync.
     pub(crate) before: Option<State>,
     /// Whether the last sync was interrupted.
     pub(crate) was_interrupted: bool,
-    /// Where the folder's file system is mounted.
+    /// The mount point of the folder's file system.
     pub(crate) mount_point: PathBuf,
 }
 
 impl Session {
-    /// Opens the folder `root` and the state kept in `state`, and locks the latter. A sync that `only_pushes` ignores a state
-    /// of another folder.
+    /// Opens the folder `root` and the state folder `state`, and locks the latter. A sync that `only_pushes` ignores
+    /// the state of another folder.
     pub(crate) fn open(root: &Path, state: &Path, mirror: &Mirror, only_pushes: bool) -> Result<Self, SyncError> {
         let folder = Folder::open(root)?;
         if is_inside(&folder, state) {
@@ -54,7 +54,7 @@ impl Session {
         Ok(Self { folder: Arc::new(folder), states, before, was_interrupted, mount_point })
     }
 
-    /// The losses of one side: `now`, and before.
+    /// The losses of one side: `now`, and earlier ones.
     pub(crate) fn losses(&self, side: Side, now: Loss) -> Losses<'_> {
         let before = self.before.as_ref().map_or(&[][..], |before| match side {
             Side::Folder => &before.losses,
@@ -84,9 +84,9 @@ impl Session {
     }
 }
 
-/// What the next sync must know of a generation.
-pub(crate) fn seen(head: &Snapshot) -> Seen {
-    Seen {
+/// The identity of a generation, for the next sync.
+pub(crate) fn seen(head: &Snapshot) -> SeenGeneration {
+    SeenGeneration {
         lineage: head.manifest().lineage.to_string(),
         generation: head.generation(),
         manifest: *head.hash().as_bytes(),

@@ -1,10 +1,12 @@
-//! What the last sync left, kept outside the vault: for each path what was last equal in the folder and in the mirror.
+//! The state of the last sync, stored outside the vault: for each path the last version that was equal in the folder
+//! and in the mirror.
+//!
 //!
 //! ```text
 //! "ATLASYNC"  version u32  CRC-32 of the rest u32  State in bincode
 //! ```
-//! Version 3 ends before `earlier`. Integers are little-endian. A state that is lost or damaged deletes nothing: without ancestors, differences
-//! are conflicts.
+//! Version 3 ends before `earlier`. Integers are little-endian. A lost or damaged state deletes nothing: without
+//! ancestors, differences are conflicts.
 
 use std::borrow::Cow;
 use std::fs::{self, File, TryLockError};
@@ -16,20 +18,20 @@ use bincode::{Decode, Encode};
 
 use crate::error::SyncError;
 use crate::folder::Stamp;
-use crate::guard::{Loss, Seen};
+use crate::guard::{Loss, SeenGeneration};
 
 const MAGIC: &[u8; 8] = b"ATLASYNC";
 const VERSION: u32 = 4;
-/// A version without `earlier`.
+/// The version without `earlier`.
 const WITHOUT_EARLIER: u32 = 3;
-/// Most generations seen earlier that are kept.
+/// Most earlier generations that are stored.
 const MAX_EARLIER: usize = 64;
 const HEADER_BYTES: usize = 16;
-/// Bytes of a state of few paths.
+/// Bytes that a rehearsal writes if there is no state yet.
 const SMALL: usize = 64 << 10;
-/// The name of a state that is being written.
+/// The name of an unfinished state file.
 const DRAFT: &str = "state.new";
-/// Most bytes of a state: millions of paths.
+/// Most bytes of a state: enough for millions of paths.
 const MAX_BYTES: usize = 1 << 30;
 
 const fn codec() -> bincode::config::Configuration<
@@ -40,27 +42,28 @@ const fn codec() -> bincode::config::Configuration<
     bincode::config::standard().with_limit::<MAX_BYTES>()
 }
 
-/// What the last sync left.
+/// The state of the last sync.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct State {
     /// The vault's folder, without symbolic links.
     pub root: String,
     /// The vault's id.
     pub vault: String,
-    /// Where the folder's file system was mounted.
+    /// The mount point of the folder's file system.
     pub mount_point: String,
     /// The newest generation then.
-    pub seen: Seen,
-    /// Whether the mirror then had, of what a folder can have, the `entries` and nothing else.
+    pub seen: SeenGeneration,
+    /// Whether the mirror's files that a folder can have were exactly the `entries`.
     pub settled: bool,
-    /// What vanished from the folder lately.
+    /// Files that vanished from the folder recently.
     pub losses: Vec<Loss>,
-    /// What vanished from the mirror lately.
+    /// Files that vanished from the mirror recently.
     pub head_losses: Vec<Loss>,
-    /// By path.
+    /// The equal files, by path.
     pub entries: Vec<Entry>,
-    /// Generations seen before that, the oldest first: the older, the fewer. They tell how far a mirror that was damaged still has the same history.
-    pub earlier: Vec<Seen>,
+    /// Generations seen earlier, the oldest first, and the older the sparser. They show how far a damaged mirror still
+    /// has the same history.
+    pub earlier: Vec<SeenGeneration>,
 }
 
 /// A path whose content was equal in the folder and in the mirror.
@@ -70,28 +73,29 @@ pub struct Entry {
     pub path: String,
     /// SHA-256 of the content.
     pub sha256: [u8; 32],
-    /// What it was.
+    /// Its kind.
     pub kind: Kind,
     /// Its size in the folder.
     pub size: u64,
-    /// Its modification time in the folder; [`None`] if that cannot be trusted to change with the content.
+    /// Its modification time in the folder; [`None`] if the time may not change with the content.
     pub mtime_ns: Option<i64>,
 }
 
 impl Entry {
-    /// Whether a file with `stamp` is still what it was.
+    /// Whether a file with `stamp` is unchanged.
     pub fn matches(&self, stamp: Stamp) -> bool {
         self.size == stamp.size && self.mtime_ns == Some(stamp.mtime_ns)
     }
 }
 
 impl State {
-    /// The generations seen until now, for the state after this one, which saw `next`.
-    pub fn earlier_than(&self, next: &Seen) -> Vec<Seen> {
-        let is_kept = |seen: &&Seen| seen.lineage == next.lineage && seen.generation < next.generation;
-        let mut earlier: Vec<Seen> = self.earlier.iter().chain([&self.seen]).filter(is_kept).cloned().collect();
+    /// The earlier generations for the next state, which saw `next`.
+    pub fn earlier_than(&self, next: &SeenGeneration) -> Vec<SeenGeneration> {
+        let is_kept = |seen: &&SeenGeneration| seen.lineage == next.lineage && seen.generation < next.generation;
+        let mut earlier: Vec<SeenGeneration> =
+            self.earlier.iter().chain([&self.seen]).filter(is_kept).cloned().collect();
         if earlier.len() > MAX_EARLIER {
-            // Of the older half, each second one goes.
+            // Of the older half, every second one is dropped.
             let mut at = 0;
             earlier.retain(|_| {
                 at += 1;
@@ -101,10 +105,10 @@ impl State {
         earlier
     }
 
-    /// The state as a file has it.
+    /// The content of the state file.
     ///
-    /// # Errors
-    /// When it is too large.
+    ///
+    /// # Errors When it is too large.
     pub fn encode(&self) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; HEADER_BYTES];
         bincode::encode_into_std_write(self, &mut bytes, codec()).map_err(io::Error::other)?;
@@ -116,7 +120,7 @@ impl State {
         Ok(bytes)
     }
 
-    /// Reads what a file has; [`None`] when it is damaged, or of another version.
+    /// Reads a state file; [`None`] when it is damaged, or of an unknown version.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (version, rest) = rest.split_first_chunk()?;
@@ -135,7 +139,7 @@ impl State {
     }
 }
 
-/// The folder that a state is kept in, locked as long as this lives: one sync per host and vault.
+/// The folder of a state, locked while this value lives: one sync per host and vault.
 #[derive(Debug)]
 pub struct StateFolder {
     path: PathBuf,
@@ -144,7 +148,7 @@ pub struct StateFolder {
 
 impl Drop for StateFolder {
     fn drop(&mut self) {
-        // A program that this process is just about to start holds the file open too: to close it alone is not enough.
+        // A child process that is just starting has the file open too, so closing it is not enough.
         if let Err(error) = self.lock.unlock() {
             tracing::warn!(path = %self.path.display(), %error, "the lock of the sync state is kept until this process ends");
         }
@@ -152,10 +156,10 @@ impl Drop for StateFolder {
 }
 
 impl StateFolder {
-    /// Makes the folder if need be, and locks it.
+    /// Creates the folder if necessary, and locks it.
     ///
-    /// # Errors
-    /// [`SyncError::Locked`] when another sync has it; [`SyncError::State`].
+    ///
+    /// # Errors [`SyncError::Locked`] when another sync has it; [`SyncError::State`].
     pub fn lock(path: &Path) -> Result<Self, SyncError> {
         let failed = |action| move |error| SyncError::State { path: path.to_owned(), action, error };
         fs::create_dir_all(path).map_err(failed("kept"))?;
@@ -173,15 +177,16 @@ impl StateFolder {
         &self.path
     }
 
-    /// Whether the last sync with this folder did not come to its end, so that it may have uploaded what it has not committed.
+    /// Whether the last sync with this folder was interrupted, so that it may have uploaded objects without committing
+    /// them.
     pub fn was_interrupted(&self) -> bool {
         self.path.join(DRAFT).exists()
     }
 
-    /// The state; [`None`] when there is none, or none that can be used.
+    /// The state; [`None`] when there is none, or none that is valid.
     ///
-    /// # Errors
-    /// [`SyncError::State`] when there is one that cannot be read.
+    ///
+    /// # Errors [`SyncError::State`] when it cannot be read.
     pub fn load(&self) -> Result<Option<State>, SyncError> {
         let path = self.file();
         let bytes = match fs::read(&path) {
@@ -198,20 +203,20 @@ impl StateFolder {
         Ok(state)
     }
 
-    /// Puts `state` in the place of the one before, whole or not at all.
+    /// Replaces the stored state by `state`, atomically.
     ///
-    /// # Errors
-    /// [`SyncError::State`].
+    ///
+    /// # Errors [`SyncError::State`].
     pub fn save(&self, state: &State) -> Result<(), SyncError> {
         let failed = |error| SyncError::State { path: self.file(), action: "written", error };
         let bytes = state.encode().map_err(failed)?;
         self.replace(&bytes).map_err(failed)
     }
 
-    /// Makes sure that a state like `before` can be written, before anything is done that it is to remember.
+    /// Checks that a state like `before` can be written, before anything is done that the state must record.
     ///
-    /// # Errors
-    /// [`SyncError::State`].
+    ///
+    /// # Errors [`SyncError::State`].
     pub fn rehearse(&self, before: Option<&State>) -> Result<(), SyncError> {
         let failed = |error| SyncError::State { path: self.file(), action: "written", error };
         let bytes = before.map_or_else(|| Ok(vec![0; SMALL]), State::encode).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! What a sync did.
+//! The summary of a sync.
 
 use atlas_mirror::manifest::Changes;
 use atlas_mirror::{Collected, Repaired, Snapshot};
@@ -8,7 +8,7 @@ use crate::outcome::Changed;
 use crate::pull::Conflicted;
 use crate::report::{Reason, Skipped};
 
-/// What a sync did, or without `--dry-run` would do.
+/// The result of a sync, or with `--dry-run` the result that it would have.
 #[derive(Debug, Default, Serialize)]
 pub struct Summary {
     /// The newest generation; 0 if there is none.
@@ -17,49 +17,49 @@ pub struct Summary {
     pub notes: u64,
     /// Other files in the mirror.
     pub attachments: u64,
-    /// What went from the folder to the mirror.
+    /// Changes from the folder to the mirror.
     pub pushed: Changes,
-    /// What went from the mirror to the folder.
+    /// Changes from the mirror to the folder.
     pub pulled: Changes,
-    /// The files of both, by path; of very many the first.
+    /// The files of both, by path; at most a thousand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<Changed>,
-    /// Files of the folder that needed nothing.
+    /// Unchanged files of the folder.
     pub unchanged: u64,
     /// Bytes of the folder's files.
     pub bytes: u64,
     /// Bytes sent to the store.
     pub uploaded_bytes: u64,
-    /// How long it took, in milliseconds; the caller's to fill in.
+    /// The duration in milliseconds; the caller fills it in.
     pub duration_ms: u64,
-    /// Paths that changed in the mirror and could not be brought to the folder.
+    /// Paths that changed in the mirror and could not be written to the folder.
     #[serde(skip_serializing_if = "is_zero")]
     pub waiting: u64,
-    /// Attachments whose text a search finds from now on.
+    /// Attachments whose text searches find from now on.
     #[serde(skip_serializing_if = "is_zero")]
     pub texts: u64,
-    /// Attachments whose text the next syncs read: there was no more time.
+    /// Attachments left to the next syncs, for lack of time.
     #[serde(skip_serializing_if = "is_zero")]
     pub texts_waiting: u64,
-    /// Files and folders that were left as they are, and notes kept as attachments.
+    /// Skipped files and folders, and notes stored as attachments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
     /// Paths that changed on both sides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflicted>,
-    /// What was deleted from the store, if it was looked through.
+    /// The result of the garbage collection, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collected: Option<Collected>,
-    /// What was repaired of the mirror, if that was asked for.
+    /// The result of the repair, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Repaired>,
-    /// Copies of conflicts that were in the folder before: somebody is to look at them, keep what is right, and delete them.
+    /// Conflict copies that were in the folder before. A person should merge and delete them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<String>,
 }
 
 impl Summary {
-    /// Takes in what the newest generation has, if there is one.
+    /// Adds the generation and totals of the newest generation, if there is one.
     pub(crate) fn describe(&mut self, newest: Option<&Snapshot>) {
         if let Some(newest) = newest {
             let totals = newest.manifest().totals;
@@ -67,7 +67,8 @@ impl Summary {
         }
     }
 
-    /// Whether something waits for the next sync, or for somebody: a file could not be brought to its side, or both sides changed it.
+    /// Whether something is left for the next sync or for a person: a file could not be written to its side, or both
+    /// sides changed it.
     pub fn needs_attention(&self) -> bool {
         let waits =
             |skipped: &Skipped| matches!(skipped.reason, Reason::Overtaken | Reason::Changed | Reason::Unsteady);

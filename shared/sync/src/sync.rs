@@ -1,4 +1,4 @@
-//! One sync: what changed in the mirror goes to the folder, and what changed in the folder goes to the mirror.
+//! One sync: the mirror's changes go to the folder, and the folder's changes go to the mirror.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::change::Write;
 use crate::compare;
 use crate::conflict;
 use crate::error::SyncError;
-use crate::guard::{Danger, Loss, Side, What};
+use crate::guard::{Danger, FileKind, Loss, Side};
 use crate::head::{self, Heads};
 use crate::join;
 use crate::make_room;
@@ -33,20 +33,20 @@ use crate::state::{Entry, State};
 use crate::summary::Summary;
 use crate::target::Target;
 
-/// A file modified no longer than this before the sync began may be modified again without its time showing it.
+/// A file modified within this time before the sync may be modified again without a change of its time.
 const RACY: Duration = Duration::from_secs(2);
 
-/// How often a sync begins again, since files had to give way: what comes in their places may be in the way of more.
+/// Most rounds of one sync: after files were renamed, the files that take their place may clash with others.
 const MAX_ROUNDS: usize = 4;
 
-/// What each side has lost, of each kind.
+/// The losses of each side and kind.
 type Vanished = Vec<(Side, Lost)>;
 
-/// Brings folder and mirror to agree: pulls, then pushes in one commit. Where both have changed a file, the folder's version stays in its
-/// place and the mirror's goes beside it.
+/// Makes folder and mirror equal: pulls, then pushes in one commit. Where both have changed a file, the folder's
+/// version keeps its path and the mirror's becomes a copy beside it.
 ///
-/// # Errors
-/// [`SyncError`]. What it stops at is completed by the next sync.
+///
+/// # Errors [`SyncError`]. The next sync completes a stopped one.
 pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Progress>) -> Result<Summary, SyncError> {
     let mirror = mirror.metered();
     let session = Session::open(&options.root, &options.state, &mirror, options.push_only)?;
@@ -83,14 +83,14 @@ pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Prog
     Ok(summary)
 }
 
-/// What a round came to.
+/// The result of a round.
 enum Round {
     Done(Box<Summary>),
-    /// Files of the folder gave way, and everything is to be looked at again.
+    /// Files of the folder were renamed, so a new round is needed.
     MadeRoom(Vec<Conflicted>, Vec<Skipped>),
 }
 
-/// One round; `summary` has what was done before it. Files give way only if there `is_another`.
+/// One round; `summary` has the results so far. Files are renamed only if there `is_another`.
 async fn round(
     mirror: &Mirror,
     session: &Session,
@@ -108,7 +108,7 @@ async fn round(
     let is_later = repair::is_later(mirror, session, head.as_deref()).await? || (options.repair && head.is_none());
     let last = match session.check_ancestry(mirror, head.as_ref()).await {
         _ if is_later => None,
-        // A mirror that is lost is made anew.
+        // A lost mirror is created again.
         Err(SyncError::Danger(_)) if options.push_only => None,
         last => last?,
     };
@@ -131,7 +131,7 @@ async fn round(
         }
         false => entries,
     };
-    // A settled state knows all: what it does not name was nowhere.
+    // With a settled state, unlisted paths existed nowhere.
     let knows_all = !is_later && session.before.as_ref().is_some_and(|before| before.settled);
     let past = Some(mirror).filter(|_| !knows_all && !options.push_only);
     let plan = planned(past, session, scan, entries, heads, options, progress).await?;
@@ -141,7 +141,7 @@ async fn round(
         && !options.push_only
         && join::check(&plan, session.folder.path()).is_err()
     {
-        // A file that has only moved is known, but to know that takes reading what is new.
+        // A moved file is recognised by reading the new files.
         plan = read_new(session, plan, progress).await?;
         join::check(&plan, session.folder.path())?;
     }
@@ -166,7 +166,7 @@ async fn round(
     }
     let mut pulled = Pulled::default();
     if let Some(snapshot) = &head {
-        // A folder that cannot be listed now may be taken for one that is gone later.
+        // A folder that cannot be listed now might later seem to be deleted.
         let is_half = summary.skipped.iter().any(|skipped| matches!(skipped.reason, Reason::Unlistable(_)));
         if is_another && !is_half {
             let (made, skipped) =
@@ -198,16 +198,16 @@ async fn round(
                 (summary.texts, summary.texts_waiting) = (added.added, added.waiting);
                 summary.generation = added.generation.unwrap_or(summary.generation);
             }
-            // The files are in sync all the same.
+            // The files are in sync nevertheless.
             Err(error) => tracing::warn!(%error, "the text of attachments could not be added"),
         }
     }
     Ok(Round::Done(Box::new(summary)))
 }
 
-/// Puts right what a killed sync left in the folder.
+/// Restores the files of a killed sync.
 async fn recovered(session: &Session, options: &SyncOptions) -> Result<Vec<Skipped>, SyncError> {
-    // Nearly always there is nothing, and one look says so.
+    // Nearly always there is no such folder.
     if options.dry_run || options.push_only || session.folder.dir.symlink_metadata(STAGING).is_err() {
         return Ok(Vec::new());
     }
@@ -224,8 +224,8 @@ async fn recovered(session: &Session, options: &SyncOptions) -> Result<Vec<Skipp
     .await
 }
 
-/// What the mirror has, read no further than is needed: nothing when it is what the last sync left, and what changed since where that
-/// is known.
+/// The mirror's documents: none when it is unchanged since the last sync, the changed ones where that sync's generation
+/// is known, else all.
 async fn heads(session: &Session, last: Option<&Snapshot>, head: Option<&Snapshot>) -> Result<Heads, SyncError> {
     let Some(head) = head else { return Ok(Heads { is_complete: true, ..Heads::default() }) };
     let is_settled = session.before.as_ref().is_some_and(|before| before.settled);
@@ -242,7 +242,7 @@ async fn heads(session: &Session, last: Option<&Snapshot>, head: Option<&Snapsho
     Ok(Heads { is_complete: true, documents: head::all(head).await? })
 }
 
-/// Plans every path; by the history of the mirror `past`, if one is given, where the last sync left nothing.
+/// Plans every path; where the last sync left nothing, with the history of the mirror `past`, if given.
 async fn planned(
     past: Option<&Mirror>,
     session: &Session,
@@ -275,7 +275,7 @@ async fn read_new(session: &Session, plan: SyncPlan, progress: &Arc<dyn Progress
     blocking(move || Ok(plan.read_new(&from, &*progress))).await
 }
 
-/// Stops when too many files vanished on one side. The answer has the losses that the next sync may have to remember.
+/// Stops when too many files vanished on one side. Returns the losses that the next sync may have to count.
 async fn check_losses(
     session: &Session,
     options: &SyncOptions,
@@ -288,10 +288,11 @@ async fn check_losses(
     let (time_ms, root, state) = (options.began.as_millisecond(), session.folder.path(), session.states.path());
     let check = |side, lost: &Lost| session.losses(side, lost.at(time_ms)).check(side, root, state);
     let mut vanished = Vanished::new();
-    for (side, what) in [Side::Mirror, Side::Folder].into_iter().flat_map(|side| What::ALL.map(|what| (side, what))) {
+    for (side, what) in [Side::Mirror, Side::Folder].into_iter().flat_map(|side| FileKind::ALL.map(|what| (side, what)))
+    {
         let mut lost = plan.lost(side, what);
         if side == Side::Folder && check(side, &lost).is_err() {
-            // A file that has only moved is not lost, but to know that takes reading what is new.
+            // A moved file is not lost; it is recognised by reading the new files.
             plan = read_new(session, plan, progress).await?;
             lost = plan.lost(side, what);
         }
@@ -301,7 +302,7 @@ async fn check_losses(
     Ok((plan, vanished))
 }
 
-/// Leaves to the next sync what this one came to, and gives the paths that are equal on both sides.
+/// Saves the state for the next sync, and returns the paths that are equal on both sides.
 fn remember(
     session: &Session,
     mirror: &Mirror,

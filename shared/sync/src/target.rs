@@ -1,9 +1,9 @@
-//! A folder that files are written into: whole or not at all, never outside of it, never through a symbolic link, and never over
-//! what nobody has looked at.
+//! A folder to write files into: completely or not at all, never outside of it, never through a symbolic link, and
+//! never over an unchecked file.
 //!
-//! A file is written below [`STAGING`] first and moved to its place when it is complete. What it replaces is moved aside there, looked
-//! at, and put back if it is not what was expected; so an edit that is saved meanwhile survives. What a killed sync left
-//! there is put right by the next ([`mod@crate::recovery`]).
+//! A file is written below [`STAGING`] first and moved to its path when it is complete. The file that it replaces is
+//! moved aside there, checked, and put back if it is not the expected one; so a concurrent edit survives. The next sync
+//! restores what a killed one left there ([`mod@crate::recovery`]).
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -24,9 +24,9 @@ use crate::folder::{self, Folder, Stamp};
 use crate::report::Reason;
 use crate::rules::STAGING;
 
-/// What was moved aside: each file at its path.
+/// The folder of files that were moved aside, each at its path.
 pub(crate) const ASIDE: &str = ".atlas-mirror/aside";
-/// Where Obsidian keeps what was deleted, and where pulled deletions go.
+/// Obsidian's trash, where files that a pull deletes go.
 const TRASH: &str = ".trash";
 
 /// A folder to write into. Cloning is cheap.
@@ -38,13 +38,13 @@ pub(crate) struct Target {
 #[derive(Debug)]
 struct Shared {
     dir: Dir,
-    /// Whether a file must be on the disk before it gets its place.
+    /// Whether a file must be flushed to the disk before it is moved to its path.
     is_durable: bool,
-    /// Folders whose entries changed and are not known to be on the disk.
+    /// Folders whose changed entries are not flushed yet.
     changed: Mutex<BTreeSet<String>>,
 }
 
-/// A file that is being written; it goes when it is not finished.
+/// A file that is being written; deleted if it is not finished.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     target: Target,
@@ -53,12 +53,12 @@ pub(crate) struct Unfinished {
     name: String,
 }
 
-/// What a file may take the place of.
+/// The file that a new one may replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedTarget {
-    /// Any file.
+    /// Any file, or none.
     Anything,
-    /// Nothing.
+    /// No file.
     Nothing,
     /// A file with this SHA-256.
     Version([u8; 32]),
@@ -66,18 +66,18 @@ pub(crate) enum ExpectedTarget {
 
 /// A file that was moved aside.
 pub(crate) struct Aside {
-    /// Where it was.
+    /// Its original folder.
     parent: Dir,
-    /// Where it is.
+    /// The folder that it is in.
     folder: Dir,
     name: String,
-    /// What it was when it was looked at.
+    /// The file as it was checked.
     found: File,
     stamp: Stamp,
 }
 
 impl Target {
-    /// Opens the folder at `path`, and makes it if need be. Unless `force` is set it must be empty.
+    /// Opens the folder at `path`, and creates it if necessary. Unless `force` is set it must be empty.
     pub(crate) fn open(path: &Path, force: bool) -> Result<Self, SyncError> {
         let failed = |reason: String| SyncError::Target { to: path.to_owned(), reason };
         let io = |error: io::Error| failed(error.to_string());
@@ -92,8 +92,8 @@ impl Target {
 
     /// The vault's folder.
     ///
-    /// # Errors
-    /// When it cannot be opened once more.
+    ///
+    /// # Errors When it cannot be opened again.
     pub(crate) fn of(folder: &Folder) -> Result<Self, Reason> {
         folder.dir.try_clone().map(|dir| Self::new(dir, true)).map_err(|error| unwritable(&error))
     }
@@ -105,7 +105,7 @@ impl Target {
     /// Begins a file.
     pub(crate) fn begin(&self) -> Result<Unfinished, Reason> {
         let staging = self.below(STAGING, true).map_err(|error| unwritable(&error))?;
-        // Another host may be writing here too, in a process of the same number.
+        // Another host may be writing here too, with the same process number.
         let id = Id::random().map_err(|error| Reason::Unwritable(error.to_string()))?;
         let name = format!("new-{id}");
         let file = staging.open_with(&name, OpenOptions::new().write(true).create_new(true));
@@ -113,15 +113,16 @@ impl Target {
         Ok(Unfinished { target: self.clone(), file, staging, name })
     }
 
-    /// Removes the file at `path` if its SHA-256 is `version`; with `keep` it goes to the folder's trash, unless something of its
-    /// name is there.
+    /// Removes the file at `path` if its SHA-256 is `version`. With `keep` it goes to the folder's trash, unless its
+    /// name is taken there.
     pub(crate) fn remove(&self, path: &str, version: [u8; 32], keep: bool) -> Result<(), Reason> {
         let aside = self.set_aside(path, version)?;
         let is_kept = keep && self.keep(&aside, path).is_ok();
         if is_kept { Ok(()) } else { aside.discard() }
     }
 
-    /// Moves the file at `path` to `to`, where nothing is. What is saved meanwhile moves with it, or makes a new file at `path`.
+    /// Moves the file at `path` to the free path `to`. A concurrent save moves with it, or creates a new file at
+    /// `path`.
     pub(crate) fn rename(&self, path: &str, to: &str) -> Result<(), Reason> {
         let ((folder, name), (new_folder, new_name)) = (self.place_of(path)?, self.place_of(to)?);
         rename_away(&folder, &name, &new_folder, &new_name).map_err(|error| unwritable(&error))
@@ -132,7 +133,7 @@ impl Target {
         move_new(&aside.folder, &aside.name, &trash, &name)
     }
 
-    /// The folder of `path`, made if need be, and the name in it.
+    /// The folder of `path`, created if necessary, and the name in it.
     pub(crate) fn place_of(&self, path: &str) -> Result<(Dir, String), Reason> {
         let folder = folder_of(path);
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -178,14 +179,14 @@ impl Target {
         match folder::look(&folder, &name) {
             Ok((found, stamp, sha256)) if sha256 == version => Ok(Aside { parent, folder, name, found, stamp }),
             _ => {
-                // If something is there by now, it stays where it is, and the next sync puts that right.
+                // If the path is taken, the file stays aside, and the next sync restores it.
                 put_back(&folder, &name, &parent);
                 Err(Reason::Changed)
             }
         }
     }
 
-    /// Waits until the disk has all that was moved, as far as the file system can tell.
+    /// Flushes all moves to the disk, as far as the file system supports it.
     pub(crate) fn sync(&self) {
         let changed = std::mem::take(&mut *self.shared.changed.lock().unwrap_or_else(PoisonError::into_inner));
         for folder in changed {
@@ -196,30 +197,30 @@ impl Target {
         }
     }
 
-    /// Removes the staging folder, if nothing is left in it.
+    /// Removes the staging folder, if it is empty.
     pub(crate) fn clear(&self) {
         if let Ok(aside) = self.below(ASIDE, false) {
             remove_empty(&aside);
         }
-        // What is not empty stays.
+        // A folder that is not empty stays.
         let _ = self.shared.dir.remove_dir(ASIDE);
         let _ = self.shared.dir.remove_dir(STAGING);
     }
 }
 
 impl Aside {
-    /// Removes it, unless somebody has written to it since: the next sync finds it then.
+    /// Deletes it, unless it was written to since: then the next sync finds it.
     pub(crate) fn discard(self) -> Result<(), Reason> {
         if folder::stamp_of(&self.found) != Ok(self.stamp) {
             return Ok(());
         }
-        // Some file systems only hide what is removed while it is open.
+        // Some file systems only hide an open file that is deleted.
         drop(self.found);
         self.folder.remove_file(&self.name).map_err(|error| unwritable(&error))
     }
 }
 
-/// The folder that `path` is in; the root is empty.
+/// The folder of `path`; the root is empty.
 fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
@@ -244,10 +245,10 @@ impl Unfinished {
         folder::stamp_of(&self.file)
     }
 
-    /// Gives the file its time, and its place at `path` instead of what may be there.
+    /// Sets the file's time, and moves it to `path`, over the file that `instead` allows.
     pub(crate) fn finish(&self, path: &str, modified_ms: i64, instead: ExpectedTarget) -> Result<Stamp, Reason> {
         if let Err(error) = self.file.set_modified(time(modified_ms)) {
-            // A text is not withheld for its time, which some file systems let nobody but the owner of the disk set.
+            // The time is optional: some file systems let only their owner set it.
             tracing::debug!(path, %error, "a file has another time than the commit");
         }
         if self.target.shared.is_durable {
@@ -268,7 +269,7 @@ impl Unfinished {
             }
             ExpectedTarget::Version(version) => {
                 let aside = self.target.set_aside(path, version)?;
-                // Some file systems keep no permissions.
+                // Some file systems have no permissions.
                 let _ = aside.found.metadata().and_then(|found| self.file.set_permissions(found.permissions()));
                 if let Err(reason) = move_new(&self.staging, &self.name, &aside.parent, &aside.name) {
                     put_back(&aside.folder, &aside.name, &aside.parent);
@@ -289,7 +290,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Moves a file to a place where nothing is, or a folder without files.
+/// Moves a file to a free path, or over a folder without files.
 pub(crate) fn move_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Result<(), Reason> {
     match rename_new(from, name, to, new_name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -297,7 +298,7 @@ pub(crate) fn move_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Resu
             if !found.is_dir() {
                 return Err(Reason::Unwritable("another file has its name".to_owned()));
             }
-            // Only one without files can be removed.
+            // Only a folder without files can be removed.
             if let Ok(below) = to.open_dir_nofollow(new_name) {
                 remove_empty(&below);
             }
@@ -309,8 +310,8 @@ pub(crate) fn move_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Resu
     }
 }
 
-/// Renames a file of ours without replacing. Where the file system can neither do that at once nor link, it is looked whether something
-/// is there just before.
+/// Renames a file of ours without replacing. If the file system supports neither an atomic rename nor links, existence
+/// is checked just before.
 fn rename_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()> {
     if let Some(done) = rename_at_once(from, name, to, new_name) {
         return done;
@@ -323,13 +324,13 @@ fn rename_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()
     rename_after_look(from, name, to, new_name)
 }
 
-/// Renames a file of others to a place of ours without replacing. It is never linked and then removed: what they save in between
-/// would be what is removed.
+/// Moves another program's file to a path of ours without replacing. It is never linked and then removed: that would
+/// remove a save in between.
 fn rename_away(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()> {
     rename_at_once(from, name, to, new_name).unwrap_or_else(|| rename_after_look(from, name, to, new_name))
 }
 
-/// [`None`] where the file system cannot.
+/// Renames atomically; [`None`] where the file system cannot.
 fn rename_at_once(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Option<io::Result<()>> {
     match renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => None,
@@ -345,7 +346,7 @@ fn rename_after_look(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Re
     }
 }
 
-/// Removes the folders in `dir` that have no files in them.
+/// Removes the folders in `dir` that contain no files.
 fn remove_empty(dir: &Dir) {
     let Ok(entries) = dir.entries() else { return };
     for entry in entries.flatten() {

@@ -1,4 +1,4 @@
-//! A host with a vault and a store, and the same questions put to both sides.
+//! A host with a vault and a store, with the same queries for both sides.
 
 mod ancestors;
 mod attachment_texts;
@@ -33,7 +33,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 
 struct Host {
     vault: VaultBuilder,
-    /// Holds the sync state and what is exported.
+    /// The folder of the sync state and of exports.
     places: TempDir,
     objects: Arc<dyn ObjectStore>,
 }
@@ -54,7 +54,7 @@ impl Host {
         host
     }
 
-    /// A host with a folder of its own, and the same store.
+    /// A host with another folder, and the same store.
     fn beside(&self, vault: VaultBuilder) -> Self {
         Self::with_store(vault, self.objects.clone())
     }
@@ -67,13 +67,13 @@ impl Host {
         self.places.path().join("state")
     }
 
-    /// As another process would open it.
+    /// A mirror as another process would open it.
     fn mirror(&self) -> Mirror {
         let store = Store::new(self.objects.clone(), "", StoreOptions::default()).unwrap();
         Mirror::open(store, "main".parse().unwrap(), Arc::new(PartCache::new(1 << 20)), Options::default()).unwrap()
     }
 
-    /// Begun so late that all times of files can be trusted.
+    /// Options whose start is so late that all times of files can be trusted.
     fn options(&self) -> SyncOptions {
         let began = Timestamp::now() + Duration::from_secs(3600);
         SyncOptions::new(self.vault.root().to_owned(), self.state(), "tests".to_owned(), began)
@@ -89,7 +89,7 @@ impl Host {
         sync(&self.mirror(), &options, Arc::new(())).await
     }
 
-    /// One that begins now, by the clock of the store too.
+    /// A sync that begins now, also by the store's clock.
     async fn sync_at_once(&self) -> Result<Summary, SyncError> {
         self.sync_as(|options| options.began = Timestamp::now()).await
     }
@@ -99,7 +99,7 @@ impl Host {
         sync(&self.mirror(), &self.options(), progress).await
     }
 
-    /// Why a sync stops.
+    /// The error of a sync that stops.
     async fn refusal(&self) -> String {
         self.sync().await.expect_err("the sync to stop").to_string()
     }
@@ -109,7 +109,7 @@ impl Host {
         export(&self.mirror(), &options, Arc::new(())).await.unwrap()
     }
 
-    /// What the mirror has.
+    /// The mirror's files.
     async fn mirrored(&self) -> Files {
         self.mirrored_at(None).await
     }
@@ -121,7 +121,7 @@ impl Host {
         files(to.path())
     }
 
-    /// What the mirror has at a path.
+    /// The mirror's text at a path.
     async fn text(&self, path: &str) -> Option<String> {
         self.mirrored().await.remove(path).map(|bytes| String::from_utf8(bytes).unwrap())
     }
@@ -135,10 +135,10 @@ async fn agent_deletes(host: &Host, path: &str) {
     host.mirror().commit(&by("agent"), &Delete(path.to_owned())).await.unwrap();
 }
 
-/// Does something when a phase of the work begins, or has come some way.
+/// Does something when a phase begins, or at a later point of it.
 struct When<F> {
     phase: Phase,
-    /// Of the calls during the phase, the one to act on; its beginning is 0.
+    /// The number of the call in the phase at which to act; its beginning is 0.
     call: usize,
     calls: Mutex<Option<usize>>,
     act: F,
@@ -149,7 +149,7 @@ fn at<F: Fn() + Send + Sync + 'static>(phase: Phase, act: F) -> Arc<dyn Progress
     after(phase, 0, act)
 }
 
-/// Does `act` when `phase` has come on for the `call`th time.
+/// Does `act` at the `call`th progress of `phase`.
 fn after<F: Fn() + Send + Sync + 'static>(phase: Phase, call: usize, act: F) -> Arc<dyn Progress> {
     Arc::new(When { phase, call, calls: Mutex::new(None), act })
 }
@@ -177,12 +177,12 @@ impl<F: Fn() + Send + Sync> Progress for When<F> {
     }
 }
 
-/// What was pushed, as (added, changed, removed).
+/// The number of pushed files, as (added, changed, removed).
 fn done(summary: &Summary) -> (u64, u64, u64) {
     of(summary.pushed)
 }
 
-/// What was pulled, the same way.
+/// The number of pulled files, in the same form.
 fn pulled(summary: &Summary) -> (u64, u64, u64) {
     of(summary.pulled)
 }
@@ -191,7 +191,7 @@ fn of(changes: atlas_mirror::manifest::Changes) -> (u64, u64, u64) {
     (changes.added, changes.changed, changes.removed)
 }
 
-/// The paths that were skipped, with why.
+/// The paths that were skipped, with reasons.
 fn skipped(summary: &Summary) -> Vec<String> {
     summary.skipped.iter().map(ToString::to_string).collect()
 }

@@ -1,30 +1,30 @@
-//! What reads text in files that are no text: the program's part of that work.
+//! The reader of text in attachments, which the program provides.
 
 use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Most bytes of text of one attachment; what is more is left out.
+/// Most bytes of text of one attachment; the rest is dropped.
 pub const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// Reads text in files that are no text. It bounds its own time and memory.
+/// Reads text in files of other formats. It limits its own time and memory.
 pub trait TextReader: Debug + Send + Sync {
     /// Whether it can read files of this name.
     fn reads(&self, file_name: &str) -> bool;
 
-    /// The text in a file with these bytes; empty if there is none that it can read. Takes its time.
+    /// The text of a file with these bytes; empty if it finds none. May be slow.
     ///
-    /// # Errors
-    /// When it could not even begin, as where a program is missing.
+    ///
+    /// # Errors When it could not even begin, for instance because a program is missing.
     fn read(&self, bytes: &[u8]) -> io::Result<String>;
 }
 
-/// How attachments are read.
+/// How to read attachments.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// Reads them.
+    /// The reader.
     pub reader: Arc<dyn TextReader>,
-    /// How long one sync goes on with that.
+    /// Most time that one sync spends on it.
     pub time: Duration,
 }

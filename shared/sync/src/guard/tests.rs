@@ -4,7 +4,7 @@ use proptest::prelude::*;
 const NOON: i64 = 43_200_000;
 
 fn lost(time_ms: i64, files: u64, of: u64) -> Loss {
-    Loss { time_ms, what: What::Notes, files, of }
+    Loss { time_ms, what: FileKind::Notes, files, of }
 }
 
 fn passes(before: &[Loss], now: Loss) -> bool {
@@ -38,7 +38,7 @@ fn small_losses_add_up_within_a_day() {
 
 #[test]
 fn losses_of_another_kind_do_not_add_up() {
-    let pictures = Loss { what: What::Attachments, ..lost(NOON, 15, 100) };
+    let pictures = Loss { what: FileKind::Attachments, ..lost(NOON, 15, 100) };
     assert!(passes(&[pictures], lost(NOON, 6, 100)));
     assert_eq!(Losses { before: &[pictures], now: lost(NOON, 0, 100) }.remembered(), []);
 }
@@ -55,8 +55,8 @@ fn only_the_losses_of_a_day_are_remembered() {
     assert_eq!(losses.remembered(), [lost(DAY_MS, 1, 8), lost(DAY_MS + 1, 2, 7)]);
 }
 
-fn seen(lineage: &str, generation: u64, manifest: u8) -> Seen {
-    Seen { lineage: lineage.to_owned(), generation, manifest: [manifest; 32] }
+fn seen(lineage: &str, generation: u64, manifest: u8) -> SeenGeneration {
+    SeenGeneration { lineage: lineage.to_owned(), generation, manifest: [manifest; 32] }
 }
 
 #[test]

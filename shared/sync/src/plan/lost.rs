@@ -3,42 +3,42 @@
 use std::collections::HashSet;
 
 use super::{PathAction, PathPlan, SyncPlan};
-use crate::guard::{Loss, Side, What};
+use crate::guard::{FileKind, Loss, Side};
 use crate::head;
 use crate::state::Entry;
 
-/// Files of a kind that one side has lost.
+/// The files of a kind that one side has lost.
 #[derive(Debug)]
 pub(crate) struct Lost {
-    what: What,
+    what: FileKind,
     /// Their paths, by index.
     paths: Vec<usize>,
-    /// Of how many.
+    /// The number of all files of the kind.
     of: u64,
 }
 
 impl Lost {
-    /// How many there are, at a time in milliseconds since 1970 UTC.
+    /// The number of lost files, with a time in milliseconds since 1970 UTC.
     pub(crate) fn at(&self, time_ms: i64) -> Loss {
         Loss { time_ms, what: self.what, files: self.paths.len() as u64, of: self.of }
     }
 
-    /// Those of which the path, by its index, is one that `is_wanted`.
+    /// Those whose path index satisfies `is_wanted`.
     pub(crate) fn filtered(&self, is_wanted: impl Fn(usize) -> bool) -> Self {
         Self { paths: self.paths.iter().copied().filter(|index| is_wanted(*index)).collect(), ..*self }
     }
 }
 
 impl SyncPlan {
-    /// The files that vanished from one side, or became empty, and are nowhere else.
-    pub(crate) fn lost(&self, side: Side, what: What) -> Lost {
+    /// The files that vanished from one side, or became empty, and exist nowhere else.
+    pub(crate) fn lost(&self, side: Side, what: FileKind) -> Lost {
         match side {
             Side::Folder => self.lost_in_folder(what),
             Side::Mirror => self.lost_in_mirror(what),
         }
     }
 
-    fn lost_in_folder(&self, what: What) -> Lost {
+    fn lost_in_folder(&self, what: FileKind) -> Lost {
         let written = self.writes().filter_map(|(_, write)| write.known);
         let elsewhere: HashSet<[u8; 32]> =
             written.filter(|known| known.stamp.size > 0).map(|known| known.sha256).collect();
@@ -49,7 +49,7 @@ impl SyncPlan {
         })
     }
 
-    fn lost_in_mirror(&self, what: What) -> Lost {
+    fn lost_in_mirror(&self, what: FileKind) -> Lost {
         let elsewhere = head::contents(&self.heads.documents);
         self.lost_where(what, |path, entry| match (&path.action, path.head) {
             (PathAction::Pull(_), None) => !elsewhere.contains(&entry.sha256),
@@ -60,10 +60,10 @@ impl SyncPlan {
         })
     }
 
-    fn lost_where(&self, what: What, is_lost: impl Fn(&PathPlan, &Entry) -> bool) -> Lost {
+    fn lost_where(&self, what: FileKind, is_lost: impl Fn(&PathPlan, &Entry) -> bool) -> Lost {
         let mut lost = Lost { what, paths: Vec::new(), of: 0 };
         for (index, path) in self.paths.iter().enumerate() {
-            if let Some(entry) = path.entry.as_ref().filter(|entry| What::of(entry.kind) == what) {
+            if let Some(entry) = path.entry.as_ref().filter(|entry| FileKind::of(entry.kind) == what) {
                 lost.of += 1;
                 if is_lost(path, entry) {
                     lost.paths.push(index);

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::guard::What;
+use crate::guard::FileKind;
 
 fn any_entry() -> impl Strategy<Value = Entry> {
     let kind = prop_oneof![Just(Kind::Note), Just(Kind::Text), Just(Kind::Attachment), Just(Kind::Config)];
@@ -16,9 +16,9 @@ fn any_state() -> impl Strategy<Value = State> {
         |(settled, generation, manifest, losses, mut entries)| {
             entries.sort_by(|a, b| a.path.cmp(&b.path));
             entries.dedup_by(|a, b| a.path == b.path);
-            let loss = |(time_ms, what, files, of)| Loss { time_ms, what: What::ALL[what], files, of };
+            let loss = |(time_ms, what, files, of)| Loss { time_ms, what: FileKind::ALL[what], files, of };
             let losses: Vec<Loss> = losses.into_iter().map(loss).collect();
-            let seen = Seen { lineage: "l".to_owned(), generation, manifest };
+            let seen = SeenGeneration { lineage: "l".to_owned(), generation, manifest };
             let earlier = vec![seen.clone(); usize::from(settled)];
             State {
                 root: "/v".into(),
@@ -53,7 +53,7 @@ proptest! {
 
 #[test]
 fn the_version_before_is_read() {
-    let seen = |generation| Seen { lineage: "l".to_owned(), generation, manifest: [1; 32] };
+    let seen = |generation| SeenGeneration { lineage: "l".to_owned(), generation, manifest: [1; 32] };
     let state = State {
         root: "/v".into(),
         vault: "main".into(),
@@ -73,7 +73,7 @@ fn the_version_before_is_read() {
 
 #[test]
 fn of_generations_seen_earlier_few_are_kept_the_older_the_fewer() {
-    let seen = |generation| Seen { lineage: "l".to_owned(), generation, manifest: [1; 32] };
+    let seen = |generation| SeenGeneration { lineage: "l".to_owned(), generation, manifest: [1; 32] };
     let mut state = State {
         root: "/v".into(),
         vault: "main".into(),
@@ -92,7 +92,7 @@ fn of_generations_seen_earlier_few_are_kept_the_older_the_fewer() {
     let kept: Vec<u64> = state.earlier.iter().map(|seen| seen.generation).collect();
     assert!(kept.len() <= MAX_EARLIER && kept.first() == Some(&1) && kept.is_sorted(), "{kept:?}");
     assert!((9_970..10_000).all(|generation| kept.contains(&generation)), "{kept:?}");
-    // A mirror that went back to an older generation has others from there on.
+    // A mirror that went back to an older generation differs from there on.
     assert!(state.earlier_than(&seen(9_980)).iter().all(|seen| seen.generation < 9_980));
 }
 
@@ -101,7 +101,7 @@ fn a_state_is_saved_and_loaded() {
     let dir = tempfile::tempdir().unwrap();
     let folder = StateFolder::lock(&dir.path().join("deep/state")).unwrap();
     assert_eq!(folder.load().unwrap(), None);
-    let seen = Seen { lineage: "l".to_owned(), generation: 7, manifest: [1; 32] };
+    let seen = SeenGeneration { lineage: "l".to_owned(), generation: 7, manifest: [1; 32] };
     let mut state = State {
         root: "/v".into(),
         vault: "main".into(),
@@ -124,7 +124,7 @@ fn a_folder_is_locked_by_one_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let first = StateFolder::lock(dir.path()).unwrap();
     assert!(matches!(StateFolder::lock(dir.path()), Err(SyncError::Locked { .. })));
-    // As a program has it that is being started meanwhile.
+    // Like a child process that is just starting.
     let inherited = first.lock.try_clone().unwrap();
     drop(first);
     assert!(StateFolder::lock(dir.path()).is_ok());

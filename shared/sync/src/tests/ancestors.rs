@@ -1,4 +1,4 @@
-//! Where the state knows nothing: what the mirror had once is older, and strangers are not joined unasked.
+//! Paths without state: older versions of the mirror's are recognised, and unrelated folders are refused.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ async fn with_an_ancestor_older_text_in_the_folder_is_a_person_s_edit() {
     host.vault.write("a.md", b"one");
     assert_eq!(done(&host.sync().await.unwrap()), (0, 1, 0));
     assert_eq!(host.text("a.md").await.unwrap(), "one");
-    // Also where somebody has written meanwhile.
+    // Also after a concurrent write.
     agent_puts(&host, Put::note("a.md", "three")).await;
     host.vault.write("a.md", b"two");
     let summary = host.sync().await.unwrap();
@@ -100,7 +100,7 @@ async fn history_is_asked_only_for_what_differs() {
     host.vault.write("000.md", b"round 0");
     let differs = requests().await;
     assert_eq!(host.vault.read("000.md"), b"round 11");
-    // For each of eleven versions a manifest, and parts of a segment; and for the new text.
+    // One manifest and some parts of a segment for each of eleven versions, and the new text.
     assert!(differs > equal && differs <= equal + 11 * 4 + 8, "{differs} after {equal}");
 }
 
@@ -134,7 +134,7 @@ async fn a_folder_that_is_empty_or_mostly_known_needs_no_asking() {
     let host = Host::published(many(30)).await;
     let empty = host.beside(VaultBuilder::new().file(".obsidian/app.json", b"{}"));
     assert_eq!(pulled(&empty.sync().await.unwrap()), (30, 0, 0));
-    // Most of it has moved, which is known by its text.
+    // Most of it has moved, which is recognised by its text.
     let moved = (0..9).fold(VaultBuilder::new(), |vault, n| vault.note(&format!("new/{n}.md"), &format!("note {n}\n")));
     let moved = host.beside(moved.note("1.md", "1").note("2.md", "2"));
     moved.sync().await.unwrap();

@@ -1,4 +1,4 @@
-//! What can be read in attachments becomes text in the mirror, and nothing else changes.
+//! The text of attachments is added to the mirror, and nothing else changes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -52,13 +52,13 @@ impl<'a> Readers<'a> {
         self.host.sync_as(|options| options.reading = Some(reading)).await.unwrap()
     }
 
-    /// How many were read since this was asked last.
+    /// The number of reads since the last call.
     fn reads(&self) -> usize {
         self.reader.reads.swap(0, Ordering::Relaxed)
     }
 }
 
-/// The bytes of text that documents have, and the generations that wrote them, by path.
+/// The bytes of text of documents, and the generations that wrote them, by path.
 async fn texts(host: &Host) -> BTreeMap<String, (u32, u64)> {
     let head = host.mirror().head().await.unwrap();
     let all = records(&head).await.unwrap();
@@ -82,7 +82,7 @@ async fn attachments_get_their_text_once_and_stay_what_they_are() {
     assert_eq!((summary.generation, done(&summary), summary.texts, summary.texts_waiting), (2, (5, 0, 0), 2, 0));
     assert_eq!(readers.reads(), 3);
     let before = texts(&host).await;
-    // The versions are those of the first generation still.
+    // The versions are still those of the first generation.
     for (path, length) in [("one.pdf", 5), ("sub/two.pdf", 6), ("empty.pdf", 0), ("other.bin", 0)] {
         let (found, generation) = before[path];
         assert_eq!((found, generation.max(1)), (length, 1), "{path}");
@@ -92,7 +92,7 @@ async fn attachments_get_their_text_once_and_stay_what_they_are() {
         let summary = readers.sync().await;
         assert_eq!((summary.generation, done(&summary), summary.texts, readers.reads()), (2, (0, 0, 0), 0, 0));
     }
-    // A sync that reads none leaves what there is.
+    // A sync without a reader keeps the texts.
     host.vault.write("a.md", b"b");
     host.sync().await.unwrap();
     assert_eq!(texts(&host).await["one.pdf"].0, 5);
@@ -122,7 +122,7 @@ async fn there_is_time_for_some_and_the_next_sync_goes_on() {
     while waiting.last() != Some(&0) && waiting.len() < 9 {
         waiting.push(readers.sync_for(Duration::ZERO).await.texts_waiting);
     }
-    // Of the two that are read at once one may not have begun when time is over.
+    // When the time is over, one of the two parallel reads may not have begun.
     assert!(waiting.windows(2).all(|two| (1..=2).contains(&(two[0] - two[1]))), "{waiting:?}");
     assert!(texts(&host).await.values().all(|(length, _)| *length == 6));
 }
@@ -159,7 +159,7 @@ async fn what_is_known_may_be_lost_and_what_an_agent_brought_is_read() {
     readers.reads();
     std::fs::write(host.state().join("texts"), b"nonsense").unwrap();
     let summary = readers.sync().await;
-    // Those that have text are not read again.
+    // Attachments with text are not read again.
     assert_eq!((summary.generation, summary.texts, readers.reads()), (2, 0, 1));
     agent_puts(&host, Put::note("b.md", "b")).await;
     assert_eq!(readers.sync().await.texts, 0);

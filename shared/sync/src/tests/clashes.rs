@@ -8,10 +8,10 @@ use atlas_testkit::notes::Put;
 use super::{Files, Host, agent_puts, files};
 use crate::report::Reason;
 
-/// Where `by("agent")` has `x.md` when there is a folder of that name.
+/// The path of the copy of `x.md` by `by("agent")` when there is a folder of that name.
 const COPY: &str = "x (conflict 2026-01-05 00.00 agent).md";
 
-/// All hosts and the mirror have the same, and nothing is left to do.
+/// Checks that all hosts and the mirror are equal, and nothing is left to do.
 async fn agree(hosts: &[&Host]) -> Files {
     for _ in 0..3 {
         for host in hosts {
@@ -103,7 +103,7 @@ async fn a_mirror_that_has_both_is_put_right_by_whoever_syncs_next() {
     let exported = host.mirrored().await;
     let expected = [("a.md", "a"), (COPY, "the file"), ("x.md/y.md", "in the folder")];
     assert_eq!(texts(&exported), expected.into(), "an export has what the sides will agree on");
-    // One that had the file, one that has nothing, and one that had neither.
+    // One that had the file, one that is empty, and one that had neither.
     let all = agree(&[&hosts[0], &hosts[1], &host]).await;
     assert_eq!(all, exported);
 }

@@ -1,4 +1,4 @@
-//! Both sides go on: each change comes to the other side, and where both changed a file, both versions stay.
+//! Changes on both sides are carried over, and where both changed a file, both versions stay.
 
 use atlas_testkit::VaultBuilder;
 use atlas_testkit::notes::Put;
@@ -6,14 +6,14 @@ use atlas_testkit::notes::Put;
 use super::{Files, Host, agent_deletes, agent_puts, done, files, many, pulled};
 use crate::Summary;
 
-/// Where `by("agent")` has its version of a note, which is `a.md`, when both changed it.
+/// The copy's path of `a.md` in the version of `by("agent")`, when both sides changed it.
 const COPY: &str = "a (conflict 2026-01-05 00.00 agent).md";
 
 fn conflicts(summary: &Summary) -> Vec<(&str, Option<&str>)> {
     summary.conflicts.iter().map(|one| (one.path.as_str(), one.copy.as_deref())).collect()
 }
 
-/// Both sides are equal, and the next sync knows it.
+/// Checks that both sides are equal, and the next sync does nothing.
 async fn agree(host: &Host) -> Files {
     let summary = host.sync().await.unwrap();
     assert_eq!((done(&summary), pulled(&summary), summary.waiting), ((0, 0, 0), (0, 0, 0), 0));

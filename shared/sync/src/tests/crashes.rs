@@ -1,4 +1,4 @@
-//! Killed at any instant, the next sync completes, and readers see whole generations only.
+//! A sync may be killed at any instant: the next one completes it, and readers see whole generations only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use object_store::memory::InMemory;
 
 use super::{Files, Host, done, files};
 
-/// A sync that is killed when the store does not answer `op` on a key that holds `key`.
+/// A sync that is killed when the store does not answer `op` on a key that contains `key`.
 async fn killed(host: &Host, faults: &FaultStore, op: Op, key: &str, fault: Fault) {
     faults.always(op, key, fault);
     let ended = tokio::time::timeout(Duration::from_millis(400), host.sync()).await;
@@ -48,7 +48,7 @@ async fn a_later_sync_that_is_killed_is_completed_by_the_next() {
             killed(&host, &faults, op, key, fault).await;
             let seen = host.mirrored().await;
             assert!(seen == before || seen == files(host.vault.root()), "half a generation after {op:?} {key}");
-            // What the folder says last counts, whether or not the commit happened.
+            // The folder's last version counts, whether or not the commit happened.
             host.vault.write("d.md", b"changed since");
             host.sync().await.unwrap();
             let generation = host.mirror().head().await.unwrap().generation();
@@ -70,7 +70,7 @@ async fn what_an_interrupted_sync_uploaded_is_not_uploaded_again() {
         let summary = host.sync_at_once().await.unwrap();
         assert!(done(&summary) == (2, 0, 0) && summary.uploaded_bytes < 20_000, "{summary:?}");
         assert_eq!(host.mirrored().await, files(host.vault.root()));
-        // One that comes to its end counts all that it sends.
+        // A sync that completes counts all bytes sent.
         host.vault.write("d.png", &vec![8; size]);
         assert!(host.sync_at_once().await.unwrap().uploaded_bytes >= size as u64);
     }
@@ -115,7 +115,7 @@ async fn a_commit_whose_answer_was_lost_happened_once() {
 async fn a_state_that_cannot_be_written_is_reported_and_the_next_sync_completes() {
     let host = Host::published(VaultBuilder::new().note("a.md", "a")).await;
     host.vault.write("a.md", b"changed");
-    // A folder in the place of the temporary file.
+    // A folder at the path of the temporary file.
     let blocked = host.state().join("state.new");
     std::fs::create_dir(&blocked).unwrap();
     let error = host.refusal().await;

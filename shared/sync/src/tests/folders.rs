@@ -1,4 +1,4 @@
-//! Whatever a folder holds, a sync goes on and tells what it left out.
+//! A sync works on any folder, and reports what it skipped.
 
 use std::fs;
 use std::io::Write as _;
@@ -164,7 +164,7 @@ async fn a_folder_that_cannot_be_listed_deletes_nothing_below_it() {
     let host = Host::published(vault).await;
     host.vault.remove("e.md");
     let (from, to) = (host.vault.path("a"), host.places.path().join("away"));
-    // Listed in its parent, and then it cannot be opened.
+    // It is listed in its parent, but cannot be opened.
     let gone = after(Phase::Scan, 1, move || fs::rename(&from, &to).unwrap());
     let summary = host.sync_while(gone).await.unwrap();
     assert_eq!(done(&summary), (0, 0, 1));
@@ -196,7 +196,7 @@ async fn a_file_that_vanishes_is_skipped_and_the_rest_goes_on() {
             skipped(&summary).iter().all(|skipped| skipped.ends_with("it vanished while it was being read")),
             "{summary:?}"
         );
-        // The next sync sees what is really there.
+        // The next sync sees the real content.
         host.sync().await.unwrap();
         assert_eq!(host.mirrored().await.into_keys().collect::<Vec<_>>(), ["stays.md"], "{phase:?}");
     }
@@ -216,7 +216,7 @@ async fn a_file_that_keeps_changing_is_skipped() {
             }
         })
     };
-    // On a busy machine the writer may not have its turn while the file is read.
+    // On a busy machine the writer may not run during the read.
     let path = host.vault.path("log.bin");
     let append =
         at(Phase::Upload, move || fs::File::options().append(true).open(&path).unwrap().write_all(b"more").unwrap());

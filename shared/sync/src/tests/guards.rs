@@ -122,7 +122,7 @@ async fn a_mirror_that_is_taken_away_during_a_sync_is_not_begun_anew() {
     let error = host.sync_while(taken).await.unwrap_err().to_string();
     assert!(error.contains("its generation 1 was there when this sync began"), "{error}");
     assert!(!vaults.join("main/manifests/00000000000000000001").exists());
-    // The store may still be writing what the sync that stopped had begun to upload.
+    // The store may still be writing the uploads of the stopped sync.
     let put_back = || fs::remove_dir_all(&vaults).and_then(|()| fs::rename(&away, &vaults));
     let mut tries = 0;
     while let Err(error) = put_back() {
@@ -144,7 +144,7 @@ async fn a_mirror_set_back_to_an_older_generation_stops() {
     host.objects.delete(&second).await.unwrap();
     host.objects.delete(&latest).await.unwrap();
     assert!(host.refusal().await.contains("generation 2 was seen, but 1 is its newest"));
-    // Somebody commits on the restored mirror: the numbers fit again, but the history is another.
+    // After a commit on the restored mirror the numbers match again, but the history differs.
     for text in ["a", "b", "c"] {
         let put = atlas_testkit::notes::Put::note("agent.md", text);
         host.mirror().commit(&atlas_testkit::notes::by("agent"), &put).await.unwrap();

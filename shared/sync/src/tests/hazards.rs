@@ -1,4 +1,4 @@
-//! What file systems, other programs and other hosts do to a folder: nothing is lost of it, and the sync comes to rest.
+//! Hazards of file systems, other programs and other hosts: no file is lost, and the sync settles.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -27,7 +27,7 @@ async fn a_change_that_size_and_time_hide_does_not_keep_the_agent_s_away_for_eve
     let host = Host::published(VaultBuilder::new().note("a.md", "one").note("z.md", "z")).await;
     change_secretly(&host, "a.md", b"two");
     agent_puts(&host, Put::note("a.md", "the agent's")).await;
-    // It is found when the file is to be replaced.
+    // The change is found when the file would be replaced.
     let summary = host.sync().await.unwrap();
     assert_eq!((pulled(&summary), summary.waiting), ((0, 0, 0), 1), "{summary:?}");
     let summary = host.sync().await.unwrap();
@@ -176,7 +176,7 @@ fn two_syncs_of_one_folder_do_not_take_each_other_s_files() {
 fn a_file_that_is_written_to_after_it_was_looked_at_is_kept() {
     let vault = VaultBuilder::new().note("a.md", "a");
     let target = Target::of(&Folder::open(vault.root()).unwrap()).unwrap();
-    // As an editor that has it open does.
+    // Like an editor that has it open.
     let mut open = File::options().append(true).open(vault.path("a.md")).unwrap();
     let aside = target.set_aside("a.md", *atlas_mirror::Hash::of(b"a").as_bytes()).unwrap();
     std::io::Write::write_all(&mut open, b" and more").unwrap();
@@ -208,11 +208,11 @@ async fn what_an_agent_adds_to_a_folder_goes_into_the_one_that_is_there_however_
 async fn attachments_that_vanish_together_stop_a_sync_however_many_notes_there_are() {
     let vault = (0..50).fold(many(50), |vault, number| vault.file(&format!("images/{number}.png"), &[number]));
     let host = Host::published(vault).await;
-    // As where they are on a disk of their own, which is not mounted.
+    // Like images on a disk of their own that is not mounted.
     (0..11).for_each(|number| host.vault.remove(&format!("images/{number}.png")));
     let error = host.refusal().await;
     assert!(error.contains("11 of 50 attachments") && error.contains("--allow-mass-delete"), "{error}");
-    // Ten notes and ten attachments are few, and are not added up.
+    // Ten notes and ten attachments are each few, and are not added up.
     host.vault.write("images/10.png", &[10]);
     (0..10).for_each(|number| host.vault.remove(&format!("{number:03}.md")));
     assert_eq!(done(&host.sync().await.unwrap()), (0, 0, 20));
@@ -244,7 +244,7 @@ async fn a_folder_that_is_renamed_meanwhile_is_not_made_again() {
     assert_eq!((pulled(&summary), summary.waiting), ((0, 0, 0), 2), "{summary:?}");
     assert!(!host.vault.path("a").exists());
     host.sync().await.unwrap();
-    // An edit beats a delete, and a rename is a delete.
+    // An edit beats a deletion, and a rename counts as a deletion.
     assert_eq!(
         host.mirrored().await.into_keys().collect::<Vec<_>>(),
         ["a/b.md", "renamed/b.md", "renamed/c.md", "z.md"]

@@ -1,4 +1,4 @@
-//! A folder goes to the mirror as it is, and only what changed goes again.
+//! A folder is published as it is, and then only its changes.
 
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ async fn a_sync_with_nothing_changed_writes_nothing_and_asks_little() {
         0,
         "{requests}"
     );
-    // The newest generation, and whether something is known to be damaged.
+    // The newest generation, and the recorded damage.
     assert!(requests.count() <= 4 && requests.waves() <= 3, "{requests}");
 }
 

@@ -1,4 +1,4 @@
-//! What agents wrote comes to the folder whole or not at all, and takes nothing from the person.
+//! Agents' changes are written to the folder completely or not at all, and replace nothing of the person's.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -62,7 +62,7 @@ async fn a_folder_that_cannot_be_written_to_is_left_and_named() {
     let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
     agent_puts(&host, Put::note("a.md", "the agent's").and("c.md", "the agent's")).await;
     host.vault.write("b.md", b"the person's");
-    // Nothing can be begun where a file has the name of the folder for that.
+    // Nothing can be staged where a file has the name of the staging folder.
     fs::write(host.vault.path(".atlas-mirror"), "").unwrap();
     let summary = host.sync().await.unwrap();
     assert_eq!((done(&summary), pulled(&summary), summary.waiting), ((0, 1, 0), (0, 0, 0), 2));
@@ -110,7 +110,7 @@ async fn a_file_and_a_folder_may_take_each_other_s_name() {
     host.sync().await.unwrap();
     agree(&host).await;
     assert_eq!(host.vault.read("a.md/inside.md"), b"inside");
-    // A folder that has something of the person's in it stays.
+    // A folder that contains files of the person's stays.
     let host = Host::published(VaultBuilder::new().note("b.md/c.md", "c").note("z.md", "z")).await;
     agent_deletes(&host, "b.md/c.md").await;
     agent_puts(&host, Put::note("b.md", "b")).await;
@@ -119,7 +119,7 @@ async fn a_file_and_a_folder_may_take_each_other_s_name() {
     assert_eq!((pulled(&summary), summary.conflicts.len(), summary.waiting), ((0, 0, 1), 1, 0));
     assert_eq!(host.vault.read("b.md/mine.md"), b"mine");
     agree(&host).await;
-    // Also one that is no file of the vault.
+    // Also for a file that does not belong to the vault.
     let host = Host::published(VaultBuilder::new().note("b.md/c.md", "c").note("z.md", "z")).await;
     agent_deletes(&host, "b.md/c.md").await;
     agent_puts(&host, Put::note("b.md", "b")).await;

@@ -1,4 +1,4 @@
-//! Where the folder is the truth: whatever the mirror has becomes what the folder has, and the folder is never written to.
+//! Push-only syncs: the mirror becomes equal to the folder, which is never written to.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ async fn host() -> Host {
     host
 }
 
-/// Everything that could come back from the mirror: changes, deletions, new notes, and names that clash.
+/// Everything that a pull could bring: changes, deletions, new notes, and names that clash.
 async fn mirror_goes_its_way(host: &Host) {
     agent_puts(host, Put::note("a.md", "changed")).await;
     agent_deletes(host, "b.md").await;
@@ -49,7 +49,7 @@ async fn a_lost_state_writes_nothing_into_the_folder_that_is_the_truth() {
     mirror_goes_its_way(&host).await;
     host.lose_state();
     pushed(&host).await;
-    // An older version in the folder is what counts too.
+    // An older version in the folder counts too.
     host.vault.write("a.md", b"two");
     pushed(&host).await;
     host.vault.write("a.md", b"a");
