@@ -2,8 +2,8 @@
 
 use crate::lines::is_break;
 
-/// The end of the block id whose `^` is at `at`, or `None` if there is none. An id stands after white space or at the start of a line,
-/// consists of ASCII letters, digits and `-`, and is followed by nothing but white space.
+/// The end of the block id whose `^` is at `at`, or `None` if there is none. An id follows white space or starts a
+/// line, consists of ASCII letters, digits and `-`, and is followed only by white space.
 pub(crate) fn read(text: &str, at: usize) -> Option<usize> {
     let (before, rest) = text.split_at_checked(at)?;
     let name = rest.strip_prefix('^')?;

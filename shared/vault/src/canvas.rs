@@ -1,5 +1,5 @@
-//! Canvases, as JSON Canvas 1.0 has them (<https://jsoncanvas.org/spec/1.0/>): nodes on a plane, and edges between them. A change leaves every
-//! other byte as it is, and fields that this module does not know stay.
+//! Canvases in the format JSON Canvas 1.0 (<https://jsoncanvas.org/spec/1.0/>): nodes on a plane, and edges between
+//! them. A change keeps every other byte, and fields unknown to this module.
 
 mod check;
 mod links;
@@ -21,13 +21,13 @@ const EDGE: Noun = Noun { one: "edge", of: "canvas", list: "edges" };
 /// As many hexadecimal digits as Obsidian's ids have.
 const ID_DIGITS: usize = 16;
 
-/// Why a canvas cannot be read, or not be changed so.
+/// Why a canvas cannot be read or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CanvasError {
-    /// The file is no canvas.
+    /// The file is not a canvas.
     #[error("the file is no canvas: {0}")]
     File(JsonError),
-    /// A node or edge of the change is not allowed.
+    /// A node or edge of the change is invalid.
     #[error("{0}")]
     Change(String),
 }
@@ -41,7 +41,7 @@ pub struct Canvas<'a> {
     edges: Items,
 }
 
-/// What becomes of a canvas.
+/// A change of a canvas.
 #[derive(Debug, Default)]
 pub struct Change {
     /// Nodes to add. One without an `id` gets one.
@@ -58,7 +58,7 @@ pub struct Change {
     pub update_edges: BTreeMap<String, Fields>,
 }
 
-/// What a change came to.
+/// The result of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changed {
     /// The canvas after it.
@@ -67,17 +67,17 @@ pub struct Changed {
     pub nodes_added: Vec<String>,
     /// … and of the edges.
     pub edges_added: Vec<String>,
-    /// How many nodes went, …
+    /// The number of removed nodes, …
     pub nodes_removed: usize,
-    /// … and how many edges, those of removed nodes among them.
+    /// … and of removed edges, including those of removed nodes.
     pub edges_removed: usize,
 }
 
 impl<'a> Canvas<'a> {
     /// Reads a canvas. A blank file is an empty one.
     ///
-    /// # Errors
-    /// When it is none, or two nodes or edges have one id: with the place.
+    ///
+    /// # Errors When it is not a canvas, or two nodes or edges have one id; with the position.
     pub fn read(text: &'a str) -> Result<Self, CanvasError> {
         let is_blank = text.trim_start_matches('\u{feff}').trim().is_empty();
         let text = if is_blank { "{}" } else { text };
@@ -100,10 +100,10 @@ impl<'a> Canvas<'a> {
         self.edges.fields()
     }
 
-    /// The canvas after `change`. Ids for what has none are made from `seed`.
+    /// The canvas after `change`. Missing ids are derived from `seed`.
     ///
-    /// # Errors
-    /// When an id is not there, or is there already, or a node or edge would not be allowed.
+    ///
+    /// # Errors When an id does not exist, or exists already, or a node or edge is invalid.
     pub fn change(mut self, change: &Change, seed: u64) -> Result<Changed, CanvasError> {
         let gone_nodes = self.nodes.places(&change.remove_nodes)?;
         let gone: HashSet<&str> = change.remove_nodes.iter().map(String::as_str).collect();
@@ -158,10 +158,10 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// A new canvas with these, as Obsidian writes it. Ids for what has none are made from `seed`.
+/// A new canvas with these nodes and edges, formatted like Obsidian's. Missing ids are derived from `seed`.
 ///
-/// # Errors
-/// When a node or edge would not be allowed.
+///
+/// # Errors When a node or edge is invalid.
 pub fn create(nodes: &[Fields], edges: &[Fields], seed: u64) -> Result<Changed, CanvasError> {
     let change = Change { add_nodes: nodes.to_vec(), add_edges: edges.to_vec(), ..Change::default() };
     let mut changed = Canvas::read("")?.change(&change, seed)?;
@@ -171,7 +171,7 @@ pub fn create(nodes: &[Fields], edges: &[Fields], seed: u64) -> Result<Changed, 
     Ok(changed)
 }
 
-/// A canvas of these, as Obsidian writes it.
+/// A canvas with these nodes and edges, formatted like Obsidian's.
 fn written(nodes: &[Fields], edges: &[Fields]) -> String {
     let list = |items: &[Fields]| {
         let lines: Vec<String> = items.iter().map(|item| format!("\n\t\t{}", Value::Object(item.clone()))).collect();
@@ -180,7 +180,7 @@ fn written(nodes: &[Fields], edges: &[Fields]) -> String {
     format!("{{\n\t\"nodes\":{},\n\t\"edges\":{}\n}}", list(nodes), list(edges))
 }
 
-/// The ids of the nodes that an edge is between.
+/// The ids of an edge's two nodes.
 fn ends(edge: &Fields) -> impl Iterator<Item = &str> {
     ["fromNode", "toNode"].into_iter().filter_map(|end| edge.get(end)?.as_str())
 }

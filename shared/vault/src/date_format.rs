@@ -1,8 +1,10 @@
-//! Date formats as in Moment.js, in English: written and read. Weeks (`w`, `gggg`) begin on Sunday, and the first week of a year is the
-//! one with January 1st. ISO weeks (`W`, `GGGG`) begin on Monday, and the first is the one with January 4th.
+//! Date formats as in Moment.js, in English: writing and reading. Weeks (`w`, `gggg`) begin on Sunday, and the first
+//! week of a year is the one with January 1st. ISO weeks (`W`, `GGGG`) begin on Monday, and the first is the one with
+//! January 4th.
+//!
 //!
 //! # Layout
-//! - `token`: what a format consists of; [`write`](mod@write); [`read`]
+//! - `token`: the parts of a format; [`write`](mod@write); [`read`]
 
 use jiff::civil::Date;
 
@@ -32,7 +34,7 @@ const MONTHS: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// The week that holds `date`, counted from Sundays: its year, and its number in that year.
+/// The week that contains `date`, counted from Sundays: its year, and its number in that year.
 #[must_use]
 pub(crate) fn week(date: Date) -> (i16, i16) {
     // A week belongs to the year of its last day, since the first week of a year has January 1st.

@@ -1,8 +1,8 @@
-//! Two texts, as a person compares them.
+//! Compares two texts for a person.
 
 use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
 
-/// How `new` differs from `old`, as a unified diff without a header. Empty if it does not.
+/// The differences between `old` and `new` as a unified diff without a header; empty if there are none.
 #[must_use]
 pub fn unified(old: &str, new: &str) -> String {
     let input = InternedInput::new(old, new);

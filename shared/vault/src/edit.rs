@@ -1,9 +1,11 @@
 //! Edits of a note's text: [`apply`] changes the part that an edit names, and no other byte.
 //!
+//!
 //! # Layout
 //! - `error`: [`EditError`], and the [`Candidate`]s it lists
-//! - `target`: where a [`Target`] is; `block`: which lines a block id names
-//! - `splice`: puts lines between lines, with the note's own line breaks; [`between`]: what parts a text from the note above it
+//! - `target`: finds a [`Target`]; `block`: the lines of a block id
+//! - `splice`: puts lines between lines, with the note's own line breaks; [`between`]: the separator before appended
+//!   text
 //! - `replace`: exact text
 //! - `properties`: properties in the frontmatter; `entries`: where each stands; `yaml`: writes values; `split`: the frontmatter as a whole
 //! - `tags`: tags, in the frontmatter and in the text; `task`: one task
@@ -43,9 +45,9 @@ const MAX_REPEATED_BYTES: usize = 4 * 1024 * 1024;
 /// Most bytes of notes that one call of [`apply`] searches for headings and block ids. The first search of a call is always made.
 const MAX_SOUGHT_BYTES: usize = 16 * 1024 * 1024;
 
-/// One edit of a note. Text that is put in stands on lines of its own and takes over the note's line breaks (`\n` or
-/// `\r\n`). No blank lines are added around it, except above an underlined heading: begin or end the text with an empty
-/// line where a paragraph must not run on. An empty text puts in nothing.
+/// One edit of a note. Inserted text gets lines of its own, with the note's line breaks (`\n` or `\r\n`). No blank
+/// lines are added around it, except above an underlined heading: begin or end the text with an empty line where a
+/// paragraph must not run on. An empty text inserts nothing.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Edit {
@@ -61,17 +63,17 @@ pub enum Edit {
     },
     /// Replaces text that occurs exactly once, or as often as `count` says, anywhere in the note.
     ReplaceText {
-        /// The text as it stands in the note, byte for byte, line breaks included.
+        /// The text exactly as in the note, including line breaks.
         find: String,
-        /// What to put in its place.
+        /// The replacement.
         replace: String,
         /// How often `find` must occur; all occurrences are replaced. 1 if left out.
         #[serde(default)]
         count: Option<NonZeroU32>,
     },
-    /// Replaces what stands below a heading, up to the next heading of the same or a higher level; the heading's line
-    /// and the blank lines around the text stay. A block or lines are replaced whole, a block with its `^id`.
-    /// An empty text removes the lines.
+    /// Replaces the text below a heading, up to the next heading of the same or a higher level; the heading's line and
+    /// the blank lines around the text stay. A block or lines are replaced whole, a block with its `^id`. An empty text
+    /// removes the lines.
     ReplaceSection {
         /// The section, block or lines.
         target: Target,
@@ -100,8 +102,8 @@ pub enum Edit {
         /// The lines.
         text: String,
     },
-    /// Gives a property of the frontmatter a value; all other properties and all comments stay as they are written.
-    /// What is missing, the property or the frontmatter, is added.
+    /// Sets a property of the frontmatter; all other properties and all comments stay unchanged. A missing property or
+    /// frontmatter is added.
     SetProperty {
         /// The property's name: a key of the frontmatter's top level.
         name: String,
@@ -113,23 +115,22 @@ pub enum Edit {
         /// The property's name.
         name: String,
     },
-    /// Sets several properties, each as by `set_property`: null is a value, and lists and maps are replaced whole.
+    /// Sets several properties, as `set_property` does: null is a value, and lists and maps are replaced whole.
     MergeProperties {
         /// The properties, by name.
         properties: Map<String, Value>,
     },
 }
 
-/// What part of a note an edit means.
+/// The part of a note that an edit targets.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    /// A heading, by its text without `#`s: `["Sub"]`, or `["Top", "Sub"]` for the one below `Top`. It must be the only
-    /// one so named.
+    /// A heading, by its text without `#`s: `["Sub"]`, or `["Top", "Sub"]` for the one below `Top`. It must be unique.
     Heading(Vec<String>),
-    /// The heading on this line, counted from 1: for one of several that are named the same.
+    /// The heading on this line, counted from 1, if several have the same text.
     HeadingLine(u32),
-    /// The paragraph or list item (with what is nested in it) that carries `^id`, by its id.
+    /// The paragraph or list item (including nested items) with `^id`, by its id.
     Block(String),
     /// Lines, from and to, counted from 1, both included.
     Lines([u32; 2]),
@@ -153,25 +154,25 @@ pub fn apply(text: &str, edits: &[Edit], max_bytes: usize) -> Result<String, Edi
     Ok(edited)
 }
 
-/// Where `target` is in `text`: a section with its heading, without the blank lines below it; a block or lines.
+/// The range of `target` in `text`: a section with its heading, without the blank lines below it; a block or lines.
 ///
-/// # Errors
-/// When it is not there, or there are several.
+///
+/// # Errors When it does not occur, or several times.
 pub fn range(text: &str, target: &Target) -> Result<Range<usize>, Problem> {
     target::find(text, target).map(|place| place.start..place.end)
 }
 
-/// The limits that are left for the edits of one call.
+/// The remaining limits for the edits of one call.
 struct Room {
     max_bytes: usize,
-    /// How many bytes replacements of repeated text may still add.
+    /// Bytes that replacements of repeated text may still add.
     repeated: usize,
-    /// How many bytes can still be searched for targets; `None` before the first search.
+    /// Bytes that can still be searched for targets; `None` before the first search.
     sought: Option<usize>,
 }
 
 impl Room {
-    /// Where `target` is in `text`.
+    /// Finds `target` in `text`.
     fn find(&mut self, text: &str, target: &Target) -> Result<target::Place, Problem> {
         if !matches!(target, Target::Lines(_)) {
             let room = self.sought.unwrap_or(MAX_SOUGHT_BYTES.max(text.len()));

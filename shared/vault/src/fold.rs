@@ -97,7 +97,7 @@ fn fold_runs(text: &str, out: &mut impl Sink) {
     out.run(run);
 }
 
-/// How many bytes at the start of `bytes` are ASCII.
+/// The number of ASCII bytes at the start of `bytes`.
 fn ascii_prefix(bytes: &[u8]) -> usize {
     const WIDTH: usize = 32;
     let whole = WIDTH * bytes.chunks_exact(WIDTH).take_while(|chunk| chunk.is_ascii()).count();

@@ -12,13 +12,13 @@ use crate::{tag, wikilink};
 
 /// Longest YAML that is read, in bytes.
 pub const MAX_YAML_BYTES: usize = 64 * 1024;
-/// How deep lists and maps may nest.
+/// Most levels of lists and maps.
 const MAX_DEPTH: usize = 32;
-/// How often aliases (`*name`) may repeat something, and how many values they may repeat in all.
-/// With the longest YAML this bounds the properties to some 30 MB.
+/// Most repetitions by aliases (`*name`), and most values that they repeat in all. With the longest YAML this bounds
+/// the properties to some 30 MB.
 const MAX_ALIASES: usize = 100;
 const MAX_REPEATED_VALUES: usize = 500;
-/// How much of the YAML parser's message is kept, in characters.
+/// Most characters of the YAML parser's message that are kept.
 const MAX_MESSAGE_CHARS: usize = 200;
 
 /// Finds the block that begins at `start`: a line `---`, and a later line `---` or `...`.
@@ -28,7 +28,7 @@ pub(crate) fn find(text: &str, start: usize, lines: &Lines) -> Option<Frontmatte
     Some(Frontmatter { range, body_start, properties })
 }
 
-/// Where the YAML of that block is, and where the body begins.
+/// The range of that block's YAML, and the start of the body.
 pub(crate) fn fences(text: &str, start: usize) -> Option<(Range<usize>, usize)> {
     let fence = |line: Range<usize>| text.get(line).map(|line| line.trim_end_matches([' ', '\t']));
     let first_end = line_end(text, start);
@@ -96,7 +96,7 @@ fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
     serde_saphyr::from_str_with_options(yaml, options)
 }
 
-/// The YAML parser's message without the place, which the parser counts from the start of the YAML.
+/// The YAML parser's message without the position, which the parser counts from the start of the YAML.
 fn message(error: &serde_saphyr::Error) -> String {
     let message = error.to_string();
     let first = message.lines().next().unwrap_or_default();
@@ -104,7 +104,7 @@ fn message(error: &serde_saphyr::Error) -> String {
     first.chars().take(MAX_MESSAGE_CHARS).collect()
 }
 
-/// Where in the YAML the error is, in bytes.
+/// The position of the error in the YAML, in bytes.
 fn offset(error: &serde_saphyr::Error, yaml: &str) -> usize {
     let chars = error.location().map_or(0, |place| place.span().offset());
     let chars = usize::try_from(chars).unwrap_or(usize::MAX);
@@ -121,7 +121,7 @@ fn strings<'a>(
 ) -> impl Iterator<Item = String> + 'a {
     let named = |name: &str| names.iter().any(|wanted| name.eq_ignore_ascii_case(wanted));
     let mut named: Vec<(&String, &Value)> = properties.iter().filter(|(name, _)| named(name)).collect();
-    // Several spellings of one name give the same order, wherever they stand.
+    // So that several spellings of one name always have the same order.
     named.sort_unstable_by_key(|(name, _)| *name);
     named.into_iter().flat_map(move |(_, value)| entries(value, separates))
 }

@@ -1,7 +1,7 @@
 //! Parts inside lines: wikilinks, tags, math, block ids, and which markdown links are valid.
 //!
-//! Where two of them overlap, the one that begins first wins. Where a wikilink and a markdown link begin together (`[[a]](b)`), the
-//! wikilink wins.
+//! Where two of them overlap, the one that begins first wins. Where a wikilink and a markdown link begin together
+//! (`[[a]](b)`), the wikilink wins.
 
 use std::ops::Range;
 

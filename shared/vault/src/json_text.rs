@@ -1,5 +1,5 @@
-//! Changes JSON texts value by value: what is not named stays as it is, byte for byte. `serde_json` reads the texts; this module knows
-//! where in a text each value stands.
+//! Changes JSON texts value by value, and keeps every other byte. `serde_json` reads the texts; this module tracks the
+//! position of each value.
 
 mod string;
 
@@ -19,10 +19,10 @@ pub const MAX_ITEMS: usize = 100_000;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// A part of a JSON text: where it stands.
+/// The byte range of a part of a JSON text.
 pub type Span = Range<usize>;
 
-/// Why a text is not read as JSON.
+/// Why a text is not valid JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct JsonError {
@@ -30,12 +30,12 @@ pub struct JsonError {
     pub line: usize,
     /// The column in characters, counted from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The problem.
     pub message: String,
 }
 
 impl JsonError {
-    /// An error about the byte at `offset` of `text`.
+    /// An error at the byte `offset` of `text`.
     #[must_use]
     pub fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
         let before = text.get(..text.floor_char_boundary(offset)).unwrap_or_default();
@@ -45,7 +45,8 @@ impl JsonError {
     }
 }
 
-/// A JSON text that is being changed. Spans are of the text as it was given; the changes are made all at once, by [`finish`](Self::finish).
+/// A JSON text that is being changed. Spans refer to the original text; [`finish`](Self::finish) applies all changes at
+/// once.
 #[derive(Debug)]
 pub struct JsonText<'a> {
     text: &'a str,
@@ -57,24 +58,24 @@ pub struct JsonText<'a> {
 pub struct Member {
     /// Its name, decoded.
     pub name: String,
-    /// Where its value stands.
+    /// The span of its value.
     pub value: Span,
 }
 
-/// How a new value is laid out.
+/// The layout of a new value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// On one line.
     OneLine,
-    /// Indented as its surroundings, if these are.
+    /// Indented like its surroundings, if these are.
     Indented,
 }
 
 impl<'a> JsonText<'a> {
-    /// Reads a text. A byte order mark before it stays.
+    /// Reads a text. A byte order mark before it is kept.
     ///
-    /// # Errors
-    /// When it is not one JSON value.
+    ///
+    /// # Errors When it is not one JSON value.
     pub fn read(text: &'a str) -> Result<Self, JsonError> {
         let start = mark(text);
         let json = text.get(start..).unwrap_or_default();
@@ -82,20 +83,20 @@ impl<'a> JsonText<'a> {
         Ok(Self { text, edits: Vec::new() })
     }
 
-    /// The text as it was given.
+    /// The original text.
     #[must_use]
     pub const fn text(&self) -> &'a str {
         self.text
     }
 
-    /// Where the whole value stands.
+    /// The span of the whole value.
     #[must_use]
     pub fn root(&self) -> Span {
         let json = self.text.get(mark(self.text)..).unwrap_or_default();
         self.text.len() - json.trim_start().len()..self.text.trim_end().len()
     }
 
-    /// What stands at `span`, as written.
+    /// The text at `span`.
     #[must_use]
     pub fn written(&self, span: &Span) -> &'a str {
         self.text.get(span.clone()).unwrap_or_default()
@@ -103,16 +104,16 @@ impl<'a> JsonText<'a> {
 
     /// The value at `span`.
     ///
-    /// # Errors
-    /// When it nests too deeply, or has a number that is none.
+    ///
+    /// # Errors When it nests too deeply, or has an invalid number.
     pub fn value<T: Deserialize<'a>>(&self, span: &Span) -> Result<T, JsonError> {
         serde_json::from_str(self.written(span)).map_err(|error| problem(self.text, span.start, &error))
     }
 
-    /// The members of the object at `span`, in order; a name may stand more than once.
+    /// The members of the object at `span`, in order; names may repeat.
     ///
-    /// # Errors
-    /// When it is no object, or has more than [`MAX_ITEMS`] members.
+    ///
+    /// # Errors When it is not an object, or has more than [`MAX_ITEMS`] members.
     pub fn members(&self, span: &Span) -> Result<Vec<Member>, JsonError> {
         let Members(members) = self.value(span)?;
         let member = |(name, value): (String, &RawValue)| Member { name, value: self.span(value) };
@@ -121,14 +122,14 @@ impl<'a> JsonText<'a> {
 
     /// The elements of the array at `span`, in order.
     ///
-    /// # Errors
-    /// When it is no array, or has more than [`MAX_ITEMS`] elements.
+    ///
+    /// # Errors When it is not an array, or has more than [`MAX_ITEMS`] elements.
     pub fn elements(&self, span: &Span) -> Result<Vec<Span>, JsonError> {
         let Elements(elements) = self.value(span)?;
         Ok(elements.into_iter().map(|element| self.span(element)).collect())
     }
 
-    /// Where a value that was read from the text stands.
+    /// The span of a value that was read from the text.
     pub(crate) fn span(&self, value: &RawValue) -> Span {
         let start = value.get().as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
         start..start + value.get().len()
@@ -149,8 +150,8 @@ impl<'a> JsonText<'a> {
         self.change_members(object, members, &[], new, layout);
     }
 
-    /// Changes the object at `object`, whose members are `members`: those whose places are in `gone`, ascending, go, and `new` ones are added to
-    /// its end.
+    /// Changes the object at `object`, whose members are `members`: those with an index in `gone`, which is ascending,
+    /// are removed, and `new` ones are added at its end.
     pub fn change_members(
         &mut self,
         object: &Span,
@@ -179,8 +180,8 @@ impl<'a> JsonText<'a> {
         self.change_items(object, &items, gone, &gap, &new);
     }
 
-    /// Changes the array at `array`, whose elements are `elements`: those whose places are in `gone`, ascending, go, and `new` ones are added to
-    /// its end.
+    /// Changes the array at `array`, whose elements are `elements`: those with an index in `gone`, which is ascending,
+    /// are removed, and `new` ones are added at its end.
     pub fn change_elements(&mut self, array: &Span, elements: &[Span], gone: &[usize], new: &[Value], layout: Layout) {
         let gap = self.gap(array, elements);
         let new: Vec<String> = new.iter().map(|value| self.laid_out(value, &gap, layout)).collect();
@@ -195,7 +196,7 @@ impl<'a> JsonText<'a> {
         let (Some(first_kept), Some(first), Some(last)) = (first_kept, items.first(), items.last()) else {
             let inside = container.start + 1..container.end.saturating_sub(1);
             if !new.is_empty() {
-                // What closes an indented container stands one step to the left of what is in it.
+                // The closing bracket of an indented container is indented one step less than its content.
                 let close = gap.rfind('\n').and_then(|at| gap.get(at..)).unwrap_or_default();
                 let close = close.strip_suffix(self.unit()).unwrap_or(close);
                 self.edits.push((inside, format!("{gap}{joined}{close}")));
@@ -237,7 +238,7 @@ impl<'a> JsonText<'a> {
         }
     }
 
-    /// What stands between the name and the value of a member.
+    /// The text between the name and the value of a member.
     fn colon(&self, member: &Member) -> &'a str {
         let before = self.text.get(..member.value.start).unwrap_or_default();
         let name_end = before.trim_end().trim_end_matches(':').trim_end().len();
@@ -263,13 +264,13 @@ impl<'a> JsonText<'a> {
         let formatter = PrettyFormatter::with_indent(self.unit().as_bytes());
         let written = value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, formatter));
         match (written, String::from_utf8(out)) {
-            // No string of JSON has a line break as such.
+            // A JSON string contains no literal line break.
             (Ok(()), Ok(text)) => text.replace('\n', gap.get(line..).unwrap_or("\n")),
             _ => value.to_string(),
         }
     }
 
-    /// The text with the changes. Of changes that overlap, the one that begins first counts.
+    /// The text with the changes. Of overlapping changes, the one that begins first counts.
     #[must_use]
     pub fn finish(mut self) -> String {
         self.edits.sort_by_key(|(span, _)| (span.start, span.end));
@@ -288,12 +289,12 @@ impl<'a> JsonText<'a> {
     }
 }
 
-/// How many bytes the byte order mark before a text has.
+/// The number of bytes of the byte order mark before a text.
 fn mark(text: &str) -> usize {
     if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }
 }
 
-/// What `serde_json` says of a part of `text` that begins at `offset`.
+/// The error of `serde_json` for a part of `text` that begins at `offset`.
 fn problem(text: &str, offset: usize, error: &serde_json::Error) -> JsonError {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);

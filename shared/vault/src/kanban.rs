@@ -1,5 +1,5 @@
-//! Boards of the Kanban plugin: notes whose headings of level 2 are lanes, and whose tasks are cards. A change leaves every other byte as it
-//! is.
+//! Boards of the Kanban plugin: notes whose headings of level 2 are lanes, and whose tasks are cards. A change keeps
+//! every other byte.
 
 use std::ops::Range;
 
@@ -20,22 +20,22 @@ pub struct Board {
 pub struct Lane {
     /// Its name.
     pub name: String,
-    /// Most cards that it should have, if a person set that.
+    /// Most cards that it should have, if limited.
     pub limit: Option<u32>,
-    /// Whether cards in it are done.
+    /// Whether its cards are done.
     pub is_complete: bool,
     /// Whether it is the archive.
     pub is_archive: bool,
     /// Its cards, from top to bottom.
     pub cards: Vec<Card>,
-    /// Where its first card stands, or would.
+    /// The position of its first card, or where it would be.
     top: usize,
 }
 
 /// A card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Card {
-    /// Its text, with its further lines.
+    /// Its text, including further lines.
     pub text: String,
     /// Whether it is checked.
     pub is_checked: bool,
@@ -44,7 +44,7 @@ pub struct Card {
     status: usize,
 }
 
-/// Where in a lane a card goes.
+/// The position of a card in a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
     /// Above the others.
@@ -53,27 +53,27 @@ pub enum Position {
     Bottom,
 }
 
-/// Why a board is not changed so.
+/// Why a board cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KanbanError {
     /// There is no such lane, or there are several.
     #[error("the board has {count} columns called {name:?}; its columns are {lanes}")]
     Lane {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// How many there are.
+        /// The number of lanes with that name.
         count: usize,
-        /// Those that there are.
+        /// The names of all lanes.
         lanes: String,
     },
     /// There is no such card, or there are several.
     #[error("the column {lane:?} has {count} cards with the text {text:?}: write the whole text of one")]
     Card {
-        /// Where it was looked for.
+        /// The lane searched.
         lane: String,
-        /// What was looked for.
+        /// The text searched for.
         text: String,
-        /// How many there are.
+        /// The number of such cards.
         count: usize,
     },
 }
@@ -82,13 +82,13 @@ pub enum KanbanError {
 pub const PROPERTY: &str = "kanban-plugin";
 
 impl Board {
-    /// The board of a note; none if the note is no board.
+    /// The board of a note; [`None`] if the note is not a board.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let note = note::parse(text);
         note.properties()?.get(PROPERTY)?;
         let start = note.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
-        // The plugin's settings stand in a comment at the end.
+        // The plugin's settings are in a comment at the end.
         let masked = mask::mask(text.get(start..)?);
         let end = start + masked.trim_end().len();
         let headings: Vec<_> = note.headings.iter().filter(|heading| heading.level <= 2).collect();
@@ -116,10 +116,10 @@ impl Board {
         }
     }
 
-    /// `text`, of which this is the board, with a new card.
+    /// `text`, whose board this is, with a new card.
     ///
-    /// # Errors
-    /// When there is no such lane.
+    ///
+    /// # Errors When there is no such lane.
     pub fn with_card(
         &self,
         text: &str,
@@ -136,11 +136,11 @@ impl Board {
         Ok(spliced(text, vec![(at..at, new)]))
     }
 
-    /// `text`, of which this is the board, with a card in another lane. It is checked when it comes into a lane of cards that are done, and
-    /// open again when it leaves one.
+    /// `text`, whose board this is, with a card moved to another lane. It is checked when it enters a lane of done
+    /// cards, and unchecked when it leaves one.
     ///
-    /// # Errors
-    /// When there is no such lane or card.
+    ///
+    /// # Errors When there is no such lane or card.
     pub fn with_moved(
         &self,
         text: &str,
@@ -202,7 +202,7 @@ impl Lane {
         }
     }
 
-    /// Where the `lines` of a card go, and what is written there.
+    /// The position for the `lines` of a card, and the text to insert there.
     fn placed(&self, text: &str, lines: &str, position: Position) -> (usize, String) {
         let at = match (position, self.cards.last()) {
             (Position::Bottom, Some(last)) => last.range.end,
@@ -228,8 +228,8 @@ impl Card {
     }
 }
 
-/// Where the first card of a lane without cards goes, whose heading ends at `start`: below what else stands in the lane, and else below the
-/// heading and an empty line.
+/// The position of the first card of an empty lane, whose heading ends at `start`: below other text in the lane, else
+/// below the heading and an empty line.
 fn empty_top(text: &str, start: usize, end: usize) -> usize {
     let region = text.get(start..end.max(start)).unwrap_or_default().trim_end();
     // The line that separates the archive.

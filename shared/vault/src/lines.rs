@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Where the lines of a text begin. Only `\n` ends a line.
+/// The starts of the lines of a text. Only `\n` ends a line.
 pub(crate) struct Lines {
     breaks: Vec<usize>,
 }
@@ -12,7 +12,7 @@ impl Lines {
         Self { breaks: memchr::memchr_iter(b'\n', text.as_bytes()).collect() }
     }
 
-    /// The line, from 0, that holds the byte at `offset`.
+    /// The line, from 0, that contains the byte at `offset`.
     pub(crate) fn at(&self, offset: usize) -> u32 {
         u32::try_from(self.breaks.partition_point(|line_break| *line_break < offset)).unwrap_or(u32::MAX)
     }
@@ -37,15 +37,13 @@ pub(crate) fn spliced(text: &str, mut edits: Vec<(Range<usize>, String)>) -> Str
     out
 }
 
-/// The end of the line that holds the byte at `offset`, without its break.
+/// The end of the line that contains the byte at `offset`, without its break.
 pub(crate) fn line_end(text: &str, offset: usize) -> usize {
     let rest = text.as_bytes().get(offset..).unwrap_or_default();
     memchr::memchr2(b'\n', b'\r', rest).map_or(text.len(), |at| offset + at)
 }
 
-/// Where the line after the one that ends at `end` begins: after `
-/// `, `\r
-/// ` or a lone `\r`.
+/// The start of the line after the one that ends at `end`: after `\n`, `\r\n` or a lone `\r`.
 pub(crate) fn next_line(text: &str, end: usize) -> usize {
     match text.as_bytes().get(end..) {
         Some([b'\r', b'\n', ..]) => end + 2,
@@ -54,7 +52,7 @@ pub(crate) fn next_line(text: &str, end: usize) -> usize {
     }
 }
 
-/// How many bytes equal to `byte` stand at `at`.
+/// The number of bytes equal to `byte` at `at`.
 pub(crate) fn run_length(bytes: &[u8], at: usize, byte: u8) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     rest.iter().take_while(|other| **other == byte).count()

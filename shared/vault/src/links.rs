@@ -1,10 +1,10 @@
-//! The links of a file, whatever kind of file it is.
+//! The links of a file of any kind.
 
 use crate::note::{Link, parse};
 use crate::path::VaultPath;
 use crate::{canvas, frontmatter, json_text};
 
-/// How the links of a file are written.
+/// The syntax of a file's links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// As in a note.
@@ -16,19 +16,19 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// That of the file at `path`; none if it can have no links.
+    /// The syntax for the file at `path`; [`None`] if it can have no links.
     pub(crate) fn of(path: &VaultPath) -> Option<Self> {
         let extension = path.extension()?;
         let forms = [("md", Self::Note), ("canvas", Self::Canvas), ("base", Self::Base)];
         forms.into_iter().find(|(known, _)| extension.eq_ignore_ascii_case(known)).map(|(_, form)| form)
     }
 
-    /// That of the file at `path`, whose links are to be rewritten: as in a note, if nothing else is known of it.
+    /// The syntax for rewriting the links of the file at `path`: as in a note if the kind is unknown.
     pub(crate) fn assumed(path: &VaultPath) -> Self {
         Self::of(path).unwrap_or(Self::Note)
     }
 
-    /// The links of a text of this form.
+    /// The links of a text with this syntax.
     pub(crate) fn links(self, text: &str) -> Vec<Link> {
         match self {
             Self::Note => parse(text).links,
@@ -37,7 +37,7 @@ impl Form {
         }
     }
 
-    /// A link's target as it stands in such a file.
+    /// A link's target as written in such a file.
     pub(crate) fn written(self, target: String) -> String {
         match self {
             Self::Canvas => json_text::escaped(&target),

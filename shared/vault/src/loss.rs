@@ -9,10 +9,12 @@ use std::hash::{DefaultHasher, Hasher as _};
 
 use crate::frontmatter;
 
-/// In a note with at most this many lines and words, losing half of the body is not meaningful: only the loss of all its lines is.
+/// In a note with at most this many lines and words, the loss of half the body is not significant: only the loss of all
+/// lines is.
 const FEW_LINES: usize = 5;
 const FEW_WORDS: usize = 30;
-/// Most distinct lines, and most distinct words of changed lines, that are remembered of the text after the change. Others count as gone.
+/// Most distinct lines, and most distinct words of changed lines, that are recorded of the text after the change.
+/// Others count as gone.
 const MAX_KNOWN: usize = 1 << 20;
 
 /// The amount of a note that a change removes.
@@ -28,7 +30,7 @@ pub struct Loss {
     words: Share,
 }
 
-/// How many are gone, out of how many.
+/// The number of removed units, and of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Share {
     gone: usize,
@@ -45,7 +47,7 @@ impl Share {
     }
 }
 
-/// A line and its hash, which is compared.
+/// A line, and its hash for comparison.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     text: &'a str,
@@ -53,7 +55,7 @@ struct Line<'a> {
 }
 
 impl Loss {
-    /// The loss when `before` becomes `after`.
+    /// The loss by changing `before` to `after`.
     #[must_use]
     pub fn between(before: &str, after: &str) -> Self {
         let (old, new) = (Text::of(before), Text::of(after));
@@ -85,8 +87,9 @@ impl Loss {
         self.properties.gone + self.values.gone + self.lines.gone + self.words.gone == 0
     }
 
-    /// Whether enough is gone that the note counts as destroyed: all its properties, if it had several; most of the words in its
-    /// properties; or more than half of its lines or of its words. A note of a few lines is destroyed when none of them is left.
+    /// Whether enough is gone that the note counts as destroyed: all its properties, if it had several; most of the
+    /// words in its properties; or more than half of its lines or of its words. A note of a few lines is destroyed when
+    /// none of them is left.
     #[must_use]
     pub const fn is_destruction(&self) -> bool {
         let Self { properties, values, lines, words } = self;
@@ -132,7 +135,7 @@ fn compared<'a>(old: impl Iterator<Item = Line<'a>>, new: impl Iterator<Item = L
     (lines_gone, words_gone)
 }
 
-/// How often each of at most [`MAX_KNOWN`] things is there that has not been taken.
+/// The remaining number of occurrences of at most [`MAX_KNOWN`] units.
 #[derive(Default)]
 struct Known(HashMap<u64, usize>);
 
@@ -143,7 +146,7 @@ impl Known {
         }
     }
 
-    /// Whether there was one.
+    /// Takes one occurrence; returns whether there was one.
     fn take(&mut self, hash: u64) -> bool {
         match self.0.get_mut(&hash) {
             Some(count) if *count > 0 => {
@@ -155,12 +158,12 @@ impl Known {
     }
 }
 
-/// A note's text, and where its frontmatter is.
+/// A note's text, and the range of its frontmatter.
 struct Text<'a> {
     text: &'a str,
     /// Start and end of the YAML, in bytes.
     yaml: (usize, usize),
-    /// Where the body begins.
+    /// The start of the body.
     body: usize,
 }
 

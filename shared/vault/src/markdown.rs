@@ -148,7 +148,7 @@ struct Reader<'a> {
     definition: Option<Range<usize>>,
     /// Links that are open: the index of each, and the range of its display text so far.
     open: Vec<(Option<usize>, Range<usize>)>,
-    /// How many quotes, lists and footnotes are open.
+    /// The number of open quotes, lists and footnotes.
     containers: usize,
 }
 

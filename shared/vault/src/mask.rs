@@ -17,7 +17,7 @@ const MAX_PREFIX_COLUMNS: usize = 200;
 /// A part of the body to hide.
 struct Hidden {
     range: Range<usize>,
-    /// Whether only white space and markers stand before it on its first line.
+    /// Whether only white space and markers precede it on its first line.
     opens_line: bool,
 }
 
@@ -71,7 +71,7 @@ fn deep_lines(body: &str) -> Vec<Hidden> {
 
 /// The text on a line before its content: white space, and markers of quotes, list items and footnotes.
 struct Prefix {
-    /// Where the content begins.
+    /// The start of the content.
     end: usize,
     columns: usize,
     markers: usize,

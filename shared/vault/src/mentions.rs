@@ -1,4 +1,4 @@
-//! Where the text of a note names something without a link.
+//! Finds places where a note mentions something without a link.
 
 use std::ops::Range;
 
@@ -9,22 +9,23 @@ use crate::{markdown, mask, note};
 
 /// Most words of a name; in scripts without spaces every character is one.
 const MAX_WORDS: usize = 16;
-/// Most bytes of a note that are looked at.
+/// Most bytes of a note that are searched.
 const MAX_BYTES: usize = 1 << 20;
 
 /// A place where a note names something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention<T> {
-    /// What it names.
+    /// The mentioned thing.
     pub meaning: T,
-    /// Where the name stands.
+    /// The range of the name.
     pub range: Range<usize>,
     /// Its line, counted from 0.
     pub line: u32,
 }
 
-/// The mentions in a note, in order: of several that begin at one word the longest, and none within another. `meaning` says what a folded
-/// run of words names. Frontmatter, code, HTML, comments, links, tags and bare URLs mention nothing; no mention goes over a line's end.
+/// The mentions in a note, in order: of several that begin at one word the longest, and none within another. `meaning`
+/// returns what a folded run of words names. Frontmatter, code, HTML, comments, links, tags and bare URLs contain no
+/// mentions; no mention spans lines.
 pub fn mentions<T>(text: &str, mut meaning: impl FnMut(&str) -> Option<T>) -> Vec<Mention<T>> {
     let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or_default();
     let parsed = note::parse(text);

@@ -12,7 +12,7 @@ use crate::lines::Lines;
 use crate::note::source::Source;
 use crate::{frontmatter, inline, markdown, mask, task};
 
-/// How much of a note's body is parsed, in bytes. Text below that is ignored.
+/// Most bytes of a note's body that are parsed. Later text is ignored.
 pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// Parses a note into its parts. Never fails. Takes time in proportion to the length of the text, whatever the text is.

@@ -1,31 +1,32 @@
-//! Pages of text that was read in a file that is no text, such as a PDF. Pages are divided by lines that have a form feed alone.
+//! Pages of text extracted from a file of another format, such as a PDF. A line with only a form feed separates two
+//! pages.
 
 use crate::file_kind::may_be_text;
 
-/// Divides pages.
+/// Separates pages.
 pub const PAGE_END: &str = "\n\u{c}\n";
 
-/// Whether what is kept as the text of a file of this name has pages: it is neither a note nor another text.
+/// Whether the text stored for a file of this name has pages: the file is neither a note nor another text.
 #[must_use]
 pub fn has_pages(file_name: &str) -> bool {
     let is_note = file_name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"));
     !is_note && !may_be_text(file_name)
 }
 
-/// The number of the page, counted from 1, that `line`, counted from 0, is on.
+/// The number of the page, counted from 1, that contains `line`, counted from 0.
 #[must_use]
 pub fn page_of_line(text: &[u8], line: usize) -> u64 {
     let ends = text.split(|byte| *byte == b'\n').take(line).filter(|line| *line == b"\x0c").count();
     ends as u64 + 1
 }
 
-/// The text of page `number`, counted from 1; [`None`] if there are not so many.
+/// The text of page `number`, counted from 1; [`None`] if there are fewer pages.
 #[must_use]
 pub fn page(text: &str, number: usize) -> Option<&str> {
     text.split(PAGE_END).nth(number.checked_sub(1)?)
 }
 
-/// How many pages there are.
+/// The number of pages.
 #[must_use]
 pub fn count(text: &str) -> usize {
     if text.is_empty() { 0 } else { text.matches(PAGE_END).count() + 1 }

@@ -13,26 +13,26 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 /// Longest path, in bytes.
 pub const MAX_PATH_BYTES: usize = 1024;
-/// Longest folder or file name, in bytes: what common file systems can store.
+/// Longest folder or file name, in bytes, that common file systems can store.
 pub const MAX_SEGMENT_BYTES: usize = 255;
 
 /// Longest text that is checked: the longest path, written in NFD.
 const MAX_INPUT_BYTES: usize = 4 * MAX_PATH_BYTES;
-/// How much of a refused path an error repeats, in characters.
+/// Most characters of an invalid path that an error repeats.
 const MAX_ECHO_CHARS: usize = 200;
 
-/// A path relative to the vault's root: `/`-separated, in NFC, and never outside the root, even after repeated percent-decoding. All
-/// other characters that a file name may hold are kept.
+/// A path relative to the vault's root: `/`-separated, in NFC, and never outside the root, even after repeated
+/// percent-decoding. All other characters that a file name may contain are kept.
 ///
 /// Ordered by bytes. Cloning shares the text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VaultPath(Arc<str>);
 
 impl VaultPath {
-    /// Checks `text` and brings it into NFC.
+    /// Checks `text` and normalises it to NFC.
     ///
-    /// # Errors
-    /// When the text is no path inside a vault; each error says what to write instead.
+    ///
+    /// # Errors When the text is not a path inside a vault; each error says what to write instead.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let path = Self::parse_recorded(text)?;
         match path.0.split('/').find_map(alias::alias_of) {
@@ -41,11 +41,11 @@ impl VaultPath {
         }
     }
 
-    /// Like [`parse`](Self::parse), for paths that a mirror holds already. They may be older than the rule that refuses other names of
-    /// closed folders; such a path is kept, but not shown to anybody.
+    /// Like [`parse`](Self::parse), for paths that a mirror already contains. They may be older than the rule that
+    /// refuses other names of closed folders; such a path is kept, but not shown to anybody.
     ///
-    /// # Errors
-    /// As [`parse`](Self::parse).
+    ///
+    /// # Errors As [`parse`](Self::parse).
     pub fn parse_recorded(text: &str) -> Result<Self, PathError> {
         if text.len() > MAX_INPUT_BYTES {
             return Err(PathError::TooLong { path: echo(text), bytes: text.len() });
@@ -74,7 +74,7 @@ impl VaultPath {
         self.split_name().0
     }
 
-    /// What follows the last dot of the file name, unless that dot begins the name.
+    /// The text after the last dot of the file name, unless that dot begins the name.
     #[must_use]
     pub fn extension(&self) -> Option<&str> {
         self.split_name().1
@@ -101,7 +101,7 @@ impl VaultPath {
     }
 }
 
-/// Why a text is no path inside a vault.
+/// Why a text is not a path inside a vault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "`path` is the refused text, escaped and cut; the messages say the rest")]
 pub enum PathError {
@@ -133,7 +133,7 @@ pub enum PathError {
     Encoded { path: String },
 }
 
-/// The start of a refused path, fit for one line of a message.
+/// The start of an invalid path, escaped for one line of a message.
 fn echo(path: &str) -> String {
     let mut chars = path.escape_debug();
     let mut shown: String = chars.by_ref().take(MAX_ECHO_CHARS).collect();

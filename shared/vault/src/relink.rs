@@ -58,8 +58,9 @@ pub struct Unlinkable {
 }
 
 impl Moves {
-    /// The moves, as pairs of old and new path. `files` must hold all files that share a name with one of these paths and, for [`relink`]
-    /// of a moved note, all files that its links can mean. A file at a new path is overwritten, unless it is moved too.
+    /// The moves, as pairs of old and new path. `files` must contain all files that share a name with one of these
+    /// paths and, for [`relink`] of a moved note, all files that its links can mean. A file at a new path is
+    /// overwritten, unless it is moved too.
     #[must_use]
     pub fn new(moves: impl IntoIterator<Item = (VaultPath, VaultPath)>, files: Files) -> Self {
         let to: BTreeMap<VaultPath, VaultPath> = moves.into_iter().collect();
@@ -71,7 +72,7 @@ impl Moves {
         Self { to, before, after }
     }
 
-    /// Where the file at `path` is after the moves.
+    /// The path after the moves of the file at `path`.
     fn destination<'a>(&'a self, path: &'a VaultPath) -> &'a VaultPath {
         self.to.get(path).unwrap_or(path)
     }
@@ -147,11 +148,11 @@ pub fn relink(text: &str, path: &VaultPath, moves: &Moves) -> Result<Option<Reli
     rewrite(text, path, moves.destination(path), moves)
 }
 
-/// Rewrites the links for a copy of the note at `from` that will be at `to`, so that they mean the same files as in the original.
-/// [`None`] if they already do. `files` must hold all files that the links can mean.
+/// Rewrites the links for a copy at `to` of the note at `from`, so that they mean the same files as in the original.
+/// [`None`] if they already do. `files` must contain all files that the links can mean.
 ///
-/// # Errors
-/// As [`relink`].
+///
+/// # Errors As [`relink`].
 pub fn relink_copy(text: &str, from: &VaultPath, to: &VaultPath, files: Files) -> Result<Option<Relinked>, Unlinkable> {
     let mut moves = Moves::new([], files);
     moves.after.insert(to.clone());
@@ -254,9 +255,9 @@ fn is_internal(link: &Link) -> bool {
     !link.target.is_empty() && !link.is_external()
 }
 
-/// The target for a new wikilink in the note at `here` that means the file `meant`, as Obsidian writes it: the file's name if that is
-/// unambiguous, else its path from the root. [`None`] if a wikilink cannot name the file. `files` must hold all files with its name, with or
-/// without `.md`.
+/// The target for a new wikilink in the note at `here` that means the file `meant`, as Obsidian writes it: the file's
+/// name if that is unambiguous, else its path from the root. [`None`] if a wikilink cannot refer to the file. `files`
+/// must contain all files with its name, with or without `.md`.
 #[must_use]
 pub fn shortest_target(meant: &VaultPath, here: &VaultPath, files: &Files) -> Option<String> {
     let shown = |path: &str| match path.len().checked_sub(".md".len()) {
@@ -350,7 +351,7 @@ fn has_encoded_letters(written: &str) -> bool {
     written.as_bytes().windows(2).any(is_high)
 }
 
-/// How a markdown target is written.
+/// The style of a markdown target.
 #[derive(Clone, Copy)]
 struct Style {
     /// Written in `<>`, with nothing encoded unnecessarily.

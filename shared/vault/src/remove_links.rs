@@ -17,7 +17,7 @@ pub struct LinkOccurrence {
     pub line: u32,
     /// The column it begins in, in characters counted from 0.
     pub column: usize,
-    /// Whether it stands on the first line of a list item.
+    /// Whether it is on the first line of a list item.
     pub is_in_list_item: bool,
     /// The text of its line without links, list marker and separators.
     pub annotation: Arc<str>,
@@ -60,8 +60,8 @@ pub fn link_occurrences(text: &str) -> Vec<LinkOccurrence> {
     note.links.iter().filter(is_link).map(standing).collect()
 }
 
-/// `text` without the links `dropped`, which must be some of its [`link_occurrences`]. A list item of one line that holds nothing else
-/// (no text, links or embeds) is removed whole. [`None`] if the removal would change other links.
+/// `text` without the links `dropped`, which must be some of its [`link_occurrences`]. A list item of one line that
+/// contains nothing else (no text, links or embeds) is removed whole. [`None`] if the removal would change other links.
 #[must_use]
 pub fn remove_links(text: &str, dropped: &[&LinkOccurrence]) -> Option<String> {
     let note = parse(text);
@@ -124,7 +124,7 @@ fn indent(line: &str) -> usize {
 /// A line of a note.
 struct Line {
     start: usize,
-    /// Where the next line begins.
+    /// The start of the next line.
     next: usize,
     is_item: bool,
     /// Whether it has anything besides links, list marker and separators.

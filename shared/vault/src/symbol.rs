@@ -1,6 +1,6 @@
 //! Symbols that code defines: in fenced blocks of notes, and in files of source code.
 
-/// Keywords that stand right before the identifier that they define, …
+/// Keywords right before the identifier that they define, …
 const DEFINES: [&str; 20] = [
     "fn",
     "def",
@@ -23,7 +23,7 @@ const DEFINES: [&str; 20] = [
     "protocol",
     "object",
 ];
-/// … and words that may stand before such a keyword.
+/// … and words that may precede such a keyword.
 const QUALIFIES: [&str; 15] = [
     "pub",
     "export",
@@ -43,7 +43,7 @@ const QUALIFIES: [&str; 15] = [
 ];
 /// Longest line of code that is read, in bytes, …
 const MAX_LINE_BYTES: usize = 1000;
-/// … and most symbols that are kept of one text.
+/// … and most symbols stored of one text.
 const MAX_SYMBOLS: usize = 10_000;
 
 /// A symbol at its definition.

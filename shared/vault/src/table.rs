@@ -1,5 +1,5 @@
-//! Tables of GitHub Flavored Markdown, as Obsidian has them: read, and changed cell by cell. What is not named stays byte for byte, but for
-//! the spaces that keep a changed cell as wide as it was.
+//! Tables of GitHub Flavored Markdown: read, and changed cell by cell. All other bytes stay, except spaces that keep a
+//! changed cell as wide as before.
 
 mod layout;
 
@@ -13,7 +13,7 @@ use crate::{mask, note::parts::MAX_ITEMS};
 
 pub use layout::Align;
 
-/// Most characters to which the cells of new rows are padded.
+/// Greatest width, in characters, to which the cells of new rows are padded.
 const MAX_WIDTH: usize = 200;
 
 /// A table.
@@ -25,22 +25,22 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// The line of its header, counted from 0.
     pub line: u32,
-    /// The row of the header, and that of dashes below it.
+    /// The row of the header, and the row of dashes below it.
     head: (Row, Row),
 }
 
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Its texts, without escapes; a row may have fewer or more than the header.
+    /// Its texts, without escapes; there may be fewer or more than in the header.
     pub cells: Vec<String>,
     /// Its line, counted from 0.
     pub line: u32,
-    /// What stands between its pipes.
+    /// The ranges between its pipes.
     spans: Vec<Range<usize>>,
-    /// From its first pipe or cell to the end of its line.
+    /// The range from its first pipe or cell to the end of its line.
     range: Range<usize>,
-    /// Whether a pipe closes it.
+    /// Whether it ends with a pipe.
     is_closed: bool,
 }
 
@@ -64,7 +64,7 @@ pub fn tables(text: &str) -> Vec<Table> {
     let masked = mask::mask(text.get(start..end).unwrap_or_default());
     let lines = Lines::new(text);
     let mut tables = Vec::new();
-    // The rows of the table at hand, with the header first.
+    // The rows of the current table, with the header first.
     let mut rows: Vec<Row> = Vec::new();
     let mut is_row_open = false;
     let options = Options::ENABLE_FOOTNOTES | Options::ENABLE_TABLES;
@@ -89,7 +89,7 @@ fn table(text: &str, rows: &mut Vec<Row>, lines: &Lines) -> Option<Table> {
     let mut rows = rows.drain(..);
     let head = rows.next()?;
     let rows: Vec<Row> = rows.collect();
-    // The dashes stand on the line below the header.
+    // The dashes are on the line below the header.
     let below = line_end(text, head.range.end) + text.get(head.range.end..)?.find('\n')? + 1;
     let indent = text.get(below..line_end(text, below))?.find(['|', '-', ':'])?;
     let dashes = Row::read(text, below + indent, lines);
@@ -128,7 +128,7 @@ impl Row {
 }
 
 impl Table {
-    /// The column with this name, in any case; none if there is none, or several.
+    /// The column with this name, in any case; [`None`] unless there is exactly one.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<usize> {
         let name = crate::fold(name.trim());
@@ -136,11 +136,11 @@ impl Table {
         found.next().filter(|_| found.next().is_none()).map(|(at, _)| at)
     }
 
-    /// `text`, of which this is a table, with changes: at most one of each cell, and none of a row that is removed.
+    /// `text`, whose table this is, with changes: at most one of each cell, and none of a removed row.
     #[must_use]
     pub fn changed(&self, text: &str, changes: &[Change]) -> String {
         let mut edits: Vec<(Range<usize>, String)> = Vec::new();
-        // What follows a row that has too few cells.
+        // The cells to append to rows that have too few.
         let mut missing: Vec<Vec<(usize, &str)>> = vec![Vec::new(); self.rows.len()];
         let mut added = String::new();
         let widths: Vec<usize> = match changes.iter().any(|change| matches!(change, Change::Add(_))) {
@@ -178,7 +178,7 @@ impl Table {
         let mut out = String::with_capacity(text.len() + 256);
         let mut at = 0;
         for (range, new) in edits {
-            // What is added to the end of a row that goes with its line stays.
+            // Text that follows the end of a removed row's line stays.
             out.push_str(text.get(at..range.start).unwrap_or_default());
             out.push_str(&new);
             at = at.max(range.end);
@@ -201,7 +201,7 @@ impl Table {
         widths.max().unwrap_or_default().min(MAX_WIDTH)
     }
 
-    /// A new row, with the break before it, in the way of the header's.
+    /// A new row, with the break before it, in the style of the header's.
     fn new_row(&self, text: &str, cells: &[String], widths: &[usize]) -> String {
         let (head, dashes) = &self.head;
         let line_start = text.get(..dashes.range.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
@@ -224,7 +224,7 @@ impl Table {
     }
 }
 
-/// A text as a cell has it: pipes and a backslash at its end escaped, breaks as HTML.
+/// A text as written in a cell: pipes and a backslash at its end escaped, breaks as HTML.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut is_escaped = false;
@@ -237,14 +237,14 @@ fn escaped(text: &str) -> String {
         }
         is_escaped = c == '\\' && !is_escaped;
     }
-    // It would escape the pipe behind the cell.
+    // It would escape the pipe after the cell.
     if is_escaped {
         out.push('\\');
     }
     out
 }
 
-/// A new text in place of what stands between two pipes, as wide as that was if it fits.
+/// A new text for the range between two pipes, as wide as the old one if it fits.
 fn fitted(old: &str, new: &str) -> String {
     let new = escaped(new);
     let is_blank = old.trim().is_empty();

@@ -14,8 +14,8 @@ pub fn tag_name(text: &str) -> Option<&str> {
     (read(&marked, 0) == Some(marked.len())).then_some(name)
 }
 
-/// The end of the tag whose `#` is at `at`, or `None`. A tag stands at the start of a line or after white space, and consists of letters,
-/// digits, `_`, `-`, `/` and emoji.
+/// The end of the tag whose `#` is at `at`, or `None`. A tag starts a line or follows white space, and consists of
+/// letters, digits, `_`, `-`, `/` and emoji.
 pub(crate) fn read(text: &str, at: usize) -> Option<usize> {
     let before = text.get(..at)?.chars().next_back();
     if before.is_some_and(|c| !c.is_whitespace()) {

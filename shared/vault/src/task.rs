@@ -1,9 +1,10 @@
-//! Tasks: list items with a check box, and the fields of their texts as the Tasks plugin writes them: with emoji, or in Dataview's
-//! brackets.
+//! Tasks: list items with a check box, and the fields of their texts in the syntax of the Tasks plugin: with emoji, or
+//! in Dataview's brackets.
+//!
 //!
 //! # Layout
-//! - [`Status`], [`Priority`], [`Field`], [`Format`]: the vocabulary of tasks; `symbols`: how it is written
-//! - `line`: where each field stands; [`fields`]: their values; [`change`]: changes fields and leaves the rest as it is
+//! - [`Status`], [`Priority`], [`Field`], [`Format`]: the vocabulary of tasks; `symbols`: their notation
+//! - `line`: finds each field; [`fields`]: their values; [`change`]: changes fields and keeps the rest
 //! - [`query`]: selects tasks, in the query language of the Tasks plugin
 
 pub use change::{Change, ChangeError, change};

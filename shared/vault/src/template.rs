@@ -1,16 +1,18 @@
-//! Templates of notes: the places `{{name}}` of Obsidian's core plugin, and the commands `<% … %>` of Templater that need no program.
+//! Templates of notes: the placeholders `{{name}}` of Obsidian's core plugin, and the commands `<% … %>` of Templater
+//! that need no program.
 
 pub mod expression;
 pub mod templater;
 
 use std::collections::BTreeSet;
 
-/// Most places in a template that are filled in.
+/// Most placeholders of a template that are filled in.
 const MAX_PLACES: usize = 10_000;
-/// Most bytes between `{{` and behind `}}`: no format is as long.
+/// Most bytes from `{{` to `}}`: longer than any format.
 const MAX_INNER_BYTES: usize = 600;
 
-/// A template with its places filled in: `value` says what stands for `{{name}}` or `{{name:format}}`. All else stays as it is.
+/// A template with its placeholders filled in: `value` returns the text for `{{name}}` or `{{name:format}}`. Everything
+/// else stays unchanged.
 pub fn fill(template: &str, mut value: impl FnMut(&str, Option<&str>) -> Option<String>) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;
@@ -41,7 +43,7 @@ pub fn fill(template: &str, mut value: impl FnMut(&str, Option<&str>) -> Option<
     out
 }
 
-/// The names of a template's places, each once.
+/// The names of a template's placeholders, each once.
 #[must_use]
 pub fn names(template: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();

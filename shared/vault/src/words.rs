@@ -13,7 +13,7 @@ use crate::fold;
 /// Most bytes of a word. The rest of a longer word is ignored.
 pub const MAX_WORD_BYTES: usize = 64;
 
-/// A word and where it stands.
+/// A word and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word<'a> {
     /// Its characters, folded, in NFC, at most [`MAX_WORD_BYTES`].

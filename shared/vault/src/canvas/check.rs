@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{CanvasError, Fields, id};
 use crate::path::VaultPath;
 
-/// Whether a node is one that the specification allows.
+/// Checks a node against the specification.
 pub(super) fn check_node(node: &Fields) -> Result<(), CanvasError> {
     let wrong = |problem: &str| Err(CanvasError::Change(format!("node {:?}: {problem}", id(node).unwrap_or_default())));
     for name in ["x", "y", "width", "height"] {
@@ -27,7 +27,7 @@ pub(super) fn check_node(node: &Fields) -> Result<(), CanvasError> {
     check_color(node).or_else(wrong)
 }
 
-/// Whether an edge is one that the specification allows; `is_node` says which nodes there are.
+/// Checks an edge against the specification; `is_node` returns whether a node exists.
 pub(super) fn check_edge(edge: &Fields, is_node: impl Fn(&str) -> bool) -> Result<(), CanvasError> {
     let wrong = |problem: &str| Err(CanvasError::Change(format!("edge {:?}: {problem}", id(edge).unwrap_or_default())));
     for name in ["fromNode", "toNode"] {

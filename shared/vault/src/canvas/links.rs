@@ -8,7 +8,7 @@ use crate::lines::Lines;
 use crate::note::parse;
 use crate::note::parts::{Link, LinkKind, MAX_ITEMS};
 
-/// A node, as far as it can have links.
+/// The fields of a node that can contain links.
 #[derive(Deserialize)]
 struct Node<'a> {
     #[serde(borrow, default)]
@@ -19,7 +19,7 @@ struct Node<'a> {
     text: Option<&'a RawValue>,
 }
 
-/// The links of a canvas, in the order of its nodes; none for what is no canvas.
+/// The links of a canvas, in the order of its nodes; empty for a file that is not a canvas.
 #[must_use]
 pub fn links(text: &str) -> Vec<Link> {
     read(text).unwrap_or_default()
@@ -45,7 +45,7 @@ fn read(text: &str) -> Option<Vec<Link>> {
             let destination = span.start + 1..span.end.saturating_sub(1);
             links.push(Link {
                 kind: LinkKind::CanvasFile,
-                // From the root, whatever folder the canvas is in.
+                // Relative to the root, whatever folder the canvas is in.
                 target: format!("/{}", file.text),
                 subpath,
                 display: None,

@@ -71,7 +71,7 @@ fn a_new_canvas_is_written_as_obsidian_writes_it() {
     );
     assert_eq!(created, expected);
     assert_eq!(create(&[], &[], 0).unwrap().text, "{\n\t\"nodes\":[],\n\t\"edges\":[]\n}");
-    // What is empty becomes the same; what has something else keeps it.
+    // Empty files become equal canvases; files with other content keep it.
     for (empty, expected) in [("", expected.as_str()), ("{}", &expected), (" \n", &expected)] {
         let change = Change {
             add_nodes: vec![node("a"), node("b")],
@@ -185,11 +185,11 @@ fn a_move_rewrites_the_files_and_the_links_and_nothing_else() {
         BOARD.replace("[[Tides#High", "[[Ebb \\\"and\\\" é#High").replace("Notes/Tides.md", "Ebb \\\"and\\\" é.md");
     assert_eq!(moved("Notes/Tides.md", "Ebb \"and\" é.md", BOARD).unwrap(), expected);
     assert_eq!(moved("map.png", "img/chart.png", BOARD).unwrap(), BOARD.replace("map.png", "chart.png"));
-    // A canvas that moves keeps its paths, which begin at the root.
+    // A moved canvas keeps its paths, which are relative to the root.
     assert_eq!(moved("boards/sea.canvas", "sea.canvas", BOARD), None);
     let ascii = BOARD.replace("Tides.md", "Tid\\u0065s.md");
     assert_eq!(moved("Notes/Tides.md", "N/Tides.md", &ascii).unwrap(), BOARD.replace("Notes/Tides.md", "N/Tides.md"));
-    // No wikilink can name such a file; a node can show it.
+    // No wikilink can refer to such a file, but a node can.
     assert!(
         relink(BOARD, &path("x.canvas"), &Moves::new([(path("Notes/Tides.md"), path("a#b.md"))], files())).is_err()
     );

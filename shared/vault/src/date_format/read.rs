@@ -21,8 +21,8 @@ struct Said {
     iso_week: Option<i8>,
 }
 
-/// The first day of the period that `text` names: a day, week, month, quarter or year. `text` must be written in `format`. `None` if it
-/// is not, or if the format does not determine a period.
+/// The first day of the period that `text` names: a day, week, month, quarter or year. `None` if `text` is not in
+/// `format`, or the format does not determine a period.
 #[must_use]
 pub fn read(format: &str, text: &str) -> Option<Date> {
     if format.len() > MAX_FORMAT_BYTES {

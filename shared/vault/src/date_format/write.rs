@@ -5,7 +5,7 @@ use jiff::civil::DateTime;
 use super::token::{Token, tokens};
 use super::{DAYS, MONTHS, quarter, week};
 
-/// Formats `at`, a time in UTC, as `format` says.
+/// Formats `at`, a time in UTC.
 #[must_use]
 pub fn write(format: &str, at: DateTime) -> String {
     let mut out = String::new();

@@ -1,6 +1,6 @@
 //! The separator between a note and a text that is appended to it.
 
-/// The separator to put between `note` and a text that is appended to it: line breaks. A table row goes right below a table, since a
+/// The separator between `note` and a text appended to it: line breaks. A table row goes right below a table, since a
 /// blank line would end the table. Other text gets a blank line before it, since it would otherwise become a row.
 #[must_use]
 pub fn between(note: &[u8], added: &str) -> &'static str {

@@ -1,4 +1,4 @@
-//! Which lines a block id refers to.
+//! Finds the lines that a block id refers to.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::lines::line_end;
 use crate::markdown::Events;
 use crate::mask::mask;
 
-/// The lines of the innermost paragraph, heading or list item that holds `at`, an offset of `text`, without the last line break. An id
-/// that is alone on its line refers to the block above, and its range includes that block.
+/// The lines of the innermost paragraph, heading or list item that contains `at`, an offset of `text`, without the last
+/// line break. An id that is alone on its line refers to the block above, and its range includes that block.
 pub(super) fn lines(text: &str, body_start: usize, at: usize) -> Range<usize> {
     let body = text.get(body_start..).unwrap_or_default();
     let masked = mask(body);
@@ -59,7 +59,7 @@ fn is_quoted(line: &str) -> bool {
     line.trim_start_matches([' ', '\t']).starts_with('>')
 }
 
-/// The length of the quote `text` without the blank lines at its end, which hold nothing but `>`.
+/// The length of the quote `text` without the blank lines at its end, which contain only `>`.
 fn unquoted(text: &str) -> usize {
     let mut end = text.len();
     loop {

@@ -1,4 +1,4 @@
-//! Where each property stands in the frontmatter, as the YAML parser sees it.
+//! The position of each property in the frontmatter, as the YAML parser sees it.
 
 use std::ops::Range;
 
@@ -13,18 +13,18 @@ use crate::lines::{line_end, next_line};
 pub(super) struct Entry {
     /// Its name.
     pub(super) name: String,
-    /// Where the name begins, on its line.
+    /// The start of the name, on its line.
     pub(super) key: usize,
-    /// From after the colon to the end of the value.
+    /// The range from after the colon to the end of the value.
     pub(super) value: Range<usize>,
-    /// Its lines, with the break of the last.
+    /// Its lines, with the last line break.
     pub(super) lines: Range<usize>,
 }
 
 /// The properties of `yaml`, in their order. `yaml` was parsed before without errors.
 pub(super) fn entries(yaml: &str) -> Result<Vec<Entry>, Problem> {
     let mut entries: Vec<Entry> = Vec::new();
-    // How many lists and maps are open.
+    // The number of open lists and maps.
     let mut depth = 0_usize;
     // At depth 1.
     let mut key_is_next = true;

@@ -1,4 +1,4 @@
-//! Why an edit cannot be made.
+//! Errors of edits.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::MAX_EDITS;
 
 /// Most candidates that an error lists.
 pub(super) const MAX_CANDIDATES: usize = 20;
-/// How much of a text an error repeats, in characters.
+/// Most characters of a text that an error repeats.
 const MAX_ECHO_CHARS: usize = 120;
 
 /// Why [`apply`](super::apply) changed nothing.
@@ -31,7 +31,7 @@ pub enum EditError {
     },
 }
 
-/// Why one edit cannot be made. Each message says what to write instead.
+/// Why one edit is impossible. Each message says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields mean; lines are counted from 1")]
 pub enum Problem {

@@ -16,15 +16,15 @@ use crate::note::Frontmatter;
 
 /// Longest name of a new property, in bytes. YAML still accepts it as a key when escaping makes it six times as long.
 const MAX_NAME_BYTES: usize = 160;
-/// How deep a value may nest. The reader has the same limit for the whole frontmatter.
+/// Most levels of a value. The reader has the same limit for the whole frontmatter.
 const MAX_DEPTH: usize = 32;
 
 /// The text of a new note: `properties` in its frontmatter, so that [`parse`](crate::parse) reads the same values back,
 /// and `body` below it. A byte-order mark of the body comes first. Without properties, the body alone.
 ///
-/// # Errors
-/// When the properties could not be read back: a name is empty or has more than 160 bytes, they nest deeper than 30
-/// levels, or take more than [`MAX_YAML_BYTES`](crate::frontmatter::MAX_YAML_BYTES).
+///
+/// # Errors When the properties could not be read back: a name is empty or has more than 160 bytes, they nest deeper
+/// than 30 levels, or take more than [`MAX_YAML_BYTES`](crate::frontmatter::MAX_YAML_BYTES).
 pub fn with_frontmatter(properties: &Map<String, Value>, body: &str) -> Result<String, Problem> {
     properties.iter().try_for_each(|(name, value)| check(name, value))?;
     if properties.is_empty() {
@@ -62,12 +62,12 @@ pub fn replace_frontmatter(text: &str, properties: &Map<String, Value>) -> Resul
     Ok(edited)
 }
 
-/// Where the text below the frontmatter begins.
+/// The start of the text below the frontmatter.
 pub(super) fn body_start(text: &str) -> usize {
     frontmatter(text).map_or(text_start(text), |frontmatter| frontmatter.body_start)
 }
 
-/// Gives each of `properties` its value.
+/// Sets each of `properties`.
 pub(super) fn set(text: &str, properties: &Map<String, Value>) -> Result<String, Problem> {
     let Some(frontmatter) = frontmatter(text) else {
         return with_frontmatter(properties, text);
@@ -108,8 +108,8 @@ fn copied(properties: Vec<(&String, &Value)>) -> Map<String, Value> {
 
 /// Removes properties, with their lines.
 ///
-/// # Errors
-/// When one is not there, or the frontmatter cannot be changed safely.
+///
+/// # Errors When one does not exist, or the frontmatter cannot be changed safely.
 pub fn remove_properties(text: &str, names: &[String]) -> Result<String, Problem> {
     let Some(first) = names.first() else { return Ok(text.to_owned()) };
     let missing = |name: &str, candidates| Problem::PropertyMissing { name: echo(name), candidates };

@@ -40,7 +40,8 @@ pub(super) fn replace(
     Ok(text.replace(wanted, &new))
 }
 
-/// The problem that `wanted` is not in `text`. Lists the lines that hold its first line, ignoring case and surrounding white space.
+/// The problem that `wanted` is not in `text`. Lists the lines that contain its first line, ignoring case and
+/// surrounding white space.
 fn missing(text: &str, wanted: &str) -> Problem {
     let other = splice::fit(text, wanted);
     if memmem::find(text.as_bytes(), other.as_bytes()).is_some() {

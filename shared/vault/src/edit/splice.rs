@@ -59,12 +59,12 @@ pub(super) fn replace(text: &str, range: Range<usize>, new: &str) -> String {
     [before, new, after].concat()
 }
 
-/// Where the text begins: after a byte-order mark.
+/// The start of the text, after a byte-order mark.
 pub(super) fn text_start(text: &str) -> usize {
     if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 }
 }
 
-/// Where the line that holds `offset` begins.
+/// The start of the line that contains `offset`.
 pub(super) fn line_start(text: &str, offset: usize) -> usize {
     let before = text.as_bytes().get(..offset).unwrap_or_default();
     memchr::memrchr2(b'\n', b'\r', before).map_or(text_start(text), |at| at + 1)

@@ -16,10 +16,10 @@ use crate::lines::{line_end, next_line};
 use crate::note::{Frontmatter, parse};
 use crate::tag::tag_name;
 
-/// `text` with the tag `name` added to its frontmatter. `None` if the tag is there already; case does not matter.
+/// `text` with the tag `name` added to its frontmatter. `None` if it already has the tag; case does not matter.
 ///
-/// # Errors
-/// When the frontmatter cannot be changed safely.
+///
+/// # Errors When the frontmatter cannot be changed safely.
 pub fn add_tag(text: &str, name: &str) -> Result<Option<String>, Problem> {
     let Some(found) = frontmatter(text) else {
         return properties::set(text, &one("tags", Value::from(vec![name]))).map(Some);
@@ -46,11 +46,11 @@ pub fn add_tag(text: &str, name: &str) -> Result<Option<String>, Problem> {
     spliced.map_or_else(|| properties::set(text, &one(key, value)), Ok).map(Some)
 }
 
-/// `text` without the tag `name` in its frontmatter. `None` if the tag is not there; case does not matter. A property without tags left
-/// is removed, and so is a frontmatter without properties left.
+/// `text` without the tag `name` in its frontmatter. `None` if it does not have the tag; case does not matter. A
+/// property without tags left is removed, and so is a frontmatter without properties left.
 ///
-/// # Errors
-/// When the frontmatter cannot be changed safely.
+///
+/// # Errors When the frontmatter cannot be changed safely.
 pub fn remove_tag(text: &str, name: &str) -> Result<Option<String>, Problem> {
     let Some(found) = frontmatter(text) else { return Ok(None) };
     let mut edited = text.to_owned();
@@ -90,11 +90,11 @@ pub fn add_inline_tag(text: &str, name: &str, at: Option<usize>) -> Result<Optio
     Ok(Some(edited))
 }
 
-/// `text` without `#name` in its body. Case does not matter. One space before each tag is removed too, and a line with nothing else is
-/// removed whole. `None` if the tag is not there.
+/// `text` without `#name` in its body. Case does not matter. One space before each tag is removed too, and a line with
+/// nothing else is removed whole. `None` if the tag does not occur.
 ///
-/// # Errors
-/// When the rest of the note would change its meaning.
+///
+/// # Errors When the rest of the note would change its meaning.
 pub fn remove_inline_tag(text: &str, name: &str) -> Result<Option<String>, Problem> {
     let all = written(text);
     let (gone, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|(tag, _)| fold(tag) == fold(name));
@@ -149,7 +149,7 @@ fn one(key: &str, value: Value) -> Map<String, Value> {
     Map::from_iter([(key.to_owned(), value)])
 }
 
-/// The properties that hold tags. New tags go into the first one.
+/// The properties that contain tags. New tags go into the first one.
 fn keys(properties: &Map<String, Value>) -> Vec<String> {
     let named = |name: &'static str| properties.keys().filter(move |key| key.eq_ignore_ascii_case(name));
     named("tags").chain(named("tag")).cloned().collect()

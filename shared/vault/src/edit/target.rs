@@ -9,10 +9,10 @@ use crate::fold::fold;
 use crate::lines::{Lines, line_end, next_line};
 use crate::note::{Heading, MAX_BODY_BYTES, MAX_ITEMS, Note, parse};
 
-/// The place that a target names. All offsets except the end of `content` are the start of a line or the end of the text.
+/// The position of a target. All offsets except the end of `content` are the start of a line or the end of the text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Where its first line begins.
+    /// The start of its first line.
     pub(super) start: usize,
     /// After a heading's line; after the block or lines.
     pub(super) below: usize,

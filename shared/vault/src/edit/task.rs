@@ -48,13 +48,13 @@ pub fn change_task(text: &str, line: u32, status: Option<Status>, wanted: &Chang
     Ok(ChangedTask { text: edited, before: (task.status, task.text.clone()), after: (mark, said) })
 }
 
-/// Where the task's text begins in `text`.
+/// The start of the task's text in `text`.
 fn text_start(text: &str, task: &Task) -> Option<usize> {
     let after = text.get(task.status_offset + task.status.len_utf8()..)?.strip_prefix(']')?;
     Some(text.len() - after.trim_start().len())
 }
 
-/// `text` in which the task has this mark and this text.
+/// `text` with this mark and this text of the task.
 fn rewritten(text: &str, task: &Task, mark: char, said: &str) -> Option<String> {
     let after = task.status_offset + task.status.len_utf8();
     let end = line_end(text, after);

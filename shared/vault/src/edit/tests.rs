@@ -24,7 +24,7 @@ fn edited(text: &str, edit: Value) -> String {
     apply(text, &edits(json!([edit])), ROOM).unwrap()
 }
 
-/// Why one edit cannot be made.
+/// Why one edit is impossible.
 #[track_caller]
 fn refused(text: &str, edit: Value) -> Problem {
     match apply(text, &edits(json!([edit])), ROOM) {

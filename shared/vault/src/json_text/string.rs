@@ -1,19 +1,19 @@
-//! Strings as JSON writes them.
+//! Strings in JSON notation.
 
 use serde_json::Value;
 
 use super::Span;
 
-/// A string of JSON as it is written, and where each of its characters is written.
+/// A string in JSON notation, and the position of each of its characters there.
 pub(crate) struct StringText {
     /// The string.
     pub(crate) text: String,
-    /// Where the string and its writing drift apart: offsets in both, ascending.
+    /// Where the offsets of string and notation diverge: offsets in both, ascending.
     drift: Vec<(usize, usize)>,
 }
 
 impl StringText {
-    /// Reads the string that is written at `span` of `text`, quotes included.
+    /// Reads the string at `span` of `text`, including quotes.
     pub(crate) fn read(text: &str, span: &Span) -> Option<Self> {
         let written = text.get(span.clone())?;
         let decoded: String = serde_json::from_str(written).ok()?;
@@ -35,7 +35,7 @@ impl StringText {
         Some(Self { text: decoded, drift })
     }
 
-    /// Where the character at `offset` of the string is written, in the whole text.
+    /// The position of the character at `offset` of the string, in the whole text.
     pub(crate) fn written_at(&self, offset: usize) -> usize {
         let index = self.drift.partition_point(|(at, _)| *at <= offset);
         let (at, written) = self.drift.get(index.saturating_sub(1)).copied().unwrap_or_default();
@@ -43,13 +43,13 @@ impl StringText {
     }
 }
 
-/// `text` as it is written within the quotes of a string.
+/// `text` escaped for a JSON string, without quotes.
 pub(crate) fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }
 
-/// The same in ASCII, as many programs write it.
+/// Like [`escaped`], in ASCII, as many programs write it.
 pub(crate) fn escaped_to_ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escaped(text).chars() {

@@ -79,7 +79,7 @@ fn the_characters_of_a_string_are_found_where_they_are_written() {
     assert_eq!(escaped_to_ascii("é😀\""), "\\u00e9\\ud83d\\ude00\\\"");
 }
 
-/// A value, written in an odd but allowed way.
+/// A value in unusual but valid notation.
 fn written(value: &Value, gaps: &mut impl Iterator<Item = &'static str>) -> String {
     let mut gap = || gaps.next().unwrap_or_default();
     match value {

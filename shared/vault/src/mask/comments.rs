@@ -23,11 +23,11 @@ struct Finder<'a> {
     body: &'a str,
     hidden: &'a mut Vec<Hidden>,
     fence: Option<Fence>,
-    /// Where the next blank line begins. The fields below are valid only up to here.
+    /// The start of the next blank line. The fields below are valid only up to here.
     paragraph_end: usize,
-    /// By length: where the last backtick run of that length begins in this paragraph.
+    /// By length: the start of the last backtick run of that length in this paragraph.
     code_runs: HashMap<usize, usize>,
-    /// The most recent search for `-->`: where it began, and where the `-->` ends if there is one.
+    /// The most recent search for `-->`: where it began, and the end of the `-->` if there is one.
     html_end: Option<(usize, Option<usize>)>,
 }
 
@@ -38,7 +38,7 @@ struct Fence {
 }
 
 impl Finder<'_> {
-    /// Reads the line that begins at `start`; returns where the next one to read begins.
+    /// Reads the line that begins at `start`; returns the start of the next line to read.
     fn line(&mut self, start: usize) -> usize {
         let end = line_end(self.body, start);
         if let Some(fence) = &self.fence {
@@ -75,7 +75,7 @@ impl Finder<'_> {
         self.inline(content)
     }
 
-    /// Reads from `at`, in the middle of a line; returns where the next line to read begins.
+    /// Reads from `at`, in the middle of a line; returns the start of the next line to read.
     fn inline(&mut self, mut at: usize) -> usize {
         let mut end = line_end(self.body, at);
         loop {
@@ -128,7 +128,7 @@ impl Finder<'_> {
         next
     }
 
-    /// The end of the paragraph that holds `at`: before the next blank line.
+    /// The end of the paragraph that contains `at`: before the next blank line.
     fn paragraph(&mut self, at: usize) -> usize {
         if at < self.paragraph_end {
             return self.paragraph_end;
@@ -184,8 +184,8 @@ impl Fence {
         (length >= 3 && !(byte == b'`' && info.contains(&b'`'))).then_some(Self { byte, length, quotes })
     }
 
-    /// Whether a line is code. `Some(false)` if it closes the fence. `None` if the fence ended before it, because the quote that held the
-    /// fence has ended.
+    /// Whether a line is code. `Some(false)` if it closes the fence. `None` if the fence ended before it, because the
+    /// quote that contained it has ended.
     fn holds(&self, body: &str, start: usize, end: usize) -> Option<bool> {
         let line = body.as_bytes().get(start..end).unwrap_or_default();
         let content = line.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'>')).unwrap_or(line.len());

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::path::VaultPath;
 
-/// Most headings that are kept of a note; the same limit holds for links, tags, tasks and block ids.
+/// Most headings stored of a note; the same limit applies to links, tags, tasks and block ids.
 pub const MAX_ITEMS: usize = 100_000;
 
 /// The parts of a note, each kind in the order of the text.
@@ -33,7 +33,7 @@ pub struct Note {
 pub struct Frontmatter {
     /// The YAML, without the fences.
     pub range: Range<usize>,
-    /// Where the text after the closing fence begins.
+    /// The start of the text after the closing fence.
     pub body_start: usize,
     /// The properties: numbers, booleans, strings, lists and maps. Dates stay strings.
     pub properties: Result<Map<String, Value>, FrontmatterError>,
@@ -45,7 +45,7 @@ pub struct Frontmatter {
 pub struct FrontmatterError {
     /// The problem, in one line.
     pub message: String,
-    /// The line of the note that it is on.
+    /// The line of the note with the problem.
     pub line: u32,
 }
 
@@ -58,9 +58,9 @@ pub struct Heading {
     pub text: String,
     /// The line that it begins on.
     pub line: u32,
-    /// Where it begins.
+    /// Its start.
     pub offset: usize,
-    /// Where it ends, the underline included, before the line break.
+    /// Its end, including the underline, before the line break.
     pub end: usize,
 }
 
@@ -154,7 +154,7 @@ pub struct Task {
     pub status: char,
     /// The rest of the item's first line.
     pub text: String,
-    /// The line it stands on.
+    /// Its line.
     pub line: u32,
     /// The width of the white space before the list marker, after any `>` and its space; a tab advances to the next multiple of 4.
     pub indent: u16,
@@ -167,7 +167,7 @@ pub struct Task {
 pub struct BlockId {
     /// The name, without `^`.
     pub name: String,
-    /// The line it stands on.
+    /// Its line.
     pub line: u32,
     /// The range of the name with its `^`.
     pub range: Range<usize>,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::lines::Lines;
 
-/// A note's text and where its body is. The block and inline readers use offsets from the body's start.
+/// A note's text and the position of its body. The block and inline readers use offsets from the body's start.
 pub(crate) struct Source<'a> {
     text: &'a str,
     body_start: usize,

@@ -13,7 +13,7 @@ use crate::resolve::{Files, resolve};
 /// A change of targets: from one target to another.
 #[derive(Clone, Copy, Debug)]
 pub struct Retarget<'a> {
-    /// The current target: as a link in the vault's root has it, without the subpath.
+    /// The current target, without the subpath, as written in a note in the vault's root.
     pub from: &'a str,
     /// The file that it means, if any.
     pub meant: Option<&'a VaultPath>,
@@ -67,7 +67,7 @@ impl Retarget<'_> {
 
     /// Whether the link is one to rewrite.
     fn concerns(&self, link: &Link, here: &VaultPath) -> bool {
-        // A node of a canvas shows a file that is there.
+        // A node of a canvas needs an existing file.
         if !is_internal(link) || link.kind == LinkKind::CanvasFile && self.new.is_none() {
             return false;
         }

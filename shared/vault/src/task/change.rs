@@ -18,7 +18,7 @@ pub struct Change {
     pub description: Option<String>,
     /// New values, by field; `None` removes the field.
     pub fields: Vec<(Field, Option<String>)>,
-    /// Tags to add at the end of the description, with or without `#`. A tag that is there already stays as it is.
+    /// Tags to add at the end of the description, with or without `#`. An existing tag stays unchanged.
     pub add_tags: Vec<String>,
     /// Tags to remove; case does not matter.
     pub remove_tags: Vec<String>,
@@ -49,11 +49,11 @@ pub enum ChangeError {
     },
 }
 
-/// The task text `text` after `change`. `tags` are the ranges of its tags, from parsing the note. A new field is written in the format of
-/// the text's other fields, or in `format` if there are none.
+/// The task text `text` after `change`. `tags` are the ranges of its tags, from parsing the note. A new field is
+/// written in the format of the text's other fields, or in `format` if there are none.
 ///
-/// # Errors
-/// When something cannot be written so that it is read back with the requested value.
+///
+/// # Errors When something cannot be written so that it is read back with the requested value.
 pub fn change(text: &str, tags: &[Range<usize>], change: &Change, format: Format) -> Result<String, ChangeError> {
     let mut text = text.to_owned();
     let mut tags = Cow::Borrowed(tags);
@@ -199,7 +199,7 @@ fn with_tag(text: &str, name: &str) -> String {
     if tags(text.get(..line.end).unwrap_or_default()).any(|tag| fold(tag) == fold(name)) {
         return text.to_owned();
     }
-    // Before the first field if it stands apart from the text; else after all fields.
+    // Before the first field if space separates it from the text; else after all fields.
     let first = line.tokens.iter().find(|token| token.field.is_some()).map(|token| token.range.start);
     let end = first.map(|start| (start, trimmed(text, start))).filter(|(start, end)| *start == 0 || end < start);
     let at = end.map_or(line.end, |(_, end)| end);

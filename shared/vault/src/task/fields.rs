@@ -6,7 +6,7 @@ use super::line::Line;
 use super::symbols::{Field, Format, Priority};
 use crate::tag;
 
-/// The fields in the text of a task. Dates are strings as written, `YYYY-MM-DD`, and may be days that no calendar has.
+/// The fields in the text of a task. Dates are strings as written, `YYYY-MM-DD`, and may not exist in the calendar.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TaskFields<'a> {
     /// The text without the fields, with its tags.

@@ -14,11 +14,11 @@ const SHOWN_AS_EMOJI: char = '\u{FE0F}';
 /// A task's text, split into its parts.
 pub(super) struct Line<'a> {
     pub(super) text: &'a str,
-    /// Where the description ends, not counting tags among the fields.
+    /// The end of the description, not counting tags among the fields.
     pub(super) head: usize,
     /// The fields and tags after it, in the order of the text.
     pub(super) tokens: Vec<Token>,
-    /// Where fields and tags end.
+    /// The end of the fields and tags.
     pub(super) end: usize,
     /// The block id, without its `^`.
     pub(super) block_id: Option<&'a str>,

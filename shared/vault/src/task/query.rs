@@ -140,7 +140,7 @@ impl Query {
         self.sorts.iter().map(|sort| sort.compare(one, other)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 
-    /// How many tasks are wanted at most. The first ones are kept.
+    /// The limit on the number of tasks. The first ones are kept.
     #[must_use]
     pub const fn limit(&self) -> Option<usize> {
         self.limit

@@ -1,13 +1,13 @@
-//! The vocabulary of tasks, and how it is written.
+//! The vocabulary of tasks, and its notation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far a task is.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// `[ ]`, and whatever no other status is written as.
+    /// `[ ]`, and any unknown character.
     Todo,
     /// `[x]` or `[X]`
     Done,
@@ -45,7 +45,7 @@ impl Status {
     }
 }
 
-/// How important a task is; one without a priority is between `Medium` and `Low`.
+/// The priority of a task; no priority is between `Medium` and `Low`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it")]
@@ -92,7 +92,7 @@ impl Priority {
     }
 }
 
-/// How fields are written.
+/// The notation of fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// `📅 2026-01-01`
@@ -182,7 +182,7 @@ impl Field {
         Self::ALL.into_iter().find(|field| field.key() == key)
     }
 
-    /// Whether `value` is valid for this field. A date may be a day that no calendar has.
+    /// Whether `value` is valid for this field. A date need not exist in the calendar.
     #[must_use]
     pub fn accepts(self, value: &str) -> bool {
         match self {

@@ -12,20 +12,20 @@ pub enum Expression {
     Number(i64),
     /// `true` or `false`.
     Word(String),
-    /// `tp.a.b`, and what it is called with if it is called.
+    /// `tp.a.b`, and the arguments if it is called.
     Member {
-        /// The names behind `tp`.
+        /// The names after `tp`.
         names: Vec<String>,
-        /// None if it is not called.
+        /// [`None`] if it is not called.
         arguments: Option<Vec<Expression>>,
     },
 }
 
-/// Most terms within each other, and most of one command.
+/// Greatest depth of nested terms, and most terms of a command.
 const MAX_DEPTH: usize = 8;
 const MAX_TERMS: usize = 100;
 
-/// The terms that are joined by `+`; none if it is another program.
+/// The terms joined by `+`; [`None`] if the code is anything else.
 #[must_use]
 pub fn read(code: &str) -> Option<Vec<Expression>> {
     let mut reader = Reader { code, chars: code.char_indices().peekable(), terms: 0 };
@@ -102,7 +102,7 @@ impl Reader<'_> {
                     return None;
                 }
             }
-            // What is called is no object here.
+            // The result of a call has no members here.
             if matches!(self.next_char(), Some('.' | '[' | '(')) {
                 return None;
             }
@@ -121,7 +121,7 @@ impl Reader<'_> {
                     c @ ('\\' | '"' | '\'' | '`' | '$') => text.push(c),
                     _ => return None,
                 },
-                // A program within a string.
+                // An expression within a string.
                 '$' if quote == '`' && matches!(self.chars.peek(), Some((_, '{'))) => return None,
                 c if c == quote => return Some(Expression::Text(text)),
                 c => text.push(c),

@@ -1,5 +1,5 @@
-//! Templater's commands, as far as they need neither the app nor a program: dates, the new note's name and folder, and properties.
-//! Facts are those of the plugin's documentation of its internal functions.
+//! Templater's commands that need neither the app nor a program: dates, the new note's name and folder, and properties.
+//! The behaviour is that of the plugin's documentation of its internal functions.
 
 use std::ops::Range;
 
@@ -11,18 +11,18 @@ use super::expression::{Expression, read};
 use crate::date_format::{self, MAX_FORMAT_BYTES};
 use crate::path::VaultPath;
 
-/// What commands are evaluated with.
+/// The inputs of commands.
 #[derive(Debug)]
 pub struct Surroundings<'a> {
-    /// What time it is where the person is.
+    /// The person's local time.
     pub now: DateTime,
-    /// Where the new note will be.
+    /// The path of the new note.
     pub path: &'a VaultPath,
     /// Its properties.
     pub properties: &'a Map<String, Value>,
 }
 
-/// Why a command is not evaluated.
+/// Why a command cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplaterError {
     /// It needs Templater itself.
@@ -30,15 +30,15 @@ pub enum TemplaterError {
     NeedsApp {
         /// Its line, counted from 1.
         line: usize,
-        /// What does.
+        /// The command or function.
         what: String,
     },
-    /// It cannot be evaluated by anyone.
+    /// The command is invalid.
     #[error("line {line}: {message}")]
     Wrong {
         /// Its line, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
 }
@@ -46,15 +46,15 @@ pub enum TemplaterError {
 /// A command.
 #[derive(Debug)]
 struct Command<'a> {
-    /// With its signs.
+    /// Including its delimiters.
     range: Range<usize>,
-    /// Between the signs, and those that trim.
+    /// The code between the delimiters, without trim marks.
     body: &'a str,
     before: Trim,
     after: Trim,
 }
 
-/// How much white space beside a command goes.
+/// How much white space beside a command is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trim {
     Nothing,
@@ -67,10 +67,10 @@ const MAX_COMMANDS: usize = 1000;
 /// Longest command, in bytes.
 const MAX_COMMAND_BYTES: usize = 10_000;
 
-/// A template with its commands evaluated. `fill` makes of the text between them what it becomes.
+/// A template with its commands evaluated. `fill` converts the text between them.
 ///
-/// # Errors
-/// When a command needs the app, or is none.
+///
+/// # Errors When a command needs the app, or is invalid.
 pub fn expand(
     template: &str,
     surroundings: &Surroundings<'_>,
@@ -90,7 +90,7 @@ pub fn expand(
     Ok(out)
 }
 
-/// What of a template needs the app, each once.
+/// The parts of a template that need the app, each once.
 #[must_use]
 pub fn needs_app(template: &str, surroundings: &Surroundings<'_>) -> Vec<String> {
     let mut found = Vec::new();
@@ -146,7 +146,7 @@ impl Trim {
     }
 }
 
-/// Why a command is not evaluated, without its place.
+/// Why a command cannot be evaluated, without its position.
 enum Problem {
     NeedsApp(String),
     Wrong(String),
@@ -177,7 +177,7 @@ fn evaluate(body: &str, surroundings: &Surroundings<'_>) -> Result<String, Probl
     Ok(out)
 }
 
-/// What a term comes to, as JavaScript writes it.
+/// The value of a term, as JavaScript writes it.
 fn value(term: &Expression, surroundings: &Surroundings<'_>) -> Result<String, Problem> {
     let (names, arguments) = match term {
         Expression::Text(text) => return Ok(text.clone()),
@@ -204,7 +204,7 @@ fn value(term: &Expression, surroundings: &Surroundings<'_>) -> Result<String, P
         (["date", "weekday"], true) => {
             let from = reference(now, text(2), text(3)).ok_or_else(wrong)?;
             let wanted: i64 = text(1).and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
-            // The week begins on Sunday, as Moment.js has it in English.
+            // The week begins on Sunday, as in English Moment.js.
             let days = wanted.saturating_sub(i64::from(from.weekday().to_sunday_zero_offset()));
             let at = Span::new().try_days(days).and_then(|days| from.checked_add(days)).map_err(|_| wrong())?;
             written(text(0).unwrap_or("YYYY-MM-DD"), at)
@@ -214,7 +214,7 @@ fn value(term: &Expression, surroundings: &Surroundings<'_>) -> Result<String, P
         (["file", "folder"], true) => Ok(parent().rsplit('/').next().unwrap_or_default().to_owned()),
         (["file", "path"], true) if text(0) == Some("true") => Ok(path.as_str().to_owned()),
         (["file", "creation_date" | "last_modified_date"], true) => written(text(0).unwrap_or("YYYY-MM-DD HH:mm"), now),
-        // Where the cursor goes in the app.
+        // Cursor positions in the app.
         (["file", "cursor"], true) | (["file", "content"], false) => Ok(String::new()),
         (["frontmatter", key], false) => Ok(properties.get(*key).map(plain).unwrap_or_default()),
         _ => Err(Problem::NeedsApp(format!("`tp.{}`", shortened(&names.join("."))))),
@@ -228,13 +228,13 @@ fn written(format: &str, at: DateTime) -> Result<String, Problem> {
     Ok(date_format::write(format, at))
 }
 
-/// The time that an offset counts from: the date that is written in this format, or now.
+/// The time that an offset counts from: the date in this format, or now.
 fn reference(now: DateTime, date: Option<&str>, format: Option<&str>) -> Option<DateTime> {
     let Some(date) = date.filter(|date| !date.is_empty()) else { return Some(now) };
     Some(date_format::read(format.unwrap_or("YYYY-MM-DD"), date)?.to_datetime(now.time()))
 }
 
-/// A time so many days later, or by a duration as ISO 8601 writes it, which may have `-` before it or before its only number.
+/// A time moved by days, or by an ISO 8601 duration, which may have `-` before it or before its only number.
 fn moved(from: DateTime, offset: &str) -> Option<DateTime> {
     if let Ok(days) = offset.parse::<i64>() {
         return from.checked_add(Span::new().try_days(days).ok()?).ok();
@@ -252,7 +252,7 @@ fn moved(from: DateTime, offset: &str) -> Option<DateTime> {
     from.checked_add(if is_back { span.negate() } else { span }).ok()
 }
 
-/// A property's value, as JavaScript makes a string of it.
+/// A property's value, as JavaScript converts it to a string.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -10,7 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A JSON value that YAML can hold.
+/// A JSON value that YAML can represent.
 fn any_value() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         "[ -~]{0,12}",
@@ -50,7 +50,7 @@ fn any_name() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z]{1,8}", "[ -~]{1,8}", "(?s).{1,6}"]
 }
 
-/// Edits of all kinds, most of which can be made.
+/// Edits of all kinds, most of which are possible.
 fn any_edit() -> impl Strategy<Value = Edit> {
     let text = || {
         prop_oneof![

@@ -11,13 +11,13 @@ use crate::edit::change_task;
 use crate::parse;
 use crate::task::{Change, Status};
 
-/// A list item and what is nested in it.
+/// A list item and its nested items.
 #[derive(Debug, Clone)]
 struct Item {
     marker: &'static str,
-    /// How many columns deeper than necessary its list is indented.
+    /// The number of columns that its list is indented more than necessary.
     deeper: usize,
-    /// Which white space is used for each part of its indent: a tab if it fits.
+    /// The white space for each part of its indent: a tab if it fits.
     tabs: Vec<bool>,
     /// A second line of its text, and whether a blank line follows the item.
     goes_on: bool,

@@ -32,7 +32,7 @@ fn on(op: &str, target: Value, text: &str) -> Value {
     json!({"op": op, "target": target, "text": text})
 }
 
-/// `text` with `new` in place of its only `old`.
+/// `text` with its only `old` replaced by `new`.
 #[track_caller]
 fn with(old: &str, new: &str) -> String {
     assert_eq!(NOTE.matches(old).count(), 1, "{old:?}");

@@ -1,4 +1,4 @@
-//! The YAML block and what its properties say.
+//! The YAML block and its properties.
 
 use super::*;
 use serde_json::Value;

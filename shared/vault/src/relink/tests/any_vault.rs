@@ -146,7 +146,7 @@ fn after(vault: &Vault, moved: &BTreeMap<VaultPath, VaultPath>) -> Vault {
         for (expected, found) in expected.iter_mut().zip(&found) {
             expected.file = match &expected.file {
                 Ok(file) => Ok(new_path(file)),
-                // A link that led nowhere keeps its text, and may lead somewhere now.
+                // An unresolved link keeps its text, and may resolve now.
                 Err(_) if found.file.as_ref().is_ok_and(|file| moved.values().any(|to| to == file)) => {
                     found.file.clone()
                 }

@@ -4,7 +4,8 @@
 use super::*;
 use crate::parse;
 
-/// A rule, the path of the note with the links, its text, and the meaning of each link: a file and the part of it, or [`NOTHING`].
+/// A rule, the path of the note with the links, its text, and the meaning of each link: a file and the part of it, or
+/// [`NOTHING`].
 type Row = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 const NOTHING: &str = "nothing";

@@ -140,7 +140,7 @@ impl Parser<'_> {
         Ok(if is_negated { Expression::Not(Box::new(one)) } else { one })
     }
 
-    /// Where in `inner` the closing delimiter is.
+    /// The position of the closing delimiter in `inner`.
     fn end(&self, inner: &str) -> Option<usize> {
         let Delimiters(open, close) = self.delimiters;
         let mut depth = 0_usize;

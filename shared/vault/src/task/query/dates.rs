@@ -1,4 +1,4 @@
-//! The days that the words in a query mean.
+//! Reads the words for days in a query.
 
 use std::ops::RangeInclusive;
 
@@ -7,10 +7,10 @@ use jiff::{Span, ToSpan as _};
 
 use crate::task::symbols::is_date;
 
-/// Days that follow each other; often one.
+/// Consecutive days; often one.
 pub(super) type Days = RangeInclusive<Date>;
 
-/// The days that `text` means on the day `today`.
+/// The days of `text` on the day `today`.
 pub(super) fn read(text: &str, today: Date) -> Option<Days> {
     let text = text.to_ascii_lowercase();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, today: Date) -> Option<Days> {
     {
         return match (day(one), day(other)) {
             (Some(one), Some(other)) => Some(one.min(other)..=one.max(other)),
-            // As in the plugin, a date that no calendar has is ignored.
+            // As in the plugin, a date that does not exist is ignored.
             (one, other) => one.or(other).map(|day| day..=day),
         };
     }
@@ -34,12 +34,12 @@ pub(super) fn read(text: &str, today: Date) -> Option<Days> {
     .or_else(|| one_day(&words, today).map(|day| day..=day))
 }
 
-/// A date `YYYY-MM-DD`; `None` if no calendar has it.
+/// A date `YYYY-MM-DD`; `None` if it does not exist.
 pub(super) fn day(text: &str) -> Option<Date> {
     text.parse().ok().filter(|_| is_date(text))
 }
 
-/// The period that is `shift` periods after the one that holds `at`.
+/// The period that is `shift` periods after the one that contains `at`.
 fn period(unit: &str, at: Date, shift: i64) -> Option<Days> {
     let (start, length) = match unit {
         "week" => (at.checked_sub(at.weekday().to_monday_zero_offset().days()).ok()?, 1.week()),

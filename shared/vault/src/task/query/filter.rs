@@ -164,7 +164,8 @@ pub(super) const fn rank(priority: Option<Priority>) -> u8 {
     }
 }
 
-/// The text after the given words at the beginning of `text`. The words must match whole; the white space after them is skipped.
+/// The text after the given words at the beginning of `text`. Only whole words match; the white space after them is
+/// skipped.
 pub(super) fn word<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(words)?;
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim_start())

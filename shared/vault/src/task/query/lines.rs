@@ -19,7 +19,7 @@ pub(super) fn instructions(text: &str) -> impl Iterator<Item = (usize, String)> 
         let (first, line) = lines.next()?;
         let mut whole = line.to_owned();
         while let Some(begun) = whole.strip_suffix('\\') {
-            // Two backslashes at the end of a line stand for one.
+            // Two backslashes at the end of a line are an escaped one.
             if begun.ends_with('\\') {
                 whole.pop();
                 break;

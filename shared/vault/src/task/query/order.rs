@@ -64,7 +64,7 @@ pub(super) struct Group {
     is_reversed: bool,
 }
 
-/// `words` without `reverse`, and whether `reverse` was there.
+/// `words` without `reverse`, and whether `reverse` occurred.
 fn reversed(words: &str) -> (String, bool) {
     let words = words.trim().to_ascii_lowercase();
     let reversed = words.strip_suffix("reverse").filter(|rest| rest.ends_with(char::is_whitespace));
@@ -124,7 +124,7 @@ impl Sort {
     }
 }
 
-/// The sort key of a date: dates that no calendar has come first, missing dates last.
+/// The sort key of a date: dates that do not exist come first, missing dates last.
 fn day<'a>(item: &Item<'a>, field: DateField) -> (u8, &'a str) {
     // Dates of this form sort in the order of their texts.
     match field.of(item).min() {

@@ -249,7 +249,8 @@ const FILTERS: [&str; 6] =
     ["done", "has due date", "description includes a", "tags include #t", "priority is high", "due before 2026-02-12"];
 const PARTS: [&str; 6] = ["a ", "b ", "#t ", "⏫ ", "📅 2026-02-11 ", "📅 2026-03-01 "];
 
-/// A combination as text, and the tasks that it selects, one bit each, computed by set operations on the results of single filters.
+/// A combination as text, and the tasks that it selects, one bit each, computed by set operations on the results of
+/// single filters.
 fn any_combination() -> impl Strategy<Value = (String, u64)> {
     let leaf = (0..FILTERS.len()).prop_map(|at| (FILTERS[at].to_owned(), told_by(FILTERS[at])));
     leaf.prop_recursive(4, 24, 3, |inner| {
