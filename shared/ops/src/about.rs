@@ -1,4 +1,4 @@
-//! What a program tells operations of itself: they read no environment and no clock.
+//! A program's description of itself for operations, which read no environment and no clock.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use jiff::Timestamp;
 
 use crate::pipeline::work::CpuClock;
 
-/// What a program tells of itself.
+/// A program's description of itself.
 #[derive(Clone)]
 pub struct About {
     /// Its version.
     pub version: &'static str,
-    /// How its callers are told apart: `none` or `jwt`.
+    /// How callers authenticate: `none` or `jwt`.
     pub auth_mode: &'static str,
     /// When it began to serve.
     pub started: Option<Timestamp>,
-    /// Whether it exports spans.
+    /// Whether it exports traces.
     pub otlp_enabled: bool,
-    /// Says how much processor time a thread has taken; where nothing does, calls take as much as they like.
+    /// Returns the processor time that a thread has used; without it, calls have no limit of processor time.
     pub cpu: CpuClock,
-    /// Gives its counters, in Prometheus's text format.
+    /// Returns its metrics in Prometheus's text format.
     pub metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
     /// Reads the configuration again, if it has one that can change.
     pub reload: Option<Reload>,

@@ -1,4 +1,4 @@
-//! Argument types that cannot hold a value out of range, and decoding that names the field at fault.
+//! Argument types that contain only valid values, and decoding whose errors name the field.
 
 pub(crate) mod form;
 mod located;
@@ -18,7 +18,7 @@ use self::located::{Fault, Reader};
 pub use self::path::{ReadPath, WritePath};
 use crate::error::{Error, Reason};
 
-/// An integer from `MIN` to `MAX`; `DEFAULT` where it is left out. As in JSON Schema, `10.0` is an integer too.
+/// An integer from `MIN` to `MAX`; `DEFAULT` if omitted. As in JSON Schema, `10.0` is an integer too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Bounded<const MIN: u32, const MAX: u32, const DEFAULT: u32 = MIN>(u32);
 
@@ -29,7 +29,7 @@ impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> Default for Bounded<MIN
 }
 
 impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> Bounded<MIN, MAX, DEFAULT> {
-    /// The number of them that is nearest.
+    /// `number`, clamped to the range.
     pub fn nearest(number: u32) -> Self {
         Self(number.clamp(MIN, MAX))
     }
@@ -47,7 +47,7 @@ impl<'de, const MIN: u32, const MAX: u32, const DEFAULT: u32> Deserialize<'de> f
     }
 }
 
-/// The number, if it is one from `min` to `max`; else what it must be.
+/// The number, if it is an integer from `min` to `max`; else what it must be.
 fn whole(number: &serde_json::Number, min: u32, max: u32) -> Result<u32, String> {
     match number.as_f64().filter(|number| number.fract() == 0.0) {
         Some(whole) if (f64::from(min)..=f64::from(max)).contains(&whole) => Ok(whole as u32),
@@ -70,17 +70,17 @@ fn schema_of_whole(min: u32, max: u32) -> Schema {
     json_schema!({ "type": "integer", "minimum": min, "maximum": max })
 }
 
-/// A text of 1 to `MAX` bytes that is not all white space; kept without the white space around it.
+/// A text of 1 to `MAX` bytes that is not all white space; surrounding white space is removed.
 pub type Text<const MAX: usize> = Written<MAX, true>;
-/// A text of 1 to `MAX` bytes, kept as it is.
+/// A text of 1 to `MAX` bytes, unchanged.
 pub type Exact<const MAX: usize> = Written<MAX, false>;
 
-/// A text of 1 to `MAX` bytes, after white space around it was taken away if it is `TRIMMED`.
+/// A text of 1 to `MAX` bytes, after surrounding white space was removed if it is `TRIMMED`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Written<const MAX: usize, const TRIMMED: bool>(String);
 
 impl<const MAX: usize, const TRIMMED: bool> Written<MAX, TRIMMED> {
-    /// This text; what is wrong with it, if it cannot be.
+    /// Checks a text; the error is what is wrong with it.
     pub fn new(text: &str) -> Result<Self, String> {
         written(text, MAX, TRIMMED).map(Self)
     }
@@ -90,7 +90,7 @@ impl<const MAX: usize, const TRIMMED: bool> Written<MAX, TRIMMED> {
         &self.0
     }
 
-    /// What `rewrite` makes of it, however long that is.
+    /// The result of `rewrite`, whatever its length.
     pub fn map(&self, rewrite: impl FnOnce(&str) -> String) -> Self {
         Self(rewrite(&self.0))
     }
@@ -129,7 +129,7 @@ fn schema_of_written(max: usize) -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": max })
 }
 
-/// Why, for the log.
+/// The reason for the change, for the log.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Message(Text<4096>);
@@ -156,23 +156,23 @@ impl Versions {
 /// The name of a time zone.
 pub type Zone = Text<100>;
 
-/// The one that is meant if none is given.
+/// UTC, the default.
 pub fn utc() -> Zone {
     Written("UTC".to_owned())
 }
 
-/// The value of an argument that is true if it is left out.
+/// The default of an argument that is true if omitted.
 pub const fn yes() -> bool {
     true
 }
 
-/// An argument that may be left out but not be null. Its field has `#[serde(default)]`.
+/// An argument that may be omitted but not be null. Its field has `#[serde(default)]`.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Given<T>(pub Option<T>);
 
 impl<T> Given<T> {
-    /// Whether it was left out.
+    /// Whether it was omitted.
     pub const fn is_left_out(&self) -> bool {
         self.0.is_none()
     }
@@ -222,29 +222,29 @@ impl<T: JsonSchema> JsonSchema for Given<T> {
     }
 }
 
-/// The vault path that argument `field` spells.
+/// The vault path in argument `field`.
 ///
-/// # Errors
-/// When it is none; says why.
+///
+/// # Errors When it is not a valid path; says why.
 pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
     VaultPath::parse(text)
         .map_err(|error| Error::bad_request(Reason::PathInvalid, format!("{field}: {error}")).with("field", field))
 }
 
-/// The error for what obsidian-tc's tools cannot do with an argument.
+/// The error for a value of argument `field` that is invalid in obsidian-tc's tools.
 pub fn invalid_input(field: &str, message: &str) -> Error {
     Error::bad_request(Reason::InvalidInput, format!("{field}: {message}")).with("field", field)
 }
 
-/// A folder of the vault, or all of it.
+/// A folder of the vault, or the whole vault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Root(String);
 
 impl Root {
-    /// The folder that argument `field` spells, with or without a slash at its end; all of the vault if it spells nothing.
+    /// The folder in argument `field`, with or without a slash at its end; the whole vault if it is empty.
     ///
-    /// # Errors
-    /// When it is no path; says why.
+    ///
+    /// # Errors When it is not a valid path; says why.
     pub fn of(field: &str, text: &str) -> Result<Self, Error> {
         match text.trim_end_matches('/') {
             "" if text.len() <= 1 => Ok(Self::default()),
@@ -257,7 +257,7 @@ impl Root {
         Self(format!("{folder}/"))
     }
 
-    /// What paths of files in it begin with.
+    /// The prefix of the paths of its files.
     pub fn prefix(&self) -> &str {
         &self.0
     }
@@ -268,10 +268,10 @@ impl Root {
     }
 }
 
-/// Decodes arguments; the error names the field at fault and what it must be.
+/// Decodes arguments; the error names the invalid field and what it must be.
 ///
-/// # Errors
-/// When they are not an object, or not the arguments of the operation.
+///
+/// # Errors When they are not an object, or not the arguments of the operation.
 pub fn decode<A: DeserializeOwned>(arguments: Value) -> Result<A, Error> {
     if !arguments.is_object() {
         return Err(Error::bad_request(Reason::ValidationError, "the arguments must be a JSON object"));

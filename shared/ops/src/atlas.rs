@@ -1,4 +1,4 @@
-//! What operations run on.
+//! The environment of operations: the vaults, and what the deployment configures.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,17 +28,17 @@ pub struct Atlas {
     vaults: Arc<[Vault]>,
     /// The limits of every call.
     pub limits: Limits,
-    /// Where calls are told to.
+    /// Receives an event for each call.
     pub audit: Audit,
-    /// How often callers may call.
+    /// The limits on how often callers may call.
     pub throttle: Arc<Throttle>,
     /// Which operations are offered.
     pub visibility: Arc<Visibility>,
-    /// Which notes say what is going on now.
+    /// The configuration of the current context.
     pub current: Arc<CurrentContext>,
-    /// What the program tells of itself.
+    /// The program's description of itself.
     pub about: About,
-    /// Makes pictures smaller, where the program can.
+    /// Scales pictures down, if the program can.
     pub scale_picture: Option<ScalePicture>,
     /// What may be asked outside.
     pub services: Arc<Services>,
@@ -46,17 +46,19 @@ pub struct Atlas {
     pub tally: Arc<Tally>,
 }
 
-/// Makes of a picture in any format a JPEG of at most so many bytes; none if it cannot be read, or not within limits of its own.
+/// Converts a picture of any format to a JPEG of at most the given bytes; [`None`] if it cannot be read, or exceeds
+/// limits of its own.
 pub type ScalePicture = fn(&[u8], usize) -> Option<Vec<u8>>;
 
-/// Which notes say what is going on now, where a vault is not laid out as the Atlas Local Bridge specification has it.
+/// The configuration of the current context: the notes about current matters, where a vault's layout differs from the
+/// Atlas Local Bridge specification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CurrentContext {
-    /// The note that the current context starts from; the specification's if none.
+    /// The note that the current context starts from; the specification's if [`None`].
     pub now: Option<NowNote>,
-    /// Globs of the notes that belong to it always, in their order; the specification's if none.
+    /// Globs of the notes that always belong to it, in order; the specification's if [`None`].
     pub spine: Option<Vec<String>>,
-    /// Where today is, as an IANA time zone; UTC if none.
+    /// The time zone of today, by its IANA name; UTC if [`None`].
     pub time_zone: Option<String>,
 }
 
@@ -72,7 +74,7 @@ impl fmt::Display for NowNote {
 /// The note that the current context starts from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NowNote {
-    /// That at this path.
+    /// The note at this path.
     At(VaultPath),
     /// Today's note, by the vault's settings of daily notes.
     Daily,
@@ -93,16 +95,16 @@ pub struct Vault {
     name: Option<String>,
     memory: Root,
     readings: Arc<Readings>,
-    /// The links of its segments, as far as they were looked at.
+    /// Cached links of its segments.
     pub(crate) links: Arc<LinkTables>,
-    /// What notes say of themselves, of segments that do not have it.
+    /// Cached facts of segments without sections of facts.
     pub(crate) made_facts: Arc<MadeFacts>,
-    /// The graph of its notes, once it was asked for.
+    /// The cached graph of its notes.
     pub(crate) networks: Arc<Networks>,
 }
 
 impl Vault {
-    /// The vault `id`, of which callers see and change what `acl` lets them.
+    /// The vault `id`, with the access list `acl`.
     pub fn new(id: impl Into<String>, mirror: Mirror, acl: Acl) -> Self {
         let readings = Arc::new(Readings::new(Arc::new(acl)));
         Self {
@@ -118,7 +120,7 @@ impl Vault {
         }
     }
 
-    /// The same with a name for people.
+    /// The same vault with a display name.
     #[must_use]
     pub fn named(self, name: Option<String>) -> Self {
         Self { name, ..self }
@@ -142,7 +144,7 @@ impl Vault {
         Self { app, ..self }
     }
 
-    /// Its name for people; its id if it has none.
+    /// Its display name; its id if it has none.
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.id)
     }
@@ -172,28 +174,28 @@ impl Vault {
     }
 }
 
-/// How much one call may read and return, and what it leaves behind.
+/// Limits of a call, and its side effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Most bytes of one note in an answer.
     pub max_bytes: usize,
-    /// Results where the call names no number.
+    /// Number of results if the call gives none.
     pub max_results: usize,
-    /// Most bytes of an answer, as JSON; within an operation those that it may return, which are fewer where a door sends it as text.
+    /// Most bytes of an answer, as JSON. Within an operation it is lower if the door sends the answer as text.
     pub max_response_bytes: usize,
-    /// Most bytes of text that one search looks through.
+    /// Most bytes of text that one search reads.
     pub max_scanned_bytes: u64,
-    /// How long one search looks through text.
+    /// Most time that one search reads text.
     pub max_scan_time: Duration,
     /// Most processor time of one call.
     pub max_cpu_time: Duration,
     /// Age from which the last sync of a vault counts as stale.
     pub max_sync_age: Duration,
-    /// Whether `find` leaves its results behind, as a note of the vault.
+    /// Whether `find` writes its results as a note into the vault.
     pub search_notes: bool,
-    /// How long a key stands for the call that it was used for; a week at most.
+    /// How long an idempotency key is remembered; a week at most.
     pub key_time: Duration,
-    /// How long a confirmation is good; a day at most.
+    /// How long a confirmation is valid; a day at most.
     pub confirmation_time: Duration,
 }
 
@@ -215,7 +217,7 @@ impl Default for Limits {
 }
 
 impl Atlas {
-    /// A deployment of `vaults`, of which the first is the default, whose callers call as often as they like.
+    /// A deployment of `vaults`, of which the first is the default, without a throttle.
     pub fn new(vaults: impl IntoIterator<Item = Vault>, limits: Limits) -> Self {
         let throttle = ThrottleConfig { enabled: false, ..ThrottleConfig::default() };
         let (throttle, visibility) = (Arc::new(Throttle::new(throttle)), Arc::default());
@@ -235,20 +237,20 @@ impl Atlas {
         }
     }
 
-    /// The same deployment, whose callers call as often as `config` says.
+    /// The same deployment, throttled as in `config`.
     #[must_use]
     pub fn with_throttle(self, config: ThrottleConfig) -> Self {
         Self { throttle: Arc::new(Throttle::new(config)), ..self }
     }
 
-    /// The same deployment, counting its requests to stores on its own.
+    /// The same deployment, with its own counters of requests to stores.
     #[must_use]
     pub fn metered(&self) -> Self {
         let metered = |vault: &Vault| Vault { mirror: vault.mirror.metered(), ..vault.clone() };
         Self { vaults: self.vaults.iter().map(metered).collect(), ..self.clone() }
     }
 
-    /// What was asked of stores through this.
+    /// The counted requests to stores.
     pub fn counts(&self) -> Counts {
         self.vaults.iter().fold(Counts::default(), |sum, vault| {
             let counts = vault.mirror.counts();

@@ -14,23 +14,24 @@ use crate::pipeline::response_limit::Sent;
 /// A call, as a door understood it.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What is called.
+    /// The operation.
     pub operation: &'static Entry,
-    /// The vault's id; none for the default vault.
+    /// The vault's id; the default vault if [`None`].
     pub vault: Option<String>,
-    /// The arguments, not yet checked.
+    /// The arguments, unchecked.
     pub arguments: Value,
-    /// Who calls.
+    /// The caller.
     pub caller: Caller,
-    /// The idempotency key: a call that changes the vault and is made again with the same key changes it once. Other calls take no notice of it.
+    /// The idempotency key: a call that changes the vault is executed once, however often it is made with the key.
+    /// Other calls ignore it.
     pub key: Option<String>,
-    /// The token that says that a person has confirmed the call.
+    /// The token of a person's confirmation.
     pub confirmation: Option<String>,
-    /// The caller's name for the work that the call is part of.
+    /// The caller's name for the work that the call belongs to.
     pub session: Option<String>,
-    /// How the answer is sent. The response limit counts all that is sent.
+    /// How the door sends the answer, for the response limit.
     pub sent: Sent,
-    /// Says what time it is.
+    /// Returns the current time.
     pub clock: fn() -> Timestamp,
 }
 
@@ -69,7 +70,7 @@ impl fmt::Debug for Schemas {
 /// An operation as doors see it.
 #[derive(Debug)]
 pub struct Entry {
-    /// What is known of it.
+    /// Its description.
     pub info: Info,
     schemas: Schemas,
     prepare: fn(Value) -> Result<Box<dyn Prepared>, Error>,
@@ -93,8 +94,8 @@ impl Entry {
 
     /// A call with `arguments`, without a key, a confirmation or the name of a vault.
     ///
-    /// # Errors
-    /// When they are not its arguments.
+    ///
+    /// # Errors When they are not the operation's arguments.
     pub(crate) fn prepare(&self, arguments: Value) -> Result<Box<dyn Prepared>, Error> {
         (self.prepare)(arguments)
     }

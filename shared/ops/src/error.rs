@@ -1,4 +1,4 @@
-//! The one error of all operations. It knows nothing of HTTP: each door renders it in its own shape.
+//! The error type of all operations. It is independent of HTTP: each door renders it in its own form.
 
 mod reason;
 
@@ -10,30 +10,30 @@ use serde_json::{Map, Value};
 pub use self::reason::Reason;
 use crate::sorted;
 
-/// The class of an error: what kind of thing the caller should do.
+/// The class of an error: what the caller should do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// The call is wrong as it stands; change it.
+    /// The call is invalid; change it.
     BadRequest,
-    /// The caller is not known: show a token.
+    /// The caller is unknown: send a token.
     Unauthorized,
-    /// The caller may not do this: ask whoever decides.
+    /// The caller may not do this: ask the operator.
     Forbidden,
-    /// There is no such thing; look for what there is.
+    /// There is no such thing; look for what exists.
     NotFound,
-    /// The call contradicts an earlier one; make a new one.
+    /// The call contradicts an earlier one; make another call.
     Conflict,
-    /// The thing is not the version that the caller named: look at it again, then decide.
+    /// The note is not the version that the caller named: read it again, then decide.
     PreconditionFailed,
-    /// The caller must name the version that they read, so that nobody's change is lost.
+    /// The caller must name the version that they read, so that no change is lost.
     PreconditionRequired,
-    /// More than the limits allow; ask for less.
+    /// The call exceeds the limits; ask for less.
     TooLarge,
-    /// Too often, or too many at once; wait.
+    /// Too many calls; wait.
     TooManyRequests,
-    /// Not now; the same call may succeed later.
+    /// Temporarily unavailable; the same call may succeed later.
     Unavailable,
-    /// A fault that the caller cannot mend; the log has the details.
+    /// An internal fault; the log has the details.
     Internal,
 }
 
@@ -62,32 +62,32 @@ impl Code {
 pub struct Error {
     /// The class.
     pub code: Code,
-    /// What the caller is told.
+    /// The message for the caller.
     pub message: String,
-    /// Facts for programs; `reason` is the finer code of the domain.
+    /// Facts for programs; `reason` is the exact reason.
     pub details: Box<Map<String, Value>>,
-    /// What only the operator is told: keys of the store, damage.
+    /// Facts for the operator only: keys of the store, damage.
     pub internal: Option<String>,
 }
 
 impl Error {
-    /// An error of class `code` and finer `reason`.
+    /// An error of class `code` with the exact `reason`.
     pub fn new(code: Code, reason: Reason, message: impl Into<String>) -> Self {
         let details = Map::from_iter([("reason".to_owned(), Value::from(reason.as_str()))]);
         Self { code, message: message.into(), details: Box::new(details), internal: None }
     }
 
-    /// A call that is wrong as it stands.
+    /// The error for an invalid call.
     pub fn bad_request(reason: Reason, message: impl Into<String>) -> Self {
         Self::new(Code::BadRequest, reason, message)
     }
 
-    /// The error for a caller who is not known.
+    /// The error for an unknown caller.
     pub fn unauthorized(reason: Reason, message: impl Into<String>) -> Self {
         Self::new(Code::Unauthorized, reason, message)
     }
 
-    /// Something that is not there.
+    /// The error for something that does not exist.
     pub fn not_found(reason: Reason, message: impl Into<String>) -> Self {
         Self::new(Code::NotFound, reason, message)
     }
@@ -100,17 +100,17 @@ impl Error {
         self
     }
 
-    /// The finer code.
+    /// The exact reason.
     pub fn reason(&self) -> &str {
         self.details.get("reason").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// What the caller should do about an error of its reason.
+    /// What the caller should do about its reason.
     pub fn recovery(&self) -> &'static str {
         Reason::named(self.reason()).map_or("", Reason::remedy)
     }
 
-    /// Whether it is of this reason.
+    /// Whether it has this reason.
     pub fn is(&self, reason: Reason) -> bool {
         self.reason() == reason.as_str()
     }

@@ -1,4 +1,4 @@
-//! Calls for several things: what became of each.
+//! Errors of single items in calls for several.
 
 use atlas_access::Caller;
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::pipeline::redact::redact_for;
 
-/// Why one of several things cannot be done.
+/// Why one of several items failed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ItemError {
     /// The code.
@@ -21,7 +21,7 @@ pub struct ItemError {
 }
 
 impl ItemError {
-    /// `error`, as `caller` may see it.
+    /// `error` with what `caller` may see.
     pub fn of(error: Error, caller: &Caller) -> Self {
         let code = error.reason().to_owned();
         let Error { message, mut details, .. } = redact_for(error, caller);

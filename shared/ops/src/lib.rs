@@ -1,5 +1,6 @@
-//! What an operation is, and what every call of one passes on its way, whatever door it comes through. The operations themselves are the
-//! crate `atlas-tools`.
+//! The definition of an operation, and the pipeline that every call passes, whichever door it comes through. The
+//! operations themselves are in the crate `atlas-tools`.
+//!
 //!
 //! # Layout
 //!

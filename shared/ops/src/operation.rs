@@ -1,4 +1,4 @@
-//! What an operation is.
+//! The trait of operations.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,33 +23,33 @@ use crate::pipeline::confirmation::Confirmation;
 use crate::pipeline::work::Work;
 use crate::read::view::View;
 
-/// What is known of an operation without running it.
+/// The static description of an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
-    /// The name that doors and tokens know it by.
+    /// The name for doors and tokens.
     pub name: &'static str,
-    /// A few words for people.
+    /// A short title for people.
     pub title: &'static str,
     /// What it does and when to use it, for people and agents.
     pub description: &'static str,
-    /// The rights that a caller needs.
+    /// The scopes that a caller needs.
     pub scopes: &'static [Scope],
-    /// Whether it can destroy what a person wrote.
+    /// Whether it can destroy a person's text.
     pub destructive: bool,
-    /// Whether a call that is made again with the same arguments changes nothing more.
+    /// Whether repeating a call with the same arguments changes nothing more.
     pub idempotent: bool,
-    /// Whether it changes something that is not in the vault, such as what a caller is allowed.
+    /// Whether it changes something outside of the vault, such as a caller's permissions.
     pub acts: bool,
     /// Whether it asks a service that is not of this deployment.
     pub asks_outside: bool,
     /// Other names of its arguments.
     pub aliases: &'static [Alias],
-    /// What it is about, in words that a deployment's configuration can name it by together with others.
+    /// Its topics, by which a deployment's configuration can name groups of operations.
     pub tags: &'static [&'static str],
 }
 
 impl Info {
-    /// What operations have in common that destroy nothing.
+    /// The defaults for operations that destroy nothing.
     pub const HARMLESS: Self = Self {
         name: "",
         title: "",
@@ -78,38 +78,38 @@ impl Info {
         self.scopes.iter().all(|scope| *scope == Scope::ReadVault)
     }
 
-    /// Whether a person has to confirm every call, unless the operation exempts some.
+    /// Whether a person must confirm every call, except those that the operation exempts.
     fn is_to_be_confirmed(&self) -> bool {
         self.destructive || self.scopes.contains(&Scope::BulkVault)
     }
 }
 
-/// One operation: its arguments, its result, and how to come from one to the other.
+/// One operation: its arguments, its result, and its code.
 pub trait Operation {
-    /// What is known of it.
+    /// Its description.
     const INFO: Info;
-    /// Its arguments. Unknown fields are refused.
+    /// Its arguments. Unknown fields are errors.
     type Arguments: DeserializeOwned + JsonSchema + Send + Sync + 'static;
     /// Its result.
     type Output: Serialize + JsonSchema + Send;
 
-    /// The paths that its arguments name, and how it accesses them. The access list is asked for them before the operation runs. For paths that it
-    /// finds while it runs it asks [`Context::check`], or reads through a [`View`].
+    /// The paths in its arguments, and how it accesses them. The access list is checked for them before the operation
+    /// runs. For paths found later, the operation calls [`Context::check`], or reads through a [`View`].
     ///
-    /// # Errors
-    /// When one is no path.
+    ///
+    /// # Errors When a path is invalid.
     fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
         Ok(Vec::new())
     }
 
-    /// Whether a person has to confirm a call with these arguments. By default that is every call of an operation that can destroy what a person wrote.
-    /// Where it depends on what the vault holds, the operation looks first, and then calls
-    /// [`Batch::require_confirmation`](crate::write::batch::Batch::require_confirmation).
+    /// Whether a person must confirm a call with these arguments. By default that is every call of an operation that
+    /// can destroy a person's text. Where it depends on the content of the vault, the operation reads first, and then
+    /// calls [`Batch::require_confirmation`](crate::write::batch::Batch::require_confirmation).
     fn needs_confirmation(_: &Self::Arguments) -> bool {
         Self::INFO.is_to_be_confirmed()
     }
 
-    /// Whether a call with these arguments only looks at what it would do: then it takes no key.
+    /// Whether a call with these arguments changes nothing and only reports: then it takes no key.
     fn is_dry_run(_: &Self::Arguments) -> bool {
         false
     }
@@ -121,53 +121,53 @@ pub trait Operation {
     ) -> impl Future<Output = Result<Answer<Self::Output>, Error>> + Send;
 }
 
-/// A path, and what an operation does there.
+/// A path, and how an operation accesses it.
 pub type PathAccess = (Access, VaultPath);
 
-/// A result and the generation of the vault that it was read from or made.
+/// A result, and the generation of the vault that it was read from or that it created.
 #[derive(Clone, Debug)]
 pub struct Answer<T> {
     /// The result.
     pub value: T,
-    /// The generation; none if the vault was not looked at.
+    /// The generation; [`None`] if the vault was not read.
     pub generation: Option<u64>,
 }
 
 impl<T> Answer<T> {
-    /// The same of another value.
+    /// The same answer with another value.
     pub fn map<U>(self, value: impl FnOnce(T) -> U) -> Answer<U> {
         Answer { value: value(self.value), generation: self.generation }
     }
 }
 
-/// What one call runs in.
+/// The environment of one call.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The deployment.
     pub atlas: &'a Atlas,
-    /// The vault that the call is for.
+    /// The vault of the call.
     pub vault: &'a Vault,
-    /// How much it may read and return.
+    /// The limits of the call.
     pub limits: &'a Limits,
-    /// Who made it.
+    /// The caller.
     pub caller: &'a Caller,
-    /// The caller's name for the work that the call is part of. Commits keep it.
+    /// The caller's name for the work that the call belongs to. Commits store it.
     pub session: Option<&'a str>,
-    /// Identifies its commit when it is made again, if it can change the vault and has a key.
+    /// The key of its commit, if it can change the vault and has an idempotency key.
     pub key: Option<CommitKey>,
-    /// When it was made.
+    /// The time of the call.
     pub now: Timestamp,
-    /// When it was made first, if it has a key and is made again.
+    /// The time of the first call with the same key, if this call repeats it.
     pub first_made: Timestamp,
-    /// Says what time it is.
+    /// Returns the current time.
     pub clock: fn() -> Timestamp,
-    /// How much it has worked.
+    /// The work that it has done.
     pub work: &'a Work,
-    /// The call's confirmation; none if it never needs one.
+    /// The call's confirmation; [`None`] if it never needs one.
     pub(crate) confirmation: Option<&'a Confirmation<'a>>,
 }
 
-/// When a call must have come to an end.
+/// The time by which a call must end.
 #[derive(Clone, Copy)]
 pub struct Deadline {
     clock: fn() -> Timestamp,
@@ -182,7 +182,7 @@ impl Deadline {
 }
 
 impl<'a> Context<'a> {
-    /// The same call within other limits.
+    /// The same call with other limits.
     pub const fn with_limits<'b>(&self, limits: &'b Limits) -> Context<'b>
     where
         'a: 'b,
@@ -203,7 +203,7 @@ impl<'a> Context<'a> {
         self.vault.view(snapshot, self.caller.scopes())
     }
 
-    /// Fails if the caller may not do this at `path`. The answer is the same whatever is there.
+    /// Fails if the caller may not access `path` in this way. The answer does not depend on what exists there.
     pub fn check(&self, access: Access, path: &VaultPath) -> Result<(), Error> {
         let denied = match self.vault.acl().check(access, path.as_str(), self.caller.scopes()) {
             Ok(()) => return Ok(()),
@@ -230,7 +230,7 @@ impl<'a> Context<'a> {
         if self.vault.acl().is_read_only() { Err(read_only()) } else { Ok(()) }
     }
 
-    /// Whether it depends on what it destroys whether a person has to confirm it.
+    /// Whether the need for a confirmation depends on what the call destroys.
     pub fn is_to_be_judged(&self) -> bool {
         self.confirmation.is_some_and(|confirmation| !confirmation.is_required)
     }
@@ -241,8 +241,8 @@ impl<'a> Context<'a> {
         Deadline { clock: self.clock, at: now.checked_add(limit).unwrap_or(Timestamp::MAX) }
     }
 
-    /// Runs a query on the newest generation. The query may run more than once: it starts on the generation that is
-    /// at hand while the store is asked for a newer one.
+    /// Runs a query on the newest generation. The query may run several times: it starts on the known generation while
+    /// the store is asked for a newer one.
     pub async fn read<T, Q, F>(&self, query: Q) -> Result<Answer<T>, Error>
     where
         Q: Fn(View) -> F + Send + Sync,
@@ -266,7 +266,7 @@ impl<'a> Context<'a> {
         Ok(Answer { value: value.ok_or_else(unread)?, generation: Some(snapshot.generation()) })
     }
 
-    /// Runs a query on the newest generation, and returns that. Not generic, so that it is compiled once for all queries.
+    /// Runs a query on the newest generation, and returns that. Not generic, so that its code exists once.
     async fn run<'q>(&self, query: &Query<'q>) -> Result<Arc<Snapshot>, Error> {
         Ok(self.vault.mirror.read(query).await?.1)
     }
@@ -274,7 +274,7 @@ impl<'a> Context<'a> {
 
 type Query<'q> = dyn Fn(Arc<Snapshot>) -> BoxFuture<'q, Result<(), Error>> + Send + Sync + 'q;
 
-/// The error for a change of a vault that may not be changed.
+/// The error for a change of a read-only vault.
 pub(crate) fn read_only() -> Error {
     Error::new(Code::Forbidden, Reason::ReadOnlyMode, "the vault is read-only here")
 }

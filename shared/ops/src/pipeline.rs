@@ -1,4 +1,4 @@
-//! What every call passes: the gates that can stop it, the audit log, and the limit of its answer.
+//! The pipeline of every call: the gates that can stop it, the audit log, and the response limit.
 
 pub mod aliases;
 pub mod approvals;

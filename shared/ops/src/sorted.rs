@@ -1,8 +1,8 @@
-//! One order of members for all JSON that leaves or is kept.
+//! A canonical order of members for all JSON that is sent or stored.
 
 use serde_json::Value;
 
-/// The same with the members of all objects sorted by name, so that its bytes do not depend on the order in which it was made.
+/// `value` with the members of all objects sorted by name, so that equal values have equal bytes.
 #[must_use]
 pub fn sorted(mut value: Value) -> Value {
     value.sort_all_objects();

@@ -1,4 +1,5 @@
-//! Commits over notes. [`update`] changes one note; [`batch`] is the one way to change documents, and judges what a change destroys.
+//! Commits over notes. [`update`] changes one note. [`batch`] is the only way to change documents, and checks whether a
+//! change destroys text.
 
 pub mod batch;
 pub mod commit;

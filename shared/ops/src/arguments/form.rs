@@ -1,12 +1,12 @@
-//! The right form of an argument that was given in a wrong one, by its JSON Schema.
+//! Corrects the form of an invalid argument, according to its JSON Schema.
 
 use serde_json::{Map, Value, json};
 
-/// How deep a form goes.
+/// Greatest depth of a form.
 const MAX_DEPTH: usize = 6;
 
-/// What the argument at `way`, as in `edits[0].text`, may look like in `arguments`, whose JSON Schema is `schema`: the value that was given, in the
-/// right form where it can be brought into that; else an example. None if the schema does not say.
+/// A valid form of the argument at the path `way`, such as `edits[0].text`, of `arguments` with the JSON Schema
+/// `schema`: the given value converted, if possible; else an example. [`None`] if the schema does not define it.
 pub(crate) fn form(schema: &Value, arguments: &Value, way: &str) -> Option<Value> {
     let (mut schema, mut given) = (schema, Some(arguments));
     for step in way.split(['.', '[']).filter(|step| !step.is_empty()) {
@@ -25,7 +25,7 @@ pub(crate) fn form(schema: &Value, arguments: &Value, way: &str) -> Option<Value
     made(schema, given, MAX_DEPTH)
 }
 
-/// Of several alternatives the one that `given` names by its tag, or the first.
+/// Of several alternatives the one whose tag `given` has, or the first.
 fn variant<'a>(schema: &'a Value, given: Option<&Value>) -> &'a Value {
     let Some(alternatives) = alternatives(schema) else { return schema };
     let is_named = |one: &&Value| {

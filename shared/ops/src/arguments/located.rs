@@ -1,6 +1,6 @@
-//! JSON values as serde reads them, with errors that say where in the value they are. The way there is made from its end while an error
-//! is handed up, so that it costs nothing where there is none, and every argument type is read by the code of this one reader.
-//! `serde_path_to_error` wraps the reader once more for each type, which makes the functions' packages larger.
+//! Reads JSON values with serde, with errors that include the path of the fault. The path is built from its end while
+//! an error is returned, so it costs nothing without an error, and all argument types share the code of this one
+//! reader. `serde_path_to_error` wraps the reader again for each type, which makes the functions' packages larger.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 
-/// What is wrong with a value.
+/// A fault of a value.
 #[derive(Debug)]
 pub(super) struct Fault(Box<Located>);
 
@@ -21,16 +21,16 @@ struct Located {
     is_path: bool,
 }
 
-/// What a [path](super::path) reports as unexpected when it is none, so that its own reason is told.
+/// The unexpected value that an invalid [path](super::path) reports, so that its own reason is kept.
 pub(super) const PATH: Unexpected<'static> = Unexpected::Other("path");
 
 impl Fault {
-    /// The way to what is at fault, as in `filter[0].op`; empty if that is the value itself.
+    /// The path of the fault, such as `filter[0].op`; empty for the value itself.
     pub(super) fn way(&self) -> &str {
         &self.0.way
     }
 
-    /// Whether it is a path that is none.
+    /// Whether the fault is an invalid vault path.
     pub(super) fn is_path(&self) -> bool {
         self.0.is_path
     }
@@ -78,7 +78,7 @@ impl std::error::Error for Fault {}
 impl de::Error for Fault {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
-        // One text for all of them, so that there is one of what makes an error of it.
+        // Not generic, so that this code exists once.
         let text: &str = &message.to_string();
         <serde_json::Error as de::Error>::custom(text).into()
     }
@@ -151,7 +151,7 @@ impl<'de> Deserializer<'de> for Reader {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         if let Value::Object(fields) = &mut self.0 {
-            // Of several faults the same one is told, whatever the order of the fields. Maps keep theirs.
+            // Sorted, so that of several faults the same one is always reported. Maps keep their order.
             fields.sort_keys();
         }
         self.deserialize_any(visitor)
@@ -176,7 +176,7 @@ impl<'de> Deserializer<'de> for Reader {
     }
 }
 
-/// A text that names a field or a variant.
+/// A text that is the name of a field or a variant.
 struct Name<'a>(&'a str);
 
 impl<'de> Deserializer<'de> for Name<'_> {
@@ -194,7 +194,7 @@ impl<'de> Deserializer<'de> for Name<'_> {
 
 struct Items {
     rest: std::vec::IntoIter<Value>,
-    /// Of the one that comes next.
+    /// The index of the next item.
     index: usize,
 }
 
@@ -215,7 +215,7 @@ impl<'de> SeqAccess<'de> for &mut Items {
 
 struct Fields {
     rest: serde_json::map::IntoIter,
-    /// That whose name has been read.
+    /// The entry whose name has been read.
     entry: Option<(String, Value)>,
 }
 
@@ -239,7 +239,7 @@ impl<'de> MapAccess<'de> for &mut Fields {
     }
 }
 
-/// A variant of an enum: its name, or an object of it alone.
+/// A variant of an enum: its name, or an object with that one field.
 struct Choice {
     name: String,
     value: Option<Value>,
@@ -279,7 +279,7 @@ impl<'de> EnumAccess<'de> for Choice {
     }
 }
 
-/// Reads what it is given as a visitor says.
+/// Reads a value with a visitor.
 struct Visited<V>(V);
 
 impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Visited<V> {

@@ -19,10 +19,10 @@ pub struct ReadPath(VaultPath);
 pub struct WritePath(VaultPath);
 
 impl WritePath {
-    /// The path of a note that may be written.
+    /// Checks the path of a note to write.
     ///
-    /// # Errors
-    /// When it is none; says why.
+    ///
+    /// # Errors Why it is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         let path = VaultPath::parse(text).map_err(|error| error.to_string())?;
         if !path.is_note() {

@@ -1,18 +1,18 @@
-//! Other names of arguments, which callers of obsidian-tc's program use: its document, which these operations follow, and the program
-//! differ.
+//! Other names of arguments: obsidian-tc's program uses some that its specification, which these operations follow,
+//! does not have.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Reason};
 
-/// What an argument of another name comes to.
+/// The meaning of an argument with another name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alias {
     /// The first is another name of the second.
     Name(&'static str, &'static str),
-    /// It may have this value only, as JSON: that is what happens here anyway.
+    /// It is accepted with this value only, as JSON, which is the behaviour anyway.
     Only(&'static str, &'static str),
-    /// It changes nothing that matters.
+    /// It is ignored.
     Ignored(&'static str),
 }
 
@@ -25,13 +25,13 @@ impl Alias {
     }
 }
 
-/// Those of all operations: how long answers are.
+/// The aliases of all operations: the length of answers.
 pub const OF_ALL: &[Alias] = &[Alias::Ignored("response_format")];
 
-/// Puts arguments that have other names where they belong.
+/// Renames arguments with other names.
 ///
-/// # Errors
-/// When one is given by both names, or has a value that it cannot have here.
+///
+/// # Errors When one is given by both names, or has an unsupported value.
 pub fn resolve(arguments: &mut Map<String, Value>, aliases: &[Alias]) -> Result<(), Error> {
     for alias in OF_ALL.iter().chain(aliases) {
         let Some(value) = arguments.shift_remove(alias.given()) else { continue };

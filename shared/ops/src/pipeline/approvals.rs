@@ -1,7 +1,8 @@
-//! Approvals: a call that may destroy what a person wrote waits until a person has seen what it would change.
+//! Approvals: a call that may destroy a person's text waits until a person has seen what it would change.
 //!
-//! A [`Request`] says who made the call, with which arguments, and what each file would become. The caller makes the same call again: it passes, once,
-//! if a person approved a request for this very plan. If one of the files is another by then, so is the plan, and it is a new request.
+//! A [`Request`] contains the caller, the arguments, and each file before and after the call. The caller makes the same
+//! call again: it passes, once, if a person approved a request for this very plan. If one of the files changed
+//! meanwhile, the plan differs, and a new request is made.
 //!
 //! All of it is objects that are made once: `approvals/<id>`, `<id>.decision`, `<id>.used`. Whoever decides first decides; one call alone can use an
 //! approval, however many try at the same time. Who takes an approval back uses it up in the same way, so that no call can.
@@ -20,19 +21,19 @@ pub(crate) use self::request::{Asked, MAX_TEXTS, shortened};
 pub use self::request::{FileVersion, PlannedFile, Request};
 use crate::error::{Code, Error, Reason};
 
-/// Where they are kept.
+/// Their folder in the store.
 const FOLDER: &str = "approvals";
 const DECISION: &str = ".decision";
 const USED: &str = ".used";
 /// Most bytes of a request.
 const MAX_BYTES: u64 = 8 << 20;
-/// Most requests for one plan within their time.
+/// Most requests for one plan at a time.
 const MAX_ROUNDS: u32 = 16;
-/// Most requests of one caller within their time.
+/// Most requests of one caller at a time.
 const MAX_OF_CALLER: usize = 100;
 /// Most requests that are listed.
 const MAX_LISTED: usize = 200;
-/// How many are fetched at once.
+/// Requests fetched at once.
 const AT_ONCE: usize = 16;
 /// Longest reason of a refusal, in bytes.
 pub const MAX_REASON: usize = 1000;
@@ -44,14 +45,14 @@ pub struct Decision {
     pub approved: bool,
     /// Who decided.
     pub by: String,
-    /// When.
+    /// The time of the decision.
     pub at: Timestamp,
-    /// Why, for whoever made the call.
+    /// The reason, for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What became of a request.
+/// The state of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It waits for a person.
@@ -62,16 +63,16 @@ pub enum Status {
     Refused,
     /// The call was made again.
     Used,
-    /// Its time is over.
+    /// It has expired.
     Expired,
 }
 
-/// A request, and what became of it.
+/// A request, and its state.
 #[derive(Debug)]
 pub struct Record {
     /// Its name: 32 hexadecimal digits.
     pub id: String,
-    /// What is to be approved.
+    /// The request.
     pub request: Request,
     /// What a person decided, if they have; of an approval that was taken back, the refusal.
     pub decision: Option<Decision>,
@@ -79,7 +80,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// What became of it by `now`.
+    /// The state at `now`.
     #[must_use]
     pub fn status(&self, now: Timestamp) -> Status {
         match &self.decision {
@@ -112,17 +113,18 @@ impl Use {
     }
 }
 
-/// How a call stands.
+/// Whether a call may be made.
 pub(crate) enum Standing {
     /// It may be made.
     Passes,
-    /// It waits for a person, as the request of this id, until then.
+    /// It waits for a person, as the request with this id, until this time.
     Waits(String, Timestamp),
     /// A person refused it.
     Refused(String, Decision),
 }
 
-/// How the call of `asked` stands. If nobody was asked before, this asks. `own` is what an approval is used up for.
+/// Whether the call `asked` may be made. Creates the request if there is none. `own` identifies the use of the
+/// approval.
 pub(crate) async fn standing(mirror: &Mirror, asked: &Asked<'_>, own: &Use) -> Result<Standing, Error> {
     mirror.check_writes_once().await?;
     let plan = asked.plan();
@@ -164,10 +166,10 @@ fn too_many() -> Error {
     Error::new(Code::TooManyRequests, Reason::ApprovalsFull, message)
 }
 
-/// The request of this id, with what became of it, if it is kept.
+/// The request with this id and its state, if it exists.
 ///
-/// # Errors
-/// When the store cannot be read.
+///
+/// # Errors When the store cannot be read.
 pub async fn get(mirror: &Mirror, id: &str) -> Result<Option<Record>, Error> {
     let Some(request) = readable(get_request(mirror, id).await)? else { return Ok(None) };
     Ok(Some(record(mirror, id.to_owned(), request, true, true).await?))
@@ -188,10 +190,10 @@ async fn record(
     Ok(Record { id, request, decision, is_used })
 }
 
-/// The newest requests, the newest first; whether there are more.
+/// The newest requests, the newest first; and whether there are more.
 ///
-/// # Errors
-/// When the store cannot be read.
+///
+/// # Errors When the store cannot be read.
 pub async fn list(mirror: &Mirror) -> Result<(Vec<Record>, bool), Error> {
     let mut listed = mirror.list_state(FOLDER, None).await?;
     let names: BTreeSet<String> = listed.iter().map(|made| made.name.clone()).collect();
@@ -212,10 +214,10 @@ pub async fn list(mirror: &Mirror) -> Result<(Vec<Record>, bool), Error> {
     Ok((records.into_iter().flatten().collect(), has_more))
 }
 
-/// The ids of the requests that nobody has decided on, by one listing. Some may have expired.
+/// The ids of the requests without a decision, from one listing. Some may have expired.
 ///
-/// # Errors
-/// When the store cannot be read.
+///
+/// # Errors When the store cannot be read.
 pub async fn undecided(mirror: &Mirror) -> Result<BTreeSet<String>, Error> {
     let listed = mirror.list_state(FOLDER, None).await?;
     let decided: BTreeSet<&str> = listed.iter().filter_map(|made| made.name.strip_suffix(DECISION)).collect();
@@ -253,13 +255,13 @@ pub async fn decide(mirror: &Mirror, record: &Record, decision: &Decision) -> Re
     }
 }
 
-/// Whether `caller` made the call of the request: the same client, or where a client is not known, the same subject.
+/// Whether `caller` made the request: the same client, or where the client is unknown, the same subject.
 #[must_use]
 pub fn is_of(request: &Request, caller: &Caller) -> bool {
     is_same(&request.caller_id, request.client.as_deref(), caller)
 }
 
-/// Whether `caller` is the one with this pseudonym, by way of that client.
+/// Whether `caller` has this pseudonym and uses that client.
 pub(crate) fn is_same(pseudonym: &str, client: Option<&str>, caller: &Caller) -> bool {
     match (client, caller.client()) {
         (Some(client), Some(other)) => client == other,
@@ -267,7 +269,7 @@ pub(crate) fn is_same(pseudonym: &str, client: Option<&str>, caller: &Caller) ->
     }
 }
 
-/// The error for a request that is not kept, or not any more.
+/// The error for an unknown or expired request.
 #[must_use]
 pub fn missing(id: &str) -> Error {
     let message = "no call waits by this id: `list_approvals` lists those that do";
@@ -278,7 +280,7 @@ async fn get_request(mirror: &Mirror, id: &str) -> Result<Option<Request>, Mirro
     if is_id(id) { mirror.get_state_up_to(&name(id), MAX_BYTES).await } else { Ok(None) }
 }
 
-/// Nothing, where it is damaged.
+/// The value; [`None`] if it is damaged.
 fn readable<T>(found: Result<Option<T>, MirrorError>) -> Result<Option<T>, Error> {
     match found {
         Err(MirrorError::Damaged { .. }) => Ok(None),

@@ -1,5 +1,5 @@
-//! The audit log: one event for each call, as CloudEvents 1.0 in JSON. It says who called what and what came of it, never with which
-//! arguments: their hash ties the events of one call together.
+//! The audit log: one event for each call, as CloudEvents 1.0 in JSON. It contains the caller, the operation and the
+//! outcome, but no arguments: their hash connects the events of one call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::sorted;
 
-/// Where events go; nowhere by default.
+/// The sink of events; none by default.
 #[derive(Clone, Default)]
 pub struct Audit(Option<Arc<Sink>>);
 
@@ -24,12 +24,12 @@ impl fmt::Debug for Audit {
 }
 
 impl Audit {
-    /// Events go to `sink`.
+    /// Sends events to `sink`.
     pub fn to(sink: impl Fn(&Value) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(sink)))
     }
 
-    /// Whether anybody listens.
+    /// Whether there is a sink.
     pub(crate) const fn is_on(&self) -> bool {
         self.0.is_some()
     }
@@ -41,21 +41,21 @@ impl Audit {
     }
 }
 
-/// A call, as the audit log has it.
+/// A call in the audit log.
 pub(crate) struct Event<'a> {
     pub(crate) operation: &'a str,
-    /// None if the call was stopped before its vault was known.
+    /// [`None`] if the call was stopped before its vault was known.
     pub(crate) vault: Option<String>,
     /// The caller's pseudonym.
     pub(crate) caller: String,
     /// The hash of the operation's name and arguments.
     pub(crate) args_hash: String,
     pub(crate) began: Timestamp,
-    /// The caller's name for the work that the call is part of.
+    /// The caller's name for the work that the call belongs to.
     pub(crate) session: Option<String>,
     /// Whether the call had an idempotency key.
     pub(crate) is_keyed: bool,
-    /// Whether the call came with a confirmation.
+    /// Whether the call had a confirmation.
     pub(crate) is_confirmed: bool,
     pub(crate) clock: fn() -> Timestamp,
 }

@@ -1,9 +1,9 @@
-//! Confirmations: a call that may destroy what a person wrote is made once, and only if somebody approved what it would change
-//! ([`approvals`](crate::pipeline::approvals)), or gave a token for this very call beforehand.
+//! Confirmations: a call that may destroy a person's text runs once, and only if a person approved its changes
+//! ([`approvals`](crate::pipeline::approvals)), or gave a token for this call in advance.
 //!
-//! A token is an object in the store, which all instances see. To use it, an instance creates a second object if it is absent: only one can, so a
-//! token works once however many try at the same time. The second object says which call used the token. So a keyed call whose answer was lost
-//! may be made again while the token is good; its commit happens once.
+//! A token is an object in the store, which all instances see. To use it, an instance creates a second object if it is
+//! absent: only one can, so a token works once however many try at once. The second object names the call that used the
+//! token. So a keyed call whose answer was lost may be repeated while the token is valid; its commit happens once.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ use tokio::sync::OnceCell;
 use crate::error::{Code, Error, Reason};
 use crate::pipeline::approvals::{self, Asked, PlannedFile, Standing, Use};
 
-/// The longest that a token is good.
+/// The longest time for which a token is valid.
 pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
-/// The detail of an error that says what is wrong with the token that was shown.
+/// The detail of an error that says why the token is refused.
 const TOKEN: &str = "elicit_token";
 
-/// What is approved.
+/// An approval in advance.
 #[derive(Clone, Copy, Debug)]
 pub struct Approval<'a> {
     /// The vault's id.
@@ -33,22 +33,22 @@ pub struct Approval<'a> {
     pub args_hash: &'a str,
     /// Who approves.
     pub by: &'a str,
-    /// Who may not use the token: whoever approves must be another.
+    /// A caller who may not use the token, since they may not approve for themselves.
     pub not_for: Option<&'a Caller>,
-    /// How long it is good; [`LONGEST_TIME`] at most.
+    /// How long it is valid; [`LONGEST_TIME`] at most.
     pub time: Duration,
 }
 
 /// A token for one call.
 #[derive(Clone, Debug)]
 pub struct Approved {
-    /// 32 hexadecimal digits. The store keeps its hash alone.
+    /// 32 hexadecimal digits. The store keeps only its hash.
     pub token: String,
-    /// When it is good no more.
+    /// The time at which it expires.
     pub expires: Timestamp,
 }
 
-/// A token, as the store keeps it under the hash of the token.
+/// A token, as stored under its hash.
 #[derive(Debug, Serialize, Deserialize)]
 struct Given {
     vault: String,
@@ -60,7 +60,7 @@ struct Given {
     not_for: Option<Approver>,
 }
 
-/// Who gave a token, to tell whether the caller is the same.
+/// Who gave a token, for comparison with the caller.
 #[derive(Debug, Serialize, Deserialize)]
 struct Approver {
     caller_id: String,
@@ -68,10 +68,10 @@ struct Approver {
     client: Option<String>,
 }
 
-/// Gives a token for one call in the vault that `mirror` keeps.
+/// Creates a token for one call in the vault of `mirror`.
 ///
-/// # Errors
-/// When the store cannot keep it.
+///
+/// # Errors When the store cannot keep it.
 pub async fn approve(mirror: &Mirror, approval: &Approval<'_>, now: Timestamp) -> Result<Approved, Error> {
     mirror.check_writes_once().await?;
     let token = Id::random()?.to_string();
@@ -98,28 +98,28 @@ pub(crate) struct Confirmation<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) operation: &'a str,
     pub(crate) args_hash: &'a str,
-    /// The arguments, as a person is shown them.
+    /// The arguments, shortened for display.
     pub(crate) arguments: &'a Value,
     pub(crate) session: Option<&'a str>,
-    /// Whether the call needs one, whatever it comes to.
+    /// Whether the call always needs one.
     pub(crate) is_required: bool,
-    /// The token that was shown with it.
+    /// The token sent with the call.
     pub(crate) token: Option<&'a str>,
-    /// What it is known by when it is made again.
+    /// The hash of its idempotency key.
     pub(crate) key: Option<Hash>,
     pub(crate) now: Timestamp,
     /// Set when the token was used.
     pub(crate) used: OnceCell<()>,
-    /// Identifies the call, if it has no key.
+    /// A random identity of the call, if it has no key.
     pub(crate) by: OnceCell<Id>,
 }
 
 impl Confirmation<'_> {
-    /// Uses the call's token, or what a person approved of this very plan. If this succeeds the call may be made, once.
+    /// Uses the call's token, or the approval of this very plan. If this succeeds, the call may run once.
     pub(crate) async fn confirm(&self, files: &[PlannedFile]) -> Result<(), Error> {
         match self.token {
             Some(token) => self.used.get_or_try_init(|| self.use_token(token)).await.copied(),
-            // Each time, since each attempt to commit may come to something else.
+            // For each attempt to commit, since its changes may differ.
             None => self.use_approval(files).await,
         }
     }
@@ -131,7 +131,7 @@ impl Confirmation<'_> {
         }
     }
 
-    /// Why the token is not good, if it is not.
+    /// Why the token is invalid, if it is.
     async fn refused(&self, token: &str) -> Result<Option<&'static str>, Error> {
         if token.parse::<Id>().is_err() {
             return Ok(Some("unknown"));
@@ -157,7 +157,8 @@ impl Confirmation<'_> {
         Ok(other.filter(|other| *other != own).map(|_| "used"))
     }
 
-    /// What a token or an approval is used up for. The same for all attempts of the call: one that timed out may have used it.
+    /// The identity that uses a token or an approval. It is the same for all attempts of the call, since one that timed
+    /// out may have used it.
     async fn own_use(&self) -> Result<Use, Error> {
         let by = match self.key {
             Some(key) => key.to_string(),

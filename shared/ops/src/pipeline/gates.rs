@@ -1,15 +1,16 @@
-//! The gates that a call passes, in the order of obsidian-tc's dispatch pipeline. Each can stop the call. Doors check the token and look up the
-//! operation before, since each door has its own answer where one is missing.
+//! The gates that a call passes, in the order of obsidian-tc's dispatch pipeline. Each can stop the call. Doors check
+//! the token and look up the operation before, since each door has its own answer where one is missing.
 //!
-//! 1. arguments, and what goes with them: the idempotency key, the confirmation
+//!
+//! 1. the arguments, the idempotency key and the confirmation
 //! 2. scopes
 //! 3. the vault, which the token may be bound to
-//! 4. the vault's read-only switch, and its access list for the paths that the arguments name
+//! 4. the vault's read-only switch, and its access list for the paths in the arguments
 //! 5. the idempotency key: a call that was executed before skips the next two, since it only gets its answer again
 //! 6. the throttle
-//! 7. the handler, up to what it would change; what it only reads it answers
-//! 8. the confirmation of that, which is used up; then the handler commits it
-//! 9. the response limit: how large an answer may be
+//! 7. the handler, up to the commit; an operation that only reads ends here
+//! 8. the confirmation of the changes, which is used up; then the handler commits them
+//! 9. the response limit: the size of the answer
 //!
 //! The audit log gets every outcome, and so does the session that a call names.
 
@@ -38,9 +39,9 @@ use crate::pipeline::teaching;
 use crate::pipeline::traces::{self, Trace};
 use crate::pipeline::work::Work;
 
-/// Arguments of all operations, for doors whose callers send no headers.
+/// Arguments of all operations, for doors without headers.
 ///
-/// The name of the vault.
+/// The id of the vault.
 pub const VAULT: &str = "vault";
 const KEY: &str = "idempotency_key";
 const CONFIRMATION: &str = "elicit_token";
@@ -50,7 +51,7 @@ const BULK_KEY: &str = "bulk_idempotency_key";
 /// Longest name of a session, in bytes.
 const MAX_SESSION: usize = 200;
 
-/// The arguments of that kind that `operation` takes, each with its description.
+/// Those of these arguments that `operation` takes, each with its description.
 pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static str, &'static str)> {
     let vault = (VAULT, "The vault's id; the default vault if not given.");
     let key = (KEY, "Your name for this call: sent again with it, the call changes the vault once.");
@@ -62,9 +63,9 @@ pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static st
     [vault].into_iter().chain(of_writes).chain(is_bulk.then_some(bulk_key))
 }
 
-/// Runs a call through all gates. A disabled operation is answered as one that does not exist.
+/// Runs a call through all gates. A disabled operation is reported as unknown.
 pub fn dispatch(atlas: &Atlas, call: Call) -> BoxFuture<'_, Result<Answer<Value>, Error>> {
-    // Boxed here, the gates are compiled here, and not again in every crate with a door.
+    // Boxed here, so that the gates are compiled once, and not in every crate with a door.
     let answer = async move {
         if atlas.visibility.of(call.operation.info.name) == Offer::Disabled {
             return Err(Error::not_found(Reason::OperationNotFound, "there is no such operation"));
@@ -125,7 +126,7 @@ async fn pass<'a>(
     let info = &operation.info;
     let key = key.filter(|_| info.writes()).map(|key| (Keyed::hash_of(&arguments), key));
     let kept = teaching::kept(&arguments);
-    // A trusted caller could confirm the call itself. A read changes nothing of the vault.
+    // A trusted caller could confirm the call itself. A read needs no confirmation.
     let shown = (info.writes() && !caller.is_trusted()).then(|| approvals::shortened(&arguments));
     let prepared = match operation.prepare(arguments) {
         Ok(prepared) => prepared,
@@ -206,10 +207,10 @@ async fn pass<'a>(
     Ok(answer)
 }
 
-/// Takes the vault out of the arguments of a call, at a door that offers them with [`arguments_of_calls`].
+/// Moves the vault from the arguments to the call, at a door that offers it with [`arguments_of_calls`].
 ///
-/// # Errors
-/// When it is no text, or the header names another.
+///
+/// # Errors When it is not a text, or the header names another.
 pub fn take_vault(call: &mut Call) -> Result<(), Error> {
     match &mut call.arguments {
         Value::Object(arguments) => take(arguments, VAULT, &mut call.vault),
@@ -217,7 +218,8 @@ pub fn take_vault(call: &mut Call) -> Result<(), Error> {
     }
 }
 
-/// Gives arguments their own names, and takes those of all operations out, so that they are not hashed and confirmed.
+/// Renames aliased arguments, and moves the arguments of all operations to the call, so that they are neither hashed
+/// nor confirmed.
 fn take_own(call: &mut Call, operation: &Info) -> Result<(), Error> {
     let Value::Object(arguments) = &mut call.arguments else { return Ok(()) };
     aliases::resolve(arguments, operation.aliases)?;
@@ -289,10 +291,10 @@ fn take(arguments: &mut Map<String, Value>, name: &str, place: &mut Option<Strin
     Ok(())
 }
 
-/// Whether the caller holds what the operation asks for.
+/// Checks that the caller has the operation's scopes.
 ///
-/// # Errors
-/// When something is missing, which the error names.
+///
+/// # Errors When scopes are missing; names them.
 pub fn may_run(caller: &Caller, operation: &Info) -> Result<(), Error> {
     let missing = caller.missing(operation.scopes);
     if missing.is_empty() {
@@ -306,7 +308,7 @@ pub fn may_run(caller: &Caller, operation: &Info) -> Result<(), Error> {
     Err(Error::new(Code::Forbidden, Reason::ScopeMissing, message).with("required", names))
 }
 
-/// The vault that a call is for. A vault that the caller may not name is refused, whether or not it exists.
+/// The vault of a call. A vault that the caller may not name is refused, whether or not it exists.
 fn the_vault<'a>(atlas: &'a Atlas, caller: &Caller, named: Option<&str>) -> Result<&'a Vault, Error> {
     let default = atlas.vault(None)?;
     let meant = named.or_else(|| caller.vault());

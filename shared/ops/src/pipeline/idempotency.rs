@@ -1,8 +1,8 @@
-//! Keyed calls: one that is made again with its key, after its answer was lost, gets that answer and changes nothing more. The key
-//! is claimed in the store before the commit, and travels in the commit with what the answer is made of.
+//! Keyed calls: a repeated call with the same key gets the first one's answer and changes nothing more. The key is
+//! claimed in the store before the commit, and stored in the commit with the answer.
 //!
-//! Two calls with one key may run at the same time; no process could refuse the second, since none knows of both. Both look in the store for the
-//! other's commit. One of them commits, and both return its answer.
+//! Two calls with one key may run at once; no process could refuse the second, since none knows of both. Both look in
+//! the store for the other's commit. One of them commits, and both return its answer.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use crate::error::{Code, Error, Reason};
 /// Longest key, in bytes.
 const MAX_KEY: usize = 256;
 
-/// Identifies a call that is made again.
+/// Identifies a repeated call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keyed {
-    /// Of the key and of whatever else binds it.
+    /// The hash of the key and everything that it is bound to.
     hash: Hash,
     arguments: Hash,
 }
 
 impl Keyed {
-    /// The hash of the arguments; the order of their fields does not matter.
+    /// The hash of the arguments, independent of the order of their fields.
     pub(crate) fn hash_of(arguments: &Value) -> Hash {
         Hash::of(canonical(arguments).as_bytes())
     }
@@ -39,7 +39,7 @@ impl Keyed {
         Ok(Self { hash, arguments })
     }
 
-    /// Claims the key for this call, from `now` on for `time`; fails if it was claimed for another.
+    /// Claims the key for this call, from `now` on for `time`; fails if another call has claimed it.
     pub(crate) async fn claim(self, mirror: &Mirror, now: Timestamp, time: Duration) -> Result<Claimed, Error> {
         mirror.check_writes_once().await?;
         let claimed = mirror.claim(self.hash, self.arguments, now, time).await?;
@@ -51,14 +51,14 @@ impl Keyed {
     }
 }
 
-/// Identifies a call in confirmations and in the audit log: the first 32 hexadecimal digits of the SHA-256 of the operation's name and its arguments,
-/// whatever the order of their fields.
+/// Identifies a call in confirmations and in the audit log: the first 32 hexadecimal digits of the SHA-256 of the
+/// operation's name and its arguments, independent of the order of their fields.
 pub fn arguments_hash(operation: &str, arguments: &Value) -> String {
     let hash = Hash::of(format!("{operation}\n{}", canonical(arguments)).as_bytes()).to_string();
     hash.get(..32).unwrap_or_default().to_owned()
 }
 
-/// Arguments in one spelling, whatever the order of their fields.
+/// The canonical form of arguments, independent of the order of their fields.
 fn canonical(arguments: &Value) -> String {
     match arguments {
         Value::Object(fields) => {

@@ -1,4 +1,5 @@
-//! The part of a call that depends on the operation's types. It is compiled once for each operation; everything else is compiled once.
+//! The part of a call that depends on the operation's types. It is compiled for each operation; everything else is
+//! compiled once.
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -10,7 +11,7 @@ use crate::error::{Code, Error, Reason};
 use crate::operation::{Answer, Context, Operation, PathAccess};
 use crate::sorted;
 
-/// A call whose arguments are known to be its operation's. The methods are those of [`Operation`].
+/// A call whose arguments were decoded. The methods are those of [`Operation`].
 pub(crate) trait Prepared: Send + Sync {
     fn accesses(&self) -> Result<Vec<PathAccess>, Error>;
 
@@ -18,14 +19,14 @@ pub(crate) trait Prepared: Send + Sync {
 
     fn is_dry_run(&self) -> bool;
 
-    /// Runs it; the result is as doors send it.
+    /// Runs it; the result is JSON as doors send it.
     fn run<'a>(self: Box<Self>, context: &'a Context<'_>) -> BoxFuture<'a, Result<Answer<Value>, Error>>;
 }
 
 /// A call of `O` with these arguments.
 ///
-/// # Errors
-/// When they are not its arguments.
+///
+/// # Errors When they are not the operation's arguments.
 pub(crate) fn of<O: Operation + 'static>(arguments: Value) -> Result<Box<dyn Prepared>, Error> {
     Ok(Box::new(Arguments::<O>(arguments::decode(arguments)?)))
 }
@@ -53,7 +54,7 @@ impl<O: Operation + 'static> Prepared for Arguments<O> {
 fn sent<T: Serialize>(result: Result<Answer<T>, Error>) -> Result<Answer<Value>, Error> {
     let Answer { value, generation } = result?;
     let value = serde_json::to_value(value).map_err(|error| unwritten(&error))?;
-    // Properties keep the order that they have in the note. An answer is sorted, so that its bytes do not depend on that.
+    // Properties are in the order of the note. An answer is sorted, so that equal answers have equal bytes.
     Ok(Answer { value: sorted(value), generation })
 }
 

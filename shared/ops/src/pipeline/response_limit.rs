@@ -1,4 +1,4 @@
-//! The response limit: how large an answer may be.
+//! The response limit: the size of an answer.
 
 use std::io;
 
@@ -8,26 +8,26 @@ use serde_json::Value;
 use crate::error::{Code, Error, Reason};
 use crate::operation::Context;
 
-/// Bytes of an answer that are not the text in it.
+/// Bytes of an answer besides its text.
 pub const AROUND_TEXT: usize = 4 << 10;
 
-/// How a door sends an answer, which decides how many bytes it takes.
+/// How a door sends an answer, which determines its size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sent {
-    /// As it is.
+    /// As JSON.
     #[default]
     Plain,
-    /// As a text that is the answer as JSON.
+    /// As a JSON string that contains the JSON.
     AsText,
-    /// As it is, and also as a text.
+    /// As JSON, and again as a string.
     Twice,
 }
 
 impl Sent {
-    /// Bytes that doors put around the text.
+    /// Bytes that doors add around the string.
     const AROUND: usize = 256;
 
-    /// Bytes of an answer that certainly fit into `max_bytes`: in a text each byte may take two.
+    /// Bytes of an answer that always fit into `max_bytes`: in a string each byte may take two.
     pub(crate) const fn room(self, max_bytes: usize) -> usize {
         match self {
             Self::Plain => max_bytes,
@@ -36,7 +36,7 @@ impl Sent {
         }
     }
 
-    /// Bytes of what is sent.
+    /// Bytes of the message sent.
     fn bytes(self, counted: &Counter) -> usize {
         let Counter { bytes, escapes } = counted;
         match self {
@@ -47,7 +47,7 @@ impl Sent {
     }
 }
 
-/// Refuses an answer whose JSON, as it is sent, has more bytes. Operations with pages end a page before that.
+/// Fails if the answer, as it is sent, has more than `max_bytes`. Operations with pages end a page before that.
 pub fn check(value: &Value, sent: Sent, max_bytes: usize) -> Result<(), Error> {
     let bytes = sent.bytes(&Counter::of(value));
     if bytes <= max_bytes {
@@ -60,7 +60,8 @@ pub fn check(value: &Value, sent: Sent, max_bytes: usize) -> Result<(), Error> {
         .with("max_bytes", max_bytes))
 }
 
-/// How many of the first `items` stand on a page of at most `max_bytes`, besides a cursor; one at least, so that pages go on.
+/// The number of first `items` that fit on a page of at most `max_bytes` with a cursor; at least one, so that paging
+/// progresses.
 pub fn fitting<T: Serialize>(items: &[T], max_bytes: usize) -> usize {
     let mut left = max_bytes.saturating_sub(AROUND_TEXT);
     let fits = |item: &&T| {
@@ -76,7 +77,7 @@ pub fn bytes_of(value: &impl Serialize) -> usize {
     Counter::of(value).bytes
 }
 
-/// Cuts `items` to those that an answer to the call has room for; whether there were more.
+/// Cuts `items` to those that fit into the call's answer; returns whether some were cut.
 pub fn cut<T: Serialize>(items: &mut Vec<T>, context: &Context<'_>) -> bool {
     let all = items.len();
     items.truncate(fitting(items, context.limits.max_response_bytes));
@@ -93,7 +94,7 @@ pub fn json_bytes(text: &str) -> usize {
     text.len() + escaped.sum::<usize>()
 }
 
-/// Counts what is written, and what of it is escaped in a text.
+/// Counts the bytes written, and those that are escaped in a string.
 #[derive(Default)]
 struct Counter {
     bytes: usize,
@@ -112,7 +113,7 @@ impl Counter {
 impl io::Write for Counter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes += bytes.len();
-        // There is nothing else in JSON that is escaped.
+        // JSON without white space contains no other characters that are escaped.
         self.escapes += memchr::memchr2_iter(b'"', b'\\', bytes).count();
         Ok(bytes.len())
     }

@@ -1,4 +1,4 @@
-//! What a refused call can be taught: the right form of an argument, and which notes a path may mean.
+//! Help for failed calls: the valid form of an argument, and the notes that a path may mean.
 
 use atlas_access::Scope;
 use atlas_vault::VaultPath;
@@ -11,16 +11,16 @@ use crate::operation::{Answer, Context};
 use crate::pipeline::response_limit::bytes_of;
 use crate::read::nearest::nearest;
 
-/// The argument that a read resolves.
+/// The argument whose path a read resolves.
 const PATH: &str = "path";
-/// Most values of arguments that are kept to tell their right form.
+/// Most values of arguments that are kept for a hint.
 const MAX_KEPT: usize = 200;
 /// Most bytes of one of them.
 const MAX_TEXT: usize = 4096;
-/// Most bytes of a form that is shown.
+/// Most bytes of a form in a message.
 const MAX_FORM: usize = 500;
 
-/// The arguments, to look at again if the call is refused; none if there are too many of them.
+/// The arguments, kept for a hint if the call fails; [`None`] if there are too many.
 pub(crate) fn kept(arguments: &Value) -> Option<Value> {
     let mut left = MAX_KEPT;
     is_small(arguments, &mut left).then(|| arguments.clone())
@@ -37,7 +37,7 @@ fn is_small(value: &Value, left: &mut usize) -> bool {
     }
 }
 
-/// `error` of the arguments, with the right form of the one that it names.
+/// `error` with the valid form of the argument that it names.
 #[cold]
 pub(crate) fn with_form(error: Error, operation: &Entry, arguments: Option<&Value>) -> Error {
     let Some(field) = error.details.get("field").and_then(Value::as_str).filter(|_| error.is(Reason::ValidationError))
@@ -53,8 +53,9 @@ pub(crate) fn with_form(error: Error, operation: &Entry, arguments: Option<&Valu
     Error { message: format!("{}; write it as {written}", error.message), ..error.with("example", form) }
 }
 
-/// What comes of a call after all that failed because a note is not there. A read of a name that one note has, without its folder or without `.md`,
-/// is a read of that note; else the error names the notes whose names are most like it. A write never guesses.
+/// Handles a call that failed because a note does not exist. If a read's path, with a folder or `.md` added, is the
+/// path of exactly one note, that note is read; else the error lists the most similar names. A write is never
+/// redirected.
 pub(crate) async fn or_nearest(
     context: &Context<'_>,
     operation: &'static Entry,
@@ -75,7 +76,7 @@ pub(crate) async fn or_nearest(
     Err(if found.like.is_empty() { error } else { error.with("suggestions", found.like) })
 }
 
-/// `arguments` with another path in place of `path`, if that is what they name.
+/// `arguments` with another path instead of `path`, if they contain it.
 fn replaced(mut arguments: Value, path: &str, meant: String) -> Option<Value> {
     let place = arguments.get_mut(PATH)?;
     let is_named = VaultPath::parse(place.as_str()?).is_ok_and(|named| named.as_str() == path);

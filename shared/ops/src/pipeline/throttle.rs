@@ -1,7 +1,8 @@
-//! How often callers may call, and how many writes of a vault are under way at once.
+//! The throttle: how often callers may call, and how many writes of a vault run at once.
 //!
-//! Each instance counts reads and administration for itself, since they burden only that instance. Changes of a vault are counted for all instances
-//! together, by objects that are created if absent. That is one request, unless others draw on the same tokens.
+//! Each instance counts reads and administration for itself, since they burden only that instance. Changes of a vault
+//! are counted across all instances, by objects that are created if absent. That is one request, unless others draw on
+//! the same tokens.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
@@ -15,13 +16,13 @@ use serde_json::json;
 
 use crate::error::{Code, Error, Reason};
 
-/// Most buckets that an instance remembers.
+/// Most buckets in memory.
 const MAX_BUCKETS: usize = 4096;
-/// Most tokens that a call tries to get before it is refused.
+/// Most tokens that a call tries to take before it is refused.
 const TRIES: usize = 3;
-/// A write takes no longer than this; a ticket that is older was left behind.
+/// Longest time of a write; an older ticket was left behind by a crash.
 const LONGEST_WRITE: Duration = Duration::from_secs(30);
-/// How far the clocks of writers, after which tickets are named, may be apart.
+/// Greatest difference between the clocks of writers, which name tickets.
 const MAX_SKEW: Duration = Duration::from_secs(30);
 
 /// The throttle of a deployment.
@@ -32,29 +33,29 @@ pub struct Throttle {
     dice: RandomState,
 }
 
-/// Who draws, for what, and on which vault.
+/// Caller, class and vault.
 type Bucket = (String, Class, String);
 
-/// A write that is under way, until it is ended or is too old.
+/// A running write; it counts until it ends or is too old.
 pub(crate) struct Ticket {
     mirror: Mirror,
     name: String,
 }
 
 impl Throttle {
-    /// A throttle that nobody has drawn on yet.
+    /// A throttle without drawn tokens.
     #[must_use]
     pub fn new(config: ThrottleConfig) -> Self {
         Self { config, buckets: Mutex::new(Buckets::new(MAX_BUCKETS)), dice: RandomState::new() }
     }
 
-    /// What it was made of.
+    /// Its configuration.
     #[must_use]
     pub const fn config(&self) -> &ThrottleConfig {
         &self.config
     }
 
-    /// Takes a token for a call of this class, made `now`.
+    /// Takes a token for a call of this class at `now`.
     pub(crate) async fn admit(
         &self,
         mirror: &Mirror,
@@ -108,8 +109,8 @@ impl Throttle {
             .with("current_rate", rate)
     }
 
-    /// Counts a write as under way, if there are not too many already. Each writer leaves its ticket first and counts then, so of two that come at
-    /// once at least one sees the other.
+    /// Counts a write as running, unless there are too many. Each writer creates its ticket first and counts then, so
+    /// of two concurrent ones at least one sees the other.
     pub(crate) async fn begin_write(&self, mirror: &Mirror, now: Timestamp) -> Result<Option<Ticket>, Error> {
         let Some(most) = self.config.max_concurrent_writes_per_vault.filter(|_| self.config.enabled) else {
             return Ok(None);
@@ -147,7 +148,7 @@ fn throttled(seconds: u64, message: String) -> Error {
 }
 
 impl Ticket {
-    /// The write has come to an end.
+    /// Ends the write.
     pub(crate) async fn end(self) {
         if let Err(error) = self.mirror.delete_state(&format!("writing/{}", self.name)).await {
             tracing::warn!(%error, "a write that has ended counts for half a minute as under way");

@@ -1,4 +1,4 @@
-//! Limits the processor time of a call. Long loops check it now and then.
+//! Limits the processor time of a call. Long loops check it from time to time.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -28,19 +28,19 @@ impl Work {
         Self { clock, limit, spent: AtomicU64::new(0), since: AtomicU64::new(0), changed: AtomicBool::new(false) }
     }
 
-    /// Fails once the call has taken too much, unless it has changed something.
+    /// Fails once the call has used too much time, unless it has changed something.
     pub fn check(&self) -> Result<(), Error> {
         let running = self.now().saturating_sub(self.since.load(Ordering::Relaxed));
         let spent = Duration::from_nanos(self.spent.load(Ordering::Relaxed).saturating_add(running));
         if spent <= self.limit || self.changed.load(Ordering::Relaxed) { Ok(()) } else { Err(self.too_much()) }
     }
 
-    /// Tells that the call has changed something and must not fail any more.
+    /// Records that the call has changed something, so that it must not fail any more.
     pub(crate) fn has_changed_things(&self) {
         self.changed.store(true, Ordering::Relaxed);
     }
 
-    /// Runs `call` and counts its work. Several threads may poll it, one after the other.
+    /// Runs `call` and counts its time. Several threads may poll it in turn.
     pub(crate) async fn count<T>(&self, call: impl Future<Output = T>) -> T {
         let mut call = pin!(call);
         poll_fn(|context| {
@@ -96,7 +96,7 @@ mod tests {
             (first, second, work.check())
         }));
         assert!(call.as_mut().now_or_never().is_none());
-        // Of others.
+        // By other calls.
         take(1000);
         let (first, second, third) = call.now_or_never().unwrap();
         assert!(first.is_ok() && second.is_ok());

@@ -1,4 +1,4 @@
-//! Cursors: where the next page of a listing begins, and which generation its pages show.
+//! Cursors: the start of the next page of a listing, and the generation that its pages show.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -24,7 +24,7 @@ pub fn invalid() -> Error {
     Error::bad_request(Reason::CursorInvalid, "cursor: pass the cursor of the page before as it was given")
 }
 
-/// Runs a query on the newest generation or, for a page after the first, on the one that the pages before showed.
+/// Runs a query on the newest generation or, for a page after the first, on the `pinned` generation of the first page.
 pub async fn read<T, Q, F>(context: &Context<'_>, pinned: Option<u64>, query: Q) -> Result<Answer<T>, Error>
 where
     Q: Fn(View) -> F + Send + Sync,

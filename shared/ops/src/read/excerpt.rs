@@ -1,5 +1,5 @@
-//! Quotes: the line that matched and a line on either side, exactly as they stand but for the ends of lines, which are LF. What is too long
-//! is left out at the ends only, and nothing is put in its place.
+//! Excerpts: the matching line and a line on either side, unchanged except that line breaks are LF. Too long lines are
+//! cut at their ends only.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,8 +8,8 @@ use memchr::memmem;
 
 use atlas_vault::fold;
 
-/// Most bytes of the line that matched, and of a line beside it. With both neighbours a quote stays well
-/// under the 5,000 characters that a citation may have.
+/// Most bytes of the matching line, and of each neighbour. With both neighbours an excerpt stays well under the 5,000
+/// characters of a citation.
 const MATCH_BYTES: usize = 1_200;
 const BESIDE_BYTES: usize = 400;
 
@@ -30,7 +30,7 @@ impl<'a> TextLines<'a> {
         Self { text, starts }
     }
 
-    /// How many lines there are.
+    /// Number of lines.
     pub fn count(&self) -> usize {
         self.starts.len()
     }
@@ -44,11 +44,11 @@ impl<'a> TextLines<'a> {
         Some(bytes.strip_suffix(b"\r").unwrap_or(bytes))
     }
 
-    /// Line `line` and what is next to it of its neighbours. Of a long line only what is around `folded`, the folded term, if it
-    /// holds that; a neighbour that this leaves no place beside is left out.
+    /// Line `line` and its neighbours. Of a long line only the part around `folded`, the folded term, if the line
+    /// contains it; a neighbour on the cut side is omitted.
     pub fn around(&self, line: usize, folded: &[u8]) -> String {
         let Some(matched) = self.text(line) else { return String::new() };
-        // Folding can change lengths, so a position in the folded line is only about one in the line.
+        // Folding can change lengths, so a position in the folded line is only an estimate.
         let is_long = matched.len() > MATCH_BYTES && !folded.is_empty();
         let at = is_long.then(|| memmem::find(fold::fold(&matched).as_bytes(), folded)).flatten().unwrap_or(0);
         let kept = window(&matched, at, MATCH_BYTES);
@@ -86,7 +86,7 @@ impl<'a> TextLines<'a> {
     }
 }
 
-/// The first line of `text` that holds `folded`, using `buffer` for the folded text.
+/// The first line of `text` that contains `folded`, using `buffer` for the folded text.
 pub fn first_line_holding(text: &[u8], folded: &[u8], buffer: &mut Vec<u8>) -> Option<usize> {
     buffer.clear();
     fold::fold_bytes_into(text, buffer);
@@ -99,7 +99,7 @@ fn head(text: &str, limit: usize) -> &str {
     text.get(..text.floor_char_boundary(limit)).unwrap_or_default()
 }
 
-/// What is around byte `at` of `text`, at most `limit` bytes.
+/// The range around byte `at` of `text`, at most `limit` bytes.
 fn window(text: &str, at: usize, limit: usize) -> Range<usize> {
     if text.len() <= limit {
         return 0..text.len();
@@ -108,7 +108,7 @@ fn window(text: &str, at: usize, limit: usize) -> Range<usize> {
     start..text.floor_char_boundary(start + limit)
 }
 
-/// `line` as text; when it has more than `limit` bytes only the surroundings of byte `at`, the cuts marked with `…`.
+/// `line` as text. If it has more than `limit` bytes, only the part around byte `at`, with `…` at each cut.
 pub fn cut_at(line: &[u8], at: usize, limit: usize) -> String {
     let text = String::from_utf8_lossy(line);
     let Range { start, end } = window(&text, at, limit);
@@ -141,7 +141,7 @@ mod tests {
             assert!(text.contains(&quote) && quote.contains(term) && !quote.is_empty(), "{line} {term}: {quote}");
             assert!(quote.len() <= MATCH_BYTES + 2 * (BESIDE_BYTES + 1), "{line} {term}: {quote}");
         }
-        // Neighbouring lines are quoted too.
+        // Neighbouring lines are included.
         let beside = lines.around(1, b"beside");
         assert!(beside.starts_with("xxx") && beside.contains("x\nbeside\n波") && beside.ends_with('波'), "{beside}");
         let section = lines.range(0, 3, 100);

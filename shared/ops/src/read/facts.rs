@@ -1,5 +1,5 @@
-//! Facts of notes: properties, tags, tasks, lines of links, symbols. They come from the segments' sections. For a segment without such sections they
-//! are built from its texts once, and cached.
+//! Facts of notes: properties, tags, tasks, lines of links, symbols. They come from the segments' sections. For a
+//! segment without such sections they are built from its texts once, and cached.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use crate::read::view::View;
 /// Facts of a snapshot, with the index of its documents.
 pub struct Facts {
     index: Index,
-    /// For each segment those that were asked for.
+    /// For each segment the requested sections.
     parts: Vec<Vec<(SectionName, Arc<Part>)>>,
 }
 
 impl Facts {
-    /// Fetches these sections of a snapshot, in one wave where the segments have them.
+    /// Fetches these sections of a snapshot, in one wave if the segments have them.
     pub async fn fetch(context: &Context<'_>, view: View, sections: &[SectionName]) -> Result<Self, Error> {
         Self::fetch_with(context, view, sections, Want::default()).await
     }
 
-    /// The same, with more of the index.
+    /// Like [`fetch`](Self::fetch), with more of the index.
     pub async fn fetch_with(
         context: &Context<'_>,
         view: View,
@@ -69,12 +69,12 @@ impl Facts {
         &self.index
     }
 
-    /// The documents of a segment below `root`, also those that the caller does not see.
+    /// The documents of a segment below `root`, including those that are hidden from the caller.
     pub fn below(&self, segment: usize, root: &Root) -> Result<Range<u32>, Error> {
         Ok(self.index.paths(segment)?.with_prefix(root.prefix()))
     }
 
-    /// The notes of a segment below `root`, also those that the caller does not see.
+    /// The notes of a segment below `root`, including those that are hidden from the caller.
     pub fn notes(&self, segment: usize, root: &Root) -> Result<Vec<u32>, Error> {
         let paths = self.index.paths(segment)?;
         let mut notes = Vec::new();
@@ -114,7 +114,7 @@ impl Facts {
         Ok(self.part(segment, SectionName::Tasks)?.tasks()?)
     }
 
-    /// The lines that links stand on, if they were fetched.
+    /// The lines of links, if they were fetched.
     pub fn link_lines(&self, segment: usize) -> Result<&LinkLines, Error> {
         Ok(self.part(segment, SectionName::LinkLines)?.link_lines()?)
     }

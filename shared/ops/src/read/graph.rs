@@ -1,6 +1,7 @@
-//! The graph of links: which files a note links to and which notes link to a file, as the records of the segments tell, without any text.
+//! The graph of links: which files each note links to, from the segments' records, without reading texts.
 //!
-//! A link means what [`atlas_vault::resolve`] says among the files that the caller sees; so one to a hidden note is unresolved.
+//! A link is resolved with [`atlas_vault::resolve`] among the files that the caller sees; so a link to a hidden note is
+//! unresolved.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -31,17 +32,18 @@ pub struct Graph {
     deadline: Deadline,
 }
 
-/// How long ambiguous links may be followed. With very many files of one name in as many folders, the time grows with the square of their number.
+/// Most time for resolving ambiguous links. With many files of one name in as many folders, the time grows with the
+/// square of their number.
 const MAX_TIME: Duration = Duration::from_secs(10);
 const TIME_IS_UP: &str = "the time of one call is up: the vault has too many files of one name that links lead to";
 
 impl Graph {
-    /// The links of what `view` shows.
+    /// The links of the notes in `view`.
     pub async fn fetch(context: &Context<'_>, view: View) -> Result<Self, Error> {
         Self::fetch_with(context, view, &[]).await
     }
 
-    /// The same, with these sections.
+    /// Like [`fetch`](Self::fetch), with these sections.
     pub async fn fetch_with(context: &Context<'_>, view: View, sections: &[SectionName]) -> Result<Self, Error> {
         let tables = context.vault.links.of(view.snapshot().clone());
         let (facts, tables) = try_join(Facts::fetch(context, view, sections), tables).await?;
@@ -49,7 +51,7 @@ impl Graph {
         Ok(Self { facts, tables, rivals: Mutex::default(), deadline })
     }
 
-    /// The facts that were fetched with it.
+    /// The facts fetched with it.
     pub const fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -64,7 +66,7 @@ impl Graph {
         self.index().find(path.as_str())?.ok_or_else(|| notes::missing(path.as_str()))
     }
 
-    /// The files that a link must be resolved among to tell whether it means the one at `path`.
+    /// All files among which a link must be resolved to find whether it leads to `path`.
     pub fn rivals(&self, path: &VaultPath) -> Result<Files, Error> {
         let mut files = Files::default();
         self.add_files(&mut files, &fold(path.file_name()))?;
@@ -96,7 +98,8 @@ impl Graph {
         Ok(all)
     }
 
-    /// The notes that link to the file at `path`, by path, each as often as it has targets that mean it, with its links to those.
+    /// The notes that link to the file at `path`, by path: one entry for each distinct target that resolves to it, with
+    /// the note's links to that target.
     pub fn links_to(&self, path: &VaultPath) -> Result<Vec<(DocumentRef, Links)>, Error> {
         let files = self.rivals(path)?;
         let name = fold(path.file_name());
@@ -127,7 +130,8 @@ impl Graph {
         Ok(all)
     }
 
-    /// Calls `each` with every target of every note's links: the note, the target as written, its links to it, and the file that it means.
+    /// Calls `each` with every target of every note's links: the note, the target as written, its links, and the file
+    /// that it resolves to.
     pub fn each_target(
         &self,
         mut each: impl FnMut(DocumentRef, &str, Option<DocumentRef>) -> Result<(), Error>,
@@ -145,7 +149,7 @@ impl Graph {
                         Meaning::Same(meant) => *meant,
                         Meaning::OneOf => {
                             let Ok(path) = VaultPath::parse(&self.index().path(from)?) else { continue };
-                            // A target means the same in all notes of a folder.
+                            // A target resolves to the same file in all notes of a folder.
                             match by_folder.entry(path.folder().unwrap_or_default().to_owned()) {
                                 Entry::Occupied(known) => *known.get(),
                                 Entry::Vacant(unknown) => {
@@ -162,7 +166,7 @@ impl Graph {
         Ok(())
     }
 
-    /// The files that can have links, and which link to which. That of all that there is is kept for its generation.
+    /// The graph of all files that can have links. For callers who see everything it is cached for its generation.
     pub fn network(&self, context: &Context<'_>) -> Result<Arc<Network>, Error> {
         let index = self.index();
         let (kept, snapshot) = (&context.vault.networks, index.snapshot());
@@ -209,7 +213,7 @@ impl Graph {
         self.tables.get(document.segment)?.links_to(document.document, target)
     }
 
-    /// The notes below `root` that are wanted, by path.
+    /// The notes below `root` that satisfy `is_wanted`, by path.
     pub fn notes(&self, root: &Root, is_wanted: impl Fn(DocumentRef, &str) -> bool) -> Result<Vec<DocumentRef>, Error> {
         let mut found = Vec::new();
         for segment in self.index().segments() {
@@ -226,12 +230,13 @@ impl Graph {
         Ok(found)
     }
 
-    /// How many targets the links of a note have.
+    /// The number of distinct targets of a note's links.
     pub fn count_outgoing(&self, document: DocumentRef) -> usize {
         self.tables.get(document.segment).map_or(0, |table| table.count_of(document.document))
     }
 
-    /// What the links of the note at `path` lead to: each target as written and the file that it means, in the order of the links.
+    /// The link targets of the note at `path`: each as written and the file that it resolves to, in the order of the
+    /// links.
     pub fn outgoing<'a>(
         &'a self,
         path: &'a VaultPath,
@@ -247,7 +252,7 @@ impl Graph {
         self.named(&format!("{folded}.md")).next().is_some()
     }
 
-    /// The file that a link with this target means in the note at `from`.
+    /// The file that a link with this target resolves to in the note at `from`.
     pub fn meant(&self, target: &str, from: &VaultPath) -> Result<Option<DocumentRef>, Error> {
         let names: Vec<Box<str>> = resolve::names(target).map(Into::into).collect();
         Ok(match self.meaning(target, &names)? {
@@ -256,12 +261,13 @@ impl Graph {
         })
     }
 
-    /// What a link with this target means, which a file must have one of `names` for. Where that depends on its place, the files that it may mean are known from now on.
+    /// The meaning of a link with this target, whose file must have one of `names`. If it depends on the link's place,
+    /// the possible files are looked up.
     fn meaning(&self, target: &str, names: &[Box<str>]) -> Result<Meaning, Error> {
         let mut named = names.iter().flat_map(|name| self.named(name));
         match (named.next(), named.next()) {
             (None, _) => return Ok(Meaning::Same(None)),
-            // A bare name needs no look at paths.
+            // A bare name needs no comparison of paths.
             (only, None) if !target.contains('/') => return Ok(Meaning::Same(only)),
             (Some(only), None) => {
                 let path = VaultPath::parse(&self.index().path(only)?);
@@ -301,18 +307,18 @@ impl Graph {
     }
 }
 
-/// The meaning of a link that does not depend on where the link stands.
+/// The meaning of a link that does not depend on its place.
 enum Meaning {
     /// This file, or none, everywhere.
     Same(Option<DocumentRef>),
-    /// One of the files that are known by now, or none.
+    /// One of the files looked up, or none.
     OneOf,
 }
 
-/// The files that an ambiguous link may mean, once they were looked up. Links to files of one name share them.
+/// The files that an ambiguous link may mean, once looked up. Links to files of one name share them.
 #[derive(Default)]
 struct Rivals {
-    /// The folded names that were looked for.
+    /// The folded names looked up.
     names: HashSet<Box<str>>,
     files: Files,
     documents: HashMap<VaultPath, DocumentRef>,

@@ -36,7 +36,7 @@ pub struct DocumentRef {
     pub document: u32,
 }
 
-/// What to fetch beside paths and text tables.
+/// Sections to fetch besides paths and text tables.
 #[derive(Clone, Copy, Default)]
 pub struct Want<'a> {
     /// The names.
@@ -45,11 +45,11 @@ pub struct Want<'a> {
     pub headings: bool,
     /// The table of terms.
     pub terms: bool,
-    /// The postings of all terms too, where they are few and nothing is in memory: for who has more to do after.
+    /// All postings of terms too, if they are small and nothing is cached: for queries with more waves to come.
     pub postings: bool,
     /// The postings for these.
     pub probes: &'a [Probe],
-    /// The pages that hold the records of these paths.
+    /// The pages with the records of these paths.
     pub records: &'a [String],
 }
 
@@ -60,12 +60,12 @@ pub struct Index {
     near: Vec<Prefetched>,
 }
 
-/// Bytes of texts with which a wave of them is full.
+/// Bytes of texts that fill a wave.
 const WAVE_BYTES: u64 = 8 << 20;
-/// Most bytes of all terms' postings that are fetched before it is known which are wanted.
+/// Most bytes of all terms' postings that are fetched before the wanted ones are known.
 const MAX_NEAR: u64 = 4 << 20;
 
-/// The parts of a segment, or where they will be in the wave that fetches them.
+/// The parts of a segment, or their slots in the wave that fetches them.
 struct Segment<P = Arc<Part>> {
     paths: P,
     text_blocks: P,
@@ -98,12 +98,13 @@ impl Segment<Slot> {
 }
 
 impl Index {
-    /// The same, of whose texts one wave may take so many requests: for queries that read here and there, and all of it.
+    /// The same index, with this limit on the requests of one wave of texts: for queries that read scattered texts and
+    /// need all of them.
     pub fn with_max_requests(self, max_requests: usize) -> Self {
         Self { view: self.view.over(Arc::new(self.view.snapshot().with_max_requests(max_requests))), ..self }
     }
 
-    /// What every query needs, if all of it is in memory.
+    /// The sections that every query needs, if all are cached.
     pub async fn in_memory(view: View) -> Result<Option<Self>, Error> {
         let snapshot = view.snapshot();
         let mut parts = Vec::new();
@@ -117,7 +118,7 @@ impl Index {
         Self::fetch(view, Want::default()).await.map(Some)
     }
 
-    /// What `want` names of the index of what `view` shows, in one wave.
+    /// Fetches the sections in `want` of the index of `view`, in one wave.
     pub async fn fetch(view: View, want: Want<'_>) -> Result<Self, Error> {
         let snapshot = view.snapshot();
         let mut wave = Wave::default();
@@ -161,7 +162,7 @@ impl Index {
         Ok(Self { near: near.collect(), view, segments })
     }
 
-    /// The snapshot, with what the caller may not read.
+    /// The snapshot, including documents that the caller may not read.
     pub fn snapshot(&self) -> &Arc<Snapshot> {
         self.view.snapshot()
     }
@@ -215,13 +216,15 @@ impl Index {
         Ok(self.segment(segment)?.text_blocks.text_blocks()?)
     }
 
-    /// The chunks of `segment` that may match `probe` by the fetched postings, ascending. Chunks of dead documents are among them.
+    /// The chunks of `segment` that may match `probe` according to the fetched postings, ascending. Chunks of dead
+    /// documents are included.
     pub fn candidates(&self, segment: usize, probe: &Probe) -> Result<Vec<u32>, Error> {
         let pages = &self.segment(segment)?.gram_pages;
         Ok(candidates(probe, self.layout(segment)?, pages.iter().filter_map(|page| page.gram_page().ok())))
     }
 
-    /// Whether a document is live and the caller sees it. Nobody sees configuration of an app, or the trash.
+    /// Whether a document is live and the caller sees it. Configuration of an app and the trash are hidden from
+    /// everybody.
     pub fn shows(&self, document: DocumentRef) -> bool {
         !self.is_closed(document) && self.view.shows(document.segment, document.document, || self.path(document).ok())
     }
@@ -231,7 +234,7 @@ impl Index {
         is_dotted && self.path(document).map_or(true, |path| is_closed_path(&path))
     }
 
-    /// Whether the caller sees all that is live.
+    /// Whether the caller sees all live documents.
     pub const fn is_whole(&self) -> bool {
         self.view.is_whole()
     }
@@ -257,9 +260,9 @@ impl Index {
         Ok(false)
     }
 
-    /// Sorts values of documents, which are named by segment and id, by the documents' paths.
+    /// Sorts values of documents, given by segment and id, by the documents' paths.
     pub fn sort_by_path<T>(&self, items: &mut [T], document: impl Fn(&T) -> DocumentRef) {
-        // Within one segment documents are in path order already.
+        // Within one segment, documents are in path order already.
         if self.segments.len() > 1 {
             items.sort_by_cached_key(|item| self.path(document(item)).unwrap_or_default());
         }
@@ -270,7 +273,7 @@ impl Index {
         Ok(self.paths(document.segment)?.path(document.document)?)
     }
 
-    /// Where the text of `document` is; its length is the document's if it has any.
+    /// The span of the text of `document`; its length is the document's if it has a text.
     pub fn span(&self, document: DocumentRef) -> Result<TextSpan, Error> {
         Ok(self.chunks(document.segment)?.text(document.document).unwrap_or_default())
     }
@@ -301,7 +304,7 @@ impl Index {
         places.into_iter().map(record).collect()
     }
 
-    /// The parts of a wave.
+    /// Fetches the parts of a wave.
     pub async fn load(&self, wave: Wave) -> Result<Fetched, Error> {
         let held: Vec<Option<Arc<Part>>> =
             wave.0.iter().map(|(segment, part)| self.held(*segment, part)).collect::<Result<_, _>>()?;
@@ -310,13 +313,14 @@ impl Index {
         Ok(Fetched(held.into_iter().filter_map(|held| held.or_else(|| loaded.next())).collect()))
     }
 
-    /// A part that was fetched before it was wanted.
+    /// A part that was prefetched.
     fn held(&self, segment: usize, part: &PartRef) -> Result<Option<Arc<Part>>, Error> {
         let near = self.near.iter().find(|near| near.segment == segment);
         near.map_or(Ok(None), |near| near.part(self.view.snapshot(), part))
     }
 
-    /// How many of the first `items`, the notes at `document`, have their texts fetched in one wave, and the bytes of these: one at least.
+    /// The number of first `items`, whose notes are given by `document`, whose texts are fetched in one wave, and their
+    /// bytes; at least one.
     pub fn wave<T>(&self, items: &[T], document: impl Fn(&T) -> DocumentRef) -> Result<(usize, u64), Error> {
         let (mut count, mut bytes) = (0, 0);
         for item in items {
@@ -340,7 +344,7 @@ impl Index {
     }
 }
 
-/// A part that this query wants.
+/// A part that this query requested.
 fn wanted(part: &Option<Arc<Part>>) -> Result<&Part, Error> {
     part.as_deref().ok_or_else(|| Error::new(crate::Code::Internal, Reason::Internal, "a part was not fetched"))
 }

@@ -13,11 +13,11 @@ use crate::error::Error;
 use crate::read::by_segment::BySegment;
 use crate::read::index::Wave;
 
-/// The links of segments, as far as they were looked at.
+/// The cached links of segments.
 #[derive(Default)]
 pub(crate) struct LinkTables(BySegment<LinkTable>);
 
-/// Those of a snapshot's segments, in order.
+/// The links of a snapshot's segments, in order.
 pub(crate) struct Tables(Vec<Arc<LinkTable>>);
 
 impl Deref for Tables {
@@ -67,7 +67,8 @@ impl LinkTables {
     }
 }
 
-/// The links of a segment's notes, and the names of its files. What is below a folder whose name begins with a dot has neither.
+/// The links of a segment's notes, and the names of its files. Files below a folder whose name begins with a dot have
+/// neither.
 #[derive(Debug, Default)]
 pub(crate) struct LinkTable {
     /// Folded name → documents, ascending.
@@ -75,7 +76,7 @@ pub(crate) struct LinkTable {
     targets: Vec<Target>,
     /// Folded name → the targets that may mean a file with it.
     by_name: HashMap<Box<str>, Vec<u32>>,
-    /// For each document where its targets begin in `links`, and where the last one's end.
+    /// For each document the start of its targets in `links`, and the end of the last.
     starts: Vec<u32>,
     links: Vec<Links>,
 }
@@ -84,9 +85,9 @@ pub(crate) struct LinkTable {
 #[derive(Clone, Copy, Debug)]
 pub struct Links {
     target: u32,
-    /// Which of the document's links is the first of them.
+    /// The index of the first of them among the document's links.
     pub first: u32,
-    /// How many there are, …
+    /// Their number, …
     pub count: u32,
     /// … and how many of them are embeds.
     pub embeds: u32,
@@ -95,9 +96,9 @@ pub struct Links {
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) written: Box<str>,
-    /// The folded names that a file must have for links with it to mean it.
+    /// The folded names of files that such links may mean.
     pub(crate) names: Box<[Box<str>]>,
-    /// The documents that have it, ascending.
+    /// The documents that contain the target, ascending.
     pub(crate) documents: Vec<u32>,
 }
 
@@ -107,7 +108,7 @@ impl LinkTable {
         self.names.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The targets, as written, that may mean a file with this folded name, and the documents that have them.
+    /// The targets, as written, that may mean a file with this folded name, and the documents that contain them.
     pub(crate) fn targets_with(&self, name: &str) -> impl Iterator<Item = (&str, &[u32])> {
         let targets = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
         let target = |target: &u32| self.targets.get(*target as usize);
@@ -130,7 +131,7 @@ impl LinkTable {
         self.targets_of(document).find(|(written, _)| *written == target).map(|(_, links)| links)
     }
 
-    /// How many targets a document has.
+    /// The number of targets of a document.
     pub(crate) fn count_of(&self, document: u32) -> usize {
         self.links_of(document).len()
     }
@@ -146,7 +147,7 @@ impl LinkTable {
 struct Maker {
     table: LinkTable,
     known: HashMap<Box<str>, u32>,
-    /// Where the links of the document at hand to each target are.
+    /// The index of each target in the links of the current document.
     places: HashMap<u32, usize>,
 }
 

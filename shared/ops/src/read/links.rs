@@ -1,4 +1,4 @@
-//! Links to a file: which notes may have some, as the index tells without reading every note.
+//! Finds the notes that may link to a file, from the index, without reading every note.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -15,24 +15,24 @@ use crate::read::index::{DocumentRef, Index};
 use crate::read::notes::Found;
 use crate::read::passages::Passages;
 
-/// What stands before the name of a file in a link to it: where a name is a common word, links are still rare.
+/// The text before a file's name in a link to it. Even if the name is a common word, links to it are rare.
 const BEFORE_NAME: [&str; 10] = ["[", "[ ", "(", "( ", "<", "/", "%2f", ": ", ":", "\""];
-/// Bytes of these and of what follows that the index is asked for as a whole.
+/// Bytes of this text and the following name in one probe.
 const HEAD_BYTES: usize = 6;
-/// Most bytes of the notes that are looked through.
+/// Most bytes of the notes that are read.
 const MAX_TEXT_BYTES: u64 = 32 << 20;
 
-/// What the index is asked for the links to a file.
+/// The names of files to find links to.
 pub struct Naming {
     names: Vec<Name>,
 }
 
-/// A name of a file as links write it.
+/// A name of a file as links spell it.
 struct Name {
-    /// Folded.
+    /// The folded name.
     text: String,
     whole: Probe,
-    /// How links to it begin, one of which must be there.
+    /// The possible beginnings of links to it.
     heads: Vec<Probe>,
 }
 
@@ -45,7 +45,7 @@ impl Name {
         Self { whole: Probe::new(text.as_bytes(), grams), heads: BEFORE_NAME.map(head).into(), text }
     }
 
-    /// The chunks of `segment` that may have links with it.
+    /// The chunks of `segment` that may contain links with it.
     fn chunks(&self, index: &Index, segment: usize) -> Result<BTreeSet<u32>, Error> {
         let whole = index.candidates(segment, &self.whole)?;
         let mut chunks = BTreeSet::new();
@@ -65,14 +65,14 @@ impl Naming {
         Self { names: names.into_iter().map(|name| Name::new(name, grams)).collect() }
     }
 
-    /// The questions to ask.
+    /// The probes for the index.
     pub fn probes(&self) -> Vec<Probe> {
         let probes = self.names.iter().flat_map(|name| name.heads.iter().chain([&name.whole]));
         probes.cloned().collect()
     }
 
-    /// The live files with links (notes, canvases, bases) that the `index`, to which the questions were put, allows. Files with hidden names
-    /// are left out.
+    /// The live files with links (notes, canvases, bases) that may contain such links according to `index`, which has
+    /// the postings of the probes. Files with hidden names are omitted.
     pub fn allowed(&self, index: &Index) -> Result<BTreeMap<DocumentRef, VaultPath>, Error> {
         let mut chunks = Vec::new();
         for segment in index.segments() {
@@ -100,7 +100,7 @@ impl Naming {
     }
 }
 
-/// The `notes` whose text has a name of one of `namings`, with their texts.
+/// The `notes` whose text contains a name of one of `namings`, with their texts.
 pub async fn naming(
     index: &Index,
     notes: BTreeMap<DocumentRef, VaultPath>,
@@ -134,7 +134,7 @@ pub async fn naming(
     Ok(naming)
 }
 
-/// Fails for a note whose links are not all looked at: what stands further down would be left as it is.
+/// Fails for a note too long to find all its links: later ones would not be rewritten.
 pub fn check_length(path: &VaultPath, text: &[u8]) -> Result<(), Error> {
     if text.len() <= MAX_BODY_BYTES {
         return Ok(());
@@ -145,7 +145,7 @@ pub fn check_length(path: &VaultPath, text: &[u8]) -> Result<(), Error> {
     Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path.as_str()))
 }
 
-/// The notes that the `index` of `head` has at these places, with their texts.
+/// The given notes of the `index` of `head`, with their texts.
 pub async fn found(head: &Snapshot, index: &Index, notes: Vec<(DocumentRef, Bytes)>) -> Result<Vec<Found>, Error> {
     let documents: Vec<DocumentRef> = notes.iter().map(|(document, _)| *document).collect();
     let missing = || Error::new(Code::Internal, Reason::Internal, "a segment is missing");
@@ -158,7 +158,7 @@ pub async fn found(head: &Snapshot, index: &Index, notes: Vec<(DocumentRef, Byte
     Ok(found)
 }
 
-/// The error for links that are more than one call rewrites.
+/// The error for more links than one call rewrites.
 pub fn too_many(what: &str) -> Error {
     let message = format!(
         "{what} are rewritten at once: move it without its links (update_backlinks: false), or rewrite links folder by folder"
@@ -166,14 +166,14 @@ pub fn too_many(what: &str) -> Error {
     Error::new(Code::TooLarge, Reason::TooManyLinks, message)
 }
 
-/// The live files that have one of these folded names.
+/// The live files with one of these folded names.
 pub fn files_named(index: &Index, names: &HashSet<String>) -> Result<Files, Error> {
     let mut files = Files::default();
     for segment in index.segments() {
         for document in index.names(segment)?.among(names) {
             let document = DocumentRef { segment, document };
             if index.shows(document) {
-                // A path that is none cannot be linked to.
+                // An invalid path cannot be a link's target.
                 if let Ok(path) = VaultPath::parse(&index.path(document)?) {
                     files.insert(path);
                 }

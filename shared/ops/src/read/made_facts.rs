@@ -1,4 +1,4 @@
-//! Facts of segments that were published without them: made of the texts once, and kept.
+//! Facts of segments that were published without them: built from the texts once, and cached.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::error::{Code, Error, Reason};
 use crate::read::by_segment::BySegment;
 use crate::read::index::{DocumentRef, Index};
 
-/// Most bytes of texts that are held at once while facts are made of them.
+/// Most bytes of texts in memory while facts are built of them.
 const MAX_TEXT_BYTES: u64 = 16 << 20;
 
-/// The facts of segments without the sections, as far as they were asked for: those of [`FACTS`], in order.
+/// The cached facts of segments without the sections: those of [`FACTS`], in order.
 #[derive(Default)]
 pub(crate) struct MadeFacts(BySegment<[Arc<Part>]>);
 
@@ -38,7 +38,7 @@ impl MadeFacts {
         for document in 0..all {
             let document = DocumentRef { segment, document };
             let length = u64::from(index.span(document)?.length);
-            // What is in the trash, and configuration, says nothing.
+            // Files in the trash and configuration have no facts.
             if length > 0 && !index.paths(segment)?.dotted().contains(&document.document) {
                 batch.push(document);
                 bytes += length;

@@ -1,4 +1,4 @@
-//! Several segments' documents as one list.
+//! Merges several segments' documents into one list.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use crate::error::Error;
 use crate::read::index::{DocumentRef, Index};
 
-/// Documents of several segments, to be had in path order. Ids are in path order within a segment, so that only the
-/// paths of the next one of each segment are ever looked at, and none where there is one segment.
+/// Documents of several segments in path order. Ids are in path order within a segment, so only the path of each
+/// segment's next document is decoded, and none if there is one segment.
 pub struct Merge<'a> {
     index: &'a Index,
     segments: Vec<(usize, Box<dyn Iterator<Item = u32> + Send + 'a>)>,
@@ -26,7 +26,7 @@ impl<'a> Merge<'a> {
         self.segments.push((segment, Box::new(documents.into_iter())));
     }
 
-    /// The next one.
+    /// The next document.
     pub fn pop(&mut self) -> Result<Option<DocumentRef>, Error> {
         if let [(segment, documents)] = self.segments.as_mut_slice() {
             return Ok(documents.next().map(|document| DocumentRef { segment: *segment, document }));
@@ -54,7 +54,7 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// The first `most`.
+    /// The first `most` documents.
     pub fn take(mut self, most: usize) -> Result<Vec<DocumentRef>, Error> {
         let mut documents = Vec::new();
         while documents.len() < most

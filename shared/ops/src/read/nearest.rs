@@ -1,4 +1,4 @@
-//! Which notes a path may mean that has none.
+//! Finds the notes that an invalid path may mean.
 
 use atlas_vault::fold;
 
@@ -9,22 +9,22 @@ use crate::read::view::View;
 
 /// Most paths that are suggested.
 const MAX_LIKE: usize = 5;
-/// Most names that are compared closely.
+/// Most names that are compared in detail.
 const MAX_COMPARED: usize = 20_000;
-/// How like a name must be, from 0 to 1.
+/// The least similarity of a name, from 0 to 1.
 const LIKENESS: f64 = 0.75;
 const NOTE: &str = ".md";
 
-/// What a path may mean.
+/// The possible meanings of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Nearest {
-    /// The one file that has this name, where the path is a name without its folder or without `.md`.
+    /// The path of the only file with this name, if the path lacks its folder or `.md`.
     pub(crate) one: Option<String>,
     /// The files with the most similar names, the most similar first.
     pub(crate) like: Vec<String>,
 }
 
-/// What `path` may mean, of what the caller may read.
+/// The possible meanings of `path` among the files that the caller may read.
 pub(crate) async fn nearest(context: &Context<'_>, path: &str) -> Result<Nearest, Error> {
     let look = |view: View| async move {
         let index = Index::fetch(view, Want { names: true, ..Want::default() }).await?;
@@ -82,11 +82,11 @@ fn find(index: &Index, path: &str, check: impl Fn() -> Result<(), Error>) -> Res
     Ok(found)
 }
 
-/// What is looked for, folded.
+/// The path to find, folded.
 struct Wanted {
     /// The path, with `.md` if it has no extension.
     path: String,
-    /// Whether it has no folder, or came without `.md`.
+    /// Whether it has no folder, or lacked `.md`.
     is_short: bool,
     name: String,
     letters: u64,
@@ -106,14 +106,14 @@ impl Wanted {
         Self { is_short: !has_extension || !path.contains('/'), letters: letters(stem(&name)), name, path: folded }
     }
 
-    /// Whether it is `path` without folders above it.
+    /// Whether it is a suffix of `path` without some folders.
     fn is_short_for(&self, path: &str) -> bool {
         let path = fold::fold(path);
         let above = path.strip_suffix(&*self.path);
         self.is_short && above.is_some_and(|above| above.is_empty() || above.ends_with('/'))
     }
 
-    /// Whether a closer look at `name` may be worth it: it is of the same kind, and has about the same letters.
+    /// Whether `name` is worth a detailed comparison: it has the same extension, and similar letters.
     fn may_be_like(&self, name: &str) -> bool {
         let letters = letters(stem(name));
         let (both, any) = ((letters & self.letters).count_ones(), (letters | self.letters).count_ones());
@@ -126,7 +126,7 @@ fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// Which bytes a text has, as bits.
+/// The set of bytes in a text, as bits.
 fn letters(text: &str) -> u64 {
     text.bytes().fold(0, |letters, byte| letters | 1 << (byte % 64))
 }

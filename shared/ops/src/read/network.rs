@@ -1,4 +1,4 @@
-//! The notes of a snapshot and the links between them as a graph of numbers, for questions about the whole of it.
+//! The notes of a snapshot and the links between them as a numbered graph, for questions about the whole.
 
 pub mod betweenness;
 pub mod communities;
@@ -16,13 +16,13 @@ use crate::read::index::DocumentRef;
 use crate::read::network::betweenness::Betweenness;
 use crate::read::network::communities::Communities;
 
-/// Nodes are numbered from 0. There is at most one edge from a node to another, and none to itself.
+/// Nodes are numbered from 0. There is at most one edge from one node to another, and none from a node to itself.
 pub type Edges = DiGraph<(), ()>;
 
-/// A file with links (a note, a canvas or a base), by its place among them all, which are sorted by path.
+/// A file with links (a note, a canvas or a base), by its index among them all, which are sorted by path.
 pub type Node = u32;
 
-/// The files of a snapshot that have links, and which of them link to which, as a caller sees them.
+/// The files of a snapshot that have links, and the links between them, as a caller sees them.
 pub struct Network {
     documents: Vec<DocumentRef>,
     nodes: HashMap<DocumentRef, Node>,
@@ -32,15 +32,15 @@ pub struct Network {
     communities: OnceLock<Communities>,
 }
 
-/// The network of the newest generation that was asked for, for callers who see all of it.
+/// The cached network of the newest generation, for callers who see all of it.
 #[derive(Default)]
 pub(crate) struct Networks(Mutex<Option<(Key, Arc<Network>)>>);
 
-/// What a network was made of: a generation, and its segments.
+/// The identity of a network: its generation, and its segments.
 type Key = (u64, Vec<SegmentId>);
 
 impl Networks {
-    /// The network of a snapshot, if it is kept.
+    /// The network of a snapshot, if it is cached.
     pub(crate) fn get(&self, snapshot: &Snapshot) -> Option<Arc<Network>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.as_ref().filter(|(known, _)| *known == key(snapshot)).map(|(_, network)| network.clone())
@@ -62,7 +62,7 @@ fn key(snapshot: &Snapshot) -> Key {
 }
 
 impl Network {
-    /// The network of `documents`, by path, of which the first of each pair of `links` links to the second.
+    /// The network of `documents`, by path. In each pair of `links` the first links to the second.
     pub(crate) fn new(
         documents: Vec<DocumentRef>,
         links: impl IntoIterator<Item = (DocumentRef, DocumentRef)>,
@@ -75,17 +75,17 @@ impl Network {
         Self { documents, nodes, edges, page_rank, betweenness, communities }
     }
 
-    /// How many files it has.
+    /// Number of files.
     pub const fn len(&self) -> usize {
         self.documents.len()
     }
 
-    /// Whether it has no file.
+    /// Whether it has no files.
     pub const fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 
-    /// How many pairs of files there are of which the first links to the second.
+    /// Number of ordered pairs of files of which the first links to the second.
     pub fn edge_count(&self) -> usize {
         self.edges.edge_count()
     }
@@ -105,18 +105,18 @@ impl Network {
         self.documents.get(node as usize).copied()
     }
 
-    /// What a file links to, ascending.
+    /// The targets of a file's links, ascending.
     pub fn outgoing(&self, node: Node) -> impl Iterator<Item = Node> {
         neighbors(&self.edges, node, Direction::Outgoing)
     }
 
-    /// What links to a file, ascending.
+    /// The files that link to a file, ascending.
     pub fn incoming(&self, node: Node) -> impl Iterator<Item = Node> {
         neighbors(&self.edges, node, Direction::Incoming)
     }
 
-    /// The files on a shortest way between two, both included; none if there is no way. With `is_directed` each links to the next; else
-    /// one of each pair links to the other.
+    /// A shortest path between two files, with both ends; [`None`] if there is none. With `is_directed` each file links
+    /// to the next; else links count in both directions.
     pub fn path(&self, from: Node, to: Node, is_directed: bool) -> Option<Vec<Node>> {
         shortest_path(
             from,
@@ -131,12 +131,12 @@ impl Network {
         )
     }
 
-    /// The share of attention that each file has by PageRank; all together 1.
+    /// The PageRank of each file; the sum is 1.
     pub fn page_rank(&self) -> &[f64] {
         self.page_rank.get_or_init(|| page_rank::page_rank(&self.edges))
     }
 
-    /// How often each file is on shortest ways between others.
+    /// The betweenness of each file: how often it is on shortest paths between others.
     pub fn betweenness(&self) -> &Betweenness {
         self.betweenness.get_or_init(|| betweenness::betweenness(&self.edges))
     }
@@ -146,7 +146,7 @@ impl Network {
         self.communities.get_or_init(|| communities::communities(&self.edges))
     }
 
-    /// Cycles of links, at most so many: see [`cycles::cycles`].
+    /// At most `limit` cycles of links: see [`cycles::cycles`].
     pub fn cycles(&self, limit: usize) -> cycles::Cycles {
         cycles::cycles(&self.edges, limit)
     }
@@ -160,7 +160,7 @@ fn edges(count: usize, mut links: Vec<(Node, Node)>) -> Edges {
     for _ in 0..count {
         edges.add_node(());
     }
-    // A node's edge that was added last comes first.
+    // petgraph iterates over a node's edges in reverse order of insertion.
     for (from, to) in links.into_iter().rev() {
         edges.add_edge(NodeIndex::new(from as usize), NodeIndex::new(to as usize), ());
     }
@@ -177,8 +177,8 @@ fn number(node: NodeIndex) -> Node {
     node.index() as Node
 }
 
-/// The nodes from `from` to the first that `is_end`, by as few steps as can be; none if it is not reached. `next` visits what is one step
-/// away from a node.
+/// A shortest path from `from` to the first node that `is_end`; [`None`] if there is none. `next` visits a node's
+/// neighbours.
 fn shortest_path(
     from: Node,
     count: usize,

@@ -1,4 +1,4 @@
-//! Documents by paths that are known beforehand: their record pages in one wave, their texts in the next, or in the same.
+//! Documents by known paths: their record pages in one wave, their texts in the next, or in the same.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::operation::Context;
 use crate::read::index::{Slot, Wave};
 use crate::read::prefetched::Prefetched;
 
-/// Most bytes that are fetched of a segment to get a text whose place is not known yet.
+/// Most bytes of a segment that are fetched to get a text whose position is not known yet.
 const MAX_NEAR: u64 = 512 << 10;
 
 /// A document's record and text.
@@ -28,19 +28,19 @@ pub struct Found {
     pub generation: u64,
     /// The generation of the version that this one replaced; 0 if there was none.
     pub replaces: u64,
-    /// The segment that it is in, and its id there.
+    /// Its segment, and its id there.
     pub document: (SegmentId, u32),
 }
 
 /// Most bytes of the texts of several documents.
 const MAX_TEXTS: u64 = 64 << 20;
 
-/// The error for a note that is not there.
+/// The error for a note that does not exist.
 pub fn missing(path: &str) -> Error {
     Error::not_found(Reason::NoteNotFound, format!("there is no note at {path}")).with("path", path)
 }
 
-/// The vault as it was at `generation`.
+/// The vault at `generation`.
 pub async fn at(context: &Context<'_>, generation: u64) -> Result<Arc<Snapshot>, Error> {
     let message = format!("generation: there is no generation {generation}, or none any more");
     let missing = || Error::not_found(Reason::GenerationNotFound, message).with("generation", generation);
@@ -54,13 +54,13 @@ impl Found {
     }
 }
 
-/// The live document at `path`; its text is left out when `wanted` says so.
+/// The live document at `path`; its text is fetched only if `wanted`.
 pub async fn find(snapshot: &Snapshot, path: &str, wanted: impl Fn(&Record) -> bool) -> Result<Option<Found>, Error> {
     look(snapshot, path, wanted, false).await
 }
 
-/// The same with its text. Where nothing is in memory, the text is fetched in the same wave as the record, together with what stands beside it: for
-/// callers that wait for it.
+/// The live document at `path` with its text. If nothing is cached, the text is fetched in the same wave as the record,
+/// with some bytes around it: for callers that wait for it.
 pub async fn find_at_once(snapshot: &Snapshot, path: &str) -> Result<Option<Found>, Error> {
     look(snapshot, path, |_| true, true).await
 }
@@ -110,7 +110,7 @@ async fn look(
     Ok(None)
 }
 
-/// The live documents at `paths`, in their order, from two waves; the texts of those that are `wanted`.
+/// The live documents at `paths`, in their order, in two waves; with the texts of those that are `wanted`.
 pub async fn find_all(
     snapshot: &Snapshot,
     paths: &[&str],

@@ -1,5 +1,5 @@
-//! Pages of a listing: what obsidian-tc's tools take (`limit`, `cursor`) and give (`items`, `cursor`, `overflow`, `total_count`). All pages of
-//! a listing show the vault as it was at the first.
+//! Pages of a listing: the arguments (`limit`, `cursor`) and results (`items`, `cursor`, `overflow`, `total_count`) of
+//! obsidian-tc's tools. All pages of a listing show the vault at the generation of the first.
 
 use std::fmt::Debug;
 
@@ -13,10 +13,10 @@ use crate::pipeline::response_limit::fitting;
 use crate::read::cursor;
 use crate::read::view::View;
 
-/// The argument `limit`. Of more than 1,000 there are 1,000 on a page.
+/// The argument `limit`. More than 1,000 counts as 1,000.
 pub type Limit = Bounded<1, { u32::MAX }, DEFAULT_ITEMS>;
 
-/// Items on a page if `limit` is not given, and the most.
+/// Items on a page if `limit` is omitted.
 const DEFAULT_ITEMS: u32 = 100;
 /// Most items on a page.
 pub const MAX_ITEMS: usize = 1000;
@@ -26,18 +26,18 @@ pub const MAX_ITEMS: usize = 1000;
 pub struct Page<T> {
     /// The items.
     pub items: Vec<T>,
-    /// What to pass for the next page; absent on the last.
+    /// The argument for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Whether the limit was more than a page has.
+    /// Whether the limit exceeded the most items of a page.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overflow: bool,
-    /// How many there are on all pages.
+    /// The number of items on all pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_count: Option<usize>,
 }
 
-/// A page, and why it may not have all that it should.
+/// A page, and why it may be incomplete.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PartialPage<T> {
     /// The page.
@@ -49,7 +49,7 @@ pub struct PartialPage<T> {
 }
 
 impl<T> PartialPage<T> {
-    /// The same of other items.
+    /// The same page with other items.
     pub fn map<U>(self, item: impl FnMut(T) -> U) -> PartialPage<U> {
         let Page { items, cursor, overflow, total_count } = self.page;
         let items = items.into_iter().map(item).collect();
@@ -57,22 +57,22 @@ impl<T> PartialPage<T> {
     }
 }
 
-/// The items that a limit asks for, and whether it asked for more than a page has.
+/// The number of items for a limit, and whether it exceeded the most items of a page.
 pub fn clamped(limit: Limit) -> (usize, bool) {
     let asked = limit.get();
     (asked.min(MAX_ITEMS), asked > MAX_ITEMS)
 }
 
-/// Which page of which listing.
+/// The listing, and the page of it.
 pub struct Paging {
     limit: usize,
     overflow: bool,
-    /// The listing.
+    /// A hash of the listing's arguments.
     of: u32,
     begin: Option<Begin>,
 }
 
-/// Where a page begins.
+/// The start of a page.
 #[derive(Serialize, Deserialize)]
 struct Begin {
     generation: u64,
@@ -81,7 +81,7 @@ struct Begin {
 }
 
 impl Paging {
-    /// The page that `limit` and `cursor` ask for of the listing that an operation's other arguments make.
+    /// The page given by `limit` and `cursor` of the listing that an operation's other arguments define.
     pub fn new(limit: Limit, cursor: Option<&Text<4096>>, listing: &impl Debug) -> Result<Self, Error> {
         let of = crc32fast::hash(format!("{listing:?}").as_bytes());
         let begin: Option<Begin> = cursor.map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
@@ -92,7 +92,7 @@ impl Paging {
         Ok(Self { limit, overflow, of, begin })
     }
 
-    /// Runs a query on the generation that the page is of.
+    /// Runs a query on the generation of the page.
     pub async fn read<T, Q, F>(&self, context: &Context<'_>, query: Q) -> Result<Answer<T>, Error>
     where
         Q: Fn(View) -> F + Send + Sync,
@@ -102,13 +102,14 @@ impl Paging {
         cursor::read(context, self.begin.as_ref().map(|begin| begin.generation), query).await
     }
 
-    /// Of all items of the listing, those that the page may have.
+    /// Of all items of the listing, those of this page.
     pub fn of<'a, I>(&self, all: &'a [I]) -> &'a [I] {
         let rest = all.get(self.at()..).unwrap_or_default();
         rest.get(..self.limit).unwrap_or(rest)
     }
 
-    /// The page of these `items`, of `total` on all pages of the listing at `generation`; fewer if they make it too long.
+    /// The page of these `items`, of `total` on all pages of the listing at `generation`; fewer if the page would be
+    /// too long.
     pub fn page<T: Serialize>(
         &self,
         context: &Context<'_>,

@@ -1,16 +1,16 @@
-//! Passages: the chunks of text that may hold what is looked for, and the documents that they are of.
+//! Passages: the chunks of text that may contain a match, and their documents.
 
 use crate::error::Error;
 use crate::read::index::{DocumentRef, Index};
 
-/// The chunks of each segment that may hold what a probe is of.
+/// For each segment, the chunks that may match a probe.
 pub struct Passages<'a> {
     index: &'a Index,
     segments: Vec<Vec<u32>>,
 }
 
 impl<'a> Passages<'a> {
-    /// For each segment these, or all of its chunks.
+    /// The given chunks for each segment; [`None`] means all of its chunks.
     pub fn of(index: &'a Index, chunks: Vec<Option<Vec<u32>>>) -> Result<Self, Error> {
         let mut segments = Vec::with_capacity(chunks.len());
         for (segment, chunks) in chunks.into_iter().enumerate() {
@@ -22,12 +22,12 @@ impl<'a> Passages<'a> {
         Ok(Self { index, segments })
     }
 
-    /// Those of one segment, ascending.
+    /// The chunks of one segment, ascending.
     pub fn chunks(&self, segment: usize) -> &[u32] {
         self.segments.get(segment).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The documents of `segment` that they are of, ascending.
+    /// The documents of `segment` with such chunks, ascending.
     pub fn documents(&self, segment: usize) -> Result<impl Iterator<Item = u32> + Send, Error> {
         let table = self.index.chunks(segment)?;
         let mut next = 0;
@@ -40,7 +40,7 @@ impl<'a> Passages<'a> {
         Ok(documents.filter(|document| table.text(*document).is_some_and(|text| text.length > 0)))
     }
 
-    /// Those of one document.
+    /// The chunks of one document.
     pub fn of_document(&self, document: DocumentRef) -> Result<Vec<u32>, Error> {
         let all = self.chunks(document.segment);
         let range = self.index.chunks(document.segment)?.of(document.document).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Bytes of segments that are fetched before it is known which parts of them are wanted, so that these take no wave more.
+//! Bytes of segments that are fetched before the wanted parts are known, so that these need no further wave.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use bytes::Bytes;
 
 use crate::error::Error;
 
-/// Bytes of a segment that have parts of it, fetched before it was known where those are.
+/// Prefetched bytes of a segment.
 pub struct Prefetched {
     /// The segment.
     pub segment: usize,
-    /// Where in the segment the bytes are.
+    /// Their range in the segment.
     pub range: Range<u64>,
     /// The bytes.
     pub bytes: Bytes,
 }
 
 impl Prefetched {
-    /// A part of this segment of the snapshot, if its bytes are among them.
+    /// A part of this segment of the snapshot, if its bytes were prefetched.
     pub fn part(&self, snapshot: &Snapshot, part: &PartRef) -> Result<Option<Arc<Part>>, Error> {
         let Some(bytes) = self.cut(part) else { return Ok(None) };
         Ok(Some(snapshot.decode(self.segment, part, &bytes)?))

@@ -1,4 +1,4 @@
-//! Obsidian's own files below `.obsidian`, which is closed to callers: operations read those that tell how the vault is used.
+//! Obsidian's own files below `.obsidian`, which is closed to callers. Operations read those that configure the vault.
 
 use serde_json::Value;
 
@@ -6,26 +6,26 @@ use crate::error::{Error, Reason};
 use crate::read::notes;
 use crate::read::view::View;
 
-/// The JSON document at `path`; none if there is no such file.
+/// The JSON document at `path`; [`None`] if there is no such file.
 ///
-/// # Errors
-/// [`Reason::SettingsInvalid`] when it is not JSON.
+///
+/// # Errors [`Reason::SettingsInvalid`] when it is not JSON.
 pub async fn document(view: &View, path: &str) -> Result<Option<Value>, Error> {
     let Some(text) = text(view, path).await? else { return Ok(None) };
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
     serde_json::from_str(text).map(Some).map_err(|error| unusable(path, &error.to_string()))
 }
 
-/// The text of the document at `path`; none if there is no such file.
+/// The text of the document at `path`; [`None`] if there is no such file.
 ///
-/// # Errors
-/// [`Reason::SettingsInvalid`] when it is not UTF-8.
+///
+/// # Errors [`Reason::SettingsInvalid`] when it is not UTF-8.
 pub async fn text(view: &View, path: &str) -> Result<Option<String>, Error> {
     let Some(found) = notes::find_at_once(view.snapshot(), path).await? else { return Ok(None) };
     String::from_utf8(found.text.to_vec()).map(Some).map_err(|error| unusable(path, &error.to_string()))
 }
 
-/// The error for a document that Obsidian could not have written.
+/// The error for a file that Obsidian could not have written.
 pub fn unusable(path: &str, problem: &str) -> Error {
     let message = format!("{path} cannot be used: {problem}; change it in Obsidian");
     Error::bad_request(Reason::SettingsInvalid, message)

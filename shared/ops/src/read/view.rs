@@ -1,4 +1,4 @@
-//! What a caller sees of a vault: a snapshot in which what they may not read is not there.
+//! A caller's view of a vault: a snapshot without the documents that the caller may not read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -13,30 +13,30 @@ use crate::read::by_segment::BySegment;
 #[derive(Clone)]
 pub struct View {
     snapshot: Arc<Snapshot>,
-    /// None for a caller who sees all of it.
+    /// [`None`] for a caller who sees everything.
     sight: Option<Arc<Sight>>,
 }
 
-/// What a caller may read.
+/// The documents that a caller may read.
 struct Sight {
     acl: Arc<Acl>,
     reader: Reader,
-    /// For each segment of the snapshot and each of its documents who may read it, as far as that was asked.
+    /// For each segment of the snapshot and each of its documents: who may read it, cached.
     readings: Vec<Arc<[AtomicU16]>>,
 }
 
 impl View {
-    /// All of a snapshot.
+    /// A view of the whole snapshot.
     pub const fn whole(snapshot: Arc<Snapshot>) -> Self {
         Self { snapshot, sight: None }
     }
 
-    /// The snapshot, with what its caller may not read: for what is at paths that were checked.
+    /// The snapshot, including documents that the caller may not read: for paths that were checked.
     pub fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
     }
 
-    /// The same of a snapshot with other limits, or whose requests are counted apart.
+    /// The same view of a snapshot with other limits or counters.
     pub fn over(&self, snapshot: Arc<Snapshot>) -> Self {
         Self { snapshot, sight: self.sight.clone() }
     }
@@ -51,7 +51,7 @@ impl View {
         self.sight.is_none()
     }
 
-    /// Whether a document is live, and the caller may read what is at its `path`.
+    /// Whether a document is live, and the caller may read its `path`.
     pub fn shows<P: AsRef<str>>(&self, segment: usize, document: u32, path: impl FnOnce() -> Option<P>) -> bool {
         if !self.snapshot.is_live(segment, document) {
             return false;
@@ -66,19 +66,20 @@ impl View {
             }
             Some(reading)
         });
-        // What has no path that can be read is not shown.
+        // A document without a readable path is hidden.
         reading.is_some_and(|reading| sight.reader.may_read(reading))
     }
 }
 
-/// Who may read the documents of a vault, as far as that was asked: it depends on their paths and the access list, on the caller no more.
+/// Who may read the documents of a vault, cached. It depends only on their paths and the access list, not on the
+/// caller.
 pub struct Readings {
     acl: Arc<Acl>,
     segments: BySegment<[AtomicU16]>,
 }
 
 impl Readings {
-    /// Nothing was asked yet.
+    /// An empty cache.
     pub fn new(acl: Arc<Acl>) -> Self {
         Self { acl, segments: BySegment::default() }
     }

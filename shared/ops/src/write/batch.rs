@@ -1,4 +1,4 @@
-//! Many documents in one commit: what each path is to have on one state, and the segments that come of it.
+//! Many documents in one commit: the new content of each path on one state, and the segments that contain it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -29,17 +29,20 @@ pub struct New {
     modified_ms: i64,
 }
 
-/// What is in a document.
+/// The content of a document.
 pub enum Content {
     /// This text.
     Text(Bytes),
-    /// The name of an object, its size, and what could be read in it as text. The vault refers to it already, or it is an upload that is
-    /// still fresh.
+    /// The name of an object, its size, and the text extracted from it. The vault refers to the object already, or it
+    /// is a fresh upload.
     Blob(String, u64, Bytes),
 }
 
 impl New {
-    /// A note or another text file with this text, instead of what `was` there.
+    /// A note or another text file with this text, that replaces `was`.
+    ///
+    ///
+    /// # Errors When it is too large.
     pub fn text(path: VaultPath, text: Bytes, was: Option<&Found>, now: Timestamp) -> Result<Self, Error> {
         let max_bytes = if path.is_note() { MAX_NOTE_BYTES } else { MAX_TEXT_BYTES as usize };
         if text.len() > max_bytes {
@@ -51,7 +54,7 @@ impl New {
         Ok(Self { kind, ..Self::written(path, Content::Text(text), sha256, was, now) })
     }
 
-    /// A file that is no note, with this content, instead of what `was` there.
+    /// A file that is not a note, with this content, that replaces `was`.
     pub fn written(path: VaultPath, content: Content, sha256: Hash, was: Option<&Found>, now: Timestamp) -> Self {
         let kind = match &content {
             Content::Text(_) => Kind::Text,
@@ -77,7 +80,7 @@ impl New {
         self.sha256
     }
 
-    /// The version that it makes.
+    /// The version of the document.
     pub fn version(&self) -> Version {
         Version { sha256: self.sha256, bytes: self.bytes() }
     }
@@ -99,7 +102,7 @@ impl New {
     }
 }
 
-/// What a text at `path` is.
+/// The kind of a text file at `path`.
 pub(crate) fn kind_of_text(path: &VaultPath) -> Kind {
     match path.is_note() {
         true => Kind::Note,
@@ -108,35 +111,36 @@ pub(crate) fn kind_of_text(path: &VaultPath) -> Kind {
     }
 }
 
-/// What a commit makes of documents, on one state. All that operations write goes through it: it fails where what is destroyed is not
-/// confirmed, and where a file and a folder would have one name.
+/// The changes of a commit, on one state. All writes of operations go through it. It fails if destroyed text is not
+/// confirmed, or a file and a folder would have one name.
 pub struct Batch<'a> {
     context: Context<'a>,
     head: &'a Arc<Snapshot>,
     derived: Derived,
-    /// Each with the generation of its path's version that it replaces; 0 if none.
+    /// By path: the document, and the generation of the version that it replaces; 0 if none.
     new: BTreeMap<VaultPath, (New, u64)>,
-    /// The paths where there was nothing.
+    /// The paths without a document before.
     created: BTreeSet<VaultPath>,
-    /// Paths whose names clash with nothing that is there.
+    /// Paths whose names were checked and are free.
     free: BTreeSet<VaultPath>,
-    /// The paths that have been left, with what was there.
+    /// The paths that become free, with their last version.
     left: BTreeMap<String, Version>,
-    /// Where what is moved comes from.
+    /// By new path: the old path of a moved document.
     moved: BTreeMap<VaultPath, String>,
     changes: Vec<Change>,
     needs_confirmation: bool,
 }
 
 impl<'a> Batch<'a> {
-    /// Nothing, on `head`.
+    /// An empty batch on `head`.
     pub fn on(head: &'a Arc<Snapshot>, context: &Context<'a>) -> Self {
         let derived = Derived { totals: head.manifest().totals, ..Derived::default() };
         let (new, created, free, left, moved, changes) = Default::default();
         Self { context: *context, head, derived, new, created, free, left, moved, changes, needs_confirmation: false }
     }
 
-    /// For each of these `new` paths whose name clashes with what is there, the error. The others' names are not looked up again.
+    /// The errors of those `new` paths whose names clash with existing documents. The names of the others are not
+    /// checked again.
     pub async fn clashes(&mut self, mut new: BTreeSet<VaultPath>) -> Result<BTreeMap<VaultPath, Error>, Error> {
         let clashes = one_name::clashes(&self.context, self.head, &new, &BTreeSet::new()).await?;
         new.retain(|path| !clashes.contains_key(path));
@@ -144,12 +148,12 @@ impl<'a> Batch<'a> {
         Ok(clashes)
     }
 
-    /// The error if the name of a `new` path clashes with the name of a document that this batch creates.
+    /// The error if the name of a `new` path clashes with a document that this batch creates.
     pub fn clash(&self, new: &VaultPath) -> Option<Error> {
         one_name::among(new, &self.created)
     }
 
-    /// For each path where there was nothing and whose name cannot be taken, the error. The others' names are not looked up again.
+    /// The errors of the created paths whose names are taken. The names of the others are not checked again.
     pub async fn taken(&mut self) -> Result<BTreeMap<VaultPath, Error>, Error> {
         let mut taken: BTreeMap<VaultPath, Error> =
             self.created.iter().filter_map(|path| Some((path.clone(), self.clash(path)?))).collect();
@@ -163,53 +167,53 @@ impl<'a> Batch<'a> {
         Ok(taken)
     }
 
-    /// Whether nothing is to change.
+    /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.new.is_empty() && self.derived.deleted.is_empty()
     }
 
-    /// Lets a person confirm it, whatever it destroys.
+    /// Requires a person's confirmation, whatever it destroys.
     pub const fn require_confirmation(&mut self) {
         self.needs_confirmation = true;
     }
 
-    /// Puts a document at its path, instead of the `old` one that is there. That has its text, unless it is kept as a blob.
+    /// Puts a document at its path, replacing `old`. The latter must have its text, unless it is a blob.
     pub fn put(&mut self, new: New, old: Option<&Found>) {
         self.changes.extend(old.and_then(|old| Change::of(old, Some(new.after()))));
         self.put_counted(new, old);
     }
 
-    /// Puts a document that was at another path, instead of one that has gone elsewhere.
+    /// Puts the document `from`, which moved from another path, replacing `there`, which moved elsewhere.
     pub fn put_moved(&mut self, new: New, from: &Found, there: Option<&Found>) {
         self.note_move(from, &new.path);
         self.put_counted(new, there);
     }
 
-    /// Puts a note in which only links changed, without a change of their meaning.
+    /// Puts a note in which only links changed, with the same meaning.
     pub fn put_relinked(&mut self, new: New, old: &Found) {
         self.changes.push(Change::moved(old, &new.path));
         self.put_counted(new, Some(old));
     }
 
-    /// Takes away what was put at another path.
+    /// Removes a document that was put at another path.
     pub fn take_moved(&mut self, old: &Found) {
         self.derived.changes.removed += 1;
         self.remove(old);
     }
 
-    /// Takes a document away for good.
+    /// Deletes a document permanently.
     pub fn destroy(&mut self, old: &Found) {
         self.changes.extend(Change::of(old, None));
         self.take_moved(old);
     }
 
-    /// Takes a document away, into the trash.
+    /// Moves a document to the trash.
     pub async fn trash(&mut self, path: &VaultPath, found: &Found) -> Result<(), Error> {
         self.take_moved(found);
         self.keep_in_trash(path, found).await
     }
 
-    /// Takes what is `kept` in the trash out of it, instead of the `old` note that is there.
+    /// Restores `kept` from the trash to `path`, replacing `old`.
     pub fn take_from_trash(&mut self, path: VaultPath, kept: &Found, old: Option<&Found>) {
         let modified_ms = self.context.now.as_millisecond();
         let new = New { kind: Kind::Note, modified_ms, ..New::moved(path, kept) };
@@ -247,8 +251,8 @@ impl<'a> Batch<'a> {
         self.left.insert(old.record.path.clone(), Version::of(old));
     }
 
-    /// Keeps the document that leaves `path` in the trash. A document that the trash has under that name already stays, under a name with the beginning of its
-    /// hash: putting something into the trash destroys nothing.
+    /// Adds a copy of the document at `path` to the trash. An existing document of that name in the trash gets a name
+    /// with the beginning of its hash: the trash loses nothing.
     pub async fn keep_in_trash(&mut self, path: &VaultPath, found: &Found) -> Result<(), Error> {
         let trash = writable::trash(path)?;
         let old = notes::find(self.head, trash.as_str(), |record| record.sha256 != found.record.sha256).await?;
@@ -260,7 +264,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Puts what the trash has as `trash` beside it, where nothing else is.
+    /// Gives the document at `trash` a free name beside it.
     async fn put_beside(&mut self, trash: &VaultPath, old: &Found) -> Result<(), Error> {
         for beside in beside(trash, old) {
             let there = notes::find(self.head, beside.as_str(), |_| false).await?;
@@ -276,17 +280,17 @@ impl<'a> Batch<'a> {
         Err(Error::new(Code::Conflict, Reason::TrashFull, message).with("path", trash.as_str()))
     }
 
-    /// Like configuration it is kept, and never shown.
+    /// Stored like configuration, and never shown.
     fn in_trash(&self, path: VaultPath, found: &Found) -> New {
         New { kind: Kind::Config, modified_ms: self.context.now.as_millisecond(), ..New::moved(path, found) }
     }
 
-    /// What a commit of it comes to.
+    /// The change of the commit.
     pub async fn derived(self) -> Result<Derived, Error> {
         self.derived_with(None).await
     }
 
-    /// The same, of a segment that was made before for what may be all that is put.
+    /// Like [`derived`](Self::derived), with a segment that was built before and may be the only one.
     pub async fn derived_with(mut self, early: Option<&(Hash, NewSegment)>) -> Result<Derived, Error> {
         // First, since a confirmation is used up.
         if let Some((_, clash)) = self.taken().await?.pop_first() {
@@ -305,7 +309,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// What becomes of each file, by path.
+/// The files before and after, by path.
 fn planned(
     new: &BTreeMap<VaultPath, (New, u64)>,
     left: &BTreeMap<String, Version>,
@@ -335,14 +339,14 @@ fn planned(
     files.into_values().collect()
 }
 
-/// The segment that was made `early`, if it is what is put.
+/// The segment that was built `early`, if it equals what is written.
 fn made_early((sha256, segment): &(Hash, NewSegment), new: &BTreeMap<VaultPath, (New, u64)>) -> Option<NewSegment> {
     let (only, replaces) = new.values().next().filter(|_| new.len() == 1)?;
     let is_it = only.sha256 == *sha256 && only.path_on_disk.is_none() && matches!(only.content, Content::Text(_));
     is_it.then(|| NewSegment { replaces: *replaces, ..segment.clone() })
 }
 
-/// Where the trash may keep what has another's name.
+/// Names in the trash for a document whose own name is taken.
 fn beside(trash: &VaultPath, old: &Found) -> impl Iterator<Item = VaultPath> {
     let sha256 = old.sha256();
     let name = trash.as_str().rsplit_once('.').filter(|(_, extension)| !extension.contains('/'));
@@ -359,7 +363,7 @@ fn beside(trash: &VaultPath, old: &Found) -> impl Iterator<Item = VaultPath> {
     names.into_iter().filter_map(|name| VaultPath::parse(&name).ok())
 }
 
-/// The segments of documents, which come in path order.
+/// The segments of documents, which are in path order.
 fn segments<'a>(documents: impl Iterator<Item = &'a (New, u64)>) -> Result<Vec<NewSegment>, Error> {
     let mut segments = SegmentsBuilder::default();
     for (new, replaces) in documents {

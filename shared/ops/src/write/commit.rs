@@ -1,4 +1,4 @@
-//! One commit by an operation, and what it came to.
+//! One commit by an operation, and its result.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -14,17 +14,18 @@ use crate::error::{Code, Error, Reason};
 use crate::operation::{Context, Info};
 use crate::sorted;
 
-/// How long a write tries to win against others.
+/// How long a write competes with other writers.
 const COMMIT_TIME: Duration = Duration::from_secs(20);
-/// The same for what an operation that only reads leaves behind.
+/// The same for a write by an operation that otherwise only reads.
 const ASIDE_TIME: Duration = Duration::from_secs(2);
 
-/// What an attempt comes to: what a keyed commit keeps to answer with, and what is told besides when the attempt is the one that happens.
+/// The outcome of an attempt: the part that a keyed commit stores for a repeated call, and the part that only the
+/// committing call returns.
 #[derive(Clone, Debug)]
 pub struct Outcome<K, T = ()> {
-    /// What is kept.
+    /// The stored part.
     pub kept: K,
-    /// What is told besides.
+    /// The other part.
     pub told: T,
 }
 
@@ -34,18 +35,18 @@ impl<K> From<K> for Outcome<K> {
     }
 }
 
-/// What became of a commit.
+/// The result of a commit.
 pub enum Done<K, T = ()> {
-    /// It happened, now.
+    /// It happened now: the outcome, and the new generation.
     Committed(Outcome<K, T>, u64),
-    /// It happened when the call was made first, with the same key: what was kept, and the generation that it made.
+    /// It happened for an earlier call with the same key: the stored outcome, and its generation.
     Replayed(K, u64),
     /// There was nothing to do on the newest generation, which is this.
     Unchanged(Outcome<K, T>, u64),
 }
 
 impl<K, T> Done<K, T> {
-    /// What is kept of it, and the generation that it made or found.
+    /// The stored part, and the new or existing generation.
     pub fn kept(self) -> (K, u64) {
         match self {
             Self::Committed(Outcome { kept, .. }, generation) | Self::Unchanged(Outcome { kept, .. }, generation) => {
@@ -55,7 +56,7 @@ impl<K, T> Done<K, T> {
         }
     }
 
-    /// The same of a commit that cannot find that there is nothing to do.
+    /// Like [`kept`](Self::kept), for a commit that always changes something.
     pub fn made(self) -> Option<(K, u64)> {
         match self {
             Self::Unchanged(..) => None,
@@ -109,18 +110,18 @@ async fn commit_any(
         deadline: if operation.writes() { COMMIT_TIME } else { ASIDE_TIME },
     };
     let committed = mirror.commit(&info, &change).await?;
-    // What happened is told, however long that takes.
+    // A commit that happened is reported, however long that takes.
     context.work.has_changed_things();
     Ok(committed)
 }
 
-/// A change of whatever type, so that programs hold the code of commits once.
+/// Erases the type of a change, so that programs contain the code of commits once.
 struct AnyChange<'a>(&'a dyn Change, &'a Context<'a>);
 
-/// An [`Outcome`] of whatever type.
+/// An [`Outcome`] with its type erased.
 type Erased = Box<dyn Any + Send>;
 
-/// [`ChangeSet`], for [`AnyChange`].
+/// [`ChangeSet`] for [`AnyChange`].
 trait Change: Sync {
     fn derive<'a>(&'a self, head: Option<&'a Arc<Snapshot>>) -> BoxFuture<'a, Result<Attempt<Erased>, Error>>;
     fn early(&self) -> &[NewSegment];
@@ -136,7 +137,7 @@ where
         let derive = async move {
             let Attempt { mut derived, outcome } = ChangeSet::derive(self, head).await?;
             if let Some(derived) = &mut derived {
-                // Manifests are the same bytes for the same result.
+                // Sorted, so that equal results give equal manifests.
                 derived.result = Some(sorted(serde_json::to_value(&outcome.kept).map_err(|error| unreadable(&error))?));
             }
             Ok(Attempt { derived, outcome: Box::new(outcome) as Erased })
@@ -154,7 +155,7 @@ impl ChangeSet for AnyChange<'_> {
     type Outcome = Erased;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Erased>, Error> {
-        // Before anything is uploaded, and before the commit's time is over, of which the store would be thought guilty.
+        // Before the upload, and before the commit's deadline, which would be blamed on the store.
         let Attempt { derived, outcome } = self.0.derive(head).await?;
         self.1.work.check()?;
         Ok(Attempt { derived, outcome })
@@ -165,7 +166,7 @@ impl ChangeSet for AnyChange<'_> {
     }
 }
 
-/// What a keyed commit kept cannot be written or read.
+/// The error for a stored outcome that cannot be written or read.
 fn unreadable(error: &impl ToString) -> Error {
     let internal = Some(error.to_string());
     Error {

@@ -1,8 +1,9 @@
-//! What a commit destroys of what others wrote, which a person confirms before it happens.
+//! The texts by others that a commit destroys, which a person must confirm before.
 //!
-//! One rule holds for all operations, and it looks at what becomes of a note, not at how: [`Loss`] compares the note before and after.
-//! Before is the note as anybody but this caller left it last, or as a person confirmed it, so that many small changes count as the one
-//! that they come to. The manifest of a commit says where the notes in it came from ([`Origin`]), so that this takes one look-up.
+//! One rule holds for all operations. It compares a note before and after ([`Loss`]), however it is changed. Before is
+//! the note as last written by anybody but this caller, or as last confirmed by a person, so that many small changes
+//! count as their sum. The manifest of a commit stores the origins of its notes ([`Origin`]), so that this takes one
+//! look-up.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,32 +24,32 @@ use crate::operation::Context;
 use crate::pipeline::approvals::PlannedFile;
 use crate::read::notes::{self, Found};
 
-/// How many manifests or notes are fetched at once.
+/// Manifests or notes fetched at once.
 const AT_ONCE: usize = 16;
 
-/// What becomes of a document that is there.
+/// A change of an existing document.
 pub struct Change {
     path: String,
     /// The generation that wrote it, and the one before.
     generation: u64,
     replaces: u64,
-    /// Its text; none if that is not at hand.
+    /// Its text; [`None`] if it was not loaded.
     before: Option<Bytes>,
-    /// Where it is after the commit; none if it is gone.
+    /// Its path and state after the commit; [`None`] if it is removed.
     after: Option<(VaultPath, After)>,
 }
 
-/// What a document is after a commit.
+/// A document after a commit.
 enum After {
-    /// As it was, but for links that mean the same.
+    /// Unchanged except for links with the same meaning.
     Same,
     Text(Bytes),
-    /// Something without a text.
+    /// A file without text.
     Blob,
 }
 
 impl Change {
-    /// `was` becomes the text `after`, if that is a change that can destroy something.
+    /// The change of `was` to the text `after`, if it can destroy something.
     pub fn of(was: &Found, after: Option<(&VaultPath, Hash, Option<&Bytes>)>) -> Option<Self> {
         let Found { record, text, generation, replaces, .. } = was;
         let is_same =
@@ -73,7 +74,7 @@ impl Change {
         })
     }
 
-    /// `was` is at `path` then, with nothing but links changed.
+    /// The move of `was` to `path`, with changes of links only.
     pub fn moved(was: &Found, path: &VaultPath) -> Self {
         let Found { record, generation, replaces, .. } = was;
         let (path, generation, replaces) = ((path.clone(), After::Same), *generation, *replaces);
@@ -85,13 +86,14 @@ impl Change {
     }
 }
 
-/// What is gone of a note's text, if it is not the same.
+/// The lines that a change removed from a note's text; [`None`] if the texts are equal.
 fn loss(before: &Bytes, after: &Bytes) -> Option<Loss> {
     // A small change of what is compressed is one of all its digits.
     (before != after).then(|| Loss::between(&unpacked(&shown(before)), &unpacked(&shown(after))))
 }
 
-/// The text. Bytes that are not UTF-8 become rare characters instead of U+FFFD, which readers are shown: writing U+FFFD back loses them.
+/// The text for the comparison. Bytes that are not UTF-8 become rare characters instead of U+FFFD, which readers are
+/// shown: writing U+FFFD back loses them.
 fn shown(text: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(text) {
         return text.into();
@@ -104,16 +106,17 @@ fn shown(text: &[u8]) -> Cow<'_, str> {
     shown.into()
 }
 
-/// What is kept of a commit that may be made.
+/// The data that a permitted commit stores.
 #[derive(Default)]
 pub struct Judged {
-    /// Where the changed and created notes came from; a text that was replaced with a confirmation has no origin.
+    /// The origins of the changed and created notes; a text that was replaced with a confirmation has none.
     pub origins: BTreeMap<String, Origin>,
     /// Whether a person has confirmed it.
     pub is_confirmed: bool,
 }
 
-/// Fails if nobody has confirmed a call that `is_required` to be, or whose `changes` destroy something. Then a person is asked for its `plan`.
+/// Fails if the call `is_required` to be confirmed, or its `changes` destroy something, and no confirmation is valid.
+/// Then a person is asked to approve its `plan`.
 pub async fn confirmed(
     context: &Context<'_>,
     head: &Arc<Snapshot>,
@@ -156,8 +159,8 @@ pub async fn confirmed(
     Ok(Judged { origins, is_confirmed })
 }
 
-/// The manifests of those commits that wrote what is changed and that the caller made, by their generations. One that is gone or damaged is
-/// nobody's.
+/// The manifests of this caller's commits that wrote the changed documents, by generation. Missing and damaged ones are
+/// omitted.
 async fn own_commits(
     context: &Context<'_>,
     head: &Arc<Snapshot>,
@@ -176,7 +179,7 @@ async fn own_commits(
     Ok(commits.into_iter().flatten().filter(is_own).map(|commit| (commit.generation(), commit)).collect())
 }
 
-/// Where the changed note came from, if its record does not say that; and whether it is destroyed.
+/// The origin of the changed note, if its record does not state it; and whether its text is destroyed.
 async fn judge(
     context: &Context<'_>,
     change: &Change,
@@ -192,7 +195,7 @@ async fn judge(
         Some((None, true)) | None => as_it_is(),
     };
     let Some((after_path, after)) = after else { return Ok((None, origin.generation != 0)) };
-    // The record of a note that stays in its place names the version before.
+    // The record of a note that keeps its path names the version before.
     let told = |origin: Origin| (origin != as_it_is() || after_path.as_str() != path).then_some(origin);
     let (before, after) = match (before, after) {
         (_, After::Same) => return Ok((told(origin), false)),
@@ -209,7 +212,7 @@ async fn judge(
     }
     match text_of(context, &origin).await? {
         Some(before) => Ok((Some(origin), is_destruction(loss(&before, after)))),
-        // History does not go back so far any more: what is there now has been seen for that long.
+        // History does not reach that far: the current text has been visible for that long.
         None => Ok((Some(as_it_is()), is_destruction(loss_now))),
     }
 }
@@ -223,7 +226,7 @@ async fn text_of(context: &Context<'_>, origin: &Origin) -> Result<Option<Bytes>
     Ok(found.filter(|found| has_text(&found.record)).map(|found| found.text))
 }
 
-/// Nothing, where history is damaged: a person can write all the same.
+/// The value; [`None`] if history is damaged: a person can write nevertheless.
 fn readable<T>(found: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
     match found {
         Err(error) if error.code == Code::Internal => Ok(None),

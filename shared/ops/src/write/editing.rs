@@ -1,4 +1,4 @@
-//! Editing the text of one note in one commit, and telling what was there before: also when the call was executed before, and is told again.
+//! Edits of the text of one note in one commit, with a report on the text before, also for a repeated call.
 
 use atlas_mirror::Hash;
 use atlas_vault::VaultPath;
@@ -14,19 +14,20 @@ use crate::write::precondition::Condition;
 use crate::write::update::{self, KnownInput, NoteUpdate, Written};
 use crate::write::writable::{MAX_NOTE_BYTES, text_of};
 
-/// What became of an edit.
+/// The result of an edit.
 pub struct Edited<T> {
-    /// Hash of the note as it is.
+    /// Hash of the note after it.
     pub content_hash: Hash,
-    /// When the note was last changed: by this, unless it changed nothing.
+    /// When the note was last changed: by this edit, unless it changed nothing.
     pub updated_at: Timestamp,
-    /// Whether the note was not there before.
+    /// Whether the note was created.
     pub created: bool,
-    /// What the edit tells of itself.
+    /// The edit's own result.
     pub told: T,
 }
 
-/// Makes of the text of the note at `path`, if it is as `condition` says, what `edit` makes of it, which tells something of it too.
+/// Replaces the text of the note at `path`, if `condition` holds, by the result of `edit`, which also returns a value
+/// of its own.
 pub async fn edit<T: Send + 'static>(
     context: &Context<'_>,
     operation: &Info,
@@ -38,7 +39,7 @@ pub async fn edit<T: Send + 'static>(
     changed(context, operation, path, condition, edit, |_| false).await
 }
 
-/// The same of a note that may not be there yet.
+/// Like [`edit`], for a note that may not exist yet.
 pub async fn edit_or_create<T: Send + 'static>(
     context: &Context<'_>,
     operation: &Info,
@@ -48,7 +49,7 @@ pub async fn edit_or_create<T: Send + 'static>(
     edit_if_confirmed(context, operation, path, edit, |_| false).await
 }
 
-/// The same, which a person has to confirm if what the edit tells says so.
+/// Like [`edit`], but a person must confirm it if the edit's own result requires that.
 pub async fn edit_if_confirmed<T: Send + 'static>(
     context: &Context<'_>,
     operation: &Info,
@@ -81,7 +82,7 @@ async fn changed<T: Send + 'static>(
     let told = match told {
         Some(told) => told,
         None => {
-            // The earlier call with its key was executed on the generation before the one that it made.
+            // The earlier call with its key was executed on the generation before its own.
             let found = match generation.checked_sub(1).filter(|before| *before > 0) {
                 Some(before) => notes::find(&*notes::at(context, before).await?, path.as_str(), |_| true).await?,
                 None => None,
@@ -94,22 +95,22 @@ async fn changed<T: Send + 'static>(
     Ok(Answer { value: Edited { content_hash: sha256, updated_at, created, told }, generation: answer.generation })
 }
 
-/// When a document was last changed.
+/// The modification time of a document.
 pub fn modified(found: &Found) -> Timestamp {
     time(found.record.modified_ms)
 }
 
-/// A time as records keep it, in milliseconds.
+/// A time from a record's milliseconds.
 pub fn time(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// `text` with these edits, which argument `field` asks for.
+/// `text` with these edits, which argument `field` contains.
 pub fn apply(text: &str, edits: &[Edit], field: &str) -> Result<String, Error> {
     edit::apply(text, edits, MAX_NOTE_BYTES).map_err(|error| unedited(field, &error))
 }
 
-/// The error for edits that such a tool cannot make, for what its argument `field` says.
+/// The error for edits that fail, blamed on argument `field`.
 pub fn unedited(field: &str, error: &EditError) -> Error {
     match error {
         EditError::Refused { problem, .. } => refused(field, problem),

@@ -1,4 +1,4 @@
-//! No file and folder of one name: no disk can hold them, so no write may make them.
+//! Prevents a file and a folder of one name: no disk can store them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -14,10 +14,10 @@ use crate::operation::{Context, Scope};
 use crate::read::index::{Fetched, Slot, Wave};
 use crate::read::notes;
 
-/// Most documents that are looked at for one that the caller knows of, for each path.
+/// Most documents that are checked per path to find one that the caller may see.
 const MAX_LOOKED: usize = 1000;
 
-/// Why a file at `path` would clash with one of the `others` that are to be written, if it would.
+/// The error if a file at `path` would clash with one of the `others` to be written.
 pub fn among(path: &VaultPath, others: &BTreeSet<VaultPath>) -> Option<Error> {
     if let Some(folder) = folders(path).find(|folder| others.contains(*folder)) {
         return Some(taken(path, &format!("{folder} is to be a file")));
@@ -27,9 +27,8 @@ pub fn among(path: &VaultPath, others: &BTreeSet<VaultPath>) -> Option<Error> {
     below.filter(|other| other.as_str().starts_with(&prefix)).map(|_| taken(path, "it is to be a folder"))
 }
 
-/// For each of these `new` paths at which a file would have a folder's name, or would lie in a folder that has a file's, the error. What is
-/// at the paths that are `left` is there no more. What the caller may not know of is passed over: the next sync gives one of the two another
-/// name.
+/// The errors of those `new` paths where a file would have a folder's name, or a folder a file's. The paths in `left`
+/// are free. Documents that the caller may not see are ignored: the next sync renames one of the two.
 pub async fn clashes(
     context: &Context<'_>,
     head: &Arc<Snapshot>,
@@ -67,7 +66,7 @@ pub async fn clashes(
         if walk(&fetched, below, &prefix, &mut is_folder)? {
             clashes.insert(path.clone(), taken(path, "a folder has this name"));
         }
-        // Where something lies already there is a folder, and no file of its name.
+        // A folder that contains documents exists, so no file has its name.
         for folder in self::folders(path) {
             let prefix = format!("{folder}/");
             if folders.contains(folder)
@@ -89,17 +88,17 @@ pub async fn clashes(
     Ok(clashes)
 }
 
-/// Where to look for what stands in the way of a path.
+/// The pages to search for clashes with a path.
 struct Look<'a> {
     path: &'a VaultPath,
     segment: usize,
-    /// The pages of what would lie below it.
+    /// The pages of documents below it.
     below: Vec<(Slot, u32)>,
-    /// The page that it belongs into.
+    /// The pages of documents at its folders.
     beside: Vec<(Slot, u32)>,
 }
 
-/// Whether one of the documents whose path begins with `prefix` is as wanted. At most so many are looked at.
+/// Whether one of the documents whose path begins with `prefix` is wanted. At most [`MAX_LOOKED`] are checked.
 fn walk(
     fetched: &Fetched,
     pages: Vec<(Slot, u32)>,
@@ -128,7 +127,7 @@ fn add(wave: &mut Wave, segment: usize, pages: impl IntoIterator<Item = (PartRef
     pages.into_iter().map(|(page, first)| (wave.add(segment, page), first)).collect()
 }
 
-/// The folders that a file at `path` lies in.
+/// The folders that contain a file at `path`.
 fn folders(path: &VaultPath) -> impl Iterator<Item = &str> {
     path.as_str().match_indices('/').filter_map(|(at, _)| path.as_str().get(..at))
 }

@@ -1,4 +1,5 @@
-//! Preconditions: which version of a note a caller has seen, as HTTP says it (RFC 9110, section 13.1) and as obsidian-tc's tools do.
+//! Preconditions: the version of a note that a caller has seen, in the forms of HTTP (RFC 9110, section 13.1) and of
+//! obsidian-tc's tools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,18 +8,18 @@ use crate::arguments::{Text, Versions};
 use crate::error::{Code, Error, Reason};
 use crate::read::notes::{self, Found};
 
-/// What must be there for a note to be written.
+/// The state that a note must have for a write.
 #[derive(Clone)]
 pub enum Condition<'a> {
-    /// Nothing was said: nothing may be lost.
+    /// No condition was given: nothing may be lost.
     None,
     /// No note.
     Absent,
     /// Any version.
     Any,
-    /// One of these.
+    /// One of these versions.
     Versions(Vec<&'a str>),
-    /// What the mode asks for; where it replaces a note, this version of it if one is named.
+    /// The condition of the mode; with a version, it applies where a note is replaced.
     Mode(Mode, Option<&'a str>),
 }
 
@@ -36,7 +37,7 @@ pub enum Mode {
 }
 
 impl<'a> Condition<'a> {
-    /// What `if_match` and `if_none_match` say.
+    /// The condition in `if_match` and `if_none_match`.
     pub fn of(if_match: Option<&'a Versions>, if_none_match: Option<&'a Text<4096>>) -> Result<Self, Error> {
         match (if_match.map(Versions::as_str), if_none_match.map(Text::as_str)) {
             (Some(_), Some(_)) => {
@@ -53,7 +54,7 @@ impl<'a> Condition<'a> {
         }
     }
 
-    /// What `if_match` says of a note that must be there; any version will do if it says nothing.
+    /// The condition in `if_match` for a note that must exist; any version if omitted.
     pub fn of_existing(if_match: Option<&'a Versions>) -> Result<Self, Error> {
         if if_match.is_some() { Self::of(if_match, None) } else { Ok(Self::Any) }
     }
@@ -67,12 +68,12 @@ impl<'a> Condition<'a> {
         }
     }
 
-    /// Whether a person has to confirm that what is `found` is replaced: not where there is nothing to lose.
+    /// Whether a person must confirm that `found` is replaced: not if nothing can be lost.
     pub fn needs_confirmation(&self, found: Option<&Found>) -> bool {
         matches!(self, Self::Mode(Mode::Overwrite, _)) && found.is_some_and(|found| found.record.bytes > 0)
     }
 
-    /// Fails unless `found`, which is at `path`, is what must be there. The error names the version that is.
+    /// Fails unless `found`, which is at `path`, satisfies the condition. The error contains its version.
     pub fn check(&self, path: &str, found: Option<&Found>) -> Result<(), Error> {
         let sha256 = found.map(Found::sha256);
         let refused = |code, reason, message: String| {

@@ -1,5 +1,5 @@
-//! Moving files: each gets another path, and the links that the move would break are updated, all in one commit. Files
-//! can take each other's places.
+//! Moves of files: each gets another path, and the links that a move would break are updated, all in one commit. Files
+//! can swap their paths.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -23,47 +23,47 @@ use crate::write::batch::{Batch, New};
 /// Most notes whose links are rewritten at once.
 pub const MAX_NOTES: usize = 4000;
 
-/// A file's way from one path to another.
+/// The old and the new path of a file.
 pub type Way = (VaultPath, VaultPath);
 
-/// Files that are to be moved.
+/// Files to move.
 pub struct Moving<'a> {
     /// The call.
     pub context: &'a Context<'a>,
-    /// Each from where it is to where it will be. No two begin or end at one path.
+    /// The moves. All old paths differ, and all new ones.
     pub ways: Vec<Way>,
-    /// Whether links are rewritten, so that they mean what they meant.
+    /// Whether links are rewritten, so that they keep their meaning.
     pub update_links: bool,
-    /// Whether what is at a new path may go into the trash.
+    /// Whether a file at a new path may go to the trash.
     pub overwrite: bool,
 }
 
-/// What became of one of them.
+/// The result of one move.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Moved {
     /// SHA-256 of its bytes.
     pub sha256: Hash,
-    /// How many links to it were rewritten, in other notes.
+    /// The number of links to it that were rewritten, in other notes.
     pub backlinks: usize,
 }
 
-/// What moving comes to on one state.
+/// The plan of the moves on one state.
 pub struct Plan<'a> {
     /// The documents to write.
     pub batch: Batch<'a>,
-    /// What becomes of each, in their order.
+    /// The result of each move, in order.
     pub moved: Vec<Moved>,
-    /// How many links are rewritten, in how many notes; those of moved notes among them.
+    /// The number of rewritten links, including those of moved notes.
     pub links: usize,
-    /// The notes in which links are rewritten.
+    /// The number of notes with rewritten links.
     pub notes: usize,
 }
 
-/// What is at the ends of a way.
+/// The files at both ends of a move.
 pub struct Ends {
     /// The file that moves.
     pub from: Found,
-    /// What is at its new path, and goes into the trash unless it is moved too.
+    /// The file at its new path, which goes to the trash unless it is moved too.
     pub to: Option<Found>,
 }
 
@@ -76,7 +76,7 @@ struct Rewritten {
 }
 
 impl Moving<'_> {
-    /// What is at the ends of each way, or why it cannot be gone; in their order.
+    /// The files at both ends of each move, or why it is impossible; in order.
     pub async fn ends(&self, head: &Snapshot) -> Result<Vec<Result<Ends, Error>>, Error> {
         let from: Vec<&str> = self.ways.iter().map(|(from, _)| from.as_str()).collect();
         let to: Vec<&str> = self.ways.iter().map(|(_, to)| to.as_str()).collect();
@@ -106,7 +106,7 @@ impl Moving<'_> {
         }
     }
 
-    /// What moving comes to on `head`, where these are at the ends of the ways.
+    /// The plan of the moves on `head`, given the files at their ends.
     pub async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>, ends: Vec<Ends>) -> Result<Plan<'h>, Error> {
         let now = self.context.now;
         let mut batch = Batch::on(head, self.context);
@@ -149,7 +149,7 @@ impl Moving<'_> {
         Ok(Plan { batch, moved, links, notes })
     }
 
-    /// The moved notes whose own links are rewritten, each in its place, and other notes.
+    /// The moved notes whose own links are rewritten, by index, and other notes with rewritten links.
     async fn rewritten(
         &self,
         head: &Arc<Snapshot>,
@@ -171,7 +171,7 @@ impl Moving<'_> {
         let files = links::files_named(&index, &names)?;
         let mut allowed = naming.allowed(&index)?;
         let mut namings = vec![naming];
-        // A link to another file with a new name could mean the moved one after this.
+        // After the move, a link to another file with a new name could mean the moved one.
         let is_taken = |to: &&VaultPath| {
             let name = fold(to.file_name());
             !old.contains(&name) && files.has_name(&name)
@@ -206,7 +206,7 @@ impl Moving<'_> {
         Ok((own_texts, texts))
     }
 
-    /// The vault before the commit that brought the files from where they go to where they are, if one did.
+    /// The vault before the commit that made the opposite moves, if there was one.
     async fn before(&self, ends: &[Ends]) -> Result<Option<Arc<Snapshot>>, Error> {
         let Some(generation) = ends.first().map(|ends| ends.from.generation) else { return Ok(None) };
         if generation <= 1 || ends.iter().any(|ends| ends.from.generation != generation) {
@@ -218,7 +218,8 @@ impl Moving<'_> {
         Ok(there.iter().all(Option::is_some).then_some(before))
     }
 
-    /// Those of the notes in the `naming` list whose links are rewritten; in the words that they had `before`, where those say the same.
+    /// Those of the notes in the `naming` list whose links are rewritten; where the links as they were `before` are
+    /// correct, with those.
     async fn reworded(
         &self,
         head: &Snapshot,
@@ -245,7 +246,7 @@ impl Moving<'_> {
         let notes: Vec<(VaultPath, Found, Option<Relinked>)> =
             candidates.into_iter().zip(found).map(|((_, path, _, relinked), was)| (path, was, relinked)).collect();
         let earlier = match before {
-            // What another commit wrote is not as it was before this one.
+            // Another commit changed the note since.
             Some(before) => {
                 let paths: Vec<&str> = notes.iter().map(|(path, ..)| path.as_str()).collect();
                 let generation = before.generation() + 1;
@@ -274,8 +275,8 @@ impl Moving<'_> {
     }
 }
 
-/// The earlier version of the note that is at `path`, if its links mean what they must after the moves and nothing else is another: what is moved
-/// back is as it was.
+/// The earlier version of the note at `path`, if its links are correct after the moves and nothing else differs: a move
+/// back restores it.
 fn as_it_was(text: &str, earlier: &[u8], path: &VaultPath, moves: &Moves) -> Option<Relinked> {
     let earlier = std::str::from_utf8(earlier).ok().filter(|earlier| !earlier.is_empty() && *earlier != text)?;
     let meant = rewording(text, earlier, path, moves)?;

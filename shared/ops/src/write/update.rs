@@ -1,5 +1,5 @@
-//! Writing: one note becomes something else in one commit. What it becomes is decided afresh on every state that the commit
-//! tries to extend, so that a precondition holds for the very version that is replaced.
+//! Writes of one note in one commit. The new text is decided again on every state that the commit tries to extend, so
+//! that a precondition holds for the very version that is replaced.
 
 use std::sync::Arc;
 
@@ -16,49 +16,49 @@ use crate::write::batch::{Batch, New, kind_of_text};
 use crate::write::commit::{Done, Outcome, commit};
 use crate::write::writable::{MAX_NOTE_BYTES, Version, published};
 
-/// What a note becomes.
+/// The new state of a note.
 pub enum NoteUpdate {
-    /// This text; a person has to confirm it if it destroys what is there.
+    /// This text; a person must confirm it if it destroys the old one.
     Text(Vec<u8>),
-    /// The same, which a person has to confirm whatever is there.
+    /// This text; a person must confirm it.
     IfConfirmed(Vec<u8>),
     /// This text, which was merged with what is there; a person has to confirm it if it destroys what is there.
     Merged(Vec<u8>),
-    /// Nothing; what it was is kept in the trash.
+    /// Moved to the trash.
     Trash,
-    /// Nothing.
+    /// Deleted.
     Gone,
 }
 
-/// What is known of a write before the state is that it extends.
+/// The inputs of a write that are known before its state.
 pub enum KnownInput<'a> {
-    /// Nothing: what the note becomes is made of its text, which is read first.
+    /// None: the new text depends on the old one, which is read first.
     Nothing,
-    /// That its text does not matter.
+    /// The old text is irrelevant.
     NoText,
-    /// Nor does it, and this text is written if any is, so that it can be uploaded at once.
+    /// The old text is irrelevant, and this is the only text that may be written, so that it can be uploaded at once.
     Written(&'a [u8]),
 }
 
-/// What became of a note. A keyed commit keeps it.
+/// The result of a write. A keyed commit stores it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Written {
-    /// SHA-256 of the note as it is.
+    /// SHA-256 of the note after it.
     pub sha256: Hash,
     /// Its size.
     pub bytes: u64,
-    /// The generation that wrote it; a commit does not know its own.
+    /// The generation that wrote it; unknown in the commit itself.
     #[serde(skip)]
     pub generation: u64,
     /// Whether an earlier call with the same key wrote it.
     #[serde(skip)]
     pub is_replayed: bool,
-    /// Whether it was not there before.
+    /// Whether the note was created.
     pub created: bool,
-    /// When that was.
+    /// The time of the write.
     #[serde(default)]
     pub at: Timestamp,
-    /// What it was before.
+    /// The version before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Version>,
     /// Whether it has the changes of the version before it, which the caller had not seen.
@@ -67,7 +67,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// What is `found`, unchanged.
+    /// The result for `found`, unchanged.
     pub fn unchanged(found: &Found) -> Self {
         let before = Version::of(found);
         let at = Timestamp::from_millisecond(found.record.modified_ms).unwrap_or_default();
@@ -85,8 +85,8 @@ impl Written {
     }
 }
 
-/// Writes the note at `path`: it becomes what `decide` makes of the version that is there, whose text it sees unless that is known
-/// `beforehand` not to matter.
+/// Writes the note at `path`: `decide` returns the new state for the existing version, whose text it gets unless
+/// `beforehand` declares it irrelevant.
 pub async fn write(
     context: &Context<'_>,
     operation: &Info,
@@ -99,7 +99,7 @@ pub async fn write(
     Ok(write_telling(context, operation, path, message, beforehand, decide).await?.0)
 }
 
-/// The same, and what `decide` tells of the version that was replaced; none if the call was executed before, by its key.
+/// Like [`write`], with a value that `decide` returns about the replaced version; [`None`] for a repeated call.
 pub async fn write_telling<T: Send + 'static>(
     context: &Context<'_>,
     operation: &Info,
@@ -117,7 +117,7 @@ pub async fn write_telling<T: Send + 'static>(
     commit_note(context, operation, message, &change).await
 }
 
-/// Commits `change` of one note. What it tells besides is none if the call was executed before, by its key.
+/// Commits `change` of one note. The other part of its outcome is [`None`] for a repeated call.
 pub async fn commit_note<C, T>(
     context: &Context<'_>,
     operation: &Info,
@@ -142,7 +142,7 @@ where
     })
 }
 
-/// Decides what becomes of the version that is there, and tells something of it.
+/// Decides the new state for the existing version, and returns a value of its own.
 type Decide<'a, T> = dyn Fn(Option<&Found>) -> Result<(NoteUpdate, T), Error> + Sync + 'a;
 
 struct NoteChange<'a, T> {
@@ -150,11 +150,11 @@ struct NoteChange<'a, T> {
     context: &'a Context<'a>,
     with_text: bool,
     decide: &'a Decide<'a, T>,
-    /// The text that is likely to be written, by its hash.
+    /// The segment with the text that will probably be written, and its hash.
     early: Option<(Hash, NewSegment)>,
 }
 
-/// A segment of one note. It is the same whatever the note replaces, so that it can be uploaded before that is known.
+/// A segment of one note. It is the same whatever the note replaces, so that it can be uploaded early.
 fn segment(path: &VaultPath, text: &[u8], now: Timestamp) -> Result<NewSegment, Error> {
     if text.len() > MAX_NOTE_BYTES {
         let message = format!("a note has at most {MAX_NOTE_BYTES} bytes");
@@ -193,7 +193,7 @@ impl<T: Send> ChangeSet for NoteChange<'_, T> {
         };
         let found = found.as_ref();
         if self.with_text && found.is_some_and(|found| found.record.blob.is_some()) {
-            // It is kept as an attachment, and its text is not at hand: what would be written instead would lose it.
+            // It is stored as an attachment, without its text: a partial change would lose it.
             let message =
                 format!("{} is too large to be changed in parts or put into the trash: replace it whole", self.path);
             return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", self.path.as_str()));

@@ -1,4 +1,4 @@
-//! What may be written, and where: paths, sizes, versions, the trash.
+//! Where operations may write: paths, sizes, versions, the trash.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::read::notes::Found;
 
 /// Most bytes of a note that an operation writes.
 pub const MAX_NOTE_BYTES: usize = 64 << 20;
-/// Where deleted notes are kept, each at its path.
+/// The folder of deleted notes, each at its path.
 pub const TRASH: &str = ".trash/";
 
 /// A version of a note.
@@ -27,20 +27,20 @@ pub struct Version {
 }
 
 impl Version {
-    /// The one that is there.
+    /// The version of `found`.
     pub const fn of(found: &Found) -> Self {
         Self { sha256: Hash::from_bytes(found.record.sha256), bytes: found.record.bytes }
     }
 }
 
-/// The path of a note that an operation may write.
+/// The path of a note that an operation may write, from argument `field`.
 pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
     let invalid =
         |problem: String| Error::bad_request(Reason::PathInvalid, format!("{field}: {problem}")).with("field", field);
     WritePath::parse(text).map(VaultPath::from).map_err(invalid)
 }
 
-/// A new note's text: `content` below its properties, if it has any.
+/// A new note's text: `content` after the properties, if any.
 pub fn with_properties(properties: Option<&Map<String, Value>>, content: &str) -> Result<String, Error> {
     let Some(properties) = properties else { return Ok(content.to_owned()) };
     with_frontmatter(properties, content).map_err(|problem| {
@@ -49,16 +49,22 @@ pub fn with_properties(properties: Option<&Map<String, Value>>, content: &str) -
 }
 
 /// The state that a write extends.
+///
+///
+/// # Errors When the vault is not published.
 pub fn published(head: Option<&Arc<Snapshot>>) -> Result<&Arc<Snapshot>, Error> {
     head.ok_or_else(|| Error::not_found(Reason::VaultNotPublished, "the vault is not published yet: run `atlas sync`"))
 }
 
-/// Where the trash keeps the note at `path`.
+/// The trash's path of the note at `path`.
 pub fn trash(path: &VaultPath) -> Result<VaultPath, Error> {
     arguments::path("path", &format!("{TRASH}{path}"))
 }
 
-/// The text of a note of which parts are to be changed.
+/// The text of a note to change in part.
+///
+///
+/// # Errors When it is not UTF-8.
 pub fn text_of(note: &Found) -> Result<&str, Error> {
     std::str::from_utf8(&note.text).map_err(|_| {
         let path = &note.record.path;

@@ -1,4 +1,4 @@
-//! What a person is asked to approve: a call, and what it would make of each file.
+//! Requests for approval: a call, and each file before and after it.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// How long a request, and what was decided on it, has an effect.
+/// How long a request, and its decision, is valid.
 pub(super) const TIME: Duration = Duration::from_secs(24 * 3600);
-/// Most bytes of texts in a request: more is not read by a person.
+/// Most bytes of texts in a request: a person does not read more.
 pub(crate) const MAX_TEXTS: usize = 512 << 10;
-/// Most files that a request tells of one by one.
+/// Most files that a request lists.
 const MAX_FILES: usize = 1000;
 /// Longest text in arguments that is shown whole, in bytes.
 const MAX_TEXT: usize = 1000;
@@ -20,7 +20,7 @@ const MAX_TEXT: usize = 1000;
 const MAX_ITEMS: usize = 50;
 /// Most bytes of arguments that are shown.
 const MAX_ARGUMENTS: usize = 32 << 10;
-/// How deep arguments are shown.
+/// Greatest depth of arguments that is shown.
 const MAX_DEPTH: usize = 16;
 
 /// A version of a file.
@@ -35,16 +35,16 @@ pub struct FileVersion {
     pub text: Option<String>,
 }
 
-/// What a call would make of one file.
+/// A file before and after a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedFile {
     /// Its path.
     pub path: String,
-    /// What is there; none if nothing is.
+    /// The current version; [`None`] if there is no file.
     pub before: Option<FileVersion>,
-    /// What would be there; none if nothing would.
+    /// The new version; [`None`] if the file is removed.
     pub after: Option<FileVersion>,
-    /// Where what would be there is now, if it is moved.
+    /// The current path of the new version, if it is moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
 }
@@ -58,35 +58,35 @@ pub struct Request {
     pub operation: String,
     /// Its arguments, long ones shortened.
     pub arguments: Value,
-    /// The name of whoever made the call.
+    /// The caller's name.
     pub caller: String,
-    /// Their pseudonym.
+    /// The caller's pseudonym.
     pub caller_id: String,
-    /// The program that called for them, if the token says which.
+    /// The client program, if the token names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// The caller's name for the work that the call is part of.
+    /// The caller's name for the work that the call belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// When it was made first.
+    /// The time of the first such call.
     pub asked: Timestamp,
-    /// Until when it has an effect.
+    /// The time at which the request expires.
     pub expires: Timestamp,
-    /// What would become of each file, by path.
+    /// The files before and after the call, by path.
     pub files: Vec<PlannedFile>,
-    /// How many files more would change.
+    /// The number of other files that would change.
     #[serde(default)]
     pub more_files: usize,
-    /// Identifies what is approved.
+    /// A hash that identifies the plan.
     pub(super) plan: Hash,
 }
 
-/// What a call asks for.
+/// A call that needs an approval.
 pub(crate) struct Asked<'a> {
     pub(crate) vault: &'a str,
     pub(crate) operation: &'a str,
     pub(crate) args_hash: &'a str,
-    /// As they are shown.
+    /// The arguments, shortened for display.
     pub(crate) arguments: &'a Value,
     pub(crate) caller: &'a Caller,
     pub(crate) session: Option<&'a str>,
@@ -95,7 +95,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Identifies what is to be approved: the call, its caller, and each file before and after.
+    /// A hash that identifies the plan: the call, its caller, and each file before and after.
     pub(super) fn plan(&self) -> Hash {
         let sha256 = |version: &Option<FileVersion>| version.as_ref().map(|version| version.sha256.to_string());
         let files: Vec<Value> =
@@ -105,7 +105,7 @@ impl Asked<'_> {
         Hash::of(call.to_string().as_bytes())
     }
 
-    /// The id of the request for `plan` that follows on so many others: it ends with the caller's pseudonym.
+    /// The id of request number `round` for `plan`: it ends with the caller's pseudonym.
     pub(super) fn id(&self, plan: Hash, round: u32) -> String {
         let hash = Hash::of(format!("{plan} {round}").as_bytes()).to_string();
         format!("{}{}", hash.get(..16).unwrap_or_default(), self.caller.pseudonym())
@@ -129,7 +129,7 @@ impl Asked<'_> {
     }
 }
 
-/// Arguments as a person is shown them: long texts and lists are cut, and say so.
+/// Arguments for display to a person: long texts and lists are cut, with a note.
 pub(crate) fn shortened(arguments: &Value) -> Value {
     let mut room = MAX_ARGUMENTS;
     short(arguments, &mut room, MAX_DEPTH)

@@ -1,4 +1,4 @@
-//! Blocks of text.
+//! Blocks of text to fetch.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ impl<'a> Blocks<'a> {
         Self { index, wave: Wave::default(), slots: HashMap::new() }
     }
 
-    /// Adds the blocks that hold `span` of the text of `segment`.
+    /// Adds the blocks that contain `span` of the text of `segment`.
     pub fn want(&mut self, segment: usize, span: TextSpan) -> Result<(), Error> {
         for part in self.index.text_blocks(segment)?.parts(self.index.layout(segment)?, span)? {
             let wave = &mut self.wave;
@@ -35,13 +35,13 @@ impl<'a> Blocks<'a> {
         self.slots.len()
     }
 
-    /// Only the first `count` of them.
+    /// Keeps only the first `count` of them.
     pub fn truncate(&mut self, count: usize) {
         self.wave.0.truncate(count);
         self.slots.retain(|_, slot| slot.0 < count);
     }
 
-    /// Bytes that fetching them asks the store for, 0 when they are in memory.
+    /// Bytes that fetching them requests from the store; 0 when they are cached.
     pub fn cost(&self) -> Result<u64, Error> {
         Ok(self.index.view.snapshot().cost(&self.wave.0)?)
     }
@@ -61,7 +61,7 @@ pub struct FetchedBlocks<'a> {
 }
 
 impl FetchedBlocks<'_> {
-    /// `span` of the text of `segment`, whose blocks were wanted.
+    /// `span` of the text of `segment`, whose blocks were added before.
     pub fn text(&self, segment: usize, span: TextSpan) -> Result<Bytes, Error> {
         let missing = || Error::new(crate::Code::Internal, Reason::Internal, "a text was not fetched");
         let blocks = self.index.text_blocks(segment)?;

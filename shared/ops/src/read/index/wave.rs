@@ -11,7 +11,7 @@ use crate::error::{Error, Reason};
 #[derive(Default)]
 pub struct Wave(pub(super) Vec<(usize, PartRef)>);
 
-/// Where a part of a wave will be.
+/// The position of a part in a wave.
 #[derive(Clone, Copy)]
 pub struct Slot(pub(super) usize);
 

@@ -2,26 +2,26 @@
 
 use super::Edges;
 
-/// How often each node is on shortest ways between two others.
+/// The betweenness of nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Betweenness {
-    /// Of each node the share of the pairs of others whose shortest ways it is on, from 0 to 1.
+    /// For each node, the share of pairs of other nodes whose shortest paths it is on, from 0 to 1.
     pub scores: Vec<f64>,
-    /// From how many nodes ways were looked for: from all, or the scores are estimates.
+    /// The number of nodes from which paths were searched: all, else the scores are estimates.
     pub sources: usize,
 }
 
-/// Most edges that are followed. In a graph with more edges than this has room for, ways are looked for from some nodes only.
+/// Most edges that are followed. In larger graphs, paths are searched from some nodes only.
 const MAX_STEPS: usize = 20_000_000;
-/// From so many nodes at least.
+/// The least number of source nodes.
 const MIN_SOURCES: usize = 32;
 
-/// The betweenness of each node. Edges are followed both ways.
+/// The betweenness of each node. Edges are followed in both directions.
 pub fn betweenness(edges: &Edges) -> Betweenness {
     of_sources(edges, MAX_STEPS / (2 * edges.edge_count() + edges.node_count()).max(1))
 }
 
-/// The same from at most so many nodes, evenly spaced.
+/// Like [`betweenness`], from at most `max` evenly spaced nodes.
 pub(super) fn of_sources(edges: &Edges, max: usize) -> Betweenness {
     let near = adjacency(edges);
     let count = near.len();
@@ -37,7 +37,7 @@ pub(super) fn of_sources(edges: &Edges, max: usize) -> Betweenness {
     Betweenness { scores, sources }
 }
 
-/// The neighbors of each node, each once.
+/// The neighbours of each node, each once.
 fn adjacency(edges: &Edges) -> Vec<Vec<usize>> {
     let near = |node| {
         let mut near: Vec<usize> = edges.neighbors_undirected(node).map(|node| node.index()).collect();
@@ -48,15 +48,15 @@ fn adjacency(edges: &Edges) -> Vec<Vec<usize>> {
     edges.node_indices().map(near).collect()
 }
 
-/// What is known of each node while ways from one source are looked for.
+/// The state of each node while paths from one source are searched.
 struct Walk {
-    /// In the order in which they were reached.
+    /// The nodes in the order in which they were reached.
     reached: Vec<usize>,
-    /// How far from the source, from 1; 0 if it was not reached.
+    /// The distance from the source, from 1; 0 if not reached.
     distance: Vec<u32>,
-    /// How many shortest ways lead there.
+    /// The number of shortest paths to the node.
     ways: Vec<f64>,
-    /// How much of the ways to all others leads through it.
+    /// The share of the paths to all others that contains the node.
     share: Vec<f64>,
 }
 
@@ -65,7 +65,7 @@ impl Walk {
         Self { reached: Vec::new(), distance: vec![0; count], ways: vec![0.0; count], share: vec![0.0; count] }
     }
 
-    /// Adds to the `scores` what the ways from `source` say.
+    /// Adds the paths from `source` to the `scores`.
     #[allow(clippy::indexing_slicing, reason = "every node has a place in each list, and neighbors are nodes")]
     fn add(&mut self, near: &[Vec<usize>], source: usize, scores: &mut [f64]) {
         let Self { reached, distance, ways, share } = self;

@@ -9,7 +9,7 @@ use super::{Edges, Node};
 pub struct Communities {
     /// The nodes of each group, ascending: the largest group first, then by its first node.
     pub groups: Vec<Vec<Node>>,
-    /// How much more edges there are within groups than chance would give: from -0.5 to 1.
+    /// The share of edges within groups above what chance would give: from -0.5 to 1.
     pub modularity: f64,
 }
 
@@ -18,7 +18,7 @@ const MAX_ROUNDS: usize = 50;
 /// The least gain for which a node changes its group.
 const LEAST_GAIN: f64 = 1e-12;
 
-/// The communities of a graph, whose edges count in both directions. The same graph has the same ones always.
+/// The communities of a graph, whose edges count in both directions. The result is deterministic.
 pub fn communities(edges: &Edges) -> Communities {
     let mut weighted = Weighted::of(edges);
     // The group of each node of the graph.
@@ -41,9 +41,9 @@ pub fn communities(edges: &Edges) -> Communities {
     Communities { groups, modularity: weighted.modularity() }
 }
 
-/// A graph with weights, without directions.
+/// An undirected graph with weights.
 struct Weighted {
-    /// The neighbors of each node, ascending, and the weights of the edges to them.
+    /// The neighbours of each node, ascending, and the weights of the edges to them.
     near: Vec<Vec<(usize, f64)>>,
     /// Twice the weight of each node's edges to itself.
     own: Vec<f64>,
@@ -69,7 +69,7 @@ impl Weighted {
         near + self.own.get(node).copied().unwrap_or_default()
     }
 
-    /// The group of each node after nodes went where they gain most, and how many groups there are.
+    /// The group of each node after nodes moved to where they gain most, and the number of groups.
     #[allow(clippy::indexing_slicing, reason = "every node has a place in each list; groups are numbered as nodes are")]
     fn moved(&self) -> (Vec<usize>, usize) {
         let count = self.near.len();
@@ -139,7 +139,7 @@ impl Weighted {
         merged
     }
 
-    /// The modularity where each node is a group.
+    /// The modularity if each node is its own group.
     fn modularity(&self) -> f64 {
         if self.total == 0.0 {
             return 0.0;
@@ -152,7 +152,7 @@ impl Weighted {
     }
 }
 
-/// Makes one of the edges to the same neighbor.
+/// Merges the edges to the same neighbour.
 fn sum_up(near: &mut Vec<(usize, f64)>) {
     near.sort_unstable_by_key(|(node, _)| *node);
     near.dedup_by(|(node, weight), (kept, sum)| {

@@ -7,16 +7,16 @@ use super::{Edges, Node, neighbors, number, shortest_path};
 /// The cycles of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cycles {
-    /// The nodes of each, from its least; none twice. The last has an edge to the first.
+    /// The nodes of each cycle, from its least; none twice. The last has an edge to the first.
     pub cycles: Vec<Vec<Node>>,
-    /// How many nodes are on a cycle.
+    /// The number of nodes on cycles.
     pub nodes: usize,
 }
 
-/// At most `limit` cycles, such that every node that is on one is on one of these, unless there are more than `limit`: of the first node
-/// that is on none of them yet a shortest cycle, and so on. The shorter ones first.
+/// At most `limit` cycles, the shorter ones first. Until the limit, they cover every node that is on a cycle: each is a
+/// shortest cycle of the first node that is not covered yet.
 pub fn cycles(edges: &Edges, limit: usize) -> Cycles {
-    // Whoever can be reached from a node and reaches it is on a cycle with it.
+    // Nodes that reach each other are on a cycle.
     let mut component = vec![Node::MAX; edges.node_count()];
     let mut on_cycles = Vec::new();
     for (number_of, members) in (0..).zip(kosaraju_scc(edges)).filter(|(_, members)| members.len() > 1) {

@@ -4,13 +4,13 @@ use petgraph::visit::EdgeRef as _;
 
 use super::Edges;
 
-/// How likely a reader follows a link, rather than opening any file.
+/// The probability that a reader follows a link, rather than opening any file.
 const DAMPING: f64 = 0.85;
 const MAX_ROUNDS: usize = 100;
-/// The rounds end when all changes of one come to less than this.
+/// The iteration ends when the sum of changes is less than this.
 const PRECISION: f64 = 1e-10;
 
-/// The rank of each node; all together 1. What links to nothing leads everywhere.
+/// The rank of each node; the sum is 1. A node without edges counts as linked to all.
 pub fn page_rank(edges: &Edges) -> Vec<f64> {
     let count = edges.node_count();
     let share = 1.0 / count.max(1) as f64;

@@ -14,7 +14,7 @@ fn any_graph() -> impl Strategy<Value = (usize, Vec<(Node, Node)>)> {
     })
 }
 
-/// The length of the shortest way between any two nodes, along the edges.
+/// The length of the shortest path between any two nodes, along the edges.
 fn distances(count: usize, links: &[(Node, Node)]) -> Vec<Vec<usize>> {
     let mut far = vec![vec![usize::MAX / 4; count]; count];
     for (from, to) in links {
@@ -54,7 +54,7 @@ fn two_groups_with_one_bridge_are_two_communities_and_the_bridge_is_between() {
     assert_eq!(sources, 9);
     assert!((scores[3] - scores[4]).abs() < 1e-12);
     assert!((0..9).filter(|node| ![3, 4].contains(node)).all(|node| scores[node] < 1e-12));
-    // Node 3 is on the ways from 0, 1 and 2 to all four of the others, in both directions.
+    // Node 3 is on the paths from 0, 1 and 2 to all four of the others, in both directions.
     assert!((scores[3] - 24.0 / 56.0).abs() < 1e-12, "{}", scores[3]);
 }
 
@@ -115,7 +115,7 @@ proptest! {
         let links: Vec<_> = undirected(&links).into_iter().filter(|(from, to)| from != to).collect();
         let far = distances(count, &links);
         let limit = usize::MAX / 4;
-        // How many shortest ways there are, by length.
+        // The number of shortest paths, by length.
         let mut ways = vec![vec![0.0_f64; count]; count];
         for from in 0..count {
             let mut order: Vec<usize> = (0..count).filter(|to| far[from][*to] < limit).collect();
