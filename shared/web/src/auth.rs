@@ -1,4 +1,4 @@
-//! Authenticates requests, or asks for a token.
+//! Authenticates requests, or responds that a token is needed.
 
 use atlas_access::Caller;
 use axum::extract::{Request, State};
@@ -13,10 +13,10 @@ use crate::response;
 use crate::state::App;
 use crate::unrouted::no_route;
 
-/// Paths that are answered without a token.
+/// The path that is answered without a token.
 pub(crate) const OPEN: &str = "/health";
 
-/// Passes requests on with their [`Caller`]. The operation decides what the caller may do.
+/// Passes requests on with their [`Caller`]. The operation decides whether the caller may run it.
 pub(crate) async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
     if METADATA.contains(&path) {
@@ -37,7 +37,7 @@ pub(crate) async fn authenticate(State(app): State<App>, mut request: Request, n
     response
 }
 
-/// `GET` of the protected resource's description.
+/// `GET` of the protected resource's metadata.
 pub(crate) async fn metadata(State(app): State<App>, request: Request) -> Response {
     match app.gate.description(request.uri().path(), request.headers()) {
         Some(description) => response::json_response(StatusCode::OK, &description),

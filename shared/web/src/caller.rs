@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use sha2::{Digest as _, Sha256};
 
-/// A pseudonym: the same for all requests from one address, or with tokens of one name. It connects lines of the log. It is no secret: by trying all
-/// addresses one finds its own.
+/// A pseudonym: equal for all requests from one address, or with tokens of one name. It connects lines of the log. It
+/// is not secret: trying all addresses reveals the address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Caller([u8; 6]);
 

@@ -1,4 +1,4 @@
-//! Clients of a host, known by unsigned tokens of their own.
+//! Clients of a host, identified by unsigned tokens of their own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub struct Clients(Arc<ClientOf>);
 type ClientOf = dyn Fn(&str) -> Option<Caller> + Send + Sync;
 
 impl Clients {
-    /// The clients that `client_of` knows by their tokens.
+    /// Clients whose tokens `client_of` resolves.
     pub fn new(client_of: impl Fn(&str) -> Option<Caller> + Send + Sync + 'static) -> Self {
         Self(Arc::new(client_of))
     }

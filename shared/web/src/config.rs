@@ -1,11 +1,13 @@
 //! The configuration document, for deployments of several vaults or with rules for callers.
 //!
+//!
 //! # Layout
 //!
-//! - [`source`]: where the document is, and reading it
-//! - [`document`]: its fields; `unsupported_keys`: fields that are refused; `error_messages`: how errors read
-//! - [`merge`]: the document and the environment together
-//! - [`listing`]: every setting with its value and where that comes from
+//!
+//! - [`source`]: the location of the document, and reading it
+//! - [`document`]: its fields; `unsupported_keys`: fields that are refused; `error_messages`: the wording of errors
+//! - [`merge`]: merges the document and the environment
+//! - [`listing`]: every setting with its value and source
 //! - [`obsidian`]: how the app of a vault is reached
 //! - [`services`]: services outside that operations may ask
 //! - `reloader`: reads the document again while a process lives

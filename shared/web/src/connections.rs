@@ -1,4 +1,4 @@
-//! The connections of a server: how many there are, how long a client may take, and how they end.
+//! The connections of a server: their number, the time that a client may take, and their end.
 
 mod patience;
 mod table;
@@ -24,21 +24,21 @@ use crate::caller::Caller;
 use patience::{Received, Sent};
 use table::{Full, Seat, Stage, Table};
 
-/// What a server allows.
+/// The limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Most connections at once. One more takes the place of one that waits for its client; while there is none such it waits in the
-    /// system's queue.
+    /// Most connections at once. A further one replaces one that waits for its client; if there is none, it waits in
+    /// the system's queue.
     pub(crate) connections: usize,
-    /// Most of them from one address. One more takes the place of another of that address, or is closed.
+    /// Most connections from one address. A further one replaces another from that address, or is closed.
     pub(crate) of_one: usize,
-    /// Longest time for the head of a request, counted from the end of the one before.
+    /// Longest time for the head of a request, from the end of the previous request.
     pub(crate) head: Duration,
     /// Longest time for the body of a request.
     pub(crate) body: Duration,
-    /// Longest time for a client to take a response.
+    /// Longest time for a client to receive a response.
     pub(crate) response: Duration,
-    /// Longest time for requests under way when the server ends.
+    /// Longest time for running requests when the server stops.
     pub(crate) grace: Duration,
 }
 
@@ -55,10 +55,10 @@ impl Default for Bounds {
     }
 }
 
-/// The pause before the next try when the system gives no connection, as with too many open files.
+/// The pause after the system fails to accept a connection, for instance for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// How often it is checked whether a connection waits for its client.
+/// The interval of checks whether a connection waits for its client.
 const FULL_PAUSE: Duration = Duration::from_millis(50);
 
 /// The protocol beneath HTTP.
@@ -71,7 +71,7 @@ pub(crate) enum Transport {
     Tls(tokio_rustls::TlsAcceptor),
 }
 
-/// Serves `router` on `listener` until `stop` is done. Then finishes requests under way.
+/// Serves `router` on `listener` until `stop` completes. Then finishes running requests.
 pub(crate) async fn serve(
     listener: TcpListener,
     transport: Transport,
@@ -107,7 +107,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// The next connection, once there may be one more.
+/// The next connection, once there is room for it.
 async fn accept(listener: &TcpListener, table: &Table) -> Option<(TcpStream, SocketAddr, u64, Arc<Seat>)> {
     let (stream, peer) = match listener.accept().await {
         Ok(accepted) => accepted,
@@ -147,7 +147,7 @@ struct Connection {
 
 impl Connection {
     async fn run(self, stream: TcpStream, transport: Transport) {
-        // A small answer is not to wait for the acknowledgement of its head.
+        // A small answer must not wait for the acknowledgement of its head.
         let _ = stream.set_nodelay(true);
         match transport {
             Transport::Plain => self.speak(stream).await,

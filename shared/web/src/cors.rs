@@ -1,4 +1,4 @@
-//! Which requests of web pages are answered.
+//! Decides which requests of web pages are answered.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -8,11 +8,11 @@ pub use crate::origins::Origins;
 use crate::response;
 use crate::state::App;
 
-/// Whether pages of any origin may call at a path, though callers are not told apart.
+/// Whether pages of any origin may call at a path, though callers are not authenticated.
 pub type Open = fn(&App, &str) -> bool;
 
-/// Refuses pages of other sites where callers are not told apart: anything on this machine may call, and so every page in its browser could.
-/// `open` says which paths are for all pages.
+/// Refuses pages of other sites if callers are not authenticated: any program on this machine may call, and so could
+/// every page in its browser. `open` returns whether a path is for all pages.
 pub(crate) async fn check(State((app, open)): State<(App, Open)>, request: Request, next: Next) -> Response {
     if !app.gate.is_shut()
         && !open(&app, request.uri().path())

@@ -1,4 +1,4 @@
-//! A configuration's deployment, and what outlives configurations.
+//! A configuration's deployment, and the state that survives a reload.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,16 +17,16 @@ use crate::origins::Origins;
 use crate::settings::{Auth, Settings, SettingsError};
 use crate::threads;
 
-/// Who can reach a service.
+/// The clients that can reach a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// This machine only.
     Loopback,
     /// Other machines too, so callers must be authenticated.
     Others {
-        /// Where it runs.
+        /// The environment of the service.
         place: String,
-        /// What to do if callers are not authenticated.
+        /// The remedy if callers are not authenticated.
         remedy: &'static str,
     },
 }
@@ -65,7 +65,7 @@ pub(crate) struct Deployed {
     pub(crate) facade: Facade,
 }
 
-/// What outlives configurations: the store, and what was fetched from it.
+/// The state that survives a reload: the store, and the data fetched from it.
 pub(crate) struct Deploys {
     store: Store,
     cache: Arc<PartCache>,
@@ -81,7 +81,7 @@ impl Deploys {
         Self { store, cache, mirrors: Mutex::default(), throttle: Mutex::default(), reach, started }
     }
 
-    /// Where the vaults are.
+    /// The store of the vaults.
     pub(crate) const fn store(&self) -> &Store {
         &self.store
     }
@@ -107,7 +107,7 @@ impl Deploys {
         let mut atlas = Atlas::new(vaults, settings.limits);
         atlas.visibility = Arc::new(settings.visible()?);
         if let Some(config) = settings.throttle {
-            // Callers do not begin anew when something else changes.
+            // The throttle is kept when something else changes.
             let mut last = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = last.take().filter(|(of, _)| *of == config);
             let (_, throttle) = last.insert(kept.unwrap_or_else(|| (config, Arc::new(Throttle::new(config)))));
@@ -141,7 +141,7 @@ impl Reach {
         if let Self::Others { place, remedy } = self {
             return Err(SettingsError::Open { place: place.clone(), remedy });
         }
-        // Such a name is for a proxy in front, which brings requests of others here.
+        // A public name means a proxy in front, which forwards requests of others.
         match settings.hosts.public().as_slice() {
             [] => Ok(()),
             names => {

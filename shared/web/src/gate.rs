@@ -1,4 +1,5 @@
-//! Authenticates callers by the request's bearer token (RFC 6750), which only the header may carry; and describes the protected resource (RFC 9728).
+//! Authenticates callers by the bearer token (RFC 6750) in the request's header, and describes the protected resource
+//! (RFC 9728).
 
 use std::sync::Arc;
 use std::{fs, io};
@@ -16,12 +17,12 @@ use crate::clients::Clients;
 use crate::response;
 use crate::settings::{Auth, Settings, SettingsError, Tokens};
 
-/// Where the description is (RFC 9728, section 3.1): that of the whole, and that of the MCP door.
+/// The paths of the description (RFC 9728, section 3.1): of the whole service, and of the MCP door.
 pub(crate) const METADATA: [&str; 2] =
     ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"];
 /// The MCP door.
 const MCP: &str = "/mcp";
-/// The caller's name where callers are not authenticated.
+/// The caller's name if callers are not authenticated.
 const ANYBODY: &str = "anonymous";
 /// Most bytes of a file of keys.
 const MAX_KEYS_FILE: u64 = 256 << 10;
@@ -30,13 +31,13 @@ const MAX_KEYS_FILE: u64 = 256 << 10;
 #[derive(Clone, Default)]
 pub struct Gate(Asked);
 
-/// What a request must present.
+/// The credentials that a request must present.
 #[derive(Clone, Default)]
 enum Asked {
-    /// Nothing: any caller may do everything.
+    /// None: any caller may do everything.
     #[default]
     Open,
-    /// The token of a client that the host knows. Requests without one may read.
+    /// The token of a client known to the host. Requests without one may read.
     Clients(Clients),
     /// A signed token.
     Tokens(Arc<Guard>),
@@ -49,10 +50,10 @@ struct Guard {
 }
 
 impl Gate {
-    /// The gate that `settings` describe. Reads the file of keys, if they name one.
+    /// The gate for `settings`. Reads the file of keys, if they name one.
     ///
-    /// # Errors
-    /// When the keys cannot be used.
+    ///
+    /// # Errors When the keys are invalid.
     pub fn of(settings: &Settings) -> Result<Self, SettingsError> {
         if settings.auth == Auth::None {
             return Ok(Self(settings.clients.clone().map_or(Asked::Open, Asked::Clients)));
@@ -67,7 +68,7 @@ impl Gate {
             error => unusable(keys_of, jwks.as_deref().unwrap_or_default(), &error.to_string()),
         })?;
         let mut audiences = audiences.clone();
-        // Who has other keys gives tokens for other services too.
+        // An issuer with its own keys issues tokens for other services too.
         if audiences.is_empty() && jwks.is_some() {
             let missing = || {
                 let remedy = "with ATLAS_JWKS set it to what tokens for this deployment have as `aud`, or set ATLAS_RESOURCE to its address";
@@ -101,7 +102,7 @@ impl Gate {
         }
     }
 
-    /// The caller of a request with `headers`.
+    /// Authenticates the caller of a request with `headers`.
     pub(crate) fn caller(&self, headers: &HeaderMap, now: Timestamp) -> Result<Caller, Challenge> {
         match &self.0 {
             Asked::Open => Ok(Caller::trusted(ANYBODY)),
@@ -116,7 +117,7 @@ impl Gate {
         }
     }
 
-    /// The address of the description that fits a request for `path`.
+    /// The address of the description for a request for `path`.
     pub(crate) fn metadata(&self, path: &str, headers: &HeaderMap) -> Option<String> {
         let base = self.base(headers)?;
         let [whole, mcp] = METADATA;
@@ -124,7 +125,7 @@ impl Gate {
         Some(format!("{base}{place}"))
     }
 
-    /// This deployment's address, by its settings or the request.
+    /// This deployment's address, from its settings or the request.
     fn base(&self, headers: &HeaderMap) -> Option<String> {
         if let Some(resource) = self.guard()?.resource.as_deref() {
             return Some(resource.trim_end_matches('/').to_owned());
@@ -135,7 +136,7 @@ impl Gate {
         is_plain.then(|| format!("{}://{host}", if local { "http" } else { "https" }))
     }
 
-    /// The description of this deployment to those who look for a token (RFC 9728, section 2).
+    /// The description of this deployment for clients that need a token (RFC 9728, section 2).
     pub(crate) fn description(&self, path: &str, headers: &HeaderMap) -> Option<Value> {
         let guard = self.guard()?;
         let door = path.strip_prefix(METADATA[0]).unwrap_or_default();
@@ -152,13 +153,14 @@ impl Gate {
     }
 }
 
-/// The spellings of a deployment's address by which a token may be for it: its own, and that of the MCP door, which clients ask for.
+/// The audiences of tokens for a deployment: its address in all spellings, and that of the MCP door, which clients
+/// request.
 fn addresses(resource: &str) -> Vec<String> {
     let base = resource.trim_end_matches('/');
     [base.to_owned(), format!("{base}/"), format!("{base}{MCP}")].to_vec()
 }
 
-/// The secret: as it is, or in a file, which may end with a line.
+/// The secret: inline, or in a file, which may end with a line break.
 fn secret_of(tokens: &Tokens) -> Result<Option<Secret>, SettingsError> {
     let Some(path) = &tokens.secret_file else { return Ok(tokens.secret.clone()) };
     let refused = |remedy: &str| unusable("ATLAS_JWT_SECRET_FILE", path, remedy);
@@ -177,7 +179,7 @@ fn read(path: &str) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// The keys that the setting called `name` names: as they are, or in a file.
+/// The keys in the setting `name`: inline, or in a file.
 fn set_of(name: &'static str, setting: &str) -> Result<String, SettingsError> {
     if setting.trim_start().starts_with('{') {
         return Ok(setting.to_owned());
@@ -210,7 +212,7 @@ fn bearer(header: &str) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && is_token).then_some(token)
 }
 
-/// Why a request is not answered.
+/// Why a request is refused.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Challenge {
     Missing,
@@ -220,7 +222,7 @@ pub(crate) enum Challenge {
 }
 
 impl Challenge {
-    /// RFC 6750's error (none for a request without a token), the reason for programs, and the sentence for people.
+    /// RFC 6750's error ([`None`] for a request without a token), the reason for programs, and the message for people.
     fn told(self) -> (Option<&'static str>, Reason, String) {
         match self {
             Self::Missing => {
@@ -251,7 +253,7 @@ impl Challenge {
         if let Some(metadata) = metadata {
             challenge += &format!(", resource_metadata=\"{metadata}\"");
         }
-        // Some gateways rename the header, so the body has it too.
+        // Some gateways rename the header, so the body contains it too.
         let error = Error::unauthorized(reason, message).with("www_authenticate", challenge.as_str());
         let mut response = response::error(&error);
         if let Ok(challenge) = HeaderValue::from_str(&challenge) {

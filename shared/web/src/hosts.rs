@@ -1,5 +1,5 @@
-//! Which names a server on loopback answers for. A web page can have its own name resolve to this machine, and would then be of the
-//! same origin as the server; but a browser still sends that name in `Host`.
+//! The host names that a server on loopback answers to. A web page can have its own name resolve to this machine, and
+//! would then have the same origin as the server; but a browser still sends that name in `Host`.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use serde_json::json;
 use crate::response;
 use atlas_ops::error::Reason;
 
-/// Names that a server answers for, besides those of this machine's loopback.
+/// Host names that a server answers to, besides those of this machine's loopback.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hosts(Arc<[String]>);
 
 impl Hosts {
-    /// The names in `text`, comma-separated; [`None`] if one cannot be a name.
+    /// The names in `text`, comma-separated; [`None`] if one is invalid.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let names = text.split(',').map(|name| name.trim().to_ascii_lowercase());
@@ -34,7 +34,7 @@ impl Hosts {
         &self.0
     }
 
-    /// Those of the names that lead to this machine from others too.
+    /// The names by which other machines can reach this one.
     pub(crate) fn public(&self) -> Vec<&str> {
         self.0.iter().map(String::as_str).filter(|name| !is_loopback(name)).collect()
     }
@@ -57,7 +57,7 @@ fn is_loopback(name: &str) -> bool {
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Refuses requests for other names. Clients that are no browsers may name none.
+/// Refuses requests for other names. Clients other than browsers may omit it.
 pub(crate) async fn check(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
     let mut named = request.headers().get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
     if named.all(|host| hosts.allow(host)) {

@@ -16,13 +16,13 @@ use crate::settings::Settings;
 use crate::state::{App, Reach};
 use crate::telemetry::{self, Metrics};
 
-/// Set by Lambda itself and by nothing that imitates it.
+/// A variable that only Lambda itself sets, no emulator.
 const ON_LAMBDA: &str = "AWS_LAMBDA_INITIALIZATION_TYPE";
 
 /// Serves `routes` until the runtime ends the process. `variables` is the environment.
 ///
-/// # Errors
-/// When a setting cannot be used, or the runtime fails.
+///
+/// # Errors When a setting is invalid, or the runtime fails.
 pub async fn serve(
     routes: Routes,
     variables: impl IntoIterator<Item = (String, String)>,
@@ -40,18 +40,18 @@ pub async fn serve(
     lambda_http::run(service(routes.into_router(app))).await
 }
 
-/// What the runtime calls: `router`, for requests as clients wrote them, with their [`Caller`].
+/// The service for the runtime: `router`, with requests restored to what clients sent, and their [`Caller`].
 pub fn service(router: Router) -> MapRequest<Router, fn(lambda_http::Request) -> lambda_http::Request> {
     let prepare: fn(lambda_http::Request) -> lambda_http::Request = |request| restore(with_caller(request));
     ServiceBuilder::new().map_request(prepare).service(router)
 }
 
-/// Says who asked, if the gateway says from where.
+/// Adds the caller, if the gateway passes the address.
 fn with_caller(mut request: lambda_http::Request) -> lambda_http::Request {
     let address = match request.request_context_ref() {
         Some(RequestContext::ApiGatewayV2(context)) => context.http.source_ip.as_deref(),
         Some(RequestContext::ApiGatewayV1(context)) => context.identity.source_ip.as_deref(),
-        // A load balancer adds the address to what the client claims.
+        // A load balancer appends the address to the client's header.
         Some(RequestContext::Alb(_)) => {
             let header = request.headers().get_all("x-forwarded-for").iter().next_back();
             header.and_then(|header| header.to_str().ok()?.rsplit(',').next())
@@ -64,7 +64,7 @@ fn with_caller(mut request: lambda_http::Request) -> lambda_http::Request {
     request
 }
 
-/// Undoes what gateways do to paths: HTTP APIs put the stage's name in front, and decode them, so that a `#` or `?` of a
+/// Reverts gateways' changes of paths: HTTP APIs prepend the stage's name, and decode paths, so that a `#` or `?` of a
 /// note's name would end the path. Function URLs and load balancers do neither.
 fn restore(mut request: lambda_http::Request) -> lambda_http::Request {
     let stage = match request.request_context_ref() {
@@ -80,14 +80,14 @@ fn restore(mut request: lambda_http::Request) -> lambda_http::Request {
         Some(query) => format!("{path}?{query}"),
         None => path.into_owned(),
     };
-    // A path that is none is left as it is: no route takes it.
+    // An invalid path stays unchanged: no route accepts it.
     if let Ok(uri) = uri.parse() {
         *request.uri_mut() = uri;
     }
     request
 }
 
-/// All of ASCII that stands for something in a URL's path, or cannot stand there.
+/// The ASCII characters that are special or invalid in a URL's path.
 const PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -103,7 +103,7 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b'^')
     .add(b'|');
 
-/// Whether a path can be one as a client wrote it. A decoded path can look encoded, when a name has a `%` before two
+/// Whether a path can be as a client wrote it. A decoded path can look encoded, when a name has a `%` before two
 /// hexadecimal digits; `/notes?path=` is exact for such names too.
 fn is_encoded(path: &str) -> bool {
     let hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
@@ -115,7 +115,7 @@ fn is_encoded(path: &str) -> bool {
     })
 }
 
-/// A function on Lambda is reachable by anyone whom its gateway lets through, so it never answers without tokens.
+/// A function on Lambda can be reached by anyone whom its gateway lets through, so it always requires tokens.
 fn reach(on_lambda: bool) -> Reach {
     if !on_lambda {
         return Reach::Loopback;

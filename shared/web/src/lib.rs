@@ -1,21 +1,25 @@
-//! The HTTP door. It turns requests into calls of operations and their answers into responses, the same
-//! on Lambda, under `cargo lambda watch` and in `atlas serve`. It has no logic of the operations' own.
+//! The HTTP door. It turns requests into calls of operations and their answers into responses, the same on Lambda,
+//! under `cargo lambda watch` and in `atlas serve`. It contains no logic of the operations.
+//!
 //!
 //! # Layout
 //!
-//! - [`settings`]: what a deployment sets, from the environment that a binary passes in
-//! - [`config`]: what it decides besides, in one document that may change; [`cors`]: which web pages may call
-//! - [`state`]: what handlers share; `deployed`: what a configuration comes to; `origins`: pages that may call
-//! - [`routes`]: routes of operations, and what every service has: `/health`, `/openapi.json`, errors for what is no route;
-//!   `service`: those of them that are configured at the time of a request; `unrouted`: answers where there is none
-//! - [`auth`]: lets callers through; `gate`: who calls, by their token; `clients`: those whom the host knows; `headers`: this service's own
+//!
+//! - [`settings`]: a deployment's settings, from the environment that a binary passes in
+//! - [`config`]: further settings in one document that may change; [`cors`]: which web pages may call
+//! - [`state`]: the state shared by handlers; `deployed`: the deployment of a configuration; `origins`: origins of
+//!   pages that may call
+//! - [`routes`]: routes of operations, and those of every service: `/health`, `/openapi.json`, errors for unknown
+//!   routes; `service`: the routes configured at the time of a request; `unrouted`: the answers elsewhere
+//! - [`auth`]: authenticates requests; `gate`: the caller, by their token; `clients`: those known to the host;
+//!   `headers`: this service's own
 //! - [`request`]: bodies and paths, within limits; [`response`]: answers and errors as HTTP
 //! - [`openapi`]: the description of the routes
-//! - [`telemetry`]: one log line a request; `metrics`: what it says, and counters; [`caller`]: who asked, without a name; `otlp`, with the feature
-//!   of that name: spans for a collector
-//! - `threads`: where a server's calls run
+//! - [`telemetry`]: one log line per request; `metrics`: its content, and counters; [`caller`]: pseudonyms of callers;
+//!   `otlp`, with the feature of that name: spans for a collector
+//! - `threads`: the threads of a server's calls
 //! - [`lambda`]: running routes as a Lambda function
-//! - [`server`]: as a server; its connections, [`hosts`] that it answers for, and `tls` with the feature of that name
+//! - [`server`]: as a server; its connections, [`hosts`] that it answers to, and `tls` with the feature of that name
 
 pub mod auth;
 pub mod caller;

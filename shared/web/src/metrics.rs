@@ -19,19 +19,19 @@ use crate::response::GENERATION;
 
 /// The outcome of a call that did not fail.
 pub const OK: &str = "ok";
-/// The outcome of a request that made no call.
+/// The outcome of a request without a call.
 const REFUSED: &str = "refused";
 
-/// A call and its requests to the store. Handlers attach it to the response.
+/// A call and the cost of its requests to the store. Handlers attach it to the response.
 #[derive(Clone, Debug)]
 pub struct Cost {
     /// The name of the operation.
     pub operation: &'static str,
-    /// The vault that it was for, if there is such a vault.
+    /// Its vault, if it exists.
     pub vault: Option<String>,
-    /// [`OK`], or the code of the error, whatever status the door gave that.
+    /// [`OK`], or the code of the error, whatever the HTTP status.
     pub outcome: &'static str,
-    /// The finer code of the error.
+    /// The exact reason of the error.
     pub reason: Option<String>,
     /// The requests to the store.
     pub counts: Counts,
@@ -69,7 +69,7 @@ struct OperationLabel {
 }
 
 impl Metrics {
-    /// Counters; `embedded` says whether each request is also a line in CloudWatch's embedded metric format.
+    /// Counters; `embedded` writes each request as a line in CloudWatch's embedded metric format.
     pub fn new(embedded: bool) -> Self {
         let buckets: fn() -> Histogram = || Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]);
         Self {
@@ -110,7 +110,7 @@ impl Metrics {
     }
 }
 
-/// What is told of a request.
+/// The report on a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Told<'a> {
     pub(crate) operation: &'static str,
@@ -140,7 +140,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// Whether it is the service that failed, and not the caller.
+    /// Whether the service failed, and not the caller.
     pub(crate) fn is_fault(&self) -> bool {
         self.status >= 500 || [Code::Internal, Code::Unavailable].iter().any(|code| code.as_str() == self.outcome)
     }
@@ -175,7 +175,7 @@ impl<'a> Told<'a> {
         metrics.count(self);
         if metrics.embedded {
             let line = self.embedded_metrics(now.as_millisecond());
-            // Where standard output is closed there is nobody to tell.
+            // If standard output is closed, nobody reads the line.
             let _ = writeln!(std::io::stdout(), "{line}");
         }
     }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn embedded_metrics_name_what_they_measure() {
         let counts = Counts { requests: 4, bytes_read: 1000, bytes_written: 0, waves: 3 };
-        // Doors with an error of their own say 200.
+        // Doors with an error format of their own respond with 200.
         let told = Told { outcome: "UNAVAILABLE", counts, ..told() };
         let line = told.embedded_metrics(1_767_571_200_000);
         assert_eq!(line.to_string(), sorted(line.clone()).to_string());

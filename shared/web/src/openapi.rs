@@ -8,10 +8,10 @@ use utoipa::openapi::{
     ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required, ResponseBuilder,
 };
 
-/// A route of no single operation, as an OpenAPI Path Item Object.
+/// A route of several operations, as an OpenAPI Path Item Object.
 pub type Item = fn() -> Value;
 
-/// A route, as the document shows it.
+/// A route, as described in the document.
 #[derive(Clone)]
 pub struct Route {
     path: &'static str,
@@ -25,13 +25,13 @@ pub struct Route {
 pub struct RouteParameter {
     /// Its name.
     pub name: &'static str,
-    /// Where it stands.
+    /// Its place.
     pub place: ParameterPlace,
-    /// What it means.
+    /// Its meaning.
     pub description: &'static str,
 }
 
-/// Where a parameter stands.
+/// The place of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterPlace {
     /// In the path.
@@ -43,72 +43,72 @@ pub enum ParameterPlace {
 }
 
 impl RouteParameter {
-    /// The argument that it is.
+    /// The name of the argument.
     fn argument(&self) -> String {
         self.name.to_ascii_lowercase().replace('-', "_")
     }
 }
 
 impl Route {
-    /// A route that takes arguments as a JSON body, but for those that are parameters.
+    /// A POST route with arguments as a JSON body, except those that are parameters.
     pub const fn post(path: &'static str, operation: &'static Entry) -> Self {
         Self { path, method: HttpMethod::Post, operation, parameters: &[] }
     }
 
-    /// A route that takes arguments as a JSON body, but for those that are parameters.
+    /// A PUT route with arguments as a JSON body, except those that are parameters.
     pub const fn put(path: &'static str, operation: &'static Entry) -> Self {
         Self { path, method: HttpMethod::Put, operation, parameters: &[] }
     }
 
-    /// A route that takes parameters only.
+    /// A GET route with parameters only.
     pub const fn get(path: &'static str, operation: &'static Entry) -> Self {
         Self { path, method: HttpMethod::Get, operation, parameters: &[] }
     }
 
-    /// The same for one that changes a part of what is there.
+    /// A PATCH route with arguments as a JSON body, except those that are parameters.
     pub const fn patch(path: &'static str, operation: &'static Entry) -> Self {
         Self { path, method: HttpMethod::Patch, operation, parameters: &[] }
     }
 
-    /// A route that deletes, and takes parameters only.
+    /// A DELETE route with parameters only.
     pub const fn delete(path: &'static str, operation: &'static Entry) -> Self {
         Self { path, method: HttpMethod::Delete, operation, parameters: &[] }
     }
 
-    /// The operation that it calls.
+    /// Its operation.
     pub(crate) const fn operation(&self) -> &'static Entry {
         self.operation
     }
 
-    /// The same with parameters.
+    /// The same route with parameters.
     #[must_use]
     pub const fn with(self, parameters: &'static [RouteParameter]) -> Self {
         Self { parameters, ..self }
     }
 }
 
-/// What every route has that changes the vault.
+/// A parameter of every route that changes the vault.
 const IDEMPOTENCY_KEY: RouteParameter = RouteParameter {
     name: "Idempotency-Key",
     place: ParameterPlace::Header,
     description: "Sent again with the same key, the call is not executed again: it gets the answer that it had.",
 };
 
-/// What every route has whose calls may have to be confirmed.
+/// A parameter of every route whose calls may need a confirmation.
 const CONFIRMATION: RouteParameter = RouteParameter {
     name: "X-Atlas-Confirmation",
     place: ParameterPlace::Header,
     description: "The token of a person who has confirmed the call; the error `elicit_required` says when one is needed.",
 };
 
-/// What every route has that changes the vault.
+/// A parameter of every route that changes the vault.
 const SESSION: RouteParameter = RouteParameter {
     name: "X-Atlas-Session",
     place: ParameterPlace::Header,
     description: "Your name for the work that this call is part of: the log keeps it, and the person can undo the session as one.",
 };
 
-/// The document that describes `routes`, and those at other paths as `items` do.
+/// The document that describes `routes`, and the paths of `items`.
 pub fn document(routes: &[Route], items: &[(&'static str, Item)]) -> Value {
     let mut paths = PathsBuilder::new();
     let mut schemas = Map::new();
@@ -173,7 +173,7 @@ fn answer_name(route: &Route) -> String {
     format!("{}_answer", route.operation.info.name)
 }
 
-/// The name of the schema of a body, which has all arguments but those that are parameters.
+/// The name of the schema of a body, which has all arguments except those that are parameters.
 fn body_name(route: &Route) -> String {
     format!("{}_body", route.operation.info.name)
 }

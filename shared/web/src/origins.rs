@@ -1,9 +1,9 @@
-//! Which web pages may call: those of the origins that a deployment names, and no others. A page without leave gets no answer to
-//! read, and its browser sends for it neither a token nor JSON. Where callers are not told apart its requests are refused, since some
-//! need no leave to be sent.
+//! The origins whose web pages may call. Other pages cannot read an answer, and their browser sends neither a token nor
+//! JSON for them. If callers are not authenticated, their requests are refused too, since browsers send some without
+//! permission.
 //!
-//! An origin for all (`*`) is refused: where callers are not told apart every page that is open in a browser could read the vault, and where
-//! they are it is known who has tokens.
+//! An origin for all (`*`) is invalid: if callers are not authenticated, every open page could read the vault; if they
+//! are, it is known who has tokens.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::headers::{CONFIRMATION, KEY, REQUEST_ID, SESSION, VAULT};
 
 /// Most origins.
 const MAX_ORIGINS: usize = 100;
-/// How long a browser keeps the answer to its question.
+/// How long a browser may cache the answer to a preflight request.
 const MAX_AGE: Duration = Duration::from_secs(600);
 /// Response headers of Atlas Mirror's own.
 const OWN: [&str; 2] = [crate::response::GENERATION, "x-atlas-next-offset"];
@@ -34,8 +34,8 @@ pub struct Origins(Vec<HeaderValue>);
 impl Origins {
     /// These origins.
     ///
-    /// # Errors
-    /// What to write, when one is not as browsers send it.
+    ///
+    /// # Errors What to write, when one is not in the form that browsers send.
     pub fn new(origins: &[String]) -> Result<Self, String> {
         if origins.len() > MAX_ORIGINS {
             return Err(format!("write at most {MAX_ORIGINS} origins"));
@@ -54,10 +54,10 @@ impl Origins {
         self.0.iter().filter_map(|origin| origin.to_str().ok())
     }
 
-    /// Checks that a request is of no web page, of a page of the host that it is for, or of one that is named.
+    /// Checks that a request is from no web page, or from a page of its own host or of one of these origins.
     ///
-    /// # Errors
-    /// When it is of any other page.
+    ///
+    /// # Errors When it is from any other page.
     pub fn check(&self, headers: &HeaderMap) -> Result<(), Error> {
         let is_known = |origin: &HeaderValue| self.0.contains(origin) || is_own(origin, headers);
         if headers.get_all(ORIGIN).iter().all(is_known) {
@@ -67,7 +67,7 @@ impl Origins {
         Err(Error::new(Code::Forbidden, Reason::OriginNotAllowed, message))
     }
 
-    /// What answers browsers' questions and adds their headers to every answer; none if no page may call.
+    /// The layer that answers preflight requests and adds CORS headers; [`None`] if no page may call.
     pub(crate) fn layer(&self) -> Option<CorsLayer> {
         if self.0.is_empty() {
             return None;
@@ -105,7 +105,8 @@ fn is_own(origin: &HeaderValue, headers: &HeaderMap) -> bool {
     host.is_some_and(|host| of.is_some_and(|of| of.as_str().eq_ignore_ascii_case(host)))
 }
 
-/// Whether it is an origin as browsers write one: in lower case, without a path, and without the port that its scheme has anyway.
+/// Whether `text` is an origin as browsers write it: in lower case, without a path, and without the default port of its
+/// scheme.
 fn is_origin(text: &str) -> bool {
     let Ok(uri) = text.parse::<Uri>() else { return false };
     let parts = uri.into_parts();

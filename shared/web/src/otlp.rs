@@ -1,6 +1,6 @@
-//! Requests as OpenTelemetry spans, exported over OTLP (protobuf over HTTP).
+//! Exports requests as OpenTelemetry spans over OTLP (protobuf over HTTP).
 //!
-//! A span says what the line in the log says. A caller's `traceparent` makes it part of the caller's trace.
+//! A span has the same content as the line in the log. A caller's `traceparent` makes it part of the caller's trace.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -25,7 +25,7 @@ const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time that a response waits for its span to be exported.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where spans go.
+/// The exporter of spans.
 #[derive(Clone, Debug)]
 pub struct Spans {
     provider: SdkTracerProvider,
@@ -35,12 +35,12 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// Spans that go to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names; none if it is not set. They are sent
-    /// on the runtime that this is called on. `prompt` is for a process that may be frozen once it has answered: each
-    /// response waits for its span to be exported.
+    /// An exporter to the collector at `OTEL_EXPORTER_OTLP_ENDPOINT`; [`None`] if it is not set. Spans are sent on the
+    /// current runtime. `prompt` is for a process that may be frozen once it has answered: each response waits for the
+    /// export of its span.
     ///
-    /// # Errors
-    /// When the setting cannot be used.
+    ///
+    /// # Errors When the setting is invalid.
     pub fn open(settings: &Settings, prompt: bool) -> Result<Option<Self>, SettingsError> {
         let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
         let exporter = exporter(endpoint).map_err(|error| SettingsError::Value {
@@ -55,7 +55,7 @@ impl Spans {
         Ok(Some(Self { provider, tracer, prompt }))
     }
 
-    /// The trace that a request belongs to, if its caller says so.
+    /// The trace of a request, if its caller sent one.
     pub(crate) fn parent(headers: &HeaderMap) -> Context {
         TraceContextPropagator::new().extract_with_context(&Context::new(), &HeaderExtractor(headers))
     }
@@ -89,7 +89,7 @@ impl Spans {
         }
     }
 
-    /// Waits until what was added is exported, at most a second.
+    /// Waits until all spans are exported, at most a second.
     pub(crate) async fn flush(&self) {
         let provider = self.provider.clone();
         let flushing = tokio::task::spawn_blocking(move || provider.force_flush());
@@ -100,7 +100,7 @@ impl Spans {
 }
 
 fn exporter(endpoint: &str) -> Result<SpanExporter, HttpError> {
-    // The HTTP client takes TLS's cryptography from the process. Where one is installed already, it serves as well.
+    // The HTTP client uses the process's TLS provider. An installed one is kept.
     let _: Result<(), Arc<_>> = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::builder().timeout(EXPORT_TIMEOUT).build()?;
     let endpoint = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
@@ -110,7 +110,7 @@ fn exporter(endpoint: &str) -> Result<SpanExporter, HttpError> {
     Ok(exporter.with_endpoint(endpoint).with_timeout(EXPORT_TIMEOUT).build()?)
 }
 
-/// Sends on the server's runtime what the exporter's own thread, which has none, asks for.
+/// Sends requests of the exporter's own thread, which has no runtime, on the server's runtime.
 #[derive(Debug)]
 struct Client {
     http: reqwest::Client,
@@ -144,7 +144,7 @@ mod tests {
 
     const TRACE: [u8; 16] = *b"a trace of mine.";
 
-    /// Asks a service that exports to the collector at `address`.
+    /// Sends a request to a service that exports to the collector at `address`.
     async fn ask(address: SocketAddr) -> StatusCode {
         let endpoint = format!("http://{address}");
         let variables = [("ATLAS_STORE", "memory://"), ("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)];

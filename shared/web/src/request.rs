@@ -11,10 +11,10 @@ use serde_json::Value;
 /// Most bytes of a body.
 pub const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// The JSON object in `body`; an empty body is an empty object. Nesting deeper than 128 is refused.
+/// The JSON object in `body`; an empty body is an empty object. The greatest depth is 128.
 ///
-/// # Errors
-/// When it is too large, is not said to be JSON, or is not.
+///
+/// # Errors When it is too large, is not declared as JSON, or is not JSON.
 pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
     let bytes = bytes(body).await?;
     if bytes.is_empty() {
@@ -25,10 +25,10 @@ pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
         .map_err(|error| Error::bad_request(Reason::JsonInvalid, format!("the body is not JSON: {error}")))
 }
 
-/// Checks that the body is said to be JSON: a page on another site can make a browser send anything but that without asking first.
+/// Checks that the body is declared as JSON, which a page on another site cannot send without a preflight request.
 ///
-/// # Errors
-/// When it is not.
+///
+/// # Errors When it is not.
 pub fn said_to_be_json(headers: &HeaderMap) -> Result<(), Error> {
     if essence(headers).is_some_and(|essence| essence == "application/json" || essence.ends_with("+json")) {
         return Ok(());
@@ -37,10 +37,10 @@ pub fn said_to_be_json(headers: &HeaderMap) -> Result<(), Error> {
     Err(Error::bad_request(Reason::ContentTypeInvalid, message))
 }
 
-/// A note: the JSON object in `body`, or one whose `content` is the markdown that the body is.
+/// A note: the JSON object in `body`, or an object whose `content` is the body's markdown.
 ///
-/// # Errors
-/// As [`json`], and for markdown that is not UTF-8.
+///
+/// # Errors As [`json`], and for markdown that is not UTF-8.
 pub async fn note(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
     if essence(headers).as_deref() != Some("text/markdown") {
         return json(headers, body).await;
@@ -52,8 +52,8 @@ pub async fn note(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
 
 /// The bytes of a body.
 ///
-/// # Errors
-/// When there are too many, or it is cut short.
+///
+/// # Errors When it is too large, or incomplete.
 pub async fn bytes(body: Body) -> Result<Bytes, Error> {
     match Limited::new(body, MAX_BODY_BYTES).collect().await {
         Ok(body) => Ok(body.to_bytes()),
@@ -70,7 +70,7 @@ pub async fn bytes(body: Body) -> Result<Bytes, Error> {
     }
 }
 
-/// The body of a request did not come in time.
+/// The error that the body of a request did not arrive in time.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the body did not come in time")]
 pub(crate) struct Slow;
@@ -95,8 +95,8 @@ pub fn path_after(uri: &Uri, prefix: &str) -> Result<String, Error> {
 
 /// The query's parameters, decoded.
 ///
-/// # Errors
-/// When one is not UTF-8, or stands there twice.
+///
+/// # Errors When one is not UTF-8, or occurs twice.
 pub fn parameters(uri: &Uri) -> Result<serde_json::Map<String, Value>, Error> {
     let mut parameters = serde_json::Map::new();
     for pair in uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
@@ -106,12 +106,12 @@ pub fn parameters(uri: &Uri) -> Result<serde_json::Map<String, Value>, Error> {
             return Err(Error::bad_request(Reason::ValidationError, format!("{name} is given twice")));
         }
     }
-    // Of several faults the same one is told, whatever the order.
+    // Sorted, so that of several faults the same one is always reported.
     parameters.sort_keys();
     Ok(parameters)
 }
 
-/// Turns the text of parameter `name` into a number where it is one, so that it decodes as one.
+/// Converts parameter `name` from a text to a number, if it is one.
 pub fn number(parameters: &mut serde_json::Map<String, Value>, name: &str) {
     if let Some(value) = parameters.get_mut(name)
         && let Some(number) = value.as_str().and_then(|text| text.parse::<u64>().ok())
@@ -120,7 +120,7 @@ pub fn number(parameters: &mut serde_json::Map<String, Value>, name: &str) {
     }
 }
 
-/// Turns the text of parameter `name` into a boolean where it is one.
+/// Converts parameter `name` from a text to a boolean, if it is one.
 pub fn flag(parameters: &mut serde_json::Map<String, Value>, name: &str) {
     if let Some(value) = parameters.get_mut(name)
         && let Some(flag) = value.as_str().and_then(|text| text.parse::<bool>().ok())

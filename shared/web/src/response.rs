@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use serde_json::{Value, json};
 
-/// The response header with the generation of the vault that an answer is from.
+/// The response header with the vault's generation of the answer.
 pub const GENERATION: &str = "x-atlas-generation";
 
 /// An answer as JSON.
@@ -15,7 +15,7 @@ pub fn ok(answer: &Answer<Value>) -> Response {
     with_generation(json_response(StatusCode::OK, &answer.value), answer.generation)
 }
 
-/// An error in the shape `{"error": {"code", "message", "details"}}`.
+/// An error in the form `{"error": {"code", "message", "details"}}`.
 pub fn error(error: &Error) -> Response {
     log(error);
     let mut response =
@@ -23,7 +23,7 @@ pub fn error(error: &Error) -> Response {
     if let Some(seconds) = error.details.get("retry_after_seconds").and_then(Value::as_u64) {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
-    // RFC 6750, section 3.1: what a token must grant.
+    // RFC 6750, section 3.1: the required scopes.
     if let Some(scopes) = error.details.get("required").and_then(Value::as_array) {
         let scopes: Vec<&str> = scopes.iter().filter_map(Value::as_str).collect();
         let challenge =
@@ -32,14 +32,14 @@ pub fn error(error: &Error) -> Response {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
     }
-    // The version that is there, for a caller that named another.
+    // The current version, for a caller that named another.
     if let Some(sha256) = error.details.get("sha256").and_then(Value::as_str) {
         insert_etag(&mut response, sha256);
     }
     response
 }
 
-/// Tells the log what only the operator is told of an error.
+/// Logs the facts of an error for the operator.
 pub fn log(error: &Error) {
     if let Some(internal) = &error.internal {
         tracing::error!(code = error.code.as_str(), reason = error.reason(), internal, "{}", error.message);
@@ -63,23 +63,23 @@ const fn status(code: Code) -> StatusCode {
     }
 }
 
-/// Names the version of a note, by the SHA-256 of its bytes, in `ETag`.
+/// Sets `ETag` to the version of a note, the SHA-256 of its bytes.
 pub fn insert_etag(response: &mut Response, sha256: &str) {
     if let Ok(etag) = HeaderValue::from_str(&format!("\"{sha256}\"")) {
         response.headers_mut().insert(ETAG, etag);
     }
 }
 
-/// What an error says, left with the response for doors whose errors have another shape.
+/// An error, attached to the response for doors with another format of errors.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// The sentence for people.
+    /// The message for people.
     pub message: String,
-    /// The finer code.
+    /// The exact reason.
     pub reason: String,
 }
 
-/// An error that is HTTP's own: no such route, a wrong method.
+/// An error of HTTP itself: an unknown route, a wrong method.
 pub(crate) fn failure(status: StatusCode, code: &str, message: &str, details: &Value) -> Response {
     let mut response =
         json_response(status, &json!({ "error": { "code": code, "details": details, "message": message } }));
@@ -88,7 +88,8 @@ pub(crate) fn failure(status: StatusCode, code: &str, message: &str, details: &V
     response
 }
 
-/// Whether the caller has what has this entity tag: `If-None-Match` names it (RFC 9110, section 13.1.2; weak comparison).
+/// Whether the caller has the version with this entity tag: `If-None-Match` contains it (RFC 9110, section 13.1.2; weak
+/// comparison).
 pub fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     let listed = headers
         .get_all(IF_NONE_MATCH)
@@ -106,7 +107,7 @@ pub fn json_response(status: StatusCode, value: &Value) -> Response {
     response
 }
 
-/// The same with the generation that it is from.
+/// The response with the generation in its header.
 pub fn with_generation(mut response: Response, generation: Option<u64>) -> Response {
     if let Some(generation) = generation {
         response.headers_mut().insert(GENERATION, HeaderValue::from(generation));

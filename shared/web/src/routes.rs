@@ -1,4 +1,4 @@
-//! Routes of operations, and what every service has.
+//! Routes of operations, and the routes of every service.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -30,7 +30,7 @@ use crate::state::App;
 use crate::unrouted::{no_method, no_route};
 use crate::{auth, cors, hosts, request, response};
 
-/// How long a call that changes nothing may take: less than a function may.
+/// The time limit of a call that changes nothing: less than a function's.
 const READ_TIME: Duration = Duration::from_secs(12);
 
 /// Routes and their descriptions.
@@ -43,14 +43,14 @@ pub struct Routes {
     open: Option<Open>,
 }
 
-/// What a door does with every response below its path, errors of others among them: the path, and the response.
+/// A door's change to every response below its path, including errors from elsewhere: the path, and the response.
 pub type Finish = fn(&App, &str, Response) -> Response;
 
-/// A route, for one method or some.
+/// A route, for some methods.
 #[derive(Clone)]
 struct Served {
     path: &'static str,
-    /// It is there while one of these is; always, if there are none.
+    /// The route exists while one of these is offered; always, if empty.
     operations: Vec<&'static Entry>,
     handler: MethodRouter<App>,
 }
@@ -69,8 +69,8 @@ impl Routes {
         self.serve(path, &[operation], post(handler))
     }
 
-    /// A route with a handler of its own that calls `operations`; where all of them are disabled it is not there. One path can have several, for
-    /// different methods. Describe it with [`Routes::describe`].
+    /// A route with a custom handler that calls `operations`; it does not exist if all of them are disabled. One path
+    /// can have several, for different methods. Describe it with [`Routes::describe`].
     #[must_use]
     pub fn serve(mut self, path: &'static str, operations: &[&'static Entry], handler: MethodRouter<App>) -> Self {
         self.served.push(Served { path, operations: operations.to_vec(), handler });
@@ -84,32 +84,33 @@ impl Routes {
         self
     }
 
-    /// Adds a description of a route that is of no single operation.
+    /// Adds a description of a route of several operations.
     #[must_use]
     pub fn describe_as(mut self, path: &'static str, item: Item) -> Self {
         self.items.push((path, item));
         self
     }
 
-    /// Has every response at a path that begins so finished by `finish`.
+    /// Applies `finish` to every response at paths with this prefix.
     #[must_use]
     pub fn finish(mut self, prefix: &'static str, finish: Finish) -> Self {
         self.finishes.push((prefix, finish));
         self
     }
 
-    /// Lets pages of any origin call at the paths for which `open` says so.
+    /// Lets pages of any origin call at the paths for which `open` returns true.
     #[must_use]
     pub fn open_to_pages(self, open: Open) -> Self {
         Self { open: Some(open), ..self }
     }
 
-    /// What finishes responses at `path`.
+    /// The change to responses at `path`.
     pub(crate) fn finish_of(&self, path: &str) -> Option<Finish> {
         self.finishes.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, finish)| *finish)
     }
 
-    /// `GET /metrics`: the counters of this process, for Prometheus. It asks for the right that the operation for it asks for.
+    /// `GET /metrics`: the counters of this process, for Prometheus. It requires the scope of the corresponding
+    /// operation.
     #[must_use]
     pub fn metrics(self) -> Self {
         let handler = |door: Door| async move {
@@ -134,7 +135,7 @@ impl Routes {
         Self { open: self.open.or(other.open), ..self }
     }
 
-    /// What answers requests while `app` holds. What is disabled is left out, so that nothing can tell it from what never was.
+    /// The router for `app`'s configuration. Disabled operations have no route, so they look like unknown ones.
     pub(crate) fn configured(&self, app: &App) -> Router {
         let offered = |served: &&Served| {
             let mut operations = served.operations.iter();
@@ -144,7 +145,7 @@ impl Routes {
         let router = served.fold(Router::new(), |router, served| router.route(served.path, served.handler.clone()));
         let listed = self.descriptions.iter().filter(|route| app.offers(route.operation()) == Offer::Listed);
         let descriptions: Vec<Route> = listed.cloned().collect();
-        // Made when it is asked for: a function that starts has no time for it.
+        // Built on request, to keep functions' start fast.
         let items = self.items.clone();
         let openapi =
             || async move { response::json_response(StatusCode::OK, &openapi::document(&descriptions, &items)) };
@@ -156,13 +157,13 @@ impl Routes {
             .fallback(no_route)
             .method_not_allowed_fallback(no_method)
             .with_state(app.clone());
-        // Around the routes as a whole: to what is refused before them a route would add which methods it has.
+        // Outside of the routes as a whole: on a refusal inside of them, a route would list its methods.
         let router = Router::new()
             .fallback_service(routes)
             .layer(middleware::from_fn_with_state(app.clone(), auth::authenticate));
         let pages = (app.clone(), self.open.unwrap_or(|_, _| false));
         let router = router.layer(middleware::from_fn_with_state(pages, cors::check));
-        // A browser's question is answered before anybody asks for a token, and a refusal can be read by the page.
+        // A preflight request is answered before authentication, and a page may read a refusal.
         let router = match app.origins.layer() {
             Some(cors) => router.layer(cors),
             None => router,
@@ -180,13 +181,13 @@ fn too_slow() -> Error {
     Error::new(Code::Unavailable, Reason::TimeBudgetExceeded, message).with("retry_after_seconds", 2)
 }
 
-/// What came of a call.
+/// The result of a call.
 pub struct Called {
     result: Result<Answer<Value>, Error>,
     cost: Cost,
 }
 
-/// What a handler knows of a request: where it came in, what its headers say, and who makes it.
+/// A request, as handlers need it: the deployment, its headers, and its caller.
 pub struct Door {
     /// The deployment.
     pub app: App,
@@ -207,18 +208,18 @@ impl FromRequestParts<App> for Door {
 }
 
 impl Door {
-    /// The tools that an agent sees who comes through it.
+    /// The tools that the caller sees.
     #[must_use]
     pub fn toolbox(&self) -> Toolbox<'_> {
         Toolbox { facade: self.app.facade, atlas: &self.app.atlas, caller: &self.caller }
     }
 
-    /// A call of `operation`, with what the headers say of it.
+    /// A call of `operation`, with the values of the headers.
     #[must_use]
     pub fn call_of(&self, operation: &'static Entry, arguments: Value) -> Call {
         let Self { app, headers, caller } = self;
         let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default().to_owned());
-        // Several are one list (RFC 9110, section 5.3), and so no key.
+        // Several headers are one list (RFC 9110, section 5.3), and so not a key.
         let keys: Vec<&str> = headers.get_all(KEY).iter().map(|key| key.to_str().unwrap_or_default()).collect();
         let key = (!keys.is_empty()).then(|| keys.join(", "));
         let (vault, confirmation, session) = (header(VAULT), header(CONFIRMATION), header(SESSION));
@@ -240,7 +241,7 @@ pub async fn run(app: &App, call: Call) -> Called {
     let counted = atlas.clone();
     let called = async move {
         let called = dispatch(&atlas, call);
-        // A write has a deadline of its own, and may have happened.
+        // A write has its own deadline, and may have happened.
         if operation.writes() {
             called.await
         } else {
@@ -264,15 +265,15 @@ pub async fn run(app: &App, call: Call) -> Called {
 }
 
 impl Called {
-    /// The answer, and what it cost; the cost belongs into the extensions of the response.
+    /// The answer, and its cost, which belongs into the extensions of the response.
     ///
-    /// # Errors
-    /// As the call.
+    ///
+    /// # Errors Those of the call.
     pub fn into_parts(self) -> (Result<Answer<Value>, Error>, Cost) {
         (self.result, self.cost)
     }
 
-    /// The response: the answer as `show` shows it, or the error.
+    /// The response: `show` of the answer, or the error.
     pub fn respond(self, show: impl FnOnce(&Answer<Value>) -> Response) -> Response {
         self.respond_to(|result| match result {
             Ok(answer) => show(answer),
@@ -280,7 +281,7 @@ impl Called {
         })
     }
 
-    /// The response as `show` shows what came of the call.
+    /// The response: `show` of the call's result.
     pub fn respond_to(self, show: impl FnOnce(&Result<Answer<Value>, Error>) -> Response) -> Response {
         let mut response = show(&self.result);
         response.extensions_mut().insert(self.cost);

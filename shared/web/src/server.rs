@@ -1,4 +1,4 @@
-//! Running routes as a server: for people who host it themselves, and for trying it out.
+//! Running routes as a server: for self-hosting, and for trials.
 
 use std::net::SocketAddr;
 
@@ -31,16 +31,16 @@ pub enum ServerError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// TLS does not work here.
+    /// TLS is not available.
     #[cfg(feature = "tls")]
     #[error("cannot speak TLS: {0}")]
     Tls(#[from] rustls::Error),
 }
 
-/// What to do about an address that is taken.
+/// The remedy for an address in use.
 fn other_address(source: &std::io::Error) -> &'static str {
     match source.kind() {
         std::io::ErrorKind::AddrInUse => {
@@ -53,8 +53,8 @@ fn other_address(source: &std::io::Error) -> &'static str {
 impl Server {
     /// Listens on `address`.
     ///
-    /// # Errors
-    /// When a setting cannot be used, the address is taken, or the server would be open to others.
+    ///
+    /// # Errors When a setting is invalid, the address is in use, or the server would be open to others.
     pub async fn listen(routes: Routes, settings: &Settings, address: SocketAddr) -> Result<Self, ServerError> {
         telemetry::tell_unused(settings);
         let app = App::open(settings, reach(address)).await?.for_its_hosts();
@@ -71,30 +71,30 @@ impl Server {
         })
     }
 
-    /// The same over HTTPS.
+    /// The same server over HTTPS.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn with_certificate(self, certificate: crate::tls::Certificate) -> Self {
         Self { certificate: Some(certificate), ..self }
     }
 
-    /// What it serves.
+    /// The deployment that it serves.
     pub const fn app(&self) -> &App {
         &self.app
     }
 
     /// The address that it listens on.
     ///
-    /// # Errors
-    /// When the system does not say.
+    ///
+    /// # Errors When the system does not report it.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers until `stop` is done; requests under way are finished, within 10 seconds.
+    /// Serves until `stop` completes; running requests are finished within 10 seconds.
     ///
-    /// # Errors
-    /// When TLS cannot be had.
+    ///
+    /// # Errors When TLS is not available.
     pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), ServerError> {
         #[cfg(feature = "otlp")]
         let spans = self.app.spans.clone();

@@ -1,4 +1,4 @@
-//! What answers requests: the routes as they are configured at the time of each.
+//! The service: for each request, the routes of the current configuration.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -25,7 +25,7 @@ impl Routes {
             if door.caller.is_authenticated() {
                 call(&door, atlas_tools::entry::<Health>(), json!({})).await.respond(healthy)
             } else {
-                // That it is up is all that everybody may know; the store is not asked.
+                // Callers without a token learn only that it runs; the store is not asked.
                 response::json_response(StatusCode::OK, &json!({ "ok": true }))
             }
         };
@@ -36,7 +36,7 @@ impl Routes {
     }
 }
 
-/// What `/health` answers: those who look at the status alone are to see what it says.
+/// The answer of `/health`: its status reflects the content, for those who check only the status.
 fn healthy(health: &Answer<Value>) -> Response {
     let mut response = response::ok(health);
     if health.value["ok"] == false {
@@ -45,7 +45,7 @@ fn healthy(health: &Answer<Value>) -> Response {
     response
 }
 
-/// `routes` as `app` is configured, now and later.
+/// The router for `routes`, with `app`'s current configuration for each request.
 fn router(routes: Routes, app: App) -> Router {
     let configured = RwLock::new((app.configured.version, routes.configured(&app)));
     let service = Arc::new(Service { routes, app: app.clone(), configured });
@@ -59,7 +59,7 @@ fn router(routes: Routes, app: App) -> Router {
 struct Service {
     routes: Routes,
     app: App,
-    /// The router of the configuration that was used last.
+    /// The router of the last configuration.
     configured: RwLock<(u64, Router)>,
 }
 
@@ -100,7 +100,7 @@ impl Service {
     }
 }
 
-/// The answer to everything while the configuration cannot be used. The log says why.
+/// The answer to all requests while the configuration is invalid. The log has the reason.
 fn unusable(path: &str) -> Response {
     if path == auth::OPEN {
         return response::json_response(StatusCode::SERVICE_UNAVAILABLE, &json!({ "ok": false }));

@@ -1,4 +1,4 @@
-//! What a deployment sets. Binaries pass their environment in, once.
+//! The settings of a deployment. Binaries pass their environment in, once.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -37,47 +37,47 @@ pub(crate) mod error;
 pub struct Settings {
     /// `ATLAS_STORE`: URL of the store.
     pub store: String,
-    /// `AWS_…`: how to reach a store that is a bucket.
+    /// `AWS_…`: the connection to a store that is a bucket.
     pub variables: Variables,
-    /// `ATLAS_CONFIG`: where the configuration document is, if there is one.
+    /// `ATLAS_CONFIG`: the location of the configuration document, if there is one.
     pub config: Option<ConfigSource>,
     /// `ATLAS_VAULT`: id of the vault, or of the default one of several.
     pub vault: VaultId,
     /// The vaults, the default one first.
     pub vaults: Vec<VaultSettings>,
-    /// `ATLAS_AUTH`: how callers are told apart.
+    /// `ATLAS_AUTH`: how callers authenticate.
     pub auth: Auth,
-    /// `ATLAS_JWT_…`, `ATLAS_JWKS`, `ATLAS_RESOURCE`, `ATLAS_AUTHORIZATION_SERVERS`: what tokens are checked against.
+    /// `ATLAS_JWT_…`, `ATLAS_JWKS`, `ATLAS_RESOURCE`, `ATLAS_AUTHORIZATION_SERVERS`: how tokens are checked.
     pub tokens: Tokens,
-    /// The clients that a host knows by tokens of their own, where `auth` is none.
+    /// The clients known to a host by tokens of their own, if `auth` is none.
     pub clients: Option<Clients>,
     /// `ATLAS_MAX_BYTES`, `ATLAS_MAX_RESULTS`, `ATLAS_SEARCH_NOTES`.
     pub limits: Limits,
-    /// `ATLAS_CACHE_BYTES`: memory for what was fetched.
+    /// `ATLAS_CACHE_BYTES`: the size of the cache.
     pub cache_bytes: usize,
     /// `ATLAS_PORT`: the port of `atlas serve`.
     pub port: u16,
-    /// `ATLAS_HOSTS`: names that `atlas serve` answers for, besides localhost.
+    /// `ATLAS_HOSTS`: host names that `atlas serve` answers to, besides localhost.
     pub hosts: Hosts,
     /// `ATLAS_ALLOWED_ORIGINS`: origins whose pages may call.
     pub origins: Origins,
-    /// Whether pages of any origin may call tools of the Bridge that only read, where callers are not told apart.
+    /// Whether pages of any origin may call tools of the Bridge that only read, if callers are not authenticated.
     pub bridge_any_origin: bool,
     /// Which operations are offered.
     pub visibility: VisibilityConfig,
-    /// How they are offered over MCP.
+    /// How tools are listed over MCP.
     pub facade: Facade,
-    /// Which notes say what is going on now, if the configuration says so.
+    /// The notes of the current context, if configured.
     pub current: CurrentContext,
-    /// How often callers may call, if the configuration says so.
+    /// How often callers may call, if configured.
     pub throttle: Option<ThrottleConfig>,
-    /// `ATLAS_LOG`: what is logged, as `tracing` filters.
+    /// `ATLAS_LOG`: the log filter, in the syntax of `tracing`.
     pub log: String,
-    /// `OTEL_EXPORTER_OTLP_ENDPOINT`: where spans go, in a build that exports them.
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`: the collector of spans, in a build that exports them.
     pub otlp_endpoint: Option<String>,
-    /// Where each call is told to, where callers are told apart: nowhere, until a program says so.
+    /// The audit log, if callers are authenticated; none, unless a program sets it.
     pub audit: Audit,
-    /// Makes pictures smaller, where a program can.
+    /// Scales pictures down, if the program can.
     pub scale_picture: Option<ScalePicture>,
     /// How apps are reached: `ATLAS_OBSIDIAN_KEY`, `ATLAS_OBSIDIAN_SECRET`.
     pub obsidian: ObsidianSettings,
@@ -92,11 +92,11 @@ pub struct Settings {
 pub struct VaultSettings {
     /// Its id.
     pub id: VaultId,
-    /// Its name for people.
+    /// Its display name.
     pub name: Option<String>,
-    /// Which paths operations may touch.
+    /// Its access list.
     pub acl: AclConfig,
-    /// Whether it has these rules to itself.
+    /// Whether it has an access list of its own.
     pub has_own_acl: bool,
     /// The folder of its memory, if the configuration names one.
     pub memory: Option<VaultPath>,
@@ -105,47 +105,47 @@ pub struct VaultSettings {
 }
 
 impl VaultSettings {
-    /// A vault without rules.
+    /// A vault without an access list.
     fn plain(id: VaultId) -> Self {
         Self { id, name: None, acl: AclConfig::default(), has_own_acl: false, memory: None, obsidian: None }
     }
 }
 
-/// What was set, and where; everything else has its default.
+/// The names of the settings that were set, by source; all others have their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// By these variables.
+    /// The variables.
     pub environment: BTreeSet<String>,
-    /// At these paths of the document, as `auth.mode`.
+    /// The paths in the document, such as `auth.mode`.
     pub document: BTreeSet<String>,
 }
 
-/// What tokens are checked against, and where callers get them.
+/// How tokens are checked, and where callers get them.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
     /// `ATLAS_JWT_SECRET`: checks HS256, and nothing else.
     pub secret: Option<Secret>,
-    /// `ATLAS_JWT_SECRET_FILE`: the path of a file that has the secret.
+    /// `ATLAS_JWT_SECRET_FILE`: the path of a file with the secret.
     pub secret_file: Option<String>,
-    /// `ATLAS_JWKS`: public keys, a JWKS or one for each issuer, or the path of a file that has that.
+    /// `ATLAS_JWKS`: public keys, a JWKS or one for each issuer, or the path of a file with that.
     pub jwks: Option<String>,
-    /// `ATLAS_JWT_ISSUER`: what `iss` may be; anything if empty.
+    /// `ATLAS_JWT_ISSUER`: the accepted `iss`; any if empty.
     pub issuers: Vec<String>,
-    /// `ATLAS_JWT_AUDIENCE`: what `aud` must have one of; if empty, with public keys `resource`, and without any anything.
+    /// `ATLAS_JWT_AUDIENCE`: the accepted `aud`. If empty, `resource` with public keys, else any.
     pub audiences: Vec<String>,
-    /// `ATLAS_JWT_ALGORITHMS`: what `alg` may be.
+    /// `ATLAS_JWT_ALGORITHMS`: the accepted `alg`.
     pub algorithms: Vec<String>,
     /// `ATLAS_RESOURCE`: the address of this deployment, as its callers write it.
     pub resource: Option<String>,
-    /// `ATLAS_AUTHORIZATION_SERVERS`: the addresses of those who give tokens.
+    /// `ATLAS_AUTHORIZATION_SERVERS`: the addresses of the authorization servers.
     pub authorization_servers: Vec<String>,
 }
 
-/// Where the store is if nothing says otherwise: a folder beside the process, so that nothing needs an account.
+/// The default store: a folder beside the process, so that no account is needed.
 pub const DEFAULT_STORE: &str = "file://.atlas-store";
-/// The vault if nothing says otherwise.
+/// The default vault.
 pub const DEFAULT_VAULT: &str = "main";
-/// The port of `atlas serve` if nothing says otherwise.
+/// The default port of `atlas serve`.
 pub const DEFAULT_PORT: u16 = 3737;
 const DEFAULT_CACHE_BYTES: usize = 256 << 20;
 const DEFAULT_LOG: &str = "info";
@@ -178,7 +178,7 @@ pub(crate) const KNOWN: [&str; 24] = [
     "ATLAS_GATEWAY_TOKEN",
     "ATLAS_LOG",
 ];
-/// Names with the prefix that belong to tests, to units, and to the host of a vault, not to a service.
+/// Names with the prefix that belong to tests, units or the host of a vault, not to a service.
 const IGNORED: [&str; 5] = ["ATLAS_CORPORA", "ATLAS_HISTORIES", "ATLAS_RCLONE_RC", "ATLAS_ROOT", "ATLAS_VAULT_ROOT"];
 
 fn is_unknown(name: &str) -> bool {
@@ -190,18 +190,18 @@ fn unknown(name: &str) -> SettingsError {
 }
 
 impl Settings {
-    /// Refuses a variable that has the prefix of settings and is none, whoever reads them.
+    /// Refuses an unknown variable with the prefix of settings.
     ///
-    /// # Errors
-    /// [`SettingsError::Unknown`].
+    ///
+    /// # Errors [`SettingsError::Unknown`].
     pub fn check_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), SettingsError> {
         names.into_iter().find(|name| is_unknown(name)).map_or(Ok(()), |name| Err(unknown(name)))
     }
 
     /// Reads the settings among `variables`.
     ///
-    /// # Errors
-    /// When one is unknown or cannot be used.
+    ///
+    /// # Errors When one is unknown or invalid.
     pub fn read(variables: impl IntoIterator<Item = (String, String)>) -> Result<Self, SettingsError> {
         let vault = value("ATLAS_VAULT", DEFAULT_VAULT, NO_VAULT)?;
         let mut settings = Self::of(vault);
@@ -298,7 +298,7 @@ impl Settings {
         document.map(open).transpose().map(Option::unwrap_or_default)
     }
 
-    /// The settings of a deployment of one vault, for which nothing else was set.
+    /// The settings of a deployment of one vault, with all defaults.
     pub(crate) fn of(vault: VaultId) -> Self {
         Self {
             store: DEFAULT_STORE.to_owned(),
@@ -344,7 +344,7 @@ fn number(name: &'static str, text: &str, min: usize, max: usize) -> Result<usiz
     }
 }
 
-/// A secret is not shown again, not even when it cannot be used.
+/// A secret is never shown, not even when it is invalid.
 fn secret(name: &'static str, text: String) -> Result<Secret, SettingsError> {
     let unusable = |error: KeyError| SettingsError::Value { name, value: "…".to_owned(), remedy: error.to_string() };
     Secret::new(text).map_err(unusable)

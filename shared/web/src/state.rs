@@ -1,4 +1,4 @@
-//! What handlers share.
+//! The state shared by handlers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,40 +20,40 @@ use crate::origins::Origins;
 use crate::settings::Settings;
 use crate::threads::Threads;
 
-/// The deployment, as it is configured at one time, and the clock.
+/// The deployment with its current configuration, and the clock.
 #[derive(Clone)]
 pub struct App {
     /// The vaults and limits.
     pub atlas: Atlas,
-    /// Says what time it is.
+    /// Returns the current time.
     pub clock: fn() -> Timestamp,
-    /// Tells callers apart.
+    /// Authenticates callers.
     pub gate: Gate,
-    /// Which web pages may call.
+    /// The origins whose pages may call.
     pub origins: Origins,
     /// Whether pages of any origin may call tools of the Bridge that only read.
     pub bridge_any_origin: bool,
-    /// Which names a server answers for.
+    /// The host names that a server answers to.
     pub hosts: Hosts,
-    /// What a list of tools shows.
+    /// Which tools are listed.
     pub facade: Facade,
-    /// Counts requests.
+    /// Request counters.
     pub metrics: Metrics,
-    /// Where calls run, if not where requests are received.
+    /// The threads that calls run on, if not the current one.
     pub(crate) threads: Option<Threads>,
-    /// Who asked, if that is known.
+    /// The client's pseudonym, if known.
     pub(crate) asked_by: Option<Caller>,
     /// Exports requests as spans.
     #[cfg(feature = "otlp")]
     pub spans: Option<crate::otlp::Spans>,
-    /// Which configuration it is.
+    /// The current configuration.
     pub configured: Configured,
 }
 
-/// Which of a deployment's configurations an [`App`] is, and how the next one is found.
+/// The current configuration of a deployment, and how to find the next one.
 #[derive(Clone, Default)]
 pub struct Configured {
-    /// Tells it from those before it.
+    /// The number of the configuration.
     pub(crate) version: u64,
     /// Whether requests for hosts that are not its own are refused.
     pub(crate) checks_hosts: bool,
@@ -61,20 +61,20 @@ pub struct Configured {
 }
 
 impl App {
-    /// The deployment that `settings`, which are the environment's, and the document that they name describe.
+    /// Opens the deployment that `settings` (the environment's) and their document describe.
     ///
-    /// # Errors
-    /// When the document cannot be used, the store cannot be opened, the keys for tokens cannot be used, or callers who must be told apart
-    /// are not. The store is asked for the document at most.
+    ///
+    /// # Errors When the document is invalid, the store cannot be opened, the keys for tokens are invalid, or callers
+    /// who must authenticate do not. The only request to the store is for the document.
     pub async fn open(settings: &Settings, reach: Reach) -> Result<Self, OpenError> {
         let store = atlas_mirror::location::open(&settings.store, &settings.variables)?;
         Self::open_in(store, settings, reach, reloader::MAX_AGE).await
     }
 
-    /// The same over a store that is open. The document is looked at again when it was looked at `max_age` ago.
+    /// Like [`App::open`], over an open store. The document is read again when the last reading is `max_age` old.
     ///
-    /// # Errors
-    /// As [`App::open`].
+    ///
+    /// # Errors As [`App::open`].
     pub async fn open_in(
         store: Store,
         settings: &Settings,
@@ -89,26 +89,26 @@ impl App {
         Ok(Self::new(&deployed, Some(Arc::new(reloader))))
     }
 
-    /// The settings that the environment's and the document that they name come to.
+    /// The settings of the environment, completed by the document that they name.
     ///
-    /// # Errors
-    /// When the document cannot be used.
+    ///
+    /// # Errors When the document is invalid.
     pub async fn settings(environment: &Settings) -> Result<Settings, OpenError> {
         let Some(place) = &environment.config else { return Ok(environment.clone()) };
         let store = atlas_mirror::location::open(&environment.store, &environment.variables)?;
         Ok(environment.clone().with(place.document(&store).await?)?)
     }
 
-    /// The same by another clock.
+    /// The same deployment with another clock.
     #[must_use]
     pub fn with_clock(self, clock: fn() -> Timestamp) -> Self {
         Self { clock, ..self }
     }
 
-    /// A deployment of one vault in `store`, whose callers are not told apart.
+    /// A deployment of one vault in `store`, without authentication.
     ///
-    /// # Errors
-    /// When the store's prefix cannot be part of a key.
+    ///
+    /// # Errors When the store's prefix cannot be part of a key.
     pub fn over(store: Store, vault: VaultId, limits: Limits, cache_bytes: usize) -> Result<Self, OpenError> {
         let settings = Settings { limits, ..Settings::of(vault) };
         Ok(Self::new(&Deploys::new(store, cache_bytes, Reach::Loopback, Timestamp::now()).deploy(&settings, 0)?, None))
@@ -132,13 +132,13 @@ impl App {
         }
     }
 
-    /// The same for the names of this machine and those that are configured, and no others.
+    /// The same deployment, answering only to the names of this machine and the configured ones.
     #[must_use]
     pub fn for_its_hosts(self) -> Self {
         Self { configured: Configured { checks_hosts: true, ..self.configured }, ..self }
     }
 
-    /// The deployment as it is configured now. What is wrong with its configuration is told to the log only.
+    /// The deployment with its current configuration. Faults of the configuration are only logged.
     pub(crate) async fn current(&self) -> Result<Self, Unusable> {
         let Some(reloader) = &self.configured.reloader else { return Ok(self.clone()) };
         let now = reloader.current().await.map_err(|_| Unusable)?;
@@ -154,7 +154,8 @@ impl App {
         })
     }
 
-    /// What one call runs on: its requests to the store are counted apart, and it can tell what this process has counted.
+    /// The environment of one call: its requests to the store have their own counters, and it can report this process's
+    /// metrics.
     pub(crate) fn atlas_of_call(&self) -> Atlas {
         let mut atlas = self.atlas.metered();
         let metrics = self.metrics.clone();
@@ -179,6 +180,6 @@ impl App {
     }
 }
 
-/// The configuration cannot be used at this time.
+/// The configuration is currently invalid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unusable;

@@ -1,7 +1,7 @@
-//! What is told of requests: one line each in the log, and counters.
+//! Reports on requests: one line each in the log, and counters.
 //!
-//! On Lambda the line is also in CloudWatch's embedded metric format, so that a deployment has metrics with
-//! nothing to install. A server counts for Prometheus. Neither queries, bodies nor tokens are told to anybody.
+//! On Lambda the line is also in CloudWatch's embedded metric format, so that a deployment has metrics without setup. A
+//! server counts for Prometheus. Reports never contain queries, bodies or tokens.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
@@ -24,10 +24,10 @@ pub use crate::metrics::{Cost, Metrics, OK};
 use crate::settings::Settings;
 use crate::state::App;
 
-/// Logs to standard error: as JSON where a machine reads it, as text where a person does.
+/// Logs to standard error: as JSON for machines, as text for people.
 pub fn start(filter: &str, json: bool) {
     let filter: Targets = filter.parse().unwrap_or_else(|_| Targets::new().with_default(Level::INFO));
-    // Which tells each message of MCP thrice, unless it is asked for.
+    // It logs each message of MCP three times, so its logs must be requested.
     let is_told = filter.iter().any(|(target, _)| target.starts_with("rmcp"));
     let filter = if is_told { filter } else { filter.with_target("rmcp", Level::ERROR) };
     let colours = std::io::stderr().is_terminal();
@@ -37,7 +37,7 @@ pub fn start(filter: &str, json: bool) {
     let _ = registry().with(layer.with_filter(filter)).try_init();
 }
 
-/// Says which settings mean nothing to this build.
+/// Logs settings that have no effect in this build.
 pub(crate) fn tell_unused(settings: &Settings) {
     if cfg!(not(feature = "otlp")) && settings.otlp_endpoint.is_some() {
         tracing::warn!(
@@ -46,13 +46,13 @@ pub(crate) fn tell_unused(settings: &Settings) {
     }
 }
 
-/// The audit log on standard error: each event a line of JSON, whatever is logged otherwise.
+/// The audit log on standard error: each event as a line of JSON, whatever the log level.
 pub fn audit() -> Audit {
-    // Where standard error is closed there is nobody to tell.
+    // If standard error is closed, nobody reads the line.
     Audit::to(|event| drop(writeln!(std::io::stderr(), "{event}")))
 }
 
-/// Runs a request within a span that has its id, and tells how it went.
+/// Runs a request within a span that has its id, and reports the outcome.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let id = request_id(&request);
     let span = tracing::info_span!("request", id = %id.to_str().unwrap_or_default(), method = %request.method());
@@ -63,7 +63,7 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
         let parent = crate::otlp::Spans::parent(request.headers());
         let mut response = next.run(request).await;
         let seconds = begun.elapsed().as_secs_f64();
-        // A token says more than an address.
+        // A token identifies the caller better than an address.
         let caller = response.extensions().get::<Caller>().copied().or(caller);
         let told = Told::of(caller, &response, seconds);
         told.tell(&app.metrics, (app.clock)());
@@ -78,7 +78,7 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     .await
 }
 
-/// The caller's request id if it is a plain one, else a new one.
+/// The caller's request id if it is a valid one, else a new one.
 fn request_id(request: &Request) -> HeaderValue {
     let is_plain = |value: &&HeaderValue| {
         value.len() <= 64 && value.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))

@@ -1,5 +1,5 @@
-//! Where a server's calls run: on threads of their own, so that the work of one holds up neither connections nor other calls. There are only
-//! so many of them, and one caller has only so many of those.
+//! The threads of a server's calls. Each call has its own, so that it delays neither connections nor other calls. Their
+//! number is limited, in all and for each caller.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,10 +18,10 @@ use crate::caller::Caller;
 const MOST: usize = 128;
 /// Most calls of one caller at once.
 const MOST_OF_ONE: usize = 32;
-/// Longest time that a call waits for others to end.
+/// Longest time that a call waits for a thread.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// The threads. Those who ask for one more wait.
+/// The threads. Calls wait for a free one.
 #[derive(Clone)]
 pub(crate) struct Threads {
     all: Arc<Semaphore>,
@@ -40,7 +40,7 @@ impl Threads {
         Self { all: Arc::new(Semaphore::new(most)), most_of_one, callers: Arc::default() }
     }
 
-    /// What `call` comes to, on a thread of its own. It ends when nobody waits for it any more.
+    /// Runs `call` on a thread of its own, and returns its result. The call ends when nobody waits for it any more.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         caller: Option<Caller>,
@@ -67,15 +67,15 @@ impl Threads {
             .ok_or_else(|| Error::new(Code::Internal, Reason::Internal, "the call ended without an answer"))
     }
 
-    /// A place among those of the caller, and among all.
+    /// A permit among those of the caller, and one among all.
     async fn place(&self, caller: Option<Caller>) -> Option<[OwnedSemaphorePermit; 2]> {
         let own = {
             let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-            // Whoever has a call or waits for one holds theirs too.
+            // A running or waiting call holds its caller's permits too.
             callers.retain(|_, own| Arc::strong_count(own) > 1);
             callers.entry(caller).or_insert_with(|| Arc::new(Semaphore::new(self.most_of_one))).clone()
         };
-        // They are never closed.
+        // The semaphores are never closed.
         let own = own.acquire_owned().await.ok()?;
         Some([own, self.all.clone().acquire_owned().await.ok()?])
     }
@@ -86,7 +86,7 @@ fn busy() -> Error {
     Error::new(Code::Unavailable, Reason::ServerBusy, message).with("retry_after_seconds", 2)
 }
 
-/// The processor time that this thread has taken so far.
+/// The processor time that this thread has used.
 pub(crate) fn cpu_time() -> Duration {
     #[cfg(unix)]
     {
@@ -118,7 +118,7 @@ mod tests {
     static RUNNING: AtomicUsize = AtomicUsize::new(0);
     static MAY_END: AtomicBool = AtomicBool::new(false);
 
-    /// Works without a pause until it may end.
+    /// Works without yielding until it may end.
     async fn hostile() {
         RUNNING.fetch_add(1, Ordering::SeqCst);
         while !MAY_END.load(Ordering::SeqCst) {
@@ -135,7 +135,7 @@ mod tests {
         answer
     }
 
-    /// On one async thread, which the first of two such calls would take for itself.
+    /// On one async thread, which the first of two such calls would occupy.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn calls_that_work_without_a_pause_stop_no_others() {
         let hostile = async |door: Door| {
@@ -157,7 +157,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         assert!(ask(address, "/health").await.contains("\"ok\""));
-        // Nothing is published there, which it says.
+        // The vault is not published, as the error says.
         assert!(ask(address, "/find").await.contains("vault_not_published"));
         MAY_END.store(true, Ordering::SeqCst);
         for attacker in attackers {

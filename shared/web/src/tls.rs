@@ -18,11 +18,11 @@ use tokio_rustls::server::TlsStream;
 
 /// Largest file.
 const MAX_BYTES: u64 = 1 << 20;
-/// How often the files are looked at.
+/// The interval of checks of the files.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why a certificate cannot be used; says what to give.
+/// Why a certificate is invalid, and what to give.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -30,29 +30,29 @@ pub enum TlsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The file of the certificate has none.
+    /// The certificate's file contains no certificate.
     #[error("{} is no certificate: give a PEM file with the certificate, then those that vouch for it", path.display())]
     NoCertificate {
         /// The file.
         path: PathBuf,
     },
-    /// The file of the key has none.
+    /// The key's file contains no key.
     #[error("{} is no private key: give a PEM file with a key that has no password", path.display())]
     NoKey {
         /// The file.
         path: PathBuf,
     },
-    /// They cannot be used together.
+    /// Certificate and key do not fit.
     #[error("{} cannot be used with the key {}: {source}", certificate.display(), key.display())]
     Refused {
         /// The file of the certificate.
         certificate: PathBuf,
         /// The file of the key.
         key: PathBuf,
-        /// Why not.
+        /// The cause.
         source: rustls::Error,
     },
 }
@@ -61,7 +61,7 @@ pub enum TlsError {
 #[derive(Clone, Debug)]
 pub struct Certificate {
     files: Files,
-    /// What the files held when they were looked at last, or why they could not be read.
+    /// The last content of the files, or why they could not be read.
     seen: Result<Contents, String>,
     current: Arc<Current>,
 }
@@ -79,13 +79,13 @@ struct Contents {
 }
 
 impl fmt::Debug for Contents {
-    /// Not the key.
+    /// Without the key.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Contents").finish_non_exhaustive()
     }
 }
 
-/// What new connections are shown.
+/// The certificate for new connections.
 #[derive(Debug)]
 struct Current(RwLock<Arc<CertifiedKey>>);
 
@@ -98,8 +98,8 @@ impl ResolvesServerCert for Current {
 impl Certificate {
     /// Reads the files.
     ///
-    /// # Errors
-    /// When they cannot be used.
+    ///
+    /// # Errors When they are invalid.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         let files = Files { certificate: certificate.to_owned(), key: key.to_owned() };
         let contents = files.contents()?;
@@ -107,7 +107,7 @@ impl Certificate {
         Ok(Self { files, seen: Ok(contents), current })
     }
 
-    /// What makes TLS of connections, with the certificate as it is at that time.
+    /// The acceptor of TLS connections, which uses the current certificate.
     pub(crate) fn acceptor(&self) -> Result<TlsAcceptor, rustls::Error> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(provider()))
             .with_safe_default_protocol_versions()?
@@ -117,7 +117,7 @@ impl Certificate {
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 
-    /// Looks at the files again and again, and takes what can be used. Never done.
+    /// Checks the files from time to time, and uses valid changes. Never completes.
     pub(crate) async fn follow(mut self) {
         loop {
             tokio::time::sleep(LOOK_AGAIN).await;
@@ -127,7 +127,7 @@ impl Certificate {
         }
     }
 
-    /// Takes what was read if it is new. What cannot be used is told once; it may be half of a change.
+    /// Uses a changed certificate if it is valid. An invalid one is logged once; it may be half of a change.
     fn look(&mut self, read: Result<Contents, TlsError>) {
         let seen = read.map_err(|error| error.to_string());
         if seen == self.seen {
@@ -178,7 +178,7 @@ fn provider() -> CryptoProvider {
     ring::default_provider()
 }
 
-/// TLS over `stream`, unless the client does not speak it or takes too long.
+/// TLS over `stream`; [`None`] if the handshake fails or takes too long.
 pub(crate) async fn shake_hands(acceptor: &TlsAcceptor, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
     match tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => return Some(stream),

@@ -1,4 +1,4 @@
-//! The answers where there is no route.
+//! The answers for unknown routes.
 
 use atlas_ops::Reason;
 use axum::extract::Request;

@@ -1,4 +1,5 @@
-//! The fields of a configuration document: JSON with the names of obsidian-tc's `ServerConfigSchema`, without those that mean nothing here.
+//! The fields of a configuration document: JSON with the names of obsidian-tc's `ServerConfigSchema`, without those
+//! that have no meaning here.
 
 use std::collections::BTreeSet;
 
@@ -32,30 +33,30 @@ const DAILY: &str = "daily";
 /// Most globs of the spine.
 const MAX_SPINE: usize = 50;
 const MAX_GLOB: usize = 500;
-/// Most calls of a tier a minute or at once, and most concurrent changes.
+/// Most calls per minute or at once in a tier, and most concurrent changes.
 const MAX_RATE: u32 = 1_000_000;
 
 /// A document.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Document {
-    /// The vaults, the default one first; left out, there is the one that `ATLAS_VAULT` names.
+    /// The vaults, the default one first; if omitted, the one named by `ATLAS_VAULT`.
     pub vaults: Option<Vec<VaultDocument>>,
-    /// For vaults that have none of their own.
+    /// The access list of vaults without their own.
     pub acl: AclConfig,
-    /// How callers are told apart.
+    /// How callers authenticate.
     pub auth: AuthDocument,
-    /// How much a call may take.
+    /// The limits of a call.
     pub governor: GovernorDocument,
     /// Which operations are offered.
     pub tool_visibility: VisibilityConfig,
-    /// How they are offered over MCP.
+    /// How tools are listed over MCP.
     pub tool_facade: FacadeDocument,
     /// How often callers may call.
     pub throttle: Option<ThrottleConfig>,
-    /// How long a call with an idempotency key is known, in seconds.
+    /// How long an idempotency key is remembered, in seconds.
     pub idempotency_ttl_seconds: Option<u64>,
-    /// How long a confirmation can be used, in seconds.
+    /// How long a confirmation is valid, in seconds.
     pub elicit_ttl_seconds: Option<u64>,
     /// Age from which the last sync of a vault counts as stale, in seconds.
     pub sync_stale_seconds: Option<u64>,
@@ -63,7 +64,7 @@ pub struct Document {
     pub transports: TransportsDocument,
     /// The door of the Bridge protocol.
     pub bridge: BridgeDocument,
-    /// Which notes say what is going on now.
+    /// The notes of the current context.
     pub context: ContextDocument,
     /// plur, a memory of engrams.
     pub plur: Option<PlurDocument>,
@@ -80,10 +81,10 @@ pub struct Document {
 pub struct VaultDocument {
     /// Its id in the store.
     pub id: String,
-    /// Its name for people.
+    /// Its display name.
     #[serde(default)]
     pub name: Option<String>,
-    /// Which paths operations may touch; that of the root if left out.
+    /// Its access list; that of the root if omitted.
     #[serde(default)]
     pub acl: Option<AclConfig>,
     /// Its memory.
@@ -133,7 +134,7 @@ pub struct AuthDocument {
 pub struct GovernorDocument {
     /// Most bytes of note text in an answer.
     pub max_response_bytes: Option<usize>,
-    /// How long one search looks through text, in milliseconds.
+    /// Most time that one search reads text, in milliseconds.
     pub regex_timeout_ms: Option<u64>,
     /// Most processor time of one call, in milliseconds.
     pub cpu_time_ms: Option<u64>,
@@ -153,9 +154,9 @@ pub struct FacadeDocument {
 pub struct ContextDocument {
     /// The path of the note that the current context starts from, or `daily` for today's.
     pub now: Option<String>,
-    /// Globs of the notes that belong to it always.
+    /// Globs of the notes that always belong to it.
     pub spine: Option<Vec<String>>,
-    /// Where today is, as an IANA time zone.
+    /// The time zone of today, by its IANA name.
     pub time_zone: Option<String>,
 }
 
@@ -163,7 +164,7 @@ pub struct ContextDocument {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct BridgeDocument {
-    /// Whether pages of any origin may call tools that only read, where callers are not told apart.
+    /// Whether pages of any origin may call tools that only read, if callers are not authenticated.
     pub any_origin: bool,
 }
 
@@ -179,26 +180,26 @@ pub struct TransportsDocument {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct HttpDocument {
-    /// Names that a server answers for.
+    /// Host names that a server answers to.
     pub allowed_hosts: Option<Vec<String>>,
     /// Origins whose pages may call.
     pub allowed_origins: Option<Vec<String>>,
 }
 
 impl Document {
-    /// The document in `bytes`.
+    /// Parses the document in `bytes`.
     ///
-    /// # Errors
-    /// When it is too large, is not JSON, or has an unknown field or an unusable value.
+    ///
+    /// # Errors When it is too large, is not JSON, or has an unknown field or an invalid value.
     pub fn parse(bytes: &[u8]) -> Result<Self, DocumentError> {
         if bytes.len() > MAX_BYTES {
             return Err(DocumentError::new("", format!("write at most {MAX_BYTES} bytes")));
         }
-        // Sorted: of several faults the same one is told, wherever they stand.
+        // Sorted, so that of several faults the same one is always reported.
         let value: Value = sorted(serde_json::from_slice(bytes).map_err(|error| remedy("", &error))?);
         let mut said = BTreeSet::new();
         unsupported_keys::look_through(&value, &mut said)?;
-        // Once more from the text, in which a name that stands there twice is seen.
+        // Read again from the text, to detect duplicate names.
         let mut reader = serde_json::Deserializer::from_slice(bytes);
         let document: Self = serde_path_to_error::deserialize(&mut reader)
             .map_err(|error| remedy(&error.path().to_string(), error.inner()))?;
@@ -208,7 +209,7 @@ impl Document {
         Ok(document)
     }
 
-    /// Whether the field at `path` is given.
+    /// Whether the document gives the field at `path`.
     #[must_use]
     pub fn says(&self, path: &str) -> bool {
         self.said.contains(path)
@@ -253,7 +254,7 @@ impl Document {
 }
 
 impl ContextDocument {
-    /// What it comes to.
+    /// The configuration of the current context.
     pub(crate) fn current(&self) -> CurrentContext {
         let now = self.now.as_deref().and_then(|now| match now {
             DAILY => Some(NowNote::Daily),

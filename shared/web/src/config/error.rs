@@ -1,19 +1,19 @@
-//! What can be wrong with a configuration.
+//! Errors of a configuration.
 
 use crate::settings::error::SettingsError;
 
-/// Why a configuration cannot be used.
+/// Why a configuration is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The document cannot be read.
     #[error("the configuration in {place} cannot be read: {reason}")]
     Unreadable {
-        /// Where it is.
+        /// Its location.
         place: String,
-        /// Why not.
+        /// The cause.
         reason: String,
     },
-    /// A field cannot be used.
+    /// A field is invalid.
     #[error("{0}")]
     Document(#[from] DocumentError),
     /// It contradicts the environment.
@@ -21,11 +21,11 @@ pub enum ConfigError {
     Settings(#[from] SettingsError),
 }
 
-/// Where a document is wrong, and what to write instead.
+/// An invalid field of a document, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{remedy}", of(path))]
 pub struct DocumentError {
-    /// The path of the wrong field, such as `vaults[0].id`; empty for the whole document.
+    /// The path of the invalid field, such as `vaults[0].id`; empty for the whole document.
     pub path: String,
     /// What to write instead.
     pub remedy: String,

@@ -1,4 +1,4 @@
-//! Turns errors of the JSON reader into what to write instead.
+//! Turns errors of the JSON reader into instructions.
 
 use serde_json::error::{Category, Error};
 
@@ -7,7 +7,7 @@ use crate::config::error::DocumentError;
 /// Longest part of a document that an error repeats, in bytes.
 const MAX_QUOTED: usize = 120;
 
-/// The error at `path` as one that says what to write.
+/// The error at `path`, with what to write instead.
 pub(crate) fn remedy(path: &str, error: &Error) -> DocumentError {
     let said = error.to_string();
     if error.classify() != Category::Data {

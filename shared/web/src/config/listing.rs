@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::config::merge::PAIRS;
 use crate::settings::{KNOWN, Settings};
 
-/// A setting.
+/// A setting, its value and its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// The variable or the path in the document, or both, separated by a space.
@@ -37,7 +37,7 @@ pub enum SettingSource {
 }
 
 impl SettingSource {
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl SettingSource {
 /// Replaces secrets.
 const MASK: &str = "(set)";
 
-/// All settings: the variables, then what only a document says.
+/// All settings: the variables, then those that only a document has.
 #[must_use]
 pub fn list(settings: &Settings) -> Vec<Row> {
     let variables = KNOWN.iter().map(|variable| {
@@ -128,7 +128,7 @@ fn of_variable(settings: &Settings, variable: &str) -> Value {
         "ATLAS_AUTH" => json!(settings.auth),
         "ATLAS_JWT_SECRET" => json!(tokens.secret.as_ref().map(|_| MASK)),
         "ATLAS_JWT_SECRET_FILE" => json!(tokens.secret_file),
-        // One that was written here may have private parts, by mistake.
+        // Inline keys may have private parts by mistake.
         "ATLAS_JWKS" => json!(tokens.jwks.as_ref().map(|jwks| if jwks.contains('{') { MASK } else { jwks })),
         "ATLAS_JWT_ISSUER" => json!(tokens.issuers),
         "ATLAS_JWT_AUDIENCE" => json!(tokens.audiences),

@@ -1,4 +1,4 @@
-//! Merges the document and the environment. The environment wins, since it is nearer to the process.
+//! Merges the document and the environment. The environment has precedence, since it is nearer to the process.
 
 use std::time::Duration;
 
@@ -95,7 +95,7 @@ impl Settings {
         said.copied().unwrap_or(variable)
     }
 
-    /// The default one comes first: the one that the environment names, or else the first.
+    /// Sets the vaults. The default one comes first: the one that the environment names, or else the first.
     fn take_vaults(&mut self, mut vaults: Vec<VaultSettings>) -> Result<(), SettingsError> {
         if !self.leaves("ATLAS_VAULT") {
             let Some(index) = vaults.iter().position(|vault| vault.id == self.vault) else {
@@ -142,10 +142,10 @@ impl Settings {
         }
     }
 
-    /// Which operations are offered, of all that there are.
+    /// The visibility of all operations.
     ///
-    /// # Errors
-    /// When the configuration names an unknown operation.
+    ///
+    /// # Errors When the configuration names an unknown operation.
     pub fn visible(&self) -> Result<Visibility, DocumentError> {
         let has_app = self
             .vaults

@@ -1,5 +1,6 @@
-//! Reads a document again while a process lives. Nothing runs between requests, so a request reads it again when the last reading is too old. If the
-//! new document is wrong, requests are refused until it is mended, since it may have been meant to change the old rules.
+//! Reads a document again while a process lives. Nothing runs between requests, so a request reads it again when the
+//! last reading is too old. While the new document is invalid, requests are refused, since it may have been meant to
+//! change the old rules.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -13,12 +14,12 @@ use crate::config::source::{ConfigSource, Contents};
 use crate::deployed::{Deployed, Deploys, OpenError};
 use crate::settings::Settings;
 
-/// How old the last reading may be, by default.
+/// The default age after which the document is read again.
 pub(crate) const MAX_AGE: Duration = Duration::from_secs(30);
-/// How long a refusal is kept, so that not every request asks a store that is away.
+/// How long a refusal is cached, so that not every request reads from an unavailable store.
 const MAX_AGE_OF_REFUSAL: Duration = Duration::from_secs(1);
 
-/// A document that is followed.
+/// Reloads a document.
 pub(crate) struct Reloader {
     place: ConfigSource,
     environment: Settings,
@@ -36,9 +37,9 @@ struct Seen {
     contents: Contents,
     /// The number of different contents so far.
     version: u64,
-    /// The deployment of the contents, or why they cannot be used.
+    /// The deployment of the contents, or why they are invalid.
     deployed: Result<Arc<Deployed>, String>,
-    /// Why it could not be read.
+    /// The error of the last reading, if it failed.
     fault: Option<String>,
 }
 
@@ -52,7 +53,7 @@ impl Seen {
 }
 
 impl Reloader {
-    /// The document at `place`, which must be good.
+    /// Reads the document at `place`, which must be valid.
     pub(crate) async fn start(
         place: ConfigSource,
         environment: Settings,
@@ -117,7 +118,7 @@ impl Reloader {
             Err(error) => seen.fault = Some(error.to_string()),
         }
         let current = seen.current();
-        // Those who waited for a store that is away do not each ask it in their turn.
+        // Waiting requests must not each ask an unavailable store in turn.
         seen.at = if current.is_ok() { begun } else { (self.clock)() };
         if let Err(error) = &current
             && before.as_ref() != Some(error)

@@ -13,7 +13,7 @@ use tokio::io::AsyncReadExt as _;
 use crate::config::document::{Document, MAX_BYTES};
 use crate::config::error::ConfigError;
 
-/// What to write if a text names no source.
+/// The known kinds of source, for errors.
 const FORMS: &str = "write the path of a file, store:KEY for an object of ATLAS_STORE, or the JSON itself";
 /// The prefix of an object's key.
 const OBJECT: &str = "store:";
@@ -24,18 +24,18 @@ const TRIES: u32 = 3;
 const TIMEOUT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Where a document is.
+/// The location of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigSource {
     /// The text itself.
     Inline(String),
     /// In this file.
     File(PathBuf),
-    /// In the object of this key, below the prefix of the store that the vaults are in.
+    /// The object with this key, below the prefix of the vaults' store.
     Object(String),
 }
 
-/// What was read.
+/// The content read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
     pub(crate) bytes: Bytes,
@@ -44,10 +44,10 @@ pub(crate) struct Contents {
 }
 
 impl ConfigSource {
-    /// The place that `text` names.
+    /// Parses a location.
     ///
-    /// # Errors
-    /// What to write, if it names none.
+    ///
+    /// # Errors What to write, if it is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim_start().starts_with('{') {
             return Ok(Self::Inline(text.to_owned()));
@@ -71,7 +71,7 @@ impl ConfigSource {
         !matches!(self, Self::Inline(_))
     }
 
-    /// The document; [`None`] if it is the version that was `seen`. An unchanged object is not fetched again.
+    /// The document; [`None`] if it is still the version `seen`. An unchanged object is not fetched again.
     pub(crate) async fn read(&self, store: &Store, seen: Option<&Contents>) -> Result<Option<Contents>, ConfigError> {
         let read = match self {
             Self::Inline(text) => Ok(Some(Contents { bytes: Bytes::from(text.clone()), tag: None })),
@@ -86,7 +86,7 @@ impl ConfigSource {
         Ok(read.filter(|read| seen.is_none_or(|seen| seen.bytes != read.bytes)))
     }
 
-    /// The document that is there.
+    /// Reads and parses the document.
     pub(crate) async fn document(&self, store: &Store) -> Result<Document, ConfigError> {
         let contents = self.read(store, None).await?.unwrap_or_default();
         Ok(Document::parse(&contents.bytes)?)
@@ -129,7 +129,7 @@ async fn read_object(store: &Store, key: &str, tag: Option<String>) -> Result<Op
         let read = async {
             let found = store.inner().get_opts(&key, options.clone()).await?;
             let tag = found.meta.e_tag.clone();
-            // What is too long is not fetched; that it is, is told by who asked.
+            // An object that is too long is not fetched; the caller reports it.
             let length = usize::try_from(found.meta.size).unwrap_or(usize::MAX);
             let bytes = if length > MAX_BYTES { Bytes::from(vec![0; MAX_BYTES + 1]) } else { found.bytes().await? };
             Ok((bytes.len() >= length.min(MAX_BYTES)).then_some(Contents { bytes, tag }))

@@ -12,7 +12,7 @@ fn document(text: &str) -> Document {
     Document::parse(text.as_bytes()).unwrap()
 }
 
-/// Documents that cannot be used: where the mistake is, and what to write.
+/// Invalid documents: the position of the mistake, and what to write.
 #[test]
 fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
     for (text, place, says) in [

@@ -1,5 +1,5 @@
-//! Refuses what a JSON reader would silently accept or drop: obsidian-tc's names that mean nothing here, null, and lists instead of objects. Each is
-//! refused with the reason, since its writer expects an effect.
+//! Refuses fields that a JSON reader would silently accept or drop: names of obsidian-tc that have no meaning here,
+//! null, and lists instead of objects. Each is refused with the reason, since its author expects an effect.
 
 use std::collections::BTreeSet;
 
@@ -77,7 +77,7 @@ const LISTS: [&str; 20] = [
     "safeCommands",
 ];
 
-/// Refuses lists where there are none: a reader takes one for the values of an object in their order.
+/// Refuses lists instead of objects: the reader would take a list for the values of an object in order.
 pub(crate) fn check_lists(value: &Value, path: &str) -> Result<(), DocumentError> {
     match value {
         Value::Array(items) => {
@@ -103,7 +103,7 @@ pub(crate) fn look_through(document: &Value, said: &mut BTreeSet<String>) -> Res
 fn walk(value: &Value, path: &str, pattern: &str, said: &mut BTreeSet<String>) -> Result<(), DocumentError> {
     refuse(path, pattern)?;
     match value {
-        // As good as left out to some readers, and so a limit that is none.
+        // Some readers treat null as omitted, which would remove a limit.
         Value::Null => Err(DocumentError::new(path, "write a value instead of null, or leave it out")),
         // Keys have names of their own.
         Value::Object(_) if pattern == "auth.jwks" => Ok(()),

@@ -1,4 +1,4 @@
-//! How long a server waits for a client: for the body of a request, and until a response is taken.
+//! Time limits on clients: for sending the body of a request, and for receiving a response.
 
 use std::future::Future as _;
 use std::io;
@@ -15,7 +15,7 @@ use tokio::time::{Sleep, sleep};
 use super::table::{Seat, Stage};
 use crate::request::Slow;
 
-/// The body of a request, which has to be there in time.
+/// The body of a request, with a time limit.
 pub(super) struct Received {
     body: Incoming,
     end: Pin<Box<Sleep>>,
@@ -55,11 +55,11 @@ impl Body for Received {
     }
 }
 
-/// A stream whose client has to take what is written in time.
+/// A stream whose client must receive in time.
 pub(super) struct Sent<S> {
     stream: S,
     time: Duration,
-    /// When the client must have taken what it did not take at once.
+    /// When the client must have received the bytes that are waiting.
     end: Option<Pin<Box<Sleep>>>,
     seat: Arc<Seat>,
 }
@@ -69,7 +69,7 @@ impl<S> Sent<S> {
         Self { stream, time, end: None, seat }
     }
 
-    /// What comes of a write: while the client does not take it, its time runs.
+    /// Checks the result of a write: while the client receives nothing, its time runs.
     fn written<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             return written;

@@ -1,4 +1,4 @@
-//! The table of connections. It chooses which one gives its place to a new one: never one whose request is being answered.
+//! The table of connections. It chooses which one a new one replaces: never one whose request is being answered.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,11 +10,11 @@ use tokio::sync::Notify;
 /// The stage of a connection. Lower stages are dropped first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
-    /// It has no request under way, or only a part of its head.
+    /// It has no running request, or only a part of its head.
     Idle,
-    /// It waits for more of a request's body.
+    /// It waits for the rest of a request's body.
     Receiving,
-    /// It waits for its client to take more of a response.
+    /// It waits for its client to receive a response.
     Sending,
     /// A request is being answered.
     Working,
@@ -25,13 +25,13 @@ pub(super) struct Table {
     most: usize,
     most_of_one: usize,
     seats: Mutex<BTreeMap<u64, Arc<Seat>>>,
-    /// Counts events, so that the stage that began first is known.
+    /// A counter of events, to compare when stages began.
     time: Arc<AtomicU64>,
-    /// A connection ended.
+    /// Notified when a connection ends.
     ended: Notify,
 }
 
-/// The place of one connection.
+/// The entry of one connection.
 pub(super) struct Seat {
     address: IpAddr,
     /// The stage, and when it began.
@@ -40,12 +40,12 @@ pub(super) struct Seat {
     dropped: Notify,
 }
 
-/// Why there is no place.
+/// Why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Full {
-    /// All are being answered.
+    /// All connections are being answered.
     Everybody,
-    /// All of this address are being answered, and it has as many as one may have.
+    /// The address has its most connections, and all are being answered.
     Address,
 }
 
@@ -57,7 +57,7 @@ impl Seat {
         }
     }
 
-    /// All that was to be sent is sent. HTTP says so at other times too.
+    /// Records that everything was sent. HTTP reports this at other times too.
     pub(super) fn has_sent(&self) {
         if self.stage().0 == Stage::Sending {
             self.is_now(Stage::Idle);
@@ -68,7 +68,7 @@ impl Seat {
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Done when the place is given to another.
+    /// Completes when the connection is replaced.
     pub(super) async fn dropped(&self) {
         self.dropped.notified().await;
     }
@@ -79,8 +79,8 @@ impl Table {
         Self { most, most_of_one, seats: Mutex::default(), time: Arc::default(), ended: Notify::new() }
     }
 
-    /// A place for a connection of `address`, which another may have to give up: one of the same address where that has as many as one
-    /// may have, else any.
+    /// Adds a connection from `address`. It may replace another: one from the same address if that has its most
+    /// connections, else any.
     pub(super) fn admit(&self, address: IpAddr) -> Result<(u64, Arc<Seat>), Full> {
         let mut seats = self.seats();
         let of_one = seats.values().filter(|seat| seat.address == address).count();
@@ -96,13 +96,13 @@ impl Table {
         Ok((now, seat))
     }
 
-    /// The connection has ended.
+    /// Removes a connection that has ended.
     pub(super) fn leave(&self, id: u64) {
         self.seats().remove(&id);
         self.ended.notify_one();
     }
 
-    /// Done when a connection has ended since this was waited for last.
+    /// Completes when a connection has ended since the last call.
     pub(super) async fn ended(&self) {
         self.ended.notified().await;
     }
@@ -112,7 +112,7 @@ impl Table {
     }
 }
 
-/// Takes the place of that connection which can best do without.
+/// Drops the connection with the lowest stage among those that `may` be dropped.
 fn give_up(seats: &mut BTreeMap<u64, Arc<Seat>>, may: impl Fn(&Seat) -> bool) -> Option<()> {
     let candidates = seats.iter().filter(|(_, seat)| may(seat)).map(|(id, seat)| (seat.stage(), *id));
     let ((stage, _), id) = candidates.min()?;

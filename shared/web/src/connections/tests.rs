@@ -1,4 +1,4 @@
-//! Over real sockets, with short limits.
+//! Tests over real sockets, with short limits.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -15,12 +15,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(600);
 const SHORT: Duration = Duration::from_millis(200);
 
-/// Bounds of which only those count that a test sets.
+/// Bounds that have no effect unless a test sets them.
 const fn bounds() -> Bounds {
     Bounds { connections: 1024, of_one: 1024, head: LONG, body: LONG, response: LONG, grace: SHORT }
 }
 
-/// A server that answers `hello`, once it has read the body; at `/slow` never, and at `/large` more than a socket holds.
+/// A server that answers `hello` after reading the body; at `/slow` never, and at `/large` with more than a socket's
+/// buffer.
 async fn serving(bounds: Bounds) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -36,7 +37,7 @@ async fn serving(bounds: Bounds) -> SocketAddr {
     address
 }
 
-/// A connection from the loopback address that ends so.
+/// A connection from the loopback address that ends in this number.
 async fn connect(address: SocketAddr, from: u8) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((IpAddr::V4(Ipv4Addr::new(127, 0, 0, from)), 0).into()).unwrap();
@@ -47,7 +48,7 @@ async fn send(stream: &mut TcpStream, text: &str) {
     stream.write_all(text.as_bytes()).await.unwrap();
 }
 
-/// What comes until the answer `hello`, or the end.
+/// The bytes received until the answer `hello`, or the end.
 async fn answer(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"hello") && stream.read_buf(&mut bytes).await.is_ok_and(|read| read > 0) {}
@@ -155,7 +156,7 @@ async fn a_response_that_nobody_reads_is_given_up() {
     send(&mut stream, "GET /large HTTP/1.1\r\nhost: x\r\n\r\n").await;
     sleep(SHORT * 5).await;
     let mut bytes = Vec::new();
-    // What the sockets hold is there, and no more.
+    // The content of the sockets' buffers arrives, and no more.
     let _ = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.unwrap();
     assert!(bytes.len() < 64 << 20, "{}", bytes.len());
     let mut reader = connect(address, 1).await;

@@ -1,24 +1,24 @@
-//! What can be wrong with settings.
+//! Errors of settings.
 
-/// A setting that cannot be used; says what to write.
+/// An invalid setting, with what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// The value is not one that the setting can have. Nothing secret of it is shown.
+    /// The value is invalid. No secret in it is shown.
     #[error("{name}={:?} cannot be used: {remedy}", atlas_mirror::secrets::masked(value))]
     Value {
         /// The setting.
         name: &'static str,
-        /// What it was set to.
+        /// Its value.
         value: String,
         /// What to write instead.
         remedy: String,
     },
-    /// The name is not that of a setting.
+    /// The name is not a setting.
     #[error("{name} is not a setting: use one of {known}")]
     Unknown {
         /// The name.
         name: String,
-        /// The settings that there are.
+        /// The known settings.
         known: String,
     },
     /// The service would be open to anyone who can reach it.
