@@ -12,7 +12,7 @@ use crate::{prompts, resources};
 const MAX_TAGS: usize = 1000;
 
 impl Server {
-    /// Completes the beginning of an argument.
+    /// Completes a partial argument.
     pub(crate) async fn completions(&self, request: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
         let argument = request.argument.name.as_str();
         let is_known = match &request.r#ref {
@@ -41,7 +41,7 @@ impl Server {
         Ok(CompleteResult::new(completion.map_err(|error| ErrorData::internal_error(error, None))?))
     }
 
-    /// At most `most` tags with this beginning, in any case, the most used first; and whether there are more.
+    /// At most `most` tags with this prefix, in any case, the most used first; and whether there are more.
     async fn tags(&self, vault: &str, begun: &str, most: usize) -> Result<(Vec<String>, bool), ErrorData> {
         let begun = begun.trim_start_matches('#').to_lowercase();
         let arguments = JsonObject::from_iter([("limit".to_owned(), MAX_TAGS.into())]);

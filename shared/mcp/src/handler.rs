@@ -107,7 +107,7 @@ impl ServerHandler for Server {
         self.completions(&request).await
     }
 
-    /// The answer to unknown methods and wrong parameters.
+    /// The answer to unknown methods and invalid parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -134,7 +134,7 @@ const METHODS: [&str; 9] = [
     "tools/list",
 ];
 
-/// Which page of a list.
+/// The requested page of a list.
 type Page = Option<PaginatedRequestParams>;
 
 /// Refuses a cursor for a list of one page.

@@ -1,4 +1,4 @@
-//! `POST /mcp`: each request by itself, without sessions, and nothing left running after its answer.
+//! `POST /mcp`: each request on its own, without sessions, and nothing runs after its answer.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ async fn answer(door: Door, request: Request) -> Response {
     let service = StreamableHttpService::new(
         move || Ok(answering.clone()),
         Arc::new(NeverSessionManager::default()),
-        // Which hosts and origins are answered is decided before.
+        // Hosts and origins are checked before.
         StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)

@@ -1,4 +1,4 @@
-//! An index that this process builds while it already answers callers. Calls wait for it, and are told its progress.
+//! An index that this process builds while it already answers callers. Calls wait for it and report its progress.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use rmcp::service::RequestContext;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
-/// The operation that builds the index again before it answers.
+/// The operation that rebuilds the index before it answers.
 const INDEX: &str = "atlas_index";
-/// How often a waiting caller is told the progress.
+/// The interval of progress reports to a waiting caller.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
 
-/// A caller who waits for an index of the present state.
+/// A caller who waits for an up-to-date index.
 pub type Asker = oneshot::Sender<Result<(), String>>;
 
 /// The index, as waiting callers see it.
@@ -28,9 +28,9 @@ pub struct Indexing {
 /// The progress of the index.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// The present step and its progress, for people.
+    /// The current step and its progress, for people.
     pub step: String,
-    /// How the last run ended; [`None`] before the first has ended.
+    /// The result of the last run; [`None`] before the first has ended.
     pub ended: Option<Result<(), String>>,
 }
 
@@ -66,7 +66,7 @@ impl Indexing {
         }
     }
 
-    /// Sends the progress to a caller who asked for it. Never ends.
+    /// Sends the progress to a caller who requested it. Never completes.
     async fn tell(&self, context: &RequestContext<RoleServer>) {
         let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
         let mut ticks = interval(TOLD_EVERY);
@@ -77,7 +77,7 @@ impl Indexing {
             told += 1.0;
             let step = self.state.borrow().step.clone();
             let progress = ProgressNotificationParam::new(token.clone(), told).with_message(step);
-            // Who does not listen waits all the same.
+            // A client that ignores progress still waits.
             let _ = context.peer.notify_progress(progress).await;
         }
     }

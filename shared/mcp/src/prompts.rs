@@ -15,7 +15,7 @@ struct Template {
     description: &'static str,
     /// Their names and descriptions; all are required.
     arguments: &'static [(&'static str, &'static str)],
-    /// The message; `{name}` stands for the argument's value.
+    /// The message; `{name}` is replaced by the argument's value.
     text: &'static str,
 }
 

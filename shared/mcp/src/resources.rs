@@ -22,7 +22,7 @@ const SCHEME: &str = "atlas://";
 const OFFSET: &str = "?offset=";
 const MARKDOWN: &str = "text/markdown";
 
-/// What an address names.
+/// A parsed address.
 #[derive(Debug, PartialEq, Eq)]
 struct Named {
     vault: String,
@@ -55,13 +55,13 @@ impl Server {
             return Err(ErrorData::resource_not_found(format!("addresses of notes are {TEMPLATE}"), Some(data)));
         };
         match self.text(uri, &named).await {
-            // What has no text is sent as it is.
+            // A file without text is sent as bytes.
             Err(error) if error.code == ErrorCode::RESOURCE_NOT_FOUND => self.bytes(uri, &named).await,
             read => read,
         }
     }
 
-    /// The bytes of a file that has no text.
+    /// The bytes of a file without text.
     async fn bytes(&self, uri: &str, Named { vault, path, .. }: &Named) -> Result<ReadResourceResult, ErrorData> {
         let arguments = JsonObject::from_iter([
             ("path".to_owned(), path.as_str().into()),

@@ -1,4 +1,4 @@
-//! One client's server: knows the caller, and runs operations for them.
+//! One client's server: has the caller, and runs operations for them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,12 +17,12 @@ use crate::indexing::Indexing;
 #[derive(Clone)]
 pub struct Server {
     pub(crate) door: Arc<Door>,
-    // What a call cost goes past the library that calls the server, which returns nothing but its message.
+    // The cost of a call, stored here since the library returns only the message.
     last: Arc<Mutex<Option<Called>>>,
     indexing: Option<Indexing>,
 }
 
-/// What the log is told of a message's call.
+/// The operation and cost of a message's call, for the log.
 #[derive(Clone, Debug)]
 pub(crate) struct Called {
     pub(crate) cost: Cost,
@@ -50,7 +50,7 @@ impl Server {
         }
     }
 
-    /// The last call that was made of an operation.
+    /// The last call of an operation.
     pub(crate) fn last(&self) -> Option<Called> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    /// The vaults with this prefix that the caller may name.
+    /// The ids of vaults with this prefix that the caller may name.
     pub(crate) fn vaults(&self, begun: &str) -> Vec<String> {
         let Door { app, caller, .. } = &*self.door;
         let default = app.atlas.vaults().first().map_or("", |vault| vault.id.as_str());
@@ -73,7 +73,8 @@ impl Server {
         ids.filter(|id| id.starts_with(begun) && caller.may_name(id, default)).map(str::to_owned).collect()
     }
 
-    /// A call of an operation. A tool's result is sent twice, as text and as structure; resources have the same limit, since addresses repeat paths.
+    /// A call of an operation. A tool's result is sent twice, as text and as structure; resources have the same limit,
+    /// since addresses repeat paths.
     pub(crate) fn call_of(&self, entry: &'static Entry, arguments: JsonObject) -> Call {
         Call { sent: Sent::Twice, ..self.door.call_of(entry, arguments.into()) }
     }
@@ -89,7 +90,7 @@ impl Server {
         result
     }
 
-    /// Runs an operation in the vault that its arguments or the headers name.
+    /// Runs an operation in the vault given by its arguments or the headers.
     pub(crate) async fn operate(&self, entry: &'static Entry, arguments: JsonObject) -> Result<Value, Error> {
         let mut call = self.call_of(entry, arguments);
         gates::take_vault(&mut call)?;

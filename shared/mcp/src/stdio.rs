@@ -42,11 +42,11 @@ pub async fn serve(app: App, indexing: Option<Indexing>) -> Result<(), ServerIni
     let writing = tokio::spawn(async move { give(answered, &output).await });
     let served = match Server::new(door).indexed_by(indexing).serve((messages, answers)).await {
         Ok(service) => {
-            // Its end is that of the process, whatever the reason.
+            // The process ends in any case.
             let _ = service.waiting().await;
             Ok(())
         }
-        // A client that closes the connection before `initialize` wants nothing.
+        // A client that closes the connection before `initialize` is no error.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(error),
     };

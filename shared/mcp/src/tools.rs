@@ -27,7 +27,7 @@ fn annotations(hints: Hints) -> ToolAnnotations {
     annotations.destructive(hints.destructive).idempotent(hints.idempotent)
 }
 
-/// The result of a successful call: the answer, and a picture or a sound as content of its type.
+/// The result of a successful call: the answer, and any picture or sound as content of its type.
 pub(crate) fn answered(mut answer: Value) -> CallToolResult {
     let media = take_media(&mut answer);
     let mut result = CallToolResult::structured(answer);
