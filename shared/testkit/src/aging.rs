@@ -1,4 +1,4 @@
-//! A store with a clock of its own, which tests can set forward and back.
+//! A store with its own clock, which tests can set forward and back.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use object_store::{
     PutOptions, PutPayload, PutResult, Result,
 };
 
-/// Passes everything on to another store, and says of every object that it was written when its own clock says.
+/// Passes requests to another store, and takes the times of objects from its own clock.
 #[derive(Debug)]
 pub struct AgingStore {
     inner: Arc<dyn ObjectStore>,
@@ -44,7 +44,7 @@ impl AgingStore {
         self.times().now -= time;
     }
 
-    /// Says of the object at `key` that it was written so long before now.
+    /// Sets the time of the object at `key` to `time` before now.
     pub fn date_back(&self, key: &Path, time: Duration) {
         let mut times = self.times();
         let written = times.now - time;
@@ -127,7 +127,7 @@ impl ObjectStore for AgingStore {
     }
 }
 
-/// Its URLs name objects, and nothing answers there.
+/// Its URLs name objects, but no server answers them.
 #[async_trait]
 impl Signer for AgingStore {
     async fn signed_url(&self, method: Method, path: &Path, expires_in: Duration) -> Result<Url> {

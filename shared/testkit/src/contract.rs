@@ -1,15 +1,15 @@
-//! What a mirror guarantees, to be run on every kind of store.
+//! The guarantees of a mirror, to be tested on every kind of store.
+//!
 //!
 //! # Layout
 //! - `creates`: what a store must do for a mirror to be safe on it.
 //! - `commits`: generations, history, keys, merges.
-//! - `reads`: finding the newest generation, whatever the hint says.
+//! - `reads`: finding the newest generation, whatever the hint contains.
 //! - `races`: many writers.
 //! - `faults`: a store that fails in the middle.
-//! - `damage`: objects that are not what was written.
+//! - `damage`: damaged objects.
 //! - `blobs`: attachments.
-//! - `collections`: garbage collection; `expiry`: of what is kept for a while only.
-//! - `waves`: what it costs.
+//! - `collections`: garbage collection; `expiry`: of temporary state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,14 +46,15 @@ mod model;
 pub struct Place {
     /// The store.
     pub store: Arc<dyn ObjectStore>,
-    /// What all keys begin with; may be empty.
+    /// The prefix of all keys; may be empty.
     pub prefix: String,
 }
 
-/// Runs the whole contract; `place` gives a fresh, empty place each time. In the race each of 16 writers makes `commits`.
+/// Runs the whole contract; `place` returns a new, empty place each time. In the race each of 16 writers makes
+/// `commits`.
 ///
-/// # Panics
-/// Where the store does not keep the contract.
+///
+/// # Panics When the store violates the contract.
 pub async fn mirror_contract(place: impl Fn() -> Place, commits: usize) {
     creates::run(&place).await;
     commits::run(&place).await;
@@ -81,12 +82,12 @@ impl Site {
         Store::new(self.faults.clone(), &self.place.prefix, StoreOptions::default()).unwrap()
     }
 
-    /// One more process that knows nothing yet.
+    /// Another process, without any cache.
     fn instance(&self) -> Mirror {
         self.instance_with(StoreOptions::default())
     }
 
-    /// One that does not wait long, for faults that are silence.
+    /// An instance with short time limits, for faults without an answer.
     fn impatient(&self) -> Mirror {
         self.instance_with(StoreOptions { request_timeout: Duration::from_millis(400), ..StoreOptions::default() })
     }
@@ -136,7 +137,7 @@ async fn notes_of(mirror: &Mirror) -> Result<BTreeMap<String, String>, MirrorErr
     Ok(notes)
 }
 
-/// All generations up to the newest: none is missing, and each names its parent.
+/// All generations up to the newest. Checks that none is missing, and each names its parent.
 async fn whole_history(mirror: &Mirror) -> Vec<Arc<Snapshot>> {
     let head = mirror.head().await.unwrap();
     let history = mirror.history(head.generation(), usize::MAX).await.unwrap();
@@ -146,7 +147,7 @@ async fn whole_history(mirror: &Mirror) -> Vec<Arc<Snapshot>> {
     history
 }
 
-/// `error` is [`MirrorError::Damaged`] and names `key`.
+/// Checks that `error` is [`MirrorError::Damaged`] and names `key`.
 fn assert_damaged<T: std::fmt::Debug>(result: Result<T, MirrorError>, key: &Path) {
     match result {
         Err(MirrorError::Damaged { object, .. }) => assert_eq!(object, key.to_string()),

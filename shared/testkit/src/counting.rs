@@ -14,16 +14,15 @@ use object_store::{
 
 use crate::request::Op;
 
-/// How long every request waits, so that requests that are made together also begin together. On a
-/// paused clock it takes no time.
+/// The latency of every request, so that concurrent requests also begin together. On a paused clock it takes no time.
 const LATENCY: Duration = Duration::from_millis(1);
 
 /// One request to a [`CountingStore`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What was asked.
+    /// Its kind.
     pub op: Op,
-    /// Of which key.
+    /// The key.
     pub key: String,
     /// Bytes of the body, in either direction.
     pub bytes: u64,
@@ -31,7 +30,7 @@ pub struct Request {
     pub wave: u64,
 }
 
-/// Passes everything on to another store, and keeps a log of it.
+/// Passes requests to another store, and logs them.
 #[derive(Debug)]
 pub struct CountingStore {
     inner: Arc<dyn ObjectStore>,
@@ -45,7 +44,7 @@ struct Log {
 }
 
 impl CountingStore {
-    /// A store that counts what it passes on to `inner`.
+    /// A store that counts its requests to `inner`.
     pub fn new(inner: Arc<dyn ObjectStore>) -> Arc<Self> {
         Arc::new(Self { inner, log: Arc::default() })
     }
@@ -61,12 +60,12 @@ impl CountingStore {
 pub struct Requests(pub Vec<Request>);
 
 impl Requests {
-    /// How many rounds of requests there were.
+    /// The number of waves.
     pub fn waves(&self) -> u64 {
         self.0.iter().map(|request| request.wave).max().unwrap_or(0)
     }
 
-    /// How many requests there were.
+    /// The number of requests.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -76,12 +75,12 @@ impl Requests {
         self.0.iter().map(|request| request.bytes).sum()
     }
 
-    /// Those of kind `op`.
+    /// The requests of kind `op`.
     pub fn of(&self, op: Op) -> impl Iterator<Item = &Request> {
         self.0.iter().filter(move |request| request.op == op)
     }
 
-    /// Without those whose key holds `part`.
+    /// The requests whose key does not contain `part`.
     #[must_use]
     pub fn without(&self, part: &str) -> Self {
         Self(self.0.iter().filter(|request| !request.key.contains(part)).cloned().collect())
@@ -102,7 +101,7 @@ fn lock(log: &Mutex<Log>) -> std::sync::MutexGuard<'_, Log> {
     log.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts one request around `run`, whose body has as many bytes as `size` says.
+/// Counts one request around `run`, whose body has `size` bytes.
 async fn counted<T>(log: &Mutex<Log>, op: Op, key: &Path, run: impl Future<Output = T>, size: impl Fn(&T) -> u64) -> T {
     let wave = lock(log).completed + 1;
     tokio::time::sleep(LATENCY).await;
@@ -166,7 +165,7 @@ impl ObjectStore for CountingStore {
 }
 
 impl CountingStore {
-    /// A listing is one request, however many pages a real store would make of it.
+    /// A listing counts as one request, however many pages a real store would need.
     fn listed(
         &self,
         prefix: Option<&Path>,

@@ -1,4 +1,4 @@
-//! A store that fails as it is told.
+//! A store that fails on demand.
 
 use std::fmt;
 use std::future::pending;
@@ -18,26 +18,26 @@ use tokio::sync::Notify;
 use crate::request::Op;
 use crate::rules::Rules;
 
-/// How long a hasty store takes between looking and writing.
+/// The time that a hasty store takes between check and write.
 const HASTE: Duration = Duration::from_millis(100);
 
 /// How a request fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing happens, and the answer is a server error.
+    /// The request has no effect, and the answer is a server error.
     Error,
-    /// It happens, and the answer is a server error.
+    /// The request has its effect, and the answer is a server error.
     ErrorAfter,
-    /// A create happens, and the answer is that the object exists: the store's client had repeated a request that
-    /// had succeeded.
+    /// A create has its effect, and the answer is that the object exists: the store's client had repeated a request
+    /// that had succeeded.
     OwnSuccess,
-    /// Nothing happens, and there is no answer.
+    /// The request has no effect, and no answer.
     Silence,
-    /// It happens, and there is no answer.
+    /// The request has its effect, but no answer.
     SilenceAfter,
-    /// It happens this much later, and there is no answer.
+    /// The request has its effect this much later, and no answer.
     Late(Duration),
-    /// It happens and is answered this much later.
+    /// The request and its answer are delayed this much.
     Slow(Duration),
     /// The body of the answer ends in the middle.
     Truncated,
@@ -47,15 +47,15 @@ pub enum Fault {
     Missing,
     /// The answer is that it is not allowed.
     Refused,
-    /// A create writes over what is there: the store ignores the condition.
+    /// A create overwrites an existing object: the store ignores the condition.
     Careless,
-    /// A create looks whether something is there and writes a little later, whatever has come meanwhile.
+    /// A create checks for an object and writes a little later, even if another was written meanwhile.
     Hasty,
-    /// A listing leaves out this many of the greatest keys.
+    /// A listing omits this many of the greatest keys.
     Lag(usize),
 }
 
-/// Passes requests on to another store, but for those that are to fail.
+/// Passes requests to another store, except those that must fail.
 #[derive(Debug)]
 pub struct FaultStore {
     inner: Arc<dyn ObjectStore>,
@@ -64,32 +64,32 @@ pub struct FaultStore {
 }
 
 impl FaultStore {
-    /// A store that passes everything on to `inner` until it is told otherwise.
+    /// A store that passes all requests to `inner` until faults are set.
     pub fn new(inner: Arc<dyn ObjectStore>) -> Arc<Self> {
         Arc::new(Self { inner, rules: Arc::default(), silent: Arc::default() })
     }
 
-    /// The next request of kind `op` whose key holds `key` fails so.
+    /// The next request of kind `op` whose key contains `key` fails with `fault`.
     pub fn once(&self, op: Op, key: &str, fault: Fault) {
         self.rules.script(op, key, [Some(fault)]);
     }
 
-    /// All requests of kind `op` whose key holds `key` fail so.
+    /// All requests of kind `op` whose key contains `key` fail with `fault`.
     pub fn always(&self, op: Op, key: &str, fault: Fault) {
         self.rules.always(op, key, fault);
     }
 
-    /// The next requests of kind `op` whose key holds `key` do as `script` says, one after the other.
+    /// The next requests of kind `op` whose key contains `key` follow `script`, one after the other.
     pub fn script(&self, op: Op, key: &str, script: impl IntoIterator<Item = Option<Fault>>) {
         self.rules.script(op, key, script);
     }
 
-    /// Nothing fails any more.
+    /// Removes all faults.
     pub fn heal(&self) {
         self.rules.clear();
     }
 
-    /// Waits until a request gets no answer: where a process that is killed then would have come to.
+    /// Waits until a request gets no answer: the point at which a killed process would have stopped.
     pub async fn silent(&self) {
         self.silent.notified().await;
     }
@@ -115,7 +115,7 @@ fn exists(key: &Path) -> Error {
     Error::AlreadyExists { path: key.to_string(), source: "412 Precondition Failed".into() }
 }
 
-/// Lets `request` fail. It is owned, so that it can go on when nobody waits for it any more.
+/// Lets `request` fail. It is owned, so that it can continue when nobody waits for it any more.
 async fn failing<T: Send + 'static>(
     silent: &Notify,
     fault: Option<Fault>,
@@ -258,7 +258,7 @@ impl FaultStore {
     }
 }
 
-/// The first half of the body, under the headers of the whole.
+/// The first half of the body, with the headers of the whole.
 async fn cut_short(found: GetResult, error: Option<Error>) -> Result<GetResult> {
     let (meta, range, attributes, extensions) =
         (found.meta.clone(), found.range.clone(), found.attributes.clone(), found.extensions.clone());

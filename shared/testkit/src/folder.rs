@@ -7,7 +7,8 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
-/// A vault folder that is gone when this is dropped.
+/// A vault folder that is deleted on drop.
+///
 ///
 /// ```
 /// use atlas_testkit::VaultBuilder;
@@ -26,27 +27,27 @@ impl VaultBuilder {
         Self { folder: tempfile::tempdir().expect("a temporary directory") }
     }
 
-    /// With a note; folders on the way are made.
+    /// Adds a note; its folders are created.
     #[must_use]
     pub fn note(self, path: &str, text: &str) -> Self {
         self.file(path, text.as_bytes())
     }
 
-    /// With a file of any kind.
+    /// Adds a file of any kind.
     #[must_use]
     pub fn file(self, path: &str, bytes: &[u8]) -> Self {
         self.write(path, bytes);
         self
     }
 
-    /// With an empty folder.
+    /// Adds an empty folder.
     #[must_use]
     pub fn folder(self, path: &str) -> Self {
         fs::create_dir_all(self.path(path)).expect("a folder");
         self
     }
 
-    /// With `path` last modified at `time`.
+    /// Sets the modification time of `path`.
     #[must_use]
     pub fn modified(self, path: &str, time: Timestamp) -> Self {
         let file = fs::File::options().append(true).open(self.path(path)).expect("a file");
@@ -59,7 +60,7 @@ impl VaultBuilder {
         self.folder.path()
     }
 
-    /// Where `path` of the vault is on disk.
+    /// The path on disk of `path` in the vault.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root().join(path)
     }
@@ -69,7 +70,7 @@ impl VaultBuilder {
         fs::read(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// Writes a file over what is there.
+    /// Writes a file, over an existing one.
     pub fn write(&self, path: &str, bytes: &[u8]) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a path in the vault")).expect("a folder");

@@ -1,8 +1,8 @@
-//! Notes that are made to cost: each has as many as fit of something that a note can have many of.
+//! Notes that are expensive to read: each has as many as possible of one kind of item.
 //!
-//! Whatever reads notes has to take time in proportion to their length over all of them; tests and benchmarks have them from here.
+//! Readers of notes must take linear time over all of them; tests and benchmarks use them.
 
-/// What there is much of, and a note of about `bytes` bytes with it.
+/// By kind of item: a note of about `bytes` bytes with many of them.
 #[must_use]
 pub fn notes(bytes: usize) -> Vec<(&'static str, String)> {
     let properties = bytes.min(60_000);
@@ -32,7 +32,7 @@ pub fn notes(bytes: usize) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// `start`, and what `each` makes of 0, 1, 2, … up to so many bytes.
+/// `start`, and the results of `each` for 0, 1, 2, … up to `bytes`.
 fn counted(bytes: usize, start: &str, each: impl Fn(usize) -> String) -> String {
     let mut text = start.to_owned();
     for n in 0.. {
@@ -60,10 +60,10 @@ mod tests {
 
     const BYTES: usize = 10_000;
     const TIMES: u32 = 4;
-    /// What takes time in proportion has [`TIMES`], and what takes it squared has four times that.
+    /// Linear work has the factor [`TIMES`], quadratic work four times that.
     const MOST: u32 = 10;
 
-    /// The least time of some that `work` takes.
+    /// The shortest of several measured times of `work`.
     fn time(work: impl Fn()) -> Duration {
         let once = || {
             let start = Instant::now();
@@ -76,7 +76,7 @@ mod tests {
     fn is_linear(what: &str, work: impl Fn(&str)) {
         let (small, large) = (notes(BYTES), notes(BYTES * TIMES as usize));
         for ((name, small), (_, large)) in small.iter().zip(&large) {
-            // Another process may take the time of one of them.
+            // Another process may disturb one of the measurements.
             let holds = (0..4).any(|_| time(|| work(large)) <= time(|| work(small)) * MOST + Duration::from_millis(5));
             assert!(holds, "{what}: {name}");
         }
@@ -108,7 +108,7 @@ mod tests {
                 Edit::ReplaceSection { target: Target::Block("b1".to_owned()), text: "x".to_owned() },
                 Edit::SetProperty { name: "new".to_owned(), value: 1.into() },
             ] {
-                // Most have not what this edit names.
+                // Most notes do not have this edit's target.
                 drop(apply(text, &[edit], 1 << 30));
             }
         });

@@ -24,7 +24,7 @@ pub struct Issuer {
 }
 
 impl Issuer {
-    /// New keys, but for the RSA key, which is of tests alone: ring makes none.
+    /// New keys, except the RSA key, which is fixed and only for tests: ring cannot generate one.
     pub fn new() -> Self {
         let random = SystemRandom::new();
         let rsa = STANDARD.decode(include_str!("issuer/rsa_key.txt").trim()).unwrap();
@@ -48,7 +48,7 @@ impl Issuer {
         ]})
     }
 
-    /// A token that says `claims`, signed with the key for this algorithm.
+    /// A token with `claims`, signed with the key for this algorithm.
     pub fn sign(&self, algorithm: &str, kid: Option<&str>, claims: &Value) -> String {
         let mut header = json!({ "alg": algorithm, "typ": "JWT" });
         if let Some(kid) = kid {

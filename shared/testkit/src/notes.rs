@@ -1,4 +1,4 @@
-//! Changes that put, delete and merge notes, and what a snapshot holds: enough to test the mirror with.
+//! Changes that put, delete and merge notes, and readers of a snapshot: enough to test the mirror.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use atlas_vault::VaultPath;
 
 use crate::time::minute;
 
-/// A commit by `author`, with a minute to try.
+/// A commit by `author`, with a deadline of a minute.
 pub fn by(author: &str) -> CommitInfo {
     CommitInfo {
         author: author.to_owned(),
@@ -47,7 +47,7 @@ pub fn segment<'a>(notes: impl IntoIterator<Item = (&'a str, &'a str)>) -> NewSe
     builder.finish().unwrap().expect("at least one note").into()
 }
 
-/// Puts notes, over what is there.
+/// Puts notes, over existing ones.
 #[derive(Clone, Debug, Default)]
 pub struct Put {
     notes: BTreeMap<String, String>,
@@ -86,7 +86,7 @@ impl ChangeSet for Put {
     }
 }
 
-/// Puts an attachment, over what is there.
+/// Puts an attachment, over an existing one.
 #[derive(Clone, Debug)]
 pub struct Attach(pub String, pub BlobKey);
 
@@ -124,18 +124,18 @@ impl ChangeSet for Delete {
     type Error = MirrorError;
     type Outcome = ();
 
-    /// Nothing to do where the note is not there.
+    /// Does nothing if the note does not exist.
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
         let derived = delete(head, [&self.0]).await?;
         Ok(Some(derived).filter(|derived| derived.changes.removed > 0).into())
     }
 }
 
-/// Merges all segments that were live when it was made into one.
+/// Merges all segments that were live when it was created into one.
 #[derive(Debug)]
 pub struct Merge {
     merged: NewSegment,
-    /// Where each document of `merged` was.
+    /// The original position of each document of `merged`.
     origins: Vec<(SegmentId, u32)>,
     inputs: Vec<SegmentId>,
     /// Whether to carry over the tombstones that came since.
@@ -166,7 +166,7 @@ impl ChangeSet for Merge {
         let mut merged = self.merged.clone();
         for input in &self.inputs {
             let Some((index, entry)) = head.manifest().segment(*input) else {
-                // Leaves it to the mirror to refuse.
+                // The mirror must refuse it.
                 derived.dropped.push(DroppedSegment { segment: *input, deleted: 0 });
                 continue;
             };
@@ -186,16 +186,16 @@ impl ChangeSet for Merge {
 
 /// The live notes of `snapshot` and their texts.
 ///
-/// # Errors
-/// What loading gives.
+///
+/// # Errors Those of loading.
 pub async fn contents(snapshot: &Snapshot) -> Result<BTreeMap<String, String>, MirrorError> {
     contents_where(snapshot, |_| true).await
 }
 
-/// Those of them whose paths are wanted.
+/// The live notes of `snapshot` at wanted paths, and their texts.
 ///
-/// # Errors
-/// What loading gives.
+///
+/// # Errors Those of loading.
 pub async fn contents_where(
     snapshot: &Snapshot,
     is_wanted: impl Fn(&str) -> bool,
@@ -204,10 +204,10 @@ pub async fn contents_where(
     Ok(documents.into_iter().map(|(path, (_, text))| (path, text)).collect())
 }
 
-/// What is recorded of each live file of `snapshot`.
+/// The record of each live file of `snapshot`.
 ///
-/// # Errors
-/// What loading gives.
+///
+/// # Errors Those of loading.
 pub async fn records(snapshot: &Snapshot) -> Result<BTreeMap<String, Record>, MirrorError> {
     let mut records = BTreeMap::new();
     for segment in 0..snapshot.segments().len() {
@@ -219,7 +219,7 @@ pub async fn records(snapshot: &Snapshot) -> Result<BTreeMap<String, Record>, Mi
     Ok(records)
 }
 
-/// Where a live document is: its segment's index, and its id there.
+/// The position of a live document: its segment's index, and its id there.
 type At = (usize, u32);
 
 async fn documents(
@@ -268,7 +268,7 @@ async fn live(
     Ok((records, other))
 }
 
-/// The tombstones for `paths`; a segment of which nothing is left is dropped.
+/// The tombstones for `paths`; a segment without live documents is dropped.
 async fn delete(
     head: Option<&Arc<Snapshot>>,
     paths: impl IntoIterator<Item = &String>,

@@ -1,4 +1,4 @@
-//! The project's own folder, and what tests say past their capture.
+//! The project's folder, and messages past the tests' capture.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ pub fn project() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
 }
 
-/// Says what was not tested, past the capture of tests' output: it is to be seen.
+/// Prints a skipped test past the capture of tests' output, so that it is seen.
 pub fn skip(what: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {what}");
 }

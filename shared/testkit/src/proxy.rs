@@ -1,6 +1,6 @@
-//! An HTTP proxy that fails as it is told, to stand in front of a store.
+//! An HTTP proxy that fails on demand, to put in front of a store.
 //!
-//! It knows as much of HTTP as it takes: one request a connection, bodies with a length, answers that end with the
+//! It supports only a part of HTTP: one request per connection, bodies with a length, answers that end with the
 //! connection.
 
 use std::net::SocketAddr;
@@ -17,26 +17,26 @@ use crate::rules::Rules;
 /// Longest request or answer, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// What becomes of a request.
+/// The fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// It is not passed on, and the answer is this status.
+    /// It is not forwarded, and the answer has this status.
     Answer(u16),
-    /// It is passed on and takes effect, and the answer is this status.
+    /// It is forwarded and has its effect, and the answer has this status.
     AnswerAfter(u16),
     /// The answer is that there is no such bucket.
     NoBucket,
-    /// It is passed on, and the connection is reset in the middle of the answer's body.
+    /// It is forwarded, and the connection is reset in the middle of the answer's body.
     Reset,
-    /// It is not passed on, and the connection is reset.
+    /// It is not forwarded, and the connection is reset.
     ResetBefore,
-    /// It is passed on, and the connection is closed in the middle of the answer's body.
+    /// It is forwarded, and the connection is closed in the middle of the answer's body.
     Truncated,
-    /// It is passed on, and the answer's first byte comes this much later.
+    /// It is forwarded, and the answer's first byte is delayed this much.
     Slow(Duration),
 }
 
-/// A proxy, as long as it lives.
+/// A proxy, until it is dropped.
 #[derive(Debug)]
 pub struct FaultProxy {
     address: SocketAddr,
@@ -62,39 +62,39 @@ impl FaultProxy {
         let listening = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = server.clone();
-                // A connection that breaks is what this is for.
+                // Broken connections are expected here.
                 tokio::spawn(async move { server.serve(client).await.ok() });
             }
         });
         Self { address, shared, listening }
     }
 
-    /// Where it listens: `http://127.0.0.1:port`.
+    /// Its address: `http://127.0.0.1:port`.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The next request of kind `op` whose target holds `key` is broken so.
+    /// The next request of kind `op` whose target contains `key` fails with `broken`.
     pub fn once(&self, op: Op, key: &str, broken: Broken) {
         self.shared.rules.script(op, key, [Some(broken)]);
     }
 
-    /// The next requests of kind `op` whose target holds `key` do as `script` says, one after the other.
+    /// The next requests of kind `op` whose target contains `key` follow `script`, one after the other.
     pub fn script(&self, op: Op, key: &str, script: impl IntoIterator<Item = Option<Broken>>) {
         self.shared.rules.script(op, key, script);
     }
 
-    /// All requests of kind `op` whose target holds `key` are broken so.
+    /// All requests of kind `op` whose target contains `key` fail with `broken`.
     pub fn always(&self, op: Op, key: &str, broken: Broken) {
         self.shared.rules.always(op, key, broken);
     }
 
-    /// Nothing is broken any more.
+    /// Removes all faults.
     pub fn heal(&self) {
         self.shared.rules.clear();
     }
 
-    /// How many requests of kind `op` came whose target holds `key`.
+    /// The number of requests of kind `op` whose target contained `key`.
     pub fn count(&self, op: Op, key: &str) -> usize {
         let seen = self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.iter().filter(|(kind, target)| *kind == op && target.contains(key)).count()
@@ -120,7 +120,7 @@ impl Shared {
                 self.pass_on(&request).await?;
                 canned(status, "")
             }
-            // The connection ends without the usual farewell.
+            // The connection ends without a shutdown.
             Some(Broken::ResetBefore) => return client.set_zero_linger(),
             Some(Broken::Slow(delay)) => {
                 let answer = self.pass_on(&request).await?;
@@ -133,7 +133,7 @@ impl Shared {
             client.write_all(&answer[..half(&answer)]).await?;
             client.flush().await?;
             if broken == Some(Broken::Reset) {
-                // So that the reader has the half before the connection is gone.
+                // So that the reader gets the half before the connection is reset.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 return client.set_zero_linger();
             }
@@ -153,7 +153,7 @@ impl Shared {
     }
 }
 
-/// A request as it came.
+/// A raw request.
 #[derive(Debug)]
 struct Request {
     head: String,
@@ -207,7 +207,7 @@ impl Request {
         }
     }
 
-    /// Its bytes, with the wish that the answer ends with the connection.
+    /// Its bytes, with the header that closes the connection after the answer.
     fn closing(&self) -> Vec<u8> {
         let (first, rest) = self.head.split_once("\r\n").unwrap_or((&self.head, "\r\n"));
         let rest: String = rest.split_inclusive("\r\n").filter(|line| !is_connection(line)).collect();
@@ -225,7 +225,7 @@ fn end_of_head(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// Up to the middle of the body; of an answer without a body, of the head.
+/// The first half of an answer with half of its body; without a body, half of its head.
 fn half(answer: &[u8]) -> usize {
     let head = end_of_head(answer).unwrap_or(answer.len());
     if head < answer.len() { head + (answer.len() - head) / 2 } else { head / 2 }

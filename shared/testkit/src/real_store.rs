@@ -1,4 +1,4 @@
-//! Stores that people use, started by the project's own script and gone when the tests are.
+//! Real stores, started by the project's own script and stopped after the tests.
 
 use std::collections::HashMap;
 use std::process::{Command, Stdio};
@@ -11,9 +11,9 @@ use atlas_mirror::{Store, StoreOptions};
 
 use crate::project::{project, skip};
 
-/// A store that runs.
+/// A running store.
 pub struct RealStore {
-    /// What reaches it.
+    /// The variables to connect to it.
     variables: Vec<(String, String)>,
 }
 
@@ -21,7 +21,7 @@ pub struct RealStore {
 pub fn localstack() -> Option<&'static RealStore> {
     static STORE: OnceLock<Option<RealStore>> = OnceLock::new();
     let installed = || project().join("target/tools/localstack/bin/python").exists();
-    // What proves the mirror right must not be left out where a change is judged.
+    // CI must not skip the tests that prove the mirror correct.
     let needed = std::env::var_os("CI").is_some();
     STORE.get_or_init(|| RealStore::start("localstack", installed() || needed)).as_ref()
 }
@@ -56,13 +56,13 @@ impl RealStore {
         &found.expect("the script says where the store is").1
     }
 
-    /// What reaches it, as the environment of a process.
+    /// The environment of a process that connects to it.
     pub fn environment(&self) -> HashMap<&str, &str> {
         let named = self.variables.iter().filter(|(name, _)| name.starts_with("AWS_"));
         named.map(|(name, value)| (name.as_str(), value.as_str())).collect()
     }
 
-    /// What reaches it, with other values for some names.
+    /// The variables to connect to it, with other values for some names.
     pub fn variables(&self, others: &[(&str, &str)]) -> Variables {
         let others = others.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         self.variables.iter().cloned().chain(others).collect()
@@ -80,14 +80,14 @@ impl RealStore {
     }
 }
 
-/// `store` for tests that are not about its answering in time: on a busy machine an emulator may say nothing for seconds.
+/// `store` with long time limits, for tests of other things: on a busy machine an emulator may not answer for seconds.
 #[must_use]
 pub fn patient(store: Store) -> Store {
     let (request_timeout, retry_budget) = (Duration::from_secs(20), Duration::from_secs(60));
     store.limited(StoreOptions { request_timeout, retry_budget, ..StoreOptions::default() })
 }
 
-/// However this process ends.
+/// Runs even if this process is killed.
 #[allow(clippy::zombie_processes, reason = "it outlives this process, which is its purpose")]
 fn stop_after_this_process(kind: &str, port: &str) {
     let script = "while kill -0 \"$1\"; do sleep 1; done; exec localstack/stop.sh \"$2\" \"$3\"";

@@ -1,4 +1,4 @@
-//! What tells one kind of request to a store from another.
+//! Kinds of requests to a store.
 
 use object_store::{GetOptions, PutMode, PutOptions};
 
@@ -11,9 +11,9 @@ pub enum Op {
     Range,
     /// An object's size.
     Head,
-    /// Write, whatever is there.
+    /// Write, over any object.
     Put,
-    /// Write if nothing is there.
+    /// Write if no object exists.
     Create,
     /// A listing.
     List,

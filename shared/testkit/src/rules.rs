@@ -1,11 +1,11 @@
-//! Which requests are to fail, and how.
+//! The rules of which requests fail, and how.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::request::Op;
 
-/// What is to happen to which requests; the first rule that applies and is not used up decides.
+/// Rules for faults; the first matching rule that is not used up decides.
 #[derive(Debug)]
 pub(crate) struct Rules<F>(Mutex<Vec<Rule<F>>>);
 
@@ -14,7 +14,7 @@ struct Rule<F> {
     op: Op,
     key: String,
     script: VecDeque<Option<F>>,
-    /// What follows the script.
+    /// The fault after the script.
     after: Option<F>,
 }
 
@@ -25,22 +25,22 @@ impl<F> Default for Rules<F> {
 }
 
 impl<F: Copy> Rules<F> {
-    /// All requests of kind `op` whose key holds `key` fail so.
+    /// All requests of kind `op` whose key contains `key` get `fault`.
     pub(crate) fn always(&self, op: Op, key: &str, fault: F) {
         self.add(op, key, VecDeque::new(), Some(fault));
     }
 
-    /// The next requests of kind `op` whose key holds `key` do as `script` says, one after the other.
+    /// The next requests of kind `op` whose key contains `key` follow `script`, one after the other.
     pub(crate) fn script(&self, op: Op, key: &str, script: impl IntoIterator<Item = Option<F>>) {
         self.add(op, key, script.into_iter().collect(), None);
     }
 
-    /// Nothing fails any more.
+    /// Removes all rules.
     pub(crate) fn clear(&self) {
         self.rules().clear();
     }
 
-    /// What is to happen to a request.
+    /// The fault of a request, if any.
     pub(crate) fn next(&self, op: Op, key: &str) -> Option<F> {
         let mut rules = self.rules();
         let applies = |rule: &&mut Rule<F>| rule.op == op && key.contains(&rule.key);

@@ -21,7 +21,7 @@ async fn what_is_young_is_not_collected(site: Site) {
         commit(&writer, Put::note("a.md", text)).await;
     }
     commit(&writer, Delete("a.md".to_owned())).await;
-    // However little was asked to be kept, a writer or reader may still be at it.
+    // Even with the shortest retention, a running writer or reader is protected.
     let all = Retention { time: std::time::Duration::ZERO, generations: 1, ..Retention::default() };
     assert_eq!(collect(&site.instance(), all).await.unwrap(), Collected::default());
     assert_eq!(whole_history(&site.instance()).await.len(), 4);
@@ -48,12 +48,12 @@ mod tests {
 
     const DAY: Duration = Duration::from_secs(24 * 3600);
 
-    /// A store that ages, and the vault as it was at each generation.
+    /// A store that ages, and the vault at each generation.
     struct Aged {
         store: Arc<AgingStore>,
         history: BTreeMap<u64, BTreeMap<String, String>>,
         day: u32,
-        /// Whether the clock was set: then times say nothing.
+        /// Whether the clock was set: then times are unreliable.
         jumped: bool,
         /// When each generation was superseded.
         superseded: BTreeMap<u64, u32>,
@@ -74,7 +74,7 @@ mod tests {
             self.day += days;
         }
 
-        /// The clock jumps so many days, without that time passes.
+        /// Sets the clock forward by `days`, without that time passing.
         fn jump(&mut self, days: i32) {
             let time = DAY * days.unsigned_abs();
             if days < 0 {
@@ -110,7 +110,7 @@ mod tests {
             listed.into_iter().map(|object| object.location).filter(|key| !kept_by_collections(key)).collect()
         }
 
-        /// Every generation that has to be there can be read; the answer has those that are.
+        /// Checks that every generation that must exist can be read; returns those that exist.
         async fn check(&self, retention: Retention) -> Vec<u64> {
             let mirror = self.instance();
             let head = *self.history.keys().last().unwrap();
@@ -143,7 +143,7 @@ mod tests {
         aged.store.put(&lost[1], "of a writer that may be at it".into()).await.unwrap();
         let before = aged.keys().await;
         let collected = collect(&aged.instance(), Retention::default()).await.unwrap();
-        // The last was superseded never, that before it two days ago, and so on to thirty.
+        // The last was never superseded, the one before it two days ago, and so on to thirty.
         assert_eq!(aged.check(Retention::default()).await, (25..=40).collect::<Vec<_>>());
         assert_eq!(collected.generations, 24);
         assert_eq!(before.len() - aged.keys().await.len(), (collected.generations + collected.objects) as usize);
@@ -156,7 +156,7 @@ mod tests {
         collect(&aged.instance(), Retention::default()).await.unwrap();
         assert_eq!(aged.check(Retention::default()).await, (31..=40).collect::<Vec<_>>());
         aged.put("a.md", "after a year").await;
-        // What was the newest for so long was superseded just now.
+        // The generation that was the newest for so long was superseded just now.
         collect(&aged.instance(), Retention { generations: 1, ..Retention::default() }).await.unwrap();
         assert_eq!(aged.check(Retention { generations: 1, ..Retention::default() }).await, [40, 41]);
     }
@@ -170,7 +170,8 @@ mod tests {
         commit(&aged.instance(), Attach("a.png".to_owned(), first)).await;
         aged.store.pass(DAY * 100);
         let retention = Retention { generations: 1, ..Retention::default() };
-        // The second was uploaded long before it was committed, and is of a generation between the oldest that is kept and the newest.
+        // The second was uploaded long before it was committed, for a generation between the oldest kept one and the
+        // newest.
         commit(&aged.instance(), Attach("a.png".to_owned(), second)).await;
         commit(&aged.instance(), Delete("a.png".to_owned())).await;
         collect(&aged.instance(), retention).await.unwrap();
@@ -213,7 +214,7 @@ mod tests {
         }
         let retention = Retention { generations: 1, ..Retention::default() };
         let today = Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_hours(24 * 20);
-        // The store's clock jumps ahead, and the caller's does not.
+        // The store's clock jumps ahead, the caller's does not.
         aged.store.pass(DAY * 1000);
         assert_eq!(aged.instance().collect(retention, today).await.unwrap(), Collected::default());
         aged.store.turn_back(DAY * 1000);
@@ -243,7 +244,7 @@ mod tests {
         }
         assert_eq!(unread, [20, 10, 0, 0]);
         assert_eq!(aged.check(retention).await.len(), 31);
-        // What was read is damaged, or of another mirror: it is read again.
+        // The stored additions are damaged, or of another mirror: they are read again.
         let kept = aged.instance().keys().state("collection").unwrap();
         for bad in ["", "{}", "x"] {
             aged.store.put(&kept, bad.into()).await.unwrap();
@@ -261,7 +262,8 @@ mod tests {
         let counting = CountingStore::new(aged.store.clone());
         collect(&mirror_on(counting.clone(), "", StoreOptions::default()), Retention::default()).await.unwrap();
         let requests = counting.take();
-        // The hint, the head, the oldest that is kept, and what earlier collections read; listings of three folders and of the state.
+        // The hint, the head, the oldest kept generation, and the stored additions; listings of three folders and of
+        // the state.
         assert!(requests.count() <= 18, "{requests}");
     }
 
@@ -298,7 +300,7 @@ mod tests {
             runtime.block_on(async {
                 let mut aged = Aged::new();
                 aged.put("0.md", "first").await;
-                // An instance that works on while others collect.
+                // An instance that continues while others collect.
                 let warm = aged.instance();
                 for step in steps {
                     match step {

@@ -114,7 +114,7 @@ async fn one_key_used_twice_at_once_happens_once(site: Site) {
     assert_eq!(whole_history(&one).await.len(), 2);
 }
 
-/// A change that can be made only once: its precondition fails on what it made itself.
+/// A change that can be made only once: afterwards its precondition fails.
 struct IfAbsent(Put);
 
 impl ChangeSet for IfAbsent {
@@ -182,7 +182,7 @@ async fn a_merge_of_what_was_merged_is_refused(site: Site) {
     assert_eq!(notes_of(&mirror).await.unwrap().len(), 2);
 }
 
-/// Deletes all documents of the first segment but the first.
+/// Deletes all documents of the first segment except one.
 struct DeleteMost;
 
 impl ChangeSet for DeleteMost {

@@ -1,4 +1,4 @@
-//! Objects that are not what was written.
+//! Damaged objects.
 
 use atlas_mirror::MirrorError;
 
@@ -17,7 +17,7 @@ async fn a_damaged_manifest_is_named(site: Site) {
     commit(&writer, Put::note("a.md", "two")).await;
     let key = site.keys().manifest(2);
     let sound = site.bytes(&key).await;
-    // A fresh instance would take the state from the hint.
+    // A new instance would take the state from the hint.
     site.remove(&site.keys().latest()).await;
     for at in (0..sound.len()).step_by(37).chain(sound.len() - 12..sound.len()) {
         site.overwrite(&key, sound.slice(..at)).await;
@@ -69,7 +69,7 @@ async fn a_lost_segment_is_named(site: Site) {
     let key = site.keys().segment(snapshot.segments()[0].id);
     site.remove(&key).await;
     assert_damaged(notes_of(&site.instance()).await, &key);
-    // One that belongs to an older generation may have been collected.
+    // An object of an older generation may have been collected.
     let older = site.instance().at(1).await.unwrap().unwrap();
     let gone = crate::notes::contents(&older).await.unwrap_err();
     assert_eq!(gone, MirrorError::Gone { object: key.to_string() });

@@ -1,4 +1,4 @@
-//! What is below `state/` for a while: claims, which end, and the rest, which goes by its age.
+//! Temporary state: claims, which end, and other objects, which expire by age.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::{AgingStore, Fault, FaultStore, Op};
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A store that ages, and a clock that goes with it.
+/// A store that ages, and a clock in step with it.
 struct Keyed {
     store: Arc<AgingStore>,
     hours: i32,
@@ -61,7 +61,7 @@ impl Keyed {
         collect(&self.instance(), Retention::default()).await.unwrap().objects
     }
 
-    /// The names below `state/`, but for what collections keep for themselves.
+    /// The names below `state/`, except those of collections themselves.
     async fn state(&self) -> Vec<String> {
         let listed: Vec<_> = self.store.list(None).try_collect().await.unwrap();
         let names = listed.iter().filter_map(|object| object.location.as_ref().split_once("/state/"));
@@ -90,7 +90,7 @@ async fn a_key_is_free_when_its_time_is_over() {
     keyed.pass(23);
     assert_eq!(keyed.claim("one").await.unwrap(), Claimed { is_new: false, ..second });
     assert_eq!(keyed.state().await, [claim_name(""), claim_name(".1")]);
-    // They go a week after any of them could stand.
+    // They are deleted a week after any of them could be valid.
     keyed.pass(7 * 24);
     assert_eq!((keyed.collect().await, keyed.state().await.len()), (0, 2));
     keyed.pass(2);
@@ -141,11 +141,11 @@ async fn while_the_claims_of_a_key_go_nobody_claims_it_where_it_would_not_be_fou
     assert!(!keyed.claim("one").await.unwrap().is_new);
     keyed.pass(25);
     assert!(keyed.claim("one").await.unwrap_err().is_retryable());
-    // Whoever was at it was ended: the next one goes on.
+    // An interrupted collection is continued by the next one.
     keyed.pass(8 * 24);
     keyed.collect().await;
     assert_eq!(keyed.state().await, Vec::<String>::new());
-    // It was ended when the first was gone.
+    // It was interrupted after the first was deleted.
     keyed.write(&claim_name(".1"), &closed).await;
     assert!(keyed.claim("one").await.unwrap().is_new);
 }

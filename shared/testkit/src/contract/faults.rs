@@ -67,7 +67,7 @@ async fn an_outcome_that_cannot_be_known_is_said_not_to_be(site: Site) {
         let writer = site.impatient();
         let head = writer.head().await.unwrap().generation();
         site.faults.always(Op::Create, "/manifests/", fault);
-        // The answer is lost, and then the store is away.
+        // The answer is lost, and then the store is unavailable.
         let next = site.keys().manifest(head + 1);
         site.faults.script(Op::Get, next.as_ref(), [None].into_iter().chain([Some(Fault::Error); 99]));
         let info = CommitInfo { deadline: Duration::from_secs(1), ..by("agent") };

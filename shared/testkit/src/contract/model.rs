@@ -1,4 +1,4 @@
-//! Commits under faults at random, against what must be true of any history.
+//! Commits under random faults, checked against the invariants of any history.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::faults::Fault;
 use crate::notes::{Put, by};
 use crate::request::Op;
 
-/// What a writer was told of one commit.
+/// The answer that a writer got for one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Told {
     Happened,
@@ -55,7 +55,7 @@ fn read_fault() -> impl Strategy<Value = Option<Fault>> {
     ]
 }
 
-/// What happens to the requests of a run, by kind.
+/// The faults of a run's requests, by kind.
 #[derive(Clone, Debug)]
 struct Script {
     creates: Vec<Option<Fault>>,
@@ -107,12 +107,12 @@ async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
                 let name = format!("{writer} {number}.md");
                 let info = CommitInfo {
                     message: Some(name.clone()),
-                    // With a key, short: a client that does not wait repeats more often.
+                    // Keyed clients have a short deadline, so that they repeat more often.
                     deadline: if keyed { Duration::from_millis(700) } else { Duration::from_secs(4) },
                     key: keyed.then(|| CommitKey { hash: Hash::of(name.as_bytes()), since: 1, is_executed: false }),
                     ..by("writer")
                 };
-                // A keyed commit is repeated until it is known what happened, as a client would.
+                // A keyed commit is repeated until its outcome is known, as a client would.
                 let mut tries = 0;
                 let outcome = loop {
                     let outcome = mirror.commit(&info, &Put::note(&name, &name)).await;
@@ -141,7 +141,7 @@ async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
         }
     };
     let told: Vec<_> = join_all((0..writers).map(writer)).await.into_iter().flatten().collect();
-    // What is late lands now.
+    // Late requests arrive now.
     site.faults.heal();
     tokio::time::sleep(Duration::from_secs(60)).await;
 

@@ -16,7 +16,7 @@ pub(super) async fn run(place: &impl Fn() -> Place, writers: usize, commits: usi
     of_writers_of_one_note_the_last_wins(Site::new(place())).await;
 }
 
-/// Each writer fills and empties three notes of its own: every commit adds a segment, and most drop one.
+/// Each writer creates and deletes three notes of its own: every commit adds a segment, and most drop one.
 async fn no_commit_is_lost(site: Site, writers: usize, commits: usize) {
     let tasks = (0..writers).map(|writer| {
         let mirror = site.instance();

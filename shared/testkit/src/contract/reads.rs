@@ -1,4 +1,4 @@
-//! Finding the newest generation, whatever the hint says.
+//! Finding the newest generation, whatever the hint contains.
 
 use super::{Place, Site, assert_damaged, commit, notes_of, whole_history};
 use crate::notes::Put;
@@ -100,7 +100,7 @@ async fn a_bucket_that_was_restored_is_believed(site: Site) {
     let writer = site.instance();
     commit(&writer, Put::note("lost.md", "text")).await;
     commit(&writer, Put::note("lost too.md", "text")).await;
-    // As it was at generation 3; the hint may have been missed.
+    // The hint of generation 3: later writes of it may have failed.
     for generation in [4, 5] {
         site.remove(&site.keys().manifest(generation)).await;
     }
@@ -128,7 +128,7 @@ async fn vaults_do_not_mix(site: Site) {
     let first = site.keys().manifest(1);
     let other = String::from_utf8(site.bytes(&first).await.to_vec()).unwrap();
     assert!(other.contains("\"vault\":\"main\""));
-    // A copy of another generation's manifest, under a number that is not its own.
+    // A copy of another generation's manifest, under the wrong number.
     site.overwrite(&site.keys().manifest(2), other).await;
     assert_damaged(site.instance().head().await, &site.keys().manifest(2));
 }

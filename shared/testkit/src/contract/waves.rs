@@ -1,4 +1,4 @@
-//! What it costs.
+//! The cost of reads and writes.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ async fn writes_take_few_waves(place: Place) {
 
     commit(&instance(), Put::note("zzz.md", "text")).await;
     let requests = store.take();
-    // Where the note may be in a segment, its records are looked at first.
+    // If a segment may contain the note, its records are read first.
     assert!(requests.of(Op::Create).all(|create| create.wave <= 4), "{requests}");
 }
 
