@@ -1,4 +1,4 @@
-//! Tells the person at this terminal which calls wait for them.
+//! Announces the calls that wait for approval, to the person at this terminal.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use tokio::time::sleep;
 
 use crate::output;
 
-/// How often a folder is looked at, and a bucket, of which each look is a request that is paid for.
+/// The interval of checks of a folder, and of a bucket, where each check is a paid request.
 const OF_FOLDER: Duration = Duration::from_secs(2);
 const OF_BUCKET: Duration = Duration::from_secs(30);
 
-/// Tells of each call when it begins to wait, for as long as this is polled.
+/// Announces each call when it begins to wait, for as long as this future is polled.
 pub(crate) async fn announce(mirror: &Mirror, is_folder: bool) {
     let mut told = BTreeSet::new();
     loop {
-        // A store that does not answer is told of by the sync.
+        // The sync reports an unavailable store.
         if let Ok(waiting) = approvals::undecided(mirror).await {
             for id in waiting.difference(&told) {
                 tell(mirror, id).await;
@@ -34,7 +34,7 @@ async fn tell(mirror: &Mirror, id: &str) {
     let Ok(Some(record)) = approvals::get(mirror, id).await else { return };
     if record.status(Timestamp::now()) == Status::Pending {
         let request = &record.request;
-        // What goes into the trash is one file.
+        // A move to the trash counts as one file.
         let files = request.files.iter().filter(|file| !file.path.starts_with(TRASH)).count() + request.more_files;
         output::note(format_args!(
             "{} asks for your approval: {} would change {files} {}; `atlas approvals` shows how",

@@ -1,4 +1,4 @@
-//! How far long work has come: a bar on a terminal, now and then a line elsewhere.
+//! The progress of long work: a bar on a terminal, elsewhere a line from time to time.
 
 use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +10,10 @@ use indicatif::{DecimalBytes, HumanCount, HumanDuration, ProgressBar, ProgressSt
 
 use crate::output::{self, Verbosity};
 
-/// Elsewhere than on a terminal a line is printed this often.
+/// The interval of lines, if standard error is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// What fits where standard error goes; nothing if `quiet`.
+/// The progress display for standard error; none if `quiet`.
 pub(crate) fn start(quiet: bool) -> Arc<dyn Progress> {
     let is_terminal = std::io::stderr().is_terminal();
     if output::verbosity() == Verbosity::Quiet || (quiet && !is_terminal) {
@@ -28,7 +28,7 @@ pub(crate) fn start(quiet: bool) -> Arc<dyn Progress> {
     }
 }
 
-/// Passes on what it is told, and knows how far the work has come.
+/// Passes progress on, and records the current phase.
 pub(crate) struct Phases {
     inner: Mutex<Arc<dyn Progress>>,
     now: Mutex<(Phase, u64)>,
@@ -36,7 +36,7 @@ pub(crate) struct Phases {
 }
 
 impl Phases {
-    /// Over what shows it.
+    /// Wraps a display.
     pub(crate) fn over(inner: Arc<dyn Progress>) -> Arc<Self> {
         Arc::new(Self { inner: Mutex::new(inner), now: Mutex::new((Phase::Scan, 0)), repaired: Mutex::default() })
     }
@@ -45,17 +45,17 @@ impl Phases {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends what shows it.
+    /// Ends the display.
     pub(crate) fn end(&self) {
         *self.inner.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(());
     }
 
-    /// What was repaired, if anything.
+    /// The result of a repair, if there was one.
     pub(crate) fn repaired(&self) -> Option<Repaired> {
         self.repaired.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What is told to who ends the work.
+    /// The message after an interruption.
     pub(crate) fn interrupted(&self) -> String {
         let (phase, done) = *self.now.lock().unwrap_or_else(PoisonError::into_inner);
         let done = match phase {
@@ -96,7 +96,7 @@ const fn name(phase: Phase) -> &'static str {
     }
 }
 
-/// A bar; gone when the work is done.
+/// A bar, removed when the work is done.
 struct Bar(ProgressBar);
 
 impl Progress for Bar {
@@ -131,7 +131,7 @@ impl Drop for Bar {
     }
 }
 
-/// A line now and then.
+/// A line from time to time.
 struct ProgressLines(Mutex<Line>);
 
 struct Line {
@@ -160,7 +160,8 @@ impl Progress for ProgressLines {
 }
 
 impl Line {
-    /// How far the phase has come, `elapsed` after it began: how much is done, how fast, and how long the rest takes at that speed.
+    /// The progress of the phase, `elapsed` after it began: how much is done, how fast, and how long the rest takes at
+    /// that speed.
     fn text(&self, elapsed: Duration) -> String {
         let (name, done) = (name(self.phase), self.done);
         let a_second = (done as f64 / elapsed.as_secs_f64().max(0.001)) as u64;

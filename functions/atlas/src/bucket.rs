@@ -1,4 +1,4 @@
-//! What a bucket for mirrors is set to, through S3's own client: the stores' common one knows objects only.
+//! The settings of a bucket for mirrors, through S3's own client: the common store interface only has objects.
 
 use std::error::Error;
 use std::fmt;
@@ -19,29 +19,29 @@ use aws_sdk_s3::types::{
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use serde::Serialize;
 
-/// Time to connect, and for one call with its repeats.
+/// Time limits for connecting, and for one call with its retries.
 const CONNECT_TIME: Duration = Duration::from_secs(2);
 const CALL_TIME: Duration = Duration::from_secs(8);
-/// After so many days an upload is not going to be finished.
+/// Unfinished uploads of this age, in days, are abandoned.
 const UPLOAD_DAYS: i32 = 2;
-/// The region that buckets are in unless another is named.
+/// The default region of buckets.
 const FIRST_REGION: &str = "us-east-1";
 
-/// Whether something is as it should be.
+/// The state of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", content = "detail", rename_all = "snake_case")]
 pub(crate) enum State {
-    /// Before.
+    /// It was right before.
     Right,
-    /// Now.
+    /// It is right now.
     Set,
-    /// It is not.
+    /// It is wrong.
     Wrong,
-    /// It cannot be: the store does not have it, and said this.
+    /// The store does not support it, and responded with this.
     Unknown(String),
 }
 
-/// The client, and what the settings are for.
+/// The client, and the parameters of the settings.
 pub(crate) struct Admin {
     client: Client,
     bucket: Bucket,
@@ -58,8 +58,8 @@ struct Failed {
 }
 
 impl Admin {
-    /// A client of `bucket`, for mirrors below `prefix` of it. What was overwritten or deleted there is to be kept for
-    /// `days` days.
+    /// A client of `bucket`, for mirrors below `prefix`. Overwritten and deleted objects there are kept for `days`
+    /// days.
     pub(crate) async fn new(bucket: Bucket, prefix: &str, days: u16) -> Result<Self, Box<dyn Error>> {
         let credential = bucket.credential().await?;
         let (id, secret, token) = (&credential.key_id, &credential.secret_key, credential.token.clone());
@@ -79,7 +79,7 @@ impl Admin {
         Ok(Self { client: Client::from_conf(config.build()), bucket, prefix: prefix.to_owned(), days })
     }
 
-    /// Makes the bucket if it is not there.
+    /// Creates the bucket if it does not exist.
     pub(crate) async fn make(&self) -> Result<State, String> {
         let head = self.client.head_bucket().bucket(&self.bucket.name).send().await.map_err(Failed::from);
         match head {
@@ -95,13 +95,13 @@ impl Admin {
         }
         match create.send().await.map_err(Failed::from) {
             Ok(_) => Ok(State::Set),
-            // Another was quicker.
+            // Another process was quicker.
             Err(failed) if failed.code == "BucketAlreadyOwnedByYou" => Ok(State::Right),
             Err(failed) => Err(failed.explained(&self.bucket)),
         }
     }
 
-    /// Nothing in the bucket is public, whatever its objects or policy say.
+    /// Blocks public access to the bucket, whatever its objects or policy allow.
     pub(crate) async fn block_public_access(&self, change: bool) -> Result<State, String> {
         let get = self.client.get_public_access_block().bucket(&self.bucket.name).send().await;
         let wanted = PublicAccessBlockConfiguration::builder()
@@ -117,7 +117,7 @@ impl Admin {
         self.settle(right.map_err(Failed::from), change, async { set.await.map(drop).map_err(Failed::from) }).await
     }
 
-    /// Objects that were overwritten or deleted can be restored for a while.
+    /// Enables versioning, so that overwritten and deleted objects can be restored for a while.
     pub(crate) async fn keep_versions(&self, change: bool) -> Result<State, String> {
         let get = self.client.get_bucket_versioning().bucket(&self.bucket.name).send().await;
         let right = get.map(|found| found.status() == Some(&BucketVersioningStatus::Enabled));
@@ -126,7 +126,7 @@ impl Admin {
         self.settle(right.map_err(Failed::from), change, async { set.await.map(drop).map_err(Failed::from) }).await
     }
 
-    /// Versions that were replaced or deleted expire, and so does what a probe left.
+    /// Lets replaced and deleted versions expire, and objects of probes.
     pub(crate) async fn expire_versions(&self, change: bool) -> Result<State, String> {
         let versions = NoncurrentVersionExpiration::builder().noncurrent_days(self.days.into()).build();
         let probes = LifecycleExpiration::builder().days(1).build();
@@ -135,7 +135,7 @@ impl Admin {
         self.have_rules([versions, probes], change).await
     }
 
-    /// Parts of uploads that were not finished expire.
+    /// Lets parts of unfinished uploads expire.
     pub(crate) async fn expire_uploads(&self, change: bool) -> Result<State, String> {
         let uploads = AbortIncompleteMultipartUpload::builder().days_after_initiation(UPLOAD_DAYS).build();
         let uploads = self.rule("uploads", "vaults/").abort_incomplete_multipart_upload(uploads).build();
@@ -150,7 +150,7 @@ impl Admin {
         LifecycleRule::builder().id(id).status(ExpirationStatus::Enabled).filter(filter)
     }
 
-    /// The bucket has these rules, or others that do the same. Rules of others stay.
+    /// Ensures that the bucket has these rules, or others with the same effect. Other rules stay.
     async fn have_rules<const N: usize>(
         &self,
         rules: [Result<LifecycleRule, BuildError>; N],
@@ -202,7 +202,7 @@ impl Admin {
     }
 }
 
-/// What a rule does: to old versions, to unfinished uploads, to objects themselves.
+/// The effects of a rule: on old versions, on unfinished uploads, on objects themselves.
 fn acts(rule: &LifecycleRule) -> [bool; 3] {
     let expires =
         rule.expiration().is_some_and(|expiration| expiration.days().is_some() || expiration.date().is_some());
@@ -213,7 +213,7 @@ fn prefix(rule: &LifecycleRule) -> &str {
     rule.filter().and_then(LifecycleRuleFilter::prefix).unwrap_or_default()
 }
 
-/// Whether `found`, ours or another's, does what `wanted` is for.
+/// Whether `found`, which may be a foreign rule, has the effect of `wanted`.
 fn serves(found: &LifecycleRule, wanted: &LifecycleRule) -> bool {
     let plain = |filter: &LifecycleRuleFilter| filter.tag().is_none() && filter.and().is_none();
     found.status() == &ExpirationStatus::Enabled
@@ -224,21 +224,21 @@ fn serves(found: &LifecycleRule, wanted: &LifecycleRule) -> bool {
             || found.noncurrent_version_expiration() == wanted.noncurrent_version_expiration())
 }
 
-/// Whether `found` deletes objects of vaults, of which `ours` cleans up the rest.
+/// Whether `found` deletes objects of vaults, and `ours` does not explain it.
 fn endangers(found: &LifecycleRule, ours: &LifecycleRule) -> bool {
     let meet = prefix(ours).starts_with(prefix(found)) || prefix(found).starts_with(prefix(ours));
     found.status() == &ExpirationStatus::Enabled && acts(found)[2] && !acts(ours)[2] && meet
 }
 
 impl Failed {
-    /// Before anything was sent.
+    /// A failure before anything was sent.
     fn unsent(error: impl Error) -> Self {
         Self { status: None, code: String::new(), text: error.to_string() }
     }
 
-    /// Whether the store does not have what was asked for.
+    /// Whether the store does not support the request.
     fn is_unknown(&self) -> bool {
-        // Of what it does not know, a store may also say that it is not well-formed.
+        // A store may report an unsupported request as malformed.
         let codes = ["NotImplemented", "MethodNotAllowed", "UnsupportedOperation", "MalformedXML", "InvalidArgument"];
         codes.contains(&self.code.as_str()) || matches!(self.status, Some(405 | 501))
     }

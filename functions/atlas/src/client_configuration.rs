@@ -1,4 +1,4 @@
-//! How clients of MCP are configured: which file, and what to write into it.
+//! Configuration of MCP clients: the file, and its content.
 
 use std::path::{Path, PathBuf};
 
@@ -23,33 +23,33 @@ pub(crate) enum Client {
     Vscode,
 }
 
-/// How a client reaches the notes.
+/// The connection of a client to the notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Server {
     /// It starts this program with these arguments.
     Program { command: String, arguments: Vec<String> },
-    /// It calls this address, with the token that this environment variable has.
+    /// It calls this address, with the token in this environment variable.
     Address { url: String, token: Option<String> },
 }
 
-/// What to write where.
+/// A piece of configuration, and its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Snippet {
     /// The file.
     pub(crate) path: PathBuf,
-    /// The member that has the servers; none for a TOML file.
+    /// The member that contains the servers; [`None`] for a TOML file.
     member: Option<&'static str>,
-    /// The server as the client writes it.
+    /// The server in the client's format.
     entry: Value,
     /// Other members that the file needs.
     others: Map<String, Value>,
 }
 
 impl Client {
-    /// What this client is told, in a file of the folder `here` or of the user's `home`.
+    /// The configuration for this client, in a file of the folder `here` or of the user's `home`.
     ///
-    /// # Errors
-    /// When the client cannot reach such a server by a file.
+    ///
+    /// # Errors When the client cannot be configured for such a server by a file.
     pub(crate) fn snippet(self, server: &Server, here: &Path, home: &Path) -> Result<Snippet, String> {
         let path = match self {
             Self::ClaudeCode => here.join(".mcp.json"),
@@ -76,7 +76,7 @@ impl Client {
         Ok(Snippet { path, member, entry, others })
     }
 
-    /// A server at an address. No token stands in a file.
+    /// The entry of a server at an address. It contains no token.
     fn address(self, url: &str, token: Option<&str>) -> (Value, Map<String, Value>) {
         let mut entry = match self {
             Self::Codex | Self::Cursor => json!({ "url": url }),
@@ -103,10 +103,10 @@ impl Client {
 }
 
 impl Snippet {
-    /// The file with the server in it, where `there` is what it has now; none if it has this server already.
+    /// The file with the server, where `there` is its current content; [`None`] if it already has this server.
     ///
-    /// # Errors
-    /// When the file cannot be changed without losing something of it.
+    ///
+    /// # Errors When the file cannot be changed without losing content.
     pub(crate) fn written(&self, there: Option<&str>) -> Result<Option<String>, String> {
         match self.member {
             Some(member) => self.in_json(member, there),
@@ -138,7 +138,7 @@ impl Snippet {
         let header = format!("[mcp_servers.{NAME}]");
         let there = there.unwrap_or_default();
         let lines = self.entry.as_object().into_iter().flatten();
-        // What JSON writes for texts and lists of texts is TOML too.
+        // The JSON of texts and lists of texts is also TOML.
         let lines: String = lines.map(|(name, value)| format!("{name} = {value}\n")).collect();
         let section = format!("{header}\n{lines}");
         if there.contains(&section) {

@@ -1,5 +1,6 @@
-//! The clients of a vault that `atlas up` serves on this machine. Each has a token of its own, so that commits say who made them, and so that
-//! one client can be shut out. They are kept in one file beside the sync state, which only its owner may read.
+//! The clients of a vault that `atlas up` serves on this machine. Each has its own token, so that commits show who made
+//! them, and one client can be revoked. They are stored in one file beside the sync state, which only its owner may
+//! read.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::remembered;
 
-/// What a token begins with, so that people and scanners for secrets know it.
+/// The prefix of a token, by which people and secret scanners recognise it.
 const PREFIX: &str = "atlas_";
 /// What a client may do, besides what the Obsidian app does where it is configured. A person confirms what destroys a note, and commands
 /// that the configuration does not call safe.
@@ -29,15 +30,15 @@ const MAX_BYTES: u64 = 1 << 20;
 /// A client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Client {
-    /// Its name, as commits have it.
+    /// Its name, as shown in commits.
     pub(crate) name: String,
-    /// What it shows.
+    /// Its token.
     pub(crate) token: String,
     /// When it was added.
     pub(crate) added: Timestamp,
 }
 
-/// Those that tokens belong to, by the tokens' hashes.
+/// Callers by the hashes of their tokens.
 type Callers = HashMap<Hash, Caller>;
 
 /// The clients of one vault.
@@ -47,15 +48,15 @@ pub(crate) struct ClientList {
 }
 
 impl ClientList {
-    /// Those that are kept in the folder `state`.
+    /// The clients stored in the folder `state`.
     pub(crate) fn of(state: &Path) -> Self {
         Self { path: state.join("clients.json") }
     }
 
-    /// All of them, by name.
+    /// All clients, by name.
     ///
-    /// # Errors
-    /// When the file cannot be read.
+    ///
+    /// # Errors When the file cannot be read.
     pub(crate) fn read(&self) -> Result<Vec<Client>, Box<dyn Error>> {
         let unusable =
             |why: &dyn Error| format!("{} cannot be used: {why}; delete it to begin anew", self.path.display());
@@ -71,10 +72,10 @@ impl ClientList {
         Ok(serde_json::from_slice(&bytes).map_err(|error| unusable(&error))?)
     }
 
-    /// The client of that name, which is added if it is not there.
+    /// The client with this name, which is added if it does not exist.
     ///
-    /// # Errors
-    /// When that is no name, or the file cannot be written.
+    ///
+    /// # Errors When the name is invalid, or the file cannot be written.
     pub(crate) fn add(&self, name: &str, now: Timestamp) -> Result<Client, Box<dyn Error>> {
         let is_plain = |one: u8| one.is_ascii_alphanumeric() || b"._-".contains(&one);
         if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(is_plain) {
@@ -98,10 +99,10 @@ impl ClientList {
         Ok(client)
     }
 
-    /// Takes the token of the client of that name away. A server that runs refuses it from its next request on.
+    /// Revokes the token of the client with this name. A running server refuses it from its next request on.
     ///
-    /// # Errors
-    /// When there is none, or the file cannot be written.
+    ///
+    /// # Errors When there is no such client, or the file cannot be written.
     pub(crate) fn revoke(&self, name: &str) -> Result<(), Box<dyn Error>> {
         let _lock = self.lock()?;
         let mut clients = self.read()?;
@@ -113,7 +114,7 @@ impl ClientList {
         Ok(remembered::write(&self.path, &serde_json::to_vec_pretty(&clients)?)?)
     }
 
-    /// Tells whose a token is, by the file as it is at the time of each request.
+    /// Finds the client of a token, in the file as it is at the time of each request.
     pub(crate) fn by_token(&self) -> Clients {
         let list = self.clone();
         let known: Mutex<Option<(Stamp, Arc<Callers>)>> = Mutex::default();
@@ -135,7 +136,7 @@ impl ClientList {
         Some(clients.iter().map(|client| (Hash::of(client.token.as_bytes()), caller(client))).collect())
     }
 
-    /// Keeps other processes from changing the file at the same time, as long as what is returned is there.
+    /// Keeps other processes from changing the file until the returned value is dropped.
     fn lock(&self) -> std::io::Result<File> {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
@@ -146,7 +147,7 @@ impl ClientList {
     }
 }
 
-/// What tells one version of the file from another: it is replaced whole, so that each has another inode.
+/// The identity of a version of the file: it is replaced as a whole, so that each has another inode.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     inode: u64,

@@ -1,4 +1,4 @@
-//! Colours, on terminals whose owner has not refused them (<https://no-color.org>).
+//! Colours, on terminals whose users have not disabled them (<https://no-color.org>).
 
 use std::env;
 use std::io::IsTerminal;
@@ -12,7 +12,7 @@ use crate::output::plain;
 pub(crate) struct Color(bool);
 
 impl Color {
-    /// Those of what is written to `stream`.
+    /// The colours for `stream`.
     pub(crate) fn of(stream: &impl IsTerminal) -> Self {
         let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
         Self(stream.is_terminal() && !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb"))
@@ -28,17 +28,17 @@ impl Color {
         self.painted("32", &number.to_string())
     }
 
-    /// What is added.
+    /// An added line.
     pub(crate) fn added(self, text: &str) -> String {
         self.painted("32", text)
     }
 
-    /// What is taken away.
+    /// A removed line.
     pub(crate) fn removed(self, text: &str) -> String {
         self.painted("31", text)
     }
 
-    /// A line, in which `matches` are what was looked for.
+    /// A line, with `matches` highlighted.
     pub(crate) fn matches(self, line: &str, matches: Option<&Regex>) -> String {
         let Some(matches) = matches.filter(|_| self.0) else { return plain(line) };
         let mut painted = String::new();

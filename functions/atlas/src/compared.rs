@@ -1,4 +1,4 @@
-//! Two texts, as a person compares them.
+//! Compares two texts for a person.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -9,10 +9,10 @@ use atlas_vault::diff::unified;
 use crate::color::Color;
 use crate::output::{self, plain};
 
-/// Larger files are only said to differ.
+/// Larger files are only reported as different.
 pub(crate) const MAX_BYTES: u64 = 4 << 20;
 
-/// The text of a file; empty if it is not there, none if it is no text or too large.
+/// The text of a file; empty if it does not exist, [`None`] if it is not text or too large.
 pub(crate) fn text_of(path: &Path) -> io::Result<Option<String>> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(String::new())),
@@ -23,7 +23,7 @@ pub(crate) fn text_of(path: &Path) -> io::Result<Option<String>> {
     Ok(String::from_utf8(fs::read(path)?).ok())
 }
 
-/// Prints how `new` differs from `old`, as a unified diff below a `title`.
+/// Prints the differences between `old` and `new` as a unified diff below a `title`.
 pub(crate) fn print(color: Color, title: &str, old: &str, new: &str) {
     output::painted(&color.path(title));
     print_diff(color, &unified(old, new));

@@ -1,4 +1,4 @@
-//! Command lines for trying a vault out.
+//! Command lines for trying out a vault.
 
 use atlas_access::Caller;
 use atlas_ops::{Call, Entry, Error, dispatch};
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-/// Command lines that work on this vault as they are printed.
+/// Command lines that work on this vault.
 pub(crate) async fn lines(app: &App, url: &str) -> Vec<String> {
     let mut lines = vec![format!("curl -s {url}/health")];
     let listed = match call(app, atlas_tools::entry::<ListNotes>(), json!({ "limit": 1 })).await {
@@ -39,7 +39,7 @@ async fn call(app: &App, operation: &'static Entry, arguments: Value) -> Result<
     Ok(dispatch(&app.atlas, call).await?.value)
 }
 
-/// Why there is nothing to try, as a comment for a shell. It has the whole reason, since the reader is who starts the server.
+/// Why there is nothing to try, as a shell comment. It has the whole reason, since its reader starts the server.
 fn unreadable(error: &Error) -> String {
     let reason = if error.reason() == "vault_not_published" {
         let root = std::env::var_os("ATLAS_VAULT_ROOT");
@@ -52,7 +52,7 @@ fn unreadable(error: &Error) -> String {
     format!("# {}", reason.replace(['\n', '\r'], " "))
 }
 
-/// A vault path as it stands in a URL that a shell takes as it is.
+/// A vault path encoded for a URL that a shell does not change.
 fn encoded(path: &str) -> impl std::fmt::Display {
     const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
     utf8_percent_encode(path, PATH)

@@ -1,4 +1,4 @@
-//! What this build can do besides, by its features.
+//! Optional abilities of this build.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use atlas_ops::atlas::ScalePicture;
 use atlas_sync::{CodeReader, Reading};
 
-/// Makes pictures smaller.
+/// Scales pictures down.
 #[cfg(feature = "pictures")]
 pub(crate) const SCALE_PICTURE: Option<ScalePicture> = Some(crate::pictures::scale);
 #[cfg(not(feature = "pictures"))]
@@ -21,7 +21,7 @@ pub(crate) fn code() -> Option<Arc<dyn CodeReader>> {
     None
 }
 
-/// Reads the text of attachments, for so long in one sync.
+/// Reads the text of attachments, for at most the given time in one sync.
 #[cfg_attr(
     not(feature = "pdf"),
     expect(clippy::missing_const_for_fn, unused_variables, reason = "the feature needs it")

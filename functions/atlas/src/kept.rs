@@ -1,5 +1,6 @@
-//! The store in a folder's `.atlas/`. Copies of files that are no text are not forced onto the disk one by one, which took most of the
-//! time of a first index: a power cut may take some of them, the folder still has them, and the next start makes them again.
+//! The store in a folder's `.atlas/`. Copies of files that are not text are not flushed to the disk one by one, which
+//! took most of the time of a first index. A power cut may lose some of them; the folder still has them, and the next
+//! start copies them again.
 
 use std::error::Error;
 use std::fmt;
@@ -20,7 +21,7 @@ use object_store::{
 /// The part of a key that copies of files have.
 const COPIES: &str = "blobs";
 
-/// Opens the store in the folder `path`, which is made if it is not there.
+/// Opens the store in the folder `path`, which is created if it does not exist.
 pub(crate) fn open(path: &Path) -> std::result::Result<Store, Box<dyn Error>> {
     fs::create_dir_all(path)?;
     let folder = |fsync| Ok::<_, object_store::Error>(LocalFileSystem::new_with_prefix(path)?.with_fsync(fsync));
@@ -29,7 +30,7 @@ pub(crate) fn open(path: &Path) -> std::result::Result<Store, Box<dyn Error>> {
     Ok(store.named(&format!("the folder {}", path.display())))
 }
 
-/// One folder, written to in two ways.
+/// One folder, written to with and without flushing.
 #[derive(Debug)]
 struct Kept {
     sure: Arc<dyn ObjectStore>,

@@ -1,4 +1,4 @@
-//! Operations as the person at this terminal calls them: trusted, over the vault that the command's location names.
+//! Operations for the person at this terminal, who is trusted, over the vault at the command's location.
 
 use std::error::Error;
 use std::time::Duration;
@@ -51,10 +51,10 @@ impl Local {
         Ok(self.try_call(operation, arguments).await.map_err(whole_reason)?)
     }
 
-    /// Reads the text of the file at `path`, as it is or as it was at a generation, page by page until `take` returns false.
+    /// Reads the text of the file at `path`, now or at a generation, page by page until `take` returns false.
     ///
-    /// # Errors
-    /// As `read_note`.
+    ///
+    /// # Errors As `read_note`.
     pub(crate) async fn read_pages(
         &self,
         path: &str,
@@ -99,7 +99,7 @@ pub(crate) fn given<const N: usize>(arguments: [(&str, Option<Value>); N]) -> Va
     Value::Object(given.collect::<Map<_, _>>())
 }
 
-/// The sentence for the one who sees the program's log as well.
+/// The message for a reader who may see the program's log too.
 pub(crate) fn whole_reason(error: atlas_ops::Error) -> String {
     let like: Vec<&str> = error
         .details

@@ -1,4 +1,4 @@
-//! Mistakes that are noticed before `atlas up` makes anything: each is told in one line that says what to do.
+//! Detects mistakes before `atlas up` creates anything: each is reported in one line that says what to do.
 
 use std::env;
 use std::error::Error;
@@ -10,15 +10,15 @@ use atlas_sync::rules::{enters, of_placeholder};
 use crate::remembered::Remembered;
 use crate::vault_location::{GivenBy, VaultLocation};
 
-/// Most entries that are looked at for a note.
+/// Most entries that are searched for a note.
 const MOST_ENTRIES: usize = 20_000;
 /// Folders that only a vault has.
 const OF_VAULTS: [&str; 1] = [".obsidian"];
 
-/// Refuses a folder that is not likely to be somebody's notes, if it was never synced.
+/// Refuses a folder that probably contains no notes, if it was never synced.
 ///
-/// # Errors
-/// What is likely meant instead.
+///
+/// # Errors The probable mistake, and what to do.
 pub(crate) fn check(location: &VaultLocation) -> Result<(), Box<dyn Error>> {
     let folder = location.folder()?;
     let shown = folder.display();
@@ -66,7 +66,7 @@ pub(crate) fn check(location: &VaultLocation) -> Result<(), Box<dyn Error>> {
 }
 
 enum Notes {
-    /// There are some, or there is too much to look at.
+    /// There are notes, or too many entries to search.
     Some,
     /// There is a folder that is a vault.
     OfVault(PathBuf),

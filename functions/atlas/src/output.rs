@@ -1,4 +1,4 @@
-//! What is printed: results on standard output, everything else on standard error. A closed pipe is nobody's error.
+//! Output: results on standard output, everything else on standard error. A closed pipe is not an error.
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
@@ -10,12 +10,12 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 use tracing_subscriber::filter::LevelFilter;
 
-/// A command did its work and has said what came of it: its exit status says the same to programs.
+/// A command completed and has reported a result that its exit status should show.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ended {
     /// It found nothing.
     NothingFound,
-    /// Something waits for somebody, or is in conflict.
+    /// Something waits for a person, or conflicts.
     NeedsAttention,
 }
 
@@ -45,7 +45,7 @@ impl Display for Ended {
     }
 }
 
-/// Prints a line of the result that is [plain] but for its colours.
+/// Prints a line of the result that is [plain] except for colours.
 pub(crate) fn painted(text: &str) {
     around_bar(|| {
         let _ = writeln!(io::stdout(), "{text}");
@@ -64,7 +64,7 @@ pub(crate) fn note(text: impl Display) {
     }
 }
 
-/// Prints a question, which is asked whatever is wanted.
+/// Prints a question, at any verbosity.
 pub(crate) fn question(text: &str) {
     to_stderr(text);
 }
@@ -104,33 +104,33 @@ pub(crate) fn json(result: &impl Serialize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How much is printed beside results.
+/// The amount of output beside results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
     /// Errors only.
     Quiet,
-    /// What people want to know.
+    /// Messages for people.
     Normal,
-    /// The names of changed files as well, and what the libraries log.
+    /// Also the names of changed files, and the libraries' log.
     Verbose,
-    /// All that the libraries log.
+    /// The libraries' whole log.
     Debug,
 }
 
-/// One for the whole program, as its arguments say.
+/// The program's verbosity, from its arguments.
 static VERBOSITY: OnceLock<Verbosity> = OnceLock::new();
 
-/// Sets how much is printed beside results, once.
+/// Sets the verbosity, once.
 pub(crate) fn set_verbosity(wanted: Verbosity) {
     let _ = VERBOSITY.set(wanted);
 }
 
-/// How much is printed beside results.
+/// The verbosity.
 pub(crate) fn verbosity() -> Verbosity {
     VERBOSITY.get().copied().unwrap_or(Verbosity::Normal)
 }
 
-/// The level of logging that the arguments ask for.
+/// The level of logging for the verbosity.
 pub(crate) fn log_level() -> &'static str {
     match verbosity() {
         Verbosity::Quiet => "error",
@@ -140,7 +140,7 @@ pub(crate) fn log_level() -> &'static str {
     }
 }
 
-/// Logs what the libraries say to standard error.
+/// Logs the libraries' messages to standard error.
 pub(crate) fn start_log() {
     let level = log_level().parse().unwrap_or(LevelFilter::WARN);
     tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time().with_target(false).init();
@@ -156,7 +156,7 @@ pub(crate) fn short(path: &Path) -> String {
     }
 }
 
-/// One line without control characters: names come from files and stores, and must not command the terminal.
+/// One line without control characters: names come from files and stores, and must not control the terminal.
 pub(crate) fn plain(text: &str) -> String {
     let shown = |character: char| match character {
         '\t' => ' ',

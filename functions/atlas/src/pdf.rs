@@ -1,5 +1,5 @@
-//! The text of PDFs. They are hostile input and their parser may fail in any way, so another process of this program reads them, which
-//! has little time and memory, no environment and nothing to lose.
+//! The text of PDFs. They are hostile input and their parser may fail in any way. So another process of this program
+//! reads them, with little time and memory, and no environment.
 
 use std::env;
 use std::error::Error;
@@ -17,18 +17,18 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 /// The command of the other process.
 pub(crate) const COMMAND: &str = "read-pdf";
-/// How long it may take, and how much of that it may work.
+/// Its time limit, and its limit of processor time.
 const TIME: Duration = Duration::from_secs(30);
 const CPU_SECONDS: u64 = 20;
-/// How much memory it may have, in bytes: what it writes to, and addresses.
+/// Its memory limits, in bytes: data, and address space.
 const DATA_BYTES: u64 = 512 << 20;
 const ADDRESS_BYTES: u64 = 8 << 30;
 /// Most bytes of its answer.
 const ANSWER_BYTES: u64 = 2 * MAX_TEXT_BYTES as u64;
-/// How often it is looked after.
+/// The interval of checks whether it has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Reads PDFs, for so long in one sync.
+/// Reads PDFs, for at most `time` in one sync.
 pub(crate) fn reading(time: Duration) -> Reading {
     Reading { reader: Arc::new(PdfReader), time }
 }
@@ -59,16 +59,16 @@ impl TextReader for PdfReader {
     }
 }
 
-/// What `child` answers to `bytes`, as far as it comes in time.
+/// The output of `child` for `bytes` that arrives in time.
 fn answer_of(child: &mut Child, bytes: &[u8]) -> Vec<u8> {
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let deadline = Instant::now() + TIME;
     thread::scope(|scope| {
-        // One that does not read to the end has its reasons.
+        // A child that does not read to the end is no error.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(bytes)));
         let reader = scope.spawn(move || {
             let mut answer = Vec::new();
-            // What came before it ended is good.
+            // Output before the end is valid.
             let _ = stdout.map(|stdout| stdout.take(ANSWER_BYTES).read_to_end(&mut answer));
             answer
         });
@@ -80,7 +80,7 @@ fn answer_of(child: &mut Child, bytes: &[u8]) -> Vec<u8> {
     })
 }
 
-/// The pages of an answer as one text; empty if none has any.
+/// The pages of an answer as one text; empty if no page has text.
 fn joined(mut answer: &[u8]) -> String {
     let mut pages: Vec<String> = Vec::new();
     while let Some((length, rest)) = answer.split_first_chunk() {
@@ -93,7 +93,7 @@ fn joined(mut answer: &[u8]) -> String {
     pages.join(PAGE_END)
 }
 
-/// A page's text without blanks at the ends of lines, and with one empty line for several.
+/// A page's text without blanks at the ends of lines, and with runs of empty lines reduced to one.
 fn tidy(page: &str) -> String {
     let mut tidy = String::with_capacity(page.len());
     let mut empty = 0;
@@ -110,7 +110,7 @@ fn tidy(page: &str) -> String {
     tidy
 }
 
-/// Is the other process: reads a PDF on standard input, and writes the text of each page, its length before it.
+/// The other process: reads a PDF on standard input, and writes the text of each page, after its length.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let limits = [
         (Resource::Core, 0),
@@ -119,7 +119,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         (Resource::As, ADDRESS_BYTES),
     ];
     for (resource, limit) in limits {
-        // Where the system knows no such limit the others hold.
+        // Where the system lacks one of the limits, the others apply.
         let _ = setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) });
     }
     panic::set_hook(Box::new(|_| {}));
@@ -134,7 +134,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     for number in document.get_pages().into_keys() {
         let text = panic::catch_unwind(panic::AssertUnwindSafe(|| {
             let mut text = String::new();
-            // What was read of the page before it failed is better than nothing.
+            // The text of the page before the failure is better than nothing.
             let _ = output_doc_page(&document, &mut PlainTextOutput::new(&mut text), number);
             text
         }));

@@ -1,4 +1,4 @@
-//! Makes pictures smaller, so that an answer has room for them.
+//! Scales pictures down, so that they fit into an answer.
 
 use std::io::Cursor;
 use std::sync::{Mutex, PoisonError};
@@ -7,21 +7,21 @@ use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
 use image::{DynamicImage, ImageReader, Limits, Rgb, RgbImage};
 
-/// Longest side of a picture that was made smaller, in pixels. Models see no more of a larger one.
+/// Longest side of a scaled picture, in pixels. Models see no more of a larger one.
 const LONGEST_SIDE: u32 = 1568;
-/// Below this a picture shows nothing.
+/// Shortest useful side of a picture.
 const SHORTEST_SIDE: u32 = 64;
 /// Longest side of a picture that is read, in pixels.
 const MAX_SIDE: u32 = 20_000;
 /// Most memory for reading one, in bytes.
 const MAX_MEMORY: u64 = 256 << 20;
-/// How well the JPEG keeps it, of 100.
+/// The quality of the JPEG, of 100.
 const QUALITY: u8 = 80;
 
-/// One is read at a time, since each may take so much memory.
+/// Only one is read at a time, because of the memory.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A JPEG of at most `most` bytes that shows `picture`, over white where one can see through it.
+/// `picture` as a JPEG of at most `most` bytes, with transparent parts in white.
 pub(crate) fn scale(picture: &[u8], most: usize) -> Option<Vec<u8>> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut reader = ImageReader::new(Cursor::new(picture)).with_guessed_format().ok()?;
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn what_is_no_picture_or_too_large_is_left() {
         let mut huge = noise(100, 100, ImageFormat::Png);
-        // The width and height of a PNG stand after its signature and the name of its first chunk.
+        // The width and height of a PNG follow its signature and the name of its first chunk.
         huge[16..24].copy_from_slice(&[0, 0, 0x80, 0, 0, 0, 0x80, 0]);
         let cut = noise(300, 300, ImageFormat::Png)[..2000].to_vec();
         for picture in [huge, cut, b"no picture".to_vec(), Vec::new()] {

@@ -1,5 +1,4 @@
-//! The remote control of an rclone mount: what the mount remembers of its folders is read again, so that a scan sees what changed on
-//! the far side.
+//! The remote control of an rclone mount: refreshes the mount's cached folders, so that a scan sees remote changes.
 
 use std::error::Error;
 use std::time::Duration;
@@ -10,29 +9,30 @@ use reqwest::{Client, Url};
 use rustls::crypto::ring;
 use serde_json::Value;
 
-/// The call that reads all folders again.
+/// The call that refreshes all folders.
 const REFRESH: &str = "vfs/refresh";
-/// Time to connect, and to read the folders of a large remote.
+/// Time limits for connecting, and for refreshing the folders of a large remote.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 const REFRESH_TIME: Duration = Duration::from_secs(5 * 60);
-/// Most bytes of an answer that are read, and characters of an error that are told.
+/// Most bytes of an answer that are read, and most characters of an error that are shown.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 const MAX_REASON: usize = 300;
-/// The path by which the root is told of.
+/// The path of the root in answers.
 const ROOT: &str = "/result/";
 
-/// An rclone that can be asked.
+/// An rclone with remote control.
 pub(crate) struct RemoteControl {
     client: Client,
     refresh: Url,
-    /// Its address without what is secret in it.
+    /// Its address without secrets.
     shown: String,
 }
 
 impl RemoteControl {
-    /// The one at `url`, which may have a name and a password, and parameters such as `fs` where it has several mounts.
+    /// The rclone at `url`, which may contain a name and a password, and parameters such as `fs` for one of several
+    /// mounts.
     pub(crate) fn at(url: &str) -> Result<Self, Box<dyn Error>> {
-        // Without its beginning nothing tells what of it is secret.
+        // Without a scheme, it is unknown which part is secret.
         let shown = if url.contains('@') && !url.contains("://") { "…".to_owned() } else { masked(url).into_owned() };
         let unusable =
             || format!("{shown:?} is not the address of rclone's remote control: write http://127.0.0.1:5572");
@@ -43,13 +43,13 @@ impl RemoteControl {
         let path = format!("{}/{REFRESH}", refresh.path().trim_end_matches('/'));
         refresh.set_path(&path);
         refresh.query_pairs_mut().append_pair("recursive", "true");
-        // An error only says that there is one already.
+        // An error only means that one is installed already.
         let _: Result<(), _> = ring::default_provider().install_default();
         let client = Client::builder().connect_timeout(CONNECT_TIME).timeout(REFRESH_TIME).build()?;
         Ok(Self { client, refresh, shown })
     }
 
-    /// Has the folders read again. What fails is told, and stops nothing: the mount reads them again by itself, only later.
+    /// Refreshes the folders. A failure is reported and stops nothing: the mount refreshes them by itself later.
     pub(crate) async fn refresh(&self) {
         if let Err(reason) = self.try_refresh().await {
             tracing::warn!(
@@ -79,7 +79,7 @@ impl RemoteControl {
     }
 }
 
-/// What an answer means: rclone tells of the root that it read whether that went well.
+/// The meaning of an answer: rclone reports success for the root.
 fn outcome(status: u16, told: &Value) -> Result<(), String> {
     let cut = |reason: &str| reason.chars().take(MAX_REASON).collect::<String>();
     match (status, told.pointer(ROOT).and_then(Value::as_str)) {

@@ -1,5 +1,5 @@
-//! What a sync of a folder was told, kept for the commands after it that run in the folder: a small file for each folder, beside the sync
-//! states. `atlas where` shows it.
+//! The settings of a folder's sync, stored for later commands in the folder: a small file for each folder, beside the
+//! sync states. `atlas where` shows it.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -29,7 +29,7 @@ pub(crate) struct Remembered {
     pub(crate) state: Option<PathBuf>,
 }
 
-/// The file, which names its folder, so that a person who finds it knows.
+/// The file. It contains the folder's path, for people who find it.
 #[derive(Serialize, Deserialize)]
 struct File {
     folder: PathBuf,
@@ -38,13 +38,13 @@ struct File {
 }
 
 impl Remembered {
-    /// What is remembered for `folder`, whose path is canonical.
+    /// The settings of `folder`, whose path is canonical.
     pub(crate) fn of(folder: &Path) -> Option<Self> {
         let file = read(&Self::path(folder)?)?;
         (file.folder == folder).then_some(file.remembered)
     }
 
-    /// The nearest folder at or above `here` for which something is remembered.
+    /// The nearest folder at or above `here` with stored settings.
     pub(crate) fn around(here: &Path) -> Option<PathBuf> {
         let here = here.canonicalize().ok()?;
         here.ancestors().find(|folder| Self::of(folder).is_some()).map(Path::to_owned)
@@ -59,8 +59,8 @@ impl Remembered {
 
     /// Keeps it for `folder`. Returns what was remembered before, if that was something else.
     ///
-    /// # Errors
-    /// When the file cannot be written.
+    ///
+    /// # Errors When the file cannot be written.
     pub(crate) fn keep(&self, folder: &Path) -> io::Result<Option<Self>> {
         let before = Self::of(folder);
         if before.as_ref() == Some(self) {
@@ -89,8 +89,8 @@ fn read(path: &Path) -> Option<File> {
 
 /// Writes a file that only its owner may read, whole or not at all.
 ///
-/// # Errors
-/// When it cannot be written.
+///
+/// # Errors When it cannot be written.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder)?;

@@ -1,5 +1,5 @@
-//! A folder published into its own `.atlas/` for an agent that works in it. The folder itself is never changed: what is served is
-//! read-only.
+//! Publishes a folder into its own `.atlas/` for an agent that works in it. The folder itself is never changed: the
+//! server is read-only.
 
 use std::error::Error;
 use std::fs;
@@ -25,23 +25,23 @@ use crate::store::{CACHE_BYTES, folder_url};
 use crate::vault::author;
 use crate::watch::Watch;
 
-/// What is kept below the folder, and in it.
+/// The folder's subfolder for the store.
 const KEPT: &str = ".atlas";
 const STORE: &str = "store";
 const STATE: &str = "state";
-/// The folder is looked at after so long, also if nothing was seen to change.
+/// The folder is scanned after this time even if no change was seen.
 const PAUSE: Duration = Duration::from_secs(60);
-/// While another agent's server publishes the folder it is looked after so long whether it is done, and at most so long.
+/// While another agent's server publishes the folder: the pause between checks, and the longest wait.
 const BUSY_PAUSE: Duration = Duration::from_millis(200);
 const BUSY: Duration = Duration::from_secs(3600);
-/// Most files that are named of those that were left out in one run.
+/// Most skipped files that are listed in one run.
 const MAX_NAMED: usize = 100;
-/// Most callers who wait for the index to be made anew.
+/// Most callers who wait for the index to be rebuilt.
 const MAX_ASKERS: usize = 64;
 /// The id of the vault.
 const VAULT: &str = "main";
 
-/// A folder and what is kept of it.
+/// A folder and its store.
 pub(crate) struct Repository {
     root: PathBuf,
     mirror: Mirror,
@@ -52,13 +52,13 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// The folder at `root`, and its index, which is made when it is [followed](Self::follow).
+    /// The folder at `root`, and its index, which is built by [`follow`](Self::follow).
     pub(crate) fn at(root: PathBuf) -> Result<(Self, Indexing), Box<dyn Error>> {
         let root =
             root.canonicalize().map_err(|error| format!("the folder {} cannot be served: {error}", root.display()))?;
         let kept = root.join(KEPT);
         for folder in [kept.clone(), kept.join(STORE), kept.join(STATE)] {
-            // What it leads to is not this folder's.
+            // A link's target is not in this folder.
             if folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
                 let shown = folder.display();
                 return Err(format!(
@@ -68,7 +68,7 @@ impl Repository {
             }
         }
         fs::create_dir_all(&kept)?;
-        // It is no part of what is kept in Git.
+        // Keeps the store out of Git.
         match fs::File::create_new(kept.join(".gitignore")) {
             Ok(mut file) => std::io::Write::write_all(&mut file, b"*\n")?,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -83,14 +83,14 @@ impl Repository {
         Ok((Self { root, mirror, store, generation: None, state, askers }, Indexing::new(seen, asked)))
     }
 
-    /// What serves it.
+    /// The settings of its server.
     pub(crate) fn variables(&self) -> [(String, String); 3] {
         let config = r#"{"acl": {"readOnly": true}, "toolFacade": {"mode": "code"}}"#;
         [("ATLAS_STORE", self.store.as_str()), ("ATLAS_VAULT", VAULT), ("ATLAS_CONFIG", config)]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
     }
 
-    /// Publishes it as it is now, and whenever it changed or somebody asks, for good.
+    /// Publishes it now, and whenever it changed or somebody asks; never ends.
     pub(crate) async fn follow(mut self) {
         let mut watch = Watch::new(PAUSE);
         let mut askers: Vec<Asker> = Vec::new();
@@ -101,7 +101,7 @@ impl Repository {
             if let Err(error) = &result {
                 output::note(format_args!("[WARN] Indexing failed: {error}"));
             }
-            // What was there once can be asked for, whatever comes of later runs.
+            // A published index can be read, whatever later runs do.
             self.state.send_if_modified(|state| {
                 let is_news = !matches!(state.ended, Some(Ok(())));
                 if is_news {
@@ -128,15 +128,14 @@ impl Repository {
         let summary = loop {
             let now = Timestamp::now();
             let base = SyncOptions::new(self.root.clone(), self.root.join(KEPT).join(STATE), author(), now);
-            // The folder is what counts; nothing comes back from the mirror.
-            // What a power cut took from the store is made again at the start.
+            // The folder always wins over the mirror. Objects lost in a power cut are written again at the start.
             let repair = self.generation.is_none();
             let code = features::code();
             let options =
                 SyncOptions { tree: Tree::Code, push_only: true, allow_mass_delete: true, repair, code, ..base };
             let steps = Steps { state: self.state.clone(), ..Steps::default() };
             match sync(&self.mirror, &options, Arc::new(steps)).await {
-                // Another agent's server publishes it, maybe as it was before.
+                // Another agent's server publishes it, perhaps in an older state.
                 Err(SyncError::Locked { .. }) if begun.elapsed() < BUSY => sleep(BUSY_PAUSE).await,
                 result => break result?,
             }
@@ -161,7 +160,7 @@ fn warn_of(skipped: &[Skipped]) {
     }
 }
 
-/// Tells those who wait what is being done.
+/// Reports the current step to those who wait.
 #[derive(Default)]
 struct Steps {
     state: watch::Sender<State>,
@@ -170,7 +169,7 @@ struct Steps {
     phase: std::sync::Mutex<Option<Phase>>,
 }
 
-/// A step is told again after so many files or bytes.
+/// A step is reported again after this many files or bytes.
 const FILES: u64 = 1_000;
 const BYTES: u64 = 1 << 20;
 

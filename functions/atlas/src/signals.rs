@@ -1,4 +1,4 @@
-//! Signals that ask the program to end.
+//! Signals that stop the program.
 
 use tokio::sync::watch;
 
@@ -46,7 +46,7 @@ pub(crate) async fn told_to_stop() {
         }
         return;
     }
-    // Where signals cannot be heard, the process can only be killed.
+    // Without signals, the process can only be killed.
     if interrupt.await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -1,4 +1,4 @@
-//! The folders of the one who runs the program: <https://specifications.freedesktop.org/basedir-spec/latest/>.
+//! The user's folders: <https://specifications.freedesktop.org/basedir-spec/latest/>.
 
 use std::env;
 use std::error::Error;
@@ -7,19 +7,19 @@ use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 
-/// The folder below which each vault's sync state is.
+/// The folder of all vaults' sync states.
 pub(crate) fn states() -> Result<PathBuf, Box<dyn Error>> {
     let base = base("XDG_STATE_HOME", ".local/state");
     Ok(base.ok_or("there is no home folder for the sync state: name a folder with --state")?.join("atlas-mirror"))
 }
 
-/// The folder that `variable` names, or else the one at `usual` in the user's home.
+/// The folder in `variable`, or else the one at `usual` in the user's home.
 pub(crate) fn base(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name: &str| variable_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))
 }
 
-/// 32 hexadecimal digits that tell these parts from others.
+/// A digest of these parts: 32 hexadecimal digits.
 pub(crate) fn digest(parts: &[&[u8]]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -29,7 +29,7 @@ pub(crate) fn digest(parts: &[&[u8]]) -> String {
     hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A variable of the environment that says something.
+/// An environment variable that is not empty.
 pub(crate) fn variable_os(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The arguments of commands that need a vault's folder, or what a deployment of it is configured by.
+//! The arguments of commands that need a vault's folder, or the configuration of its deployment.
 
 use std::env;
 use std::error::Error;
@@ -9,7 +9,7 @@ use clap::Args;
 use crate::store::variables;
 use crate::vault_location::{LocationArguments, VaultLocation};
 
-/// Which folder is synced with which vault.
+/// The folder, and the vault that it is synced with.
 #[derive(Debug, Args)]
 pub(crate) struct FolderArguments {
     /// The vault's folder; the same as --root
@@ -17,13 +17,13 @@ pub(crate) struct FolderArguments {
     dir: Option<PathBuf>,
     #[command(flatten)]
     place: LocationArguments,
-    /// The folder for what a sync remembers [default: a folder below $XDG_STATE_HOME/atlas-mirror]
+    /// The folder for the sync state [default: a folder below $XDG_STATE_HOME/atlas-mirror]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }
 
 impl FolderArguments {
-    /// Where the vault is, as far as it is named; its folder is `default` if nothing names one.
+    /// The location of the vault; its folder is `default` if none is given.
     pub(crate) fn find(&self, default: Option<PathBuf>, config: Option<&str>) -> Result<VaultLocation, Box<dyn Error>> {
         let mut place = self.place.clone();
         place.root = self.dir.clone().or(place.root);
@@ -36,7 +36,7 @@ impl FolderArguments {
     }
 }
 
-/// What a command that answers agents serves.
+/// The deployment that a command serves to agents.
 #[derive(Debug, Args)]
 pub(crate) struct DeploymentArguments {
     #[command(flatten)]
@@ -47,12 +47,12 @@ pub(crate) struct DeploymentArguments {
 }
 
 impl DeploymentArguments {
-    /// Where that is.
+    /// Its location.
     pub(crate) fn find(&self) -> Result<VaultLocation, Box<dyn Error>> {
         self.place.find(self.config.as_deref(), None)
     }
 
-    /// The environment, in which what was typed has the last word.
+    /// The environment, overridden by arguments.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
         let vault = self.place.vault.as_ref().map(ToString::to_string);
         let typed = [("ATLAS_STORE", &self.place.store), ("ATLAS_VAULT", &vault), ("ATLAS_CONFIG", &self.config)];
@@ -62,7 +62,7 @@ impl DeploymentArguments {
     }
 }
 
-/// The one who runs the program.
+/// The user of the program.
 pub(crate) fn author() -> String {
     let user = env::var("USER").or_else(|_| env::var("LOGNAME"));
     user.ok().filter(|user| !user.is_empty()).unwrap_or_else(|| "host".to_owned())

@@ -24,13 +24,14 @@ use crate::remembered::Remembered;
 use crate::store::{folder_url, open_mirror, variables};
 use crate::user_folders::{base, digest, states, variable_os};
 
-/// Where stores were by default in earlier versions, below the current folder, and a folder that every such store has.
+/// The default location of stores in earlier versions, below the current folder, and a folder that every such store
+/// has.
 const EARLIER_STORE: &str = ".atlas-store";
 const VAULTS: &str = "vaults";
-/// The vault's id if nothing says another.
+/// The default id of the vault.
 const DEFAULT_VAULT: &str = "main";
 
-/// Which vault in which store.
+/// The vault and its store.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LocationArguments {
     /// The vault's folder [env: ATLAS_VAULT_ROOT] [default: the folder here, if it was synced before]
@@ -44,7 +45,7 @@ pub(crate) struct LocationArguments {
     pub(crate) vault: Option<VaultId>,
 }
 
-/// What said it.
+/// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum GivenBy {
@@ -69,33 +70,33 @@ impl fmt::Display for GivenBy {
     }
 }
 
-/// Something, and what said it.
+/// A value, and its source.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Setting<T> {
     pub(crate) value: T,
     pub(crate) given_by: GivenBy,
 }
 
-/// Where a vault is.
+/// The location of a vault.
 #[derive(Clone, Debug)]
 pub(crate) struct VaultLocation {
-    /// Its folder, if that is known.
+    /// Its folder, if known.
     pub(crate) folder: Option<PathBuf>,
     /// The URL of its store.
     pub(crate) store: Setting<String>,
     /// Its id in the store.
     pub(crate) vault: Setting<VaultId>,
-    /// Where the deployment's configuration is, if there is one.
+    /// The location of the deployment's configuration, if there is one.
     pub(crate) config: Option<Setting<String>>,
     /// The folder of the sync state, if it is not the default one.
     pub(crate) state: Option<Setting<PathBuf>>,
 }
 
 impl LocationArguments {
-    /// Where that is. `config` and `state` are arguments that only some commands have.
+    /// Finds the location. `config` and `state` are arguments that only some commands have.
     ///
-    /// # Errors
-    /// When nothing says where.
+    ///
+    /// # Errors When it is not given anywhere.
     pub(crate) fn find(&self, config: Option<&str>, state: Option<&Path>) -> Result<VaultLocation, Box<dyn Error>> {
         let folder = match self.root.clone().or_else(|| variable_os("ATLAS_VAULT_ROOT").map(PathBuf::from)) {
             Some(root) => Some(std::path::absolute(&root).and_then(|root| root.canonicalize().or(Ok(root)))?),
@@ -126,7 +127,7 @@ impl LocationArguments {
 }
 
 impl VaultLocation {
-    /// Says on standard error where the store is, unless that was named.
+    /// Reports on standard error where the store is, unless it was given.
     pub(crate) fn tell_store(&self) {
         if matches!(self.store.given_by, GivenBy::Remembered | GivenBy::Default) {
             output::note(format_args!("store: {} ({})", self.store.value, self.store.given_by));
@@ -134,7 +135,7 @@ impl VaultLocation {
         self.tell_remembered();
     }
 
-    /// Says on standard error what an earlier sync said of the vault and its configuration, and nobody now.
+    /// Reports on standard error which settings come from an earlier sync.
     pub(crate) fn tell_remembered(&self) {
         if self.vault.given_by == GivenBy::Remembered && self.vault.value.as_str() != DEFAULT_VAULT {
             output::note(format_args!("vault: {} (remembered)", self.vault.value));
@@ -156,8 +157,8 @@ impl VaultLocation {
 
     /// The vault's folder.
     ///
-    /// # Errors
-    /// When it is not known.
+    ///
+    /// # Errors When it is unknown.
     pub(crate) fn folder(&self) -> Result<&Path, Box<dyn Error>> {
         self.folder
             .as_deref()
@@ -198,7 +199,7 @@ impl VaultLocation {
         std::path::absolute(&*path).ok()
     }
 
-    /// What tells this store from any other, wherever the program is started.
+    /// The identity of this store, independent of the working folder.
     fn identity(&self) -> Result<String, MirrorError> {
         match self.store_folder() {
             Some(folder) => Ok(folder.to_string_lossy().into_owned()),
@@ -206,7 +207,7 @@ impl VaultLocation {
         }
     }
 
-    /// Where the sync state is by default: one folder for each vault folder, vault and store.
+    /// The default folder of the sync state: one for each vault folder, vault and store.
     fn default_state(&self, root: &Path) -> Result<PathBuf, Box<dyn Error>> {
         let identity = self.identity()?;
         let vault = self.vault.value.as_str();
@@ -214,7 +215,7 @@ impl VaultLocation {
         Ok(states()?.join(name))
     }
 
-    /// What the next commands in this folder are to know; the store as a URL that means the same everywhere.
+    /// The settings for later commands in this folder, with an absolute URL of the store.
     pub(crate) fn to_remember(&self) -> Remembered {
         let store = self.store_folder().and_then(|folder| folder_url(&folder));
         let own = |path: &Setting<String>| match Path::new(&path.value) {
@@ -237,7 +238,7 @@ fn nowhere() -> String {
     )
 }
 
-/// What is named, or else what the environment says, or else what is remembered.
+/// The given value, or else that of the environment, or else the stored one.
 fn said(named: Option<String>, variable: &str, remembered: Option<String>) -> Option<Setting<String>> {
     let environment = variable_os(variable).and_then(|text| text.into_string().ok());
     let found = named.map(|value| (value, GivenBy::Argument));
@@ -246,7 +247,7 @@ fn said(named: Option<String>, variable: &str, remembered: Option<String>) -> Op
     found.map(|(value, given_by)| Setting { value, given_by })
 }
 
-/// The store of a folder for which none is named: one in the user's data directory.
+/// The default store of a folder: in the user's data directory.
 fn default_store(folder: &Path) -> Result<String, Box<dyn Error>> {
     let base =
         base("XDG_DATA_HOME", ".local/share").ok_or("there is no home folder for the store: name one with --store")?;

@@ -1,4 +1,4 @@
-//! Calls that wait for a person, as the one at this terminal sees them and decides on them.
+//! Calls that wait for approval, for the person at this terminal.
 
 use std::error::Error;
 use std::io;
@@ -16,14 +16,14 @@ use crate::output;
 
 /// Digits of an id.
 const ID: usize = 32;
-/// Least digits of an id that one types.
+/// Least digits of an id that a person must type.
 const LEAST: usize = 4;
-/// Digits of an id that are shown, unless more are needed to tell it from others.
+/// Digits of an id that are shown, unless more are needed to distinguish it.
 const SHOWN: usize = 8;
 /// Most calls that are listed.
 const MOST: u64 = 100;
 
-/// The calls that this became of, the newest first; with the lines that would change, if `diffs`.
+/// The calls with this status, the newest first; with the lines that would change, if `diffs`.
 pub(crate) async fn calls(
     local: &Local,
     status: &str,
@@ -65,18 +65,18 @@ pub(crate) async fn whole_id(local: &Local, typed: &str, statuses: &[&str]) -> R
     Err(format!("{typed}: {problem}").into())
 }
 
-/// Lets the call of this id pass.
+/// Approves the call with this id.
 pub(crate) async fn approve(local: &Local, id: &str) -> Result<Value, Box<dyn Error>> {
     local.call(atlas_tools::entry::<Approve>(), json!({ "id": id })).await
 }
 
-/// Refuses the call of this id.
+/// Refuses the call with this id.
 pub(crate) async fn refuse(local: &Local, id: &str, reason: Option<&str>) -> Result<Value, Box<dyn Error>> {
     let call = given([("id", Some(id.into())), ("reason", reason.map(Value::from))]);
     local.call(atlas_tools::entry::<Refuse>(), call).await
 }
 
-/// How much of an id tells it from the others of `calls`.
+/// The shortest beginning of an id that distinguishes it from the others of `calls`.
 pub(crate) fn short<'a>(id: &'a str, calls: &[Value]) -> &'a str {
     let others = || calls.iter().filter_map(|call| call["id"].as_str()).filter(|other| *other != id);
     let is_told =
@@ -85,7 +85,7 @@ pub(crate) fn short<'a>(id: &'a str, calls: &[Value]) -> &'a str {
     id.get(..digits).unwrap_or(id)
 }
 
-/// Prints a call, and what it would change.
+/// Prints a call, and its changes.
 pub(crate) fn print(call: &Value, id: &str) {
     let text = |name: &str| call[name].as_str().unwrap_or_default();
     let by = match call["client"].as_str() {

@@ -1,4 +1,4 @@
-//! The program itself. That it is here has `cargo test` build it together with all other tests, which run it too.
+//! The program itself. This file makes `cargo test` build it together with all other tests, which run it too.
 
 use std::process::Command;
 

@@ -1,7 +1,8 @@
-//! `/bridge/v1/…`: the ObsiScripta Bridge protocol, version 1. Its tools are those that MCP lists too, and every operation can be called by its name.
+//! `/bridge/v1/…`: the ObsiScripta Bridge protocol, version 1. It lists the same tools as MCP, and every operation can
+//! be called by its name.
 //!
-//! The protocol lets any web page call. Here pages of other sites are refused as everywhere, unless `bridge.anyOrigin` lets them call the tools
-//! that only read.
+//! The protocol lets any web page call. Here pages of other sites are refused, unless `bridge.anyOrigin` lets them call
+//! the tools that only read.
 
 mod openapi;
 mod shape;
@@ -19,7 +20,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 
-/// Where the protocol's endpoints are.
+/// The path of the protocol's endpoints.
 pub(crate) const BASE: &str = "/bridge/v1";
 
 /// The function's routes.
@@ -41,7 +42,7 @@ async fn health() -> Response {
     json_response(StatusCode::OK, &health)
 }
 
-/// What a browser asks before it calls; the headers that answer it are those of every response.
+/// Answers preflight requests. Their CORS headers are those of every response.
 async fn preflight() -> StatusCode {
     StatusCode::NO_CONTENT
 }
@@ -74,7 +75,7 @@ async fn call_tool(door: Door, uri: Uri, body: Body) -> Response {
     }
 }
 
-/// What the call comes to, or why it comes to nothing; fails where the request is not one of the protocol's.
+/// The tool and arguments of a call, or why they are invalid; fails if the request violates the protocol.
 async fn resolved(door: &Door, uri: &Uri, body: Body) -> Result<Result<Resolved, Error>, Error> {
     let missing = || Error::not_found(Reason::ToolNotFound, "there is no such tool; GET /bridge/v1/tools lists them");
     let name = tools::named(uri.path()).ok_or_else(missing)?;
@@ -92,7 +93,7 @@ async fn resolved(door: &Door, uri: &Uri, body: Body) -> Result<Result<Resolved,
     }
 }
 
-/// An error in text: what is wrong, what was meant perhaps, and what to do.
+/// An error as text: the problem, perhaps the intended argument, and what to do.
 fn told(error: &Error) -> String {
     let suggested = error.details.get("suggestions").and_then(Value::as_array).into_iter().flatten();
     let suggested: Vec<&str> = suggested.filter_map(Value::as_str).collect();
@@ -100,7 +101,7 @@ fn told(error: &Error) -> String {
     format!("Error: {}{nearest}\n{}", error.message, error.recovery())
 }
 
-/// What came of a call. Only what is the service's own fault is an error of HTTP.
+/// The response to a call. Only faults of the service are HTTP errors.
 fn result(result: &Result<Answer<Value>, Error>) -> Response {
     match result {
         Ok(answer) => {

@@ -1,4 +1,4 @@
-//! The protocol's endpoints as `/openapi.json` describes them.
+//! The descriptions of the protocol's endpoints for `/openapi.json`.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn operation(id: &str, summary: &str, answer: &Value) -> Value {
     })
 }
 
-/// The schema of an object with these properties, all of which it has.
+/// The schema of an object with these properties, all required.
 fn object(properties: &Value) -> Value {
     let mut required: Vec<&String> =
         properties.as_object().into_iter().flat_map(|properties| properties.keys()).collect();

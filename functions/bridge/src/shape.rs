@@ -1,4 +1,4 @@
-//! Responses as the protocol has them: errors, and the headers for web pages.
+//! The protocol's form of responses: errors, and the headers for web pages.
 
 use atlas_ops::Reason;
 use atlas_web::App;
@@ -13,14 +13,14 @@ use serde_json::json;
 
 use crate::tools;
 
-/// What pages are told that may call.
+/// The CORS headers for permitted pages.
 const LEAVE: [(HeaderName, &str); 3] = [
     (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
     (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, OPTIONS"),
     (ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type"),
 ];
 
-/// Gives errors the protocol's shape, and all pages leave to call what they may.
+/// Converts errors to the protocol's form, and adds CORS headers for all pages where permitted.
 pub(crate) fn finish(app: &App, path: &str, mut response: Response) -> Response {
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
         let Failure { message, reason } = failure;
@@ -37,7 +37,7 @@ pub(crate) fn finish(app: &App, path: &str, mut response: Response) -> Response 
     response
 }
 
-/// What the protocol calls an error.
+/// The protocol's name of an error.
 fn error(status: StatusCode, reason: &str) -> &'static str {
     match status {
         StatusCode::BAD_REQUEST => "Invalid request body",
@@ -46,7 +46,7 @@ fn error(status: StatusCode, reason: &str) -> &'static str {
         StatusCode::METHOD_NOT_ALLOWED => "Method not allowed",
         StatusCode::PAYLOAD_TOO_LARGE => "Request body too large",
         StatusCode::INTERNAL_SERVER_ERROR => "Internal server error",
-        // Of these the protocol says nothing.
+        // The protocol does not define these.
         StatusCode::UNAUTHORIZED => "Unauthorized",
         StatusCode::FORBIDDEN => "Forbidden",
         StatusCode::TOO_MANY_REQUESTS => "Too many requests",

@@ -1,4 +1,4 @@
-//! Operations as the protocol's tools, and the hash that tells whether they changed.
+//! Operations as the protocol's tools, and the hash that shows whether they changed.
 
 use atlas_ops::Caller;
 use atlas_tools::facade::{Tool, Toolbox};
@@ -17,27 +17,28 @@ pub(crate) fn listed(toolbox: &Toolbox<'_>) -> (Vec<Value>, String) {
     (tools, hash)
 }
 
-/// The name of the tool that is called at `path`.
+/// The name of the tool called at `path`.
 pub(crate) fn named(path: &str) -> Option<String> {
     let name = path.strip_prefix(BASE)?.strip_prefix("/tools/")?.strip_suffix("/call")?;
     request::decode(name).ok()
 }
 
-/// Whether pages of any origin may call at `path`: where callers are not told apart and the configuration says so, what only reads.
+/// Whether pages of any origin may call at `path`: only tools that only read, if callers are not authenticated and the
+/// configuration allows it.
 pub(crate) fn is_for_all_pages(app: &App, path: &str) -> bool {
     let is_open = app.bridge_any_origin && !app.gate.is_shut();
     is_open && path.starts_with(BASE) && named(path).is_none_or(|name| only_reads(app, &name))
 }
 
-/// Whether the tool of this name can change nothing; one that there is not changes nothing either.
+/// Whether the tool with this name only reads; true for an unknown one.
 fn only_reads(app: &App, name: &str) -> bool {
-    // Whoever calls here is trusted: callers are not told apart.
+    // Callers are trusted here, since they are not authenticated.
     let toolbox = Toolbox { facade: app.facade, atlas: &app.atlas, caller: &Caller::trusted("page") };
     let only_reads = match toolbox.operation(name) {
         Some(operation) => operation.info.only_reads(),
         None => toolbox.tool(name).is_none_or(|tool| tool.hints.changes_nothing),
     };
-    // `find` may leave a note behind.
+    // `find` may write a note.
     only_reads && !app.atlas.limits.search_notes
 }
 
@@ -45,7 +46,7 @@ fn described(tool: Tool) -> Value {
     canonical(&json!({ "name": tool.name, "description": tool.description, "inputSchema": tool.input }))
 }
 
-/// The same as JavaScript writes it after sorting the members of all objects: a whole number has no fraction.
+/// The value as JavaScript writes it after sorting the members of all objects: whole numbers have no fraction.
 fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -63,7 +64,7 @@ fn canonical(value: &Value) -> Value {
 /// A number without a fraction as an integer.
 #[allow(clippy::cast_possible_truncation, reason = "it is within what a double holds exactly")]
 fn whole(number: &Number) -> Option<Number> {
-    /// Greatest integer up to which a double holds all.
+    /// Greatest integer up to which a double represents all integers.
     const EXACT: f64 = 9_007_199_254_740_991.0;
     let double = number.as_f64().filter(|double| number.is_f64() && double.fract() == 0.0 && double.abs() <= EXACT)?;
     Some(Number::from(double as i64))

@@ -1,4 +1,4 @@
-//! `POST /context/current`: the notes that say what is going on now.
+//! `POST /context/current`: the notes of the current context.
 
 use atlas_tools::bridge::context_current::ContextCurrent;
 use atlas_web::Routes;

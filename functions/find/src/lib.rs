@@ -1,4 +1,4 @@
-//! `POST /find`: where is it, by file name, heading and text.
+//! `POST /find`: finds notes by file name, heading and text.
 
 use atlas_tools::bridge::find::Find;
 use atlas_web::Routes;

@@ -1,4 +1,4 @@
-//! `POST /mcp`: every operation, as agents' clients speak.
+//! `POST /mcp`: every operation as an MCP tool.
 
 use atlas_web::Routes;
 

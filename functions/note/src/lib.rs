@@ -1,5 +1,6 @@
-//! `/notes`, `/notes/{path}`, `/move/{path}`, `/restore/{path}`, `/history/{path}`: lists, reads, writes, deletes, moves and restores notes, and
-//! tells their history. `/list_approvals`, `/approve`, `/refuse`: the calls that wait for a person. A path can also be given as `?path=…`, since API gateways decode paths and cut them at `?`.
+//! `/notes`, `/notes/{path}`, `/move/{path}`, `/restore/{path}`, `/history/{path}`: lists, reads, writes, deletes,
+//! moves and restores notes, and returns their history. `/list_approvals`, `/approve`, `/refuse`: the calls that wait
+//! for approval. A path can also be given as `?path=…`, since API gateways decode paths and cut them at `?`.
 
 mod representation;
 
@@ -165,7 +166,8 @@ pub fn routes() -> Routes {
         .post("/inspect_acl", atlas_tools::entry::<InspectAcl>())
 }
 
-/// A list, or the note that `path` names. Where one of the two is disabled it is as if there were only the other.
+/// A list, or the note at `path`. If one of the two operations is disabled, the route behaves as if only the other
+/// existed.
 async fn list_or_read(door: Door, uri: Uri) -> Response {
     let is_there = |operation: &Entry| door.app.offers(operation) != Offer::Disabled;
     let (lists, reads) = (is_there(atlas_tools::entry::<ListNotes>()), is_there(atlas_tools::entry::<ReadNote>()));
@@ -224,7 +226,7 @@ async fn write(
 ) -> Response {
     let arguments = async {
         let mut arguments = parameters?;
-        // A page on another site can make a browser post to any address, though not with a body of JSON.
+        // A page on another site can make a browser post to any address, but not with a JSON body.
         if let Some(name) = arguments.keys().find(|name| !["path", "from"].contains(&name.as_str())) {
             return Err(Error::bad_request(Reason::ValidationError, format!("{name}: give it in the body")));
         }
@@ -305,12 +307,12 @@ async fn restore(door: &Door, parameters: Result<Map<String, Value>, Error>, bod
     write(door, atlas_tools::entry::<RestoreNote>(), parameters, body).await
 }
 
-/// The parameters of the query, and the path that the request's path names after `prefix`.
+/// The parameters of the query, and the path after `prefix` as the argument `path`.
 fn arguments_at_path(uri: &Uri, prefix: &str) -> Result<Map<String, Value>, Error> {
     arguments_at(uri, prefix, "path")
 }
 
-/// The same as the argument called `name`.
+/// Like [`arguments_at_path`], with the path as the argument `name`.
 fn arguments_at(uri: &Uri, prefix: &str, name: &str) -> Result<Map<String, Value>, Error> {
     let mut arguments = request::parameters(uri)?;
     add(&mut arguments, name, Value::from(request::path_after(uri, prefix)?))?;
@@ -333,8 +335,8 @@ fn add(arguments: &mut Map<String, Value>, name: &str, value: Value) -> Result<(
     }
 }
 
-/// The entity tags of a precondition without their quotes, comma-separated (RFC 9110, section 13.1); a weak one stays as it is, and so
-/// matches nothing.
+/// The entity tags of a precondition without their quotes, comma-separated (RFC 9110, section 13.1); a weak one stays
+/// unchanged, and so matches nothing.
 fn entity_tags(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let values: Vec<&str> = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or_default()).collect();
     let tags = values.iter().flat_map(|value| value.split(',')).map(str::trim);

@@ -1,4 +1,4 @@
-//! How a note is shown: as JSON, or as the markdown itself; or not at all, where the caller has it already.
+//! The representation of a note: JSON, or the markdown itself; or none, if the caller already has it.
 
 use atlas_ops::Answer;
 use atlas_web::response::{GENERATION, insert_etag, is_known, ok};
@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use serde_json::Value;
 
-/// The response header with the byte at which the next page of a long note begins.
+/// The response header with the first byte of the next page of a long note.
 const NEXT_OFFSET: &str = "x-atlas-next-offset";
 
 /// The response to a read. The entity tag is the SHA-256 of the note.

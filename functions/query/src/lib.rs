@@ -1,4 +1,4 @@
-//! `POST /query`: questions that the architecture notes answer.
+//! `POST /query`: answers questions from the architecture notes.
 
 use atlas_tools::bridge::query::Query;
 use atlas_web::Routes;

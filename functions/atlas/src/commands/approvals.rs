@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     /// Only calls of this session
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
-    /// Calls that this became of, instead of those that wait
+    /// Only calls with this status, instead of those that wait
     #[arg(long, value_name = "STATUS", default_value = "pending")]
     status: Status,
     /// Leave out the lines that would change
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// What became of a call.
+/// The status of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Status {
     Pending,
@@ -55,7 +55,7 @@ impl Status {
     }
 }
 
-/// What the person says.
+/// The person's answer.
 enum Answer {
     Approve,
     Refuse(Option<String>),
@@ -84,7 +84,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         waiting::print(call, short(id, calls));
         if asks && call["lapsed"] != true {
             match ask()? {
-                // What was shown may have lapsed meanwhile; the next call is shown all the same.
+                // The request may have expired meanwhile; the next one is shown all the same.
                 Answer::Approve => match waiting::approve(&local, id).await {
                     Ok(_) => {
                         undecided -= 1;
@@ -108,9 +108,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     Ended::waiting(undecided > 0)
 }
 
-/// What is said of a call that was approved.
+/// The message for an approved call.
 pub(super) const APPROVED: &str = "approved: the agent makes the call again, and it passes";
-/// The same of one that was refused.
+/// The message for a refused call.
 pub(super) const REFUSED: &str = "refused: the agent is told so when it makes the call again";
 
 fn tell_rest(found: &Value, status: Status, asks: bool) {

@@ -28,13 +28,13 @@ enum What {
     },
     /// Print a client's token; a new one if there is no such client
     Add {
-        /// Its name, as the vault's log will have it
+        /// The client's name, as shown in the vault's log
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         folder: FolderArguments,
     },
-    /// Take a client's token away
+    /// Revoke a client's token
     Revoke {
         /// Its name
         #[arg(value_name = "NAME")]

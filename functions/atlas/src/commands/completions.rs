@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut crate::Arguments::command(), "atlas", &mut script);
-    // A closed pipe is nobody's error.
+    // A closed pipe is not an error.
     let _ = io::Write::write_all(&mut io::stdout(), &script);
     Ok(())
 }

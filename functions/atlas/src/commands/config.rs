@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show all settings, their values and where those come from
+    /// Show all settings with their values and sources
     Show {
         #[command(flatten)]
         deployment: DeploymentArguments,

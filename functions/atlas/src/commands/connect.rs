@@ -21,10 +21,10 @@ pub(crate) struct Arguments {
     /// The address of a deployment, such as https://atlas.example.org; without it the client starts `atlas mcp` on this machine
     #[arg(long, value_name = "URL", conflicts_with_all = ["root", "store", "vault"])]
     url: Option<String>,
-    /// The environment variable that has the client's token
+    /// The environment variable with the client's token
     #[arg(long, value_name = "NAME", requires = "url")]
     token_env: Option<String>,
-    /// Write it into the client's file, beside what is there, instead of printing it
+    /// Write it into the client's file, beside its other content, instead of printing it
     #[arg(long)]
     write: bool,
 }
@@ -66,7 +66,7 @@ fn program(location: &LocationArguments) -> Result<Server, Box<dyn std::error::E
     Ok(Server::Program { command, arguments: ["mcp".to_owned()].into_iter().chain(place).collect() })
 }
 
-/// Writes the client's file, whole or not at all; whether it changed.
+/// Writes the client's file atomically; returns whether it changed.
 fn write(snippet: &Snippet) -> Result<bool, String> {
     let there = match fs::read_to_string(&snippet.path) {
         Ok(text) => Some(text),
@@ -75,7 +75,7 @@ fn write(snippet: &Snippet) -> Result<bool, String> {
     };
     let Some(text) = snippet.written(there.as_deref())? else { return Ok(false) };
     let failed = |error: std::io::Error| format!("cannot be written: {error}");
-    // Where it is a link, what it leads to is written.
+    // If it is a link, its target is written.
     let path = snippet.path.canonicalize().unwrap_or_else(|_| snippet.path.clone());
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     location: LocationArguments,
 }
 
-/// Runs `atlas diff`: what the next sync would change, on both sides.
+/// Runs `atlas diff`: shows what the next sync would change, on both sides.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let location = arguments.location.find(None, None)?;
@@ -68,7 +68,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     Ended::waiting(!waiting.is_empty())
 }
 
-/// The text that the mirror has at a path; empty if it has nothing there, none if it is no text or too large.
+/// The mirror's text at a path; empty if there is none, [`None`] if it is not text or too large.
 async fn text_in_mirror(local: &Local, path: &str) -> Result<Option<String>, String> {
     let mut text = String::new();
     let mut is_whole = true;

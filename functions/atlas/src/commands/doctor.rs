@@ -13,11 +13,12 @@ use crate::commands::Outcome;
 use crate::output;
 use crate::vault_location::LocationArguments;
 
-/// How far the clocks may be apart: S3 refuses requests at 15 minutes, and times in the log are to be believed.
+/// Greatest accepted difference between the clocks: S3 refuses requests at 15 minutes, and the log's times must be
+/// reliable.
 const MAX_SKEW: SignedDuration = SignedDuration::from_secs(60);
-/// Most damaged objects that are named.
+/// Most damaged objects that are listed.
 const MOST_FLAWS: usize = 20;
-/// How many generations are read back.
+/// The number of generations that are read.
 const HISTORY: usize = 100;
 
 /// Arguments of `atlas doctor`.
@@ -25,7 +26,7 @@ const HISTORY: usize = 100;
 pub(crate) struct Arguments {
     #[command(flatten)]
     location: LocationArguments,
-    /// Check what a reader needs, and write nothing
+    /// Check only what a reader needs, and write nothing
     #[arg(long)]
     read_only: bool,
     /// Read all attachments, and check their hashes
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// A check, and what it found.
+/// A check, and its result.
 #[derive(Debug, Serialize)]
 struct Check {
     what: &'static str,
@@ -141,7 +142,7 @@ async fn history(mirror: &Mirror, head: &Snapshot) -> Result<String, MirrorError
     Ok(format!("the last {} generations follow each other", history.len()))
 }
 
-/// Whether the generations' times, by the store's clock, are in order.
+/// Checks that the generations' times, by the store's clock, are in order.
 async fn times(mirror: &Mirror) -> Result<String, String> {
     match mirror.ran_back().await.map_err(|error| error.to_string())? {
         None => Ok("each generation is younger than those before it".to_owned()),
@@ -151,7 +152,7 @@ async fn times(mirror: &Mirror) -> Result<String, String> {
     }
 }
 
-/// Whether `latest` is a generation that is there.
+/// Checks that `latest` is an existing generation.
 async fn latest(mirror: &Mirror) -> Result<String, String> {
     match mirror.lost_generation().await.map_err(|error| error.to_string())? {
         None => Ok("it is ahead of no generation".to_owned()),
@@ -161,7 +162,7 @@ async fn latest(mirror: &Mirror) -> Result<String, String> {
     }
 }
 
-/// Looks at every object that the newest generation refers to, and leaves word of what is damaged to every sync.
+/// Checks every object that the newest generation refers to, and records damage for later syncs.
 async fn objects(
     arguments: &Arguments,
     mirror: &Mirror,

@@ -11,7 +11,7 @@ use crate::output;
 use crate::store::variables;
 use crate::vault_location::LocationArguments;
 
-/// Not a fault if it is not so: it costs no more than space, and MinIO does it without being told to.
+/// Not an error if missing: it only costs space, and MinIO does it by itself.
 const UPLOADS: &str = "unfinished uploads expire";
 
 /// Arguments of `atlas init`.
@@ -19,18 +19,18 @@ const UPLOADS: &str = "unfinished uploads expire";
 pub(crate) struct Arguments {
     #[command(flatten)]
     location: LocationArguments,
-    /// Change every setting that is not as it should be, also of an existing bucket
+    /// Correct every wrong setting, even of an existing bucket
     #[arg(long)]
     apply: bool,
     /// Days to keep objects that were overwritten or deleted
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=3650))]
     keep_days: u16,
-    /// Print what was found and done as JSON
+    /// Print the findings and changes as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Something that was looked at.
+/// A check and its result.
 #[derive(Debug, Serialize)]
 struct Finding {
     what: &'static str,
@@ -53,7 +53,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     if let Some(bucket) = bucket(&location.store.value, &variables().collect())? {
         let admin = Admin::new(bucket, store.prefix(), arguments.keep_days).await?;
         let made = admin.make().await?;
-        // A bucket that was there may be in use for other things.
+        // An existing bucket may have other uses.
         let change = arguments.apply || made == State::Set;
         tell("the bucket is there", made);
         tell("public access is blocked", admin.block_public_access(change).await?);

@@ -58,7 +58,7 @@ async fn serve_folder(root: PathBuf) -> Outcome {
 }
 
 async fn serve(settings: &Settings, indexing: Option<Indexing>) -> Outcome {
-    // Nobody but the process that started this one reaches it.
+    // Only the process that started this one can reach it.
     let app = App::open(settings, Reach::Loopback).await?;
     local::ask_who_writes(&app.atlas).await;
     atlas_mcp::stdio::serve(app, indexing).await?;

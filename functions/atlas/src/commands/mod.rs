@@ -31,7 +31,7 @@ use std::error::Error;
 
 use clap::Subcommand;
 
-/// What a command ends with. An error is one sentence for the one who typed the command.
+/// The outcome of a command. An error is one sentence for the person who typed the command.
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
 /// A command.
@@ -41,41 +41,41 @@ pub(crate) enum Command {
     Up(up::Arguments),
     /// Sync a vault folder with its mirror, both ways
     Sync(sync::Arguments),
-    /// Show what waits to be synced, and how the last sync went
+    /// Show the changes that wait to be synced, and the result of the last sync
     Status(status::Arguments),
     /// Serve all functions over HTTP from this process
     Serve(serve::Arguments),
     /// Speak MCP on standard input and output, for the agent that starts this process
     Mcp(mcp::Arguments),
-    /// Print what a client of MCP needs to reach your notes, or write it into the client's file
+    /// Print the configuration of an MCP client for your notes, or write it into the client's file
     Connect(connect::Arguments),
-    /// Search the vault: by words, by a regular expression, or for a text as it stands
+    /// Search the vault: by words, by a regular expression, or for a literal text
     Search(search::Arguments),
     /// Print a note
     Read(read::Arguments),
     /// Show what the next sync would change on either side, as a unified diff
     Diff(diff::Arguments),
-    /// Go through the copies that conflicts left in the folder: keep yours, the other, or both
+    /// Go through the conflict copies in the folder: keep yours, the other, or both
     Resolve(resolve::Arguments),
     /// Write a published vault into a folder, byte for byte
     Export(export::Arguments),
-    /// Give a note in the mirror an earlier text, or take it out of the trash
+    /// Restore an earlier text of a note in the mirror, or take it out of the trash
     Restore(restore::Arguments),
-    /// Take back what one commit did, or all commits of a caller
+    /// Undo one commit, or all commits of a caller
     Undo(undo::Arguments),
-    /// Erase every version of a file from the mirror, as of a secret that was synced
+    /// Erase every version of a file from the mirror, for example of a secret that was synced
     Purge(purge::Arguments),
     /// List the generations of a vault, the newest first
     Log(log::Arguments),
-    /// Show where a vault's folder, store and sync state are, and what says so
+    /// Show where a vault's folder, store and sync state are, and why
     Where(where_is::Arguments),
-    /// List the clients that may write through `atlas up`, add one, or take one's token away
+    /// List the clients that may write through `atlas up`, add one, or revoke one's token
     Clients(clients::Arguments),
-    /// Make a token for trying out
+    /// Make a token for trials
     Token(token::Arguments),
-    /// Show the calls of agents that wait for you, with what each would change, and decide on them
+    /// Show the agents' calls that wait for you, with the changes of each, and decide on them
     Approvals(approvals::Arguments),
-    /// Let a call pass that may destroy what a person wrote
+    /// Approve a call that may destroy a person's text
     Approve(approve::Arguments),
     /// Refuse a call that waits for you, or take its approval back
     Refuse(refuse::Arguments),
@@ -101,7 +101,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it.
+    /// Runs the command.
     pub(crate) async fn run(self) -> Outcome {
         match self {
             Self::Up(arguments) => up::run(arguments).await,

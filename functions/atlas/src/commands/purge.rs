@@ -22,7 +22,7 @@ use crate::output;
 use crate::vault::author;
 use crate::vault_location::LocationArguments;
 
-/// How long the commit is tried.
+/// The time limit of the commit.
 const TIME: Duration = Duration::from_secs(600);
 
 /// Bytes of a file that are read at once.
@@ -33,17 +33,17 @@ const PAGE: usize = 1 << 16;
 pub(crate) struct Arguments {
     /// The file's path from the root of the vault
     path: String,
-    /// The path once more, instead of the questions
+    /// The path again, instead of the questions
     #[arg(long, value_name = "PATH")]
     confirm: Option<String>,
     #[command(flatten)]
     location: LocationArguments,
-    /// Print what was erased as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Runs `atlas purge`: says what would be erased, asks twice, and erases it.
+/// Runs `atlas purge`: shows what would be erased, asks twice, and erases it.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let location = arguments.location.find(None, None)?;
@@ -131,7 +131,7 @@ fn sha256_of(path: &Path) -> io::Result<Option<[u8; 32]>> {
     }
 }
 
-/// Whether the person says twice that the file is to be erased.
+/// Whether the person confirms the erasure twice.
 fn is_confirmed(arguments: &Arguments) -> io::Result<bool> {
     if let Some(again) = &arguments.confirm {
         return Ok(*again == arguments.path);

@@ -14,14 +14,14 @@ use crate::vault_location::LocationArguments;
 pub(crate) struct Arguments {
     /// The note's path from the root of the vault
     path: String,
-    /// The note as it was at this generation [default: as it is]
+    /// The note at this generation [default: the newest]
     #[arg(long, value_name = "GENERATION")]
     generation: Option<u64>,
     #[command(flatten)]
     location: LocationArguments,
 }
 
-/// Runs `atlas read`: the note's text, as it is.
+/// Runs `atlas read`: prints the note's text.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let local = Local::open(&arguments.location.find(None, None)?)?;

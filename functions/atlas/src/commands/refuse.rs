@@ -14,12 +14,12 @@ use crate::waiting;
 pub(crate) struct Arguments {
     /// The id of a call that waits, or was approved and not made yet; or its beginning, as `atlas approvals` shows it
     id: String,
-    /// The reason, which the agent is told
+    /// The reason, for the agent
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
     location: LocationArguments,
-    /// Print what was refused as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

@@ -19,9 +19,9 @@ use crate::output::{self, Ended};
 use crate::runner::options;
 use crate::vault_location::LocationArguments;
 
-/// The folder of what was thrown away.
+/// The folder of deleted files.
 const TRASH: &str = ".trash";
-/// Most names that are tried for a file that is moved.
+/// Most names that are tried for a moved file.
 const MOST_NAMES: u32 = 1000;
 
 /// Arguments of `atlas resolve`.
@@ -36,18 +36,18 @@ pub(crate) struct Arguments {
     location: LocationArguments,
 }
 
-/// What becomes of a conflict.
+/// The version to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Keep {
     /// Your version; the copy goes into the trash
     Mine,
-    /// The copy, in the place of your version, which goes into the trash
+    /// The copy, which replaces your version; yours goes into the trash
     Theirs,
     /// Both; the copy gets a name of its own
     Both,
 }
 
-/// What the person says.
+/// The person's answer.
 enum Answer {
     Keep(Keep),
     Edit,
@@ -136,7 +136,7 @@ struct Pair {
 impl Pair {
     fn of(folder: &Path, original: &str, copy: &str) -> Result<Self, Box<dyn Error>> {
         let theirs = folder.join(copy);
-        // Nothing is moved through a link that leads out of the vault.
+        // Files behind a link out of the vault are not moved.
         let inside = theirs.parent().and_then(|parent| parent.canonicalize().ok());
         if !inside.is_some_and(|inside| inside.starts_with(folder)) {
             return Err(format!("{copy} lies behind a link that leads out of the vault: resolve it by hand").into());
@@ -144,7 +144,7 @@ impl Pair {
         Ok(Self { original: original.to_owned(), mine: folder.join(original), theirs })
     }
 
-    /// Shows how the copy differs.
+    /// Shows the differences.
     fn show(&self) {
         match (compared::text_of(&self.mine), compared::text_of(&self.theirs)) {
             (Ok(Some(mine)), Ok(Some(theirs))) => {
@@ -164,7 +164,7 @@ impl Pair {
         if ended.success() { Ok(()) } else { Err(format!("{program} failed").into()) }
     }
 
-    /// Does it. Returns what was done.
+    /// Keeps the chosen version. Returns a report.
     fn settle(&self, folder: &Path, keep: Keep) -> Result<String, Box<dyn Error>> {
         let thrown = folder.join(TRASH).join(&self.original);
         match keep {
@@ -187,8 +187,8 @@ impl Pair {
     }
 }
 
-/// Moves a file to `to`, or if something is there, to a numbered name beside it. A hard link tells whether a name is free, since nothing may be
-/// replaced; file systems without such links are asked first.
+/// Moves a file to `to`, or if that is taken, to a numbered name beside it. It is created as a hard link, which never
+/// replaces a file; on file systems without hard links, existence is checked before.
 fn move_to_free_name(from: &Path, to: &Path) -> Result<PathBuf, Box<dyn Error>> {
     if let Some(parent) = to.parent() {
         fs::create_dir_all(parent)?;

@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// The reason, for the log
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
-    /// Print what was restored as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -39,7 +39,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     ]);
     let operation = atlas_tools::entry::<RestoreNote>();
     let restored = match local.try_call(operation, call.clone()).await {
-        // Whoever is at the host need not have seen what is there: it stays in the note's history.
+        // A person at the host need not know the current version: it stays in the note's history.
         Err(error) if error.code == Code::PreconditionRequired => {
             call["if_match"] = "*".into();
             local.call(operation, call).await?

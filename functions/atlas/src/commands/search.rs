@@ -16,12 +16,12 @@ use crate::vault_location::LocationArguments;
 /// Arguments of `atlas search`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Words, "phrases", word*, -word, tag:name, path:text; or what --regex and --literal say
+    /// Words, "phrases", word*, -word, tag:name, path:text; or as with --regex and --literal
     query: String,
     /// Find the lines that match QUERY as a regular expression, as ripgrep does
     #[arg(short = 'e', long, conflicts_with = "literal")]
     regex: bool,
-    /// Find the lines that have QUERY as it stands
+    /// Find the lines that contain QUERY literally
     #[arg(short = 'F', long)]
     literal: bool,
     /// Only files whose paths match
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Runs `atlas search`. Nothing found is status 1, as with grep.
+/// Runs `atlas search`. If nothing is found the status is 1, as with grep.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let local = Local::open(&arguments.location.find(None, None)?)?;
@@ -122,7 +122,7 @@ fn print(found: &Value, results: &[Value], matches: Option<&Regex>) {
     }
 }
 
-/// Finds what matches in the lines that are shown, if it can be said in a pattern.
+/// Finds the matches in the lines shown, if a pattern can express them.
 fn matches(query: &str, mode: &str, ignore_case: bool) -> Option<Regex> {
     let pattern = match mode {
         "regex" => query.to_owned(),
@@ -132,7 +132,7 @@ fn matches(query: &str, mode: &str, ignore_case: bool) -> Option<Regex> {
     RegexBuilder::new(&pattern).case_insensitive(ignore_case || mode == "text").build().ok()
 }
 
-/// A pattern for the words that a query asks for.
+/// A pattern for the words of a query.
 fn words(query: &str) -> Option<String> {
     let asked = query.split_whitespace().filter(|word| !word.starts_with('-') && !word.contains(':'));
     let words = asked.flat_map(|word| word.split(|character: char| !character.is_alphanumeric()));

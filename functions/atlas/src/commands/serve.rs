@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// The address to listen on [default: 127.0.0.1, with the port ATLAS_PORT or 3737]
     #[arg(long, value_name = "ADDRESS:PORT")]
     addr: Option<SocketAddr>,
-    /// Serve HTTPS with the certificate in this PEM file; a new one there is used without a restart
+    /// Serve HTTPS with the certificate in this PEM file; a changed file is used without a restart
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The certificate's key, a PEM file
@@ -63,7 +63,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let address = server.address()?;
     let vault = server.app().atlas.vault(None)?.id.clone();
     if let Some(certificate) = certificate {
-        // For which name the certificate is, and how it reaches this address, only its owner knows.
+        // Only its owner knows the name of the certificate, and how it reaches this address.
         output::line(format_args!("Serving the vault {vault} on https://{address} until Ctrl-C."));
         server.with_certificate(certificate).run(told_to_stop()).await?;
         return Ok(());

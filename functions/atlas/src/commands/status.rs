@@ -29,38 +29,38 @@ pub(crate) struct Arguments {
     check: bool,
 }
 
-/// A vault that nobody syncs any more counts as such after this time.
+/// The age of the last sync from which a vault counts as stale.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// How folder and mirror stand to each other.
+/// The differences between folder and mirror.
 #[derive(Debug, Serialize)]
 struct Status {
-    /// The last sync that completed.
+    /// The last completed sync.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_success: Option<Run>,
-    /// The last sync that did not, if it was later.
+    /// The last failed sync, if it was later.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_failure: Option<Failure>,
-    /// Whether a sync is running now, so that nothing more can be said.
+    /// Whether a sync is running now, so that nothing more is known.
     running: bool,
     #[serde(flatten)]
     waiting: Option<Waiting>,
 }
 
-/// What the next sync would do.
+/// The changes of the next sync.
 #[derive(Debug, Serialize)]
 struct Waiting {
     /// The newest generation; 0 if there is none.
     generation: u64,
-    /// What changed in the folder.
+    /// The folder's changes.
     to_mirror: Changes,
-    /// What changed in the mirror.
+    /// The mirror's changes.
     to_folder: Changes,
-    /// The files of both, by path; of very many the first.
+    /// The files of both, by path; at most a thousand.
     changed: Vec<Changed>,
     /// Paths that changed on both sides.
     conflicts: Vec<Conflicted>,
-    /// Copies of conflicts that somebody should look at.
+    /// Conflict copies that a person should resolve.
     copies: Vec<String>,
     /// Files and folders that cannot be synced.
     skipped: Vec<Skipped>,
@@ -89,7 +89,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     Ended::waiting(status.waiting.as_ref().is_some_and(Waiting::is_some))
 }
 
-/// Fails unless the vault was synced a short while ago, by whichever host.
+/// Fails unless any host has synced the vault recently.
 async fn check(mirror: &Mirror) -> Outcome {
     match mirror.synced().await? {
         None => Err("no sync of this vault is recorded: run `atlas sync`".into()),

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// Read all files, even those whose size and time have not changed
     #[arg(long)]
     checksum: bool,
-    /// Publish again from the folder what is unreadable or missing in the store, and list what neither has any more
+    /// Publish unreadable or missing objects again from the folder, and list the files that are lost
     #[arg(long, conflicts_with_all = ["dry_run", "watch"])]
     repair: bool,
     /// The reason, for the log
@@ -73,7 +73,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
             summary = runner.run(&mirror, phases.clone()) => summary,
             _ = tokio::signal::ctrl_c() => Err(phases.interrupted().into()),
         };
-        // A repair is told of though the sync stops behind it: the next one finds nothing to repair.
+        // A repair is reported even if the sync then fails: the next one finds nothing to repair.
         let summary = summary.inspect_err(|_| phases.repaired().iter().for_each(report::print_repaired))?;
         print(&arguments, &summary)?;
         return Ended::waiting(summary.needs_attention());

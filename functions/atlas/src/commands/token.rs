@@ -19,10 +19,11 @@ const LONGEST: u64 = 366 * 24 * 3600;
 /// Arguments of `atlas token`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The caller's name in the vault's log
+    /// The caller's name, as shown in the vault's log
     #[arg(long, value_name = "NAME", default_value = "agent")]
     subject: String,
-    /// Comma-separated scopes: read:vault, write:vault, delete:vault, bulk:vault, admin, and those that access rules ask for, such as team:a
+    /// Comma-separated scopes: read:vault, write:vault, delete:vault, bulk:vault, admin, and those in access rules,
+    /// such as team:a
     #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read:vault", value_parser = scope)]
     scopes: Vec<String>,
     /// The vault that the token is for [default: the deployment's default vault]
@@ -43,10 +44,10 @@ pub(crate) struct Arguments {
     /// A file with the secret
     #[arg(long, env = "ATLAS_JWT_SECRET_FILE", value_name = "FILE", conflicts_with = "secret")]
     secret_file: Option<PathBuf>,
-    /// The issuer (iss), where the functions check it
+    /// The issuer (iss), if the functions check it
     #[arg(long, env = "ATLAS_JWT_ISSUER", value_name = "NAME")]
     issuer: Option<String>,
-    /// The audience (aud), where the functions check it
+    /// The audience (aud), if the functions check it
     #[arg(long, env = "ATLAS_JWT_AUDIENCE", value_name = "NAME")]
     audience: Option<String>,
     /// The audience if no other is given: the address of the deployment
@@ -57,7 +58,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// A scope of operations, or one of access rules, which is `class:name`.
+/// A scope of operations, or one in access rules, with the form `class:name`.
 fn scope(text: &str) -> Result<String, String> {
     let is_of_rules =
         text.contains(':') && !text.ends_with(":vault") && text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -67,7 +68,7 @@ fn scope(text: &str) -> Result<String, String> {
     }
 }
 
-/// Runs `atlas token`: for trying out, and for tests; people and agents get theirs from an authorization server.
+/// Runs `atlas token`: for trials and tests; people and agents get tokens from an authorization server.
 pub(crate) fn run(arguments: Arguments) -> Outcome {
     let secret = match (arguments.secret, arguments.secret_file) {
         (None, Some(file)) => {
@@ -76,7 +77,7 @@ pub(crate) fn run(arguments: Arguments) -> Outcome {
         }
         (secret, _) => Secret::new(secret.unwrap_or_default())?,
     };
-    // The functions may take several.
+    // The functions may accept several.
     let first = |list: &Option<String>| list.as_ref().and_then(|list| list.split(',').next()).map(str::to_owned);
     let issuer = first(&arguments.issuer);
     let audience = first(&arguments.audience).or(arguments.resource);

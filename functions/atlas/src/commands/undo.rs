@@ -16,19 +16,19 @@ use crate::vault_location::LocationArguments;
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("which").required(true).multiple(true).args(["generation", "by", "session"]))]
 pub(crate) struct Arguments {
-    /// The generation that one commit made, as `atlas log` lists it
+    /// The generation of one commit, as in `atlas log`
     #[arg(conflicts_with_all = ["by", "session"])]
     generation: Option<u64>,
-    /// All commits of this caller, by the name that `atlas log` shows
+    /// All commits of this caller, by the name in `atlas log`
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
-    /// All commits of this session, by the name that `atlas log` shows in brackets
+    /// All commits of this session, by the name in brackets in `atlas log`
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
-    /// Only since then: a time such as 2026-01-31T12:00:00Z, or how long ago, such as 2h or 3d
+    /// Only since then: a time such as 2026-01-31T12:00:00Z, or an age such as 2h or 3d
     #[arg(long, value_name = "TIME", conflicts_with = "generation", value_parser = time)]
     since: Option<Timestamp>,
-    /// Take the changes back without asking
+    /// Undo the changes without asking
     #[arg(long)]
     yes: bool,
     /// The reason, for the log
@@ -36,12 +36,12 @@ pub(crate) struct Arguments {
     message: Option<String>,
     #[command(flatten)]
     location: LocationArguments,
-    /// Print what would be taken back, or with --yes what was, as JSON
+    /// Print what would be undone, or with --yes what was, as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Runs `atlas undo`: shows what would be taken back, asks, and does it.
+/// Runs `atlas undo`: shows what would be undone, asks, and does it.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let local = Local::open(&arguments.location.find(None, None)?)?;
@@ -67,7 +67,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         output::note("nothing was changed: to take these back, answer y, or add --yes");
         return Err(Ended::NeedsAttention.into());
     }
-    // What is done is what was shown.
+    // Undoes exactly what was shown.
     if arguments.generation.is_none() {
         call["upto"] = plan["generation"].clone();
     }
@@ -98,7 +98,7 @@ fn print(plan: &Value) {
     }
 }
 
-/// Whether the person at the terminal says yes.
+/// Whether the person at the terminal agrees.
 fn is_wanted() -> bool {
     if !io::stdin().is_terminal() {
         return false;
@@ -112,7 +112,7 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A time, or how long it is ago.
+/// A time, or an age.
 fn time(text: &str) -> Result<Timestamp, String> {
     let ago = |span: Span| Zoned::now().checked_sub(span).map(|time| time.timestamp());
     let found = text.parse::<Timestamp>().or_else(|_| text.parse::<Span>().and_then(ago));

@@ -1,4 +1,4 @@
-//! `atlas up`: sync of a folder, and serving it on this machine, in one process.
+//! `atlas up`: syncs a folder, and serves it on this machine, in one process.
 
 use std::env;
 use std::error::Error;
@@ -37,12 +37,12 @@ use crate::vault::FolderArguments;
 use crate::vault_location::VaultLocation;
 use crate::watch::Watch;
 
-/// The folder is synced after so long, also if nothing was seen to change.
+/// The folder is synced after this time even if no change was seen.
 const PAUSE: Duration = Duration::from_secs(60);
 /// How often the last sync is tried while another process syncs the folder, and the pause after each.
 const LAST_TRIES: u32 = 20;
 const LAST_PAUSE: Duration = Duration::from_millis(250);
-/// The client that the printed line is for.
+/// The client in the printed line.
 const CLIENT: &str = "claude";
 
 /// Arguments of `atlas up`.
@@ -96,11 +96,11 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         reading_time: READING_BETWEEN,
     };
     let (stop, stopped) = watch::channel(false);
-    // A second start answers from what is published, while the first sync runs.
+    // Started again, it answers from the published vault while the first sync runs.
     let serving = tokio::spawn(server.run(until(stopped.clone())));
     let phases = Phases::over(bar::start(false));
     let work = async {
-        // What changes while the first sync runs is seen by the next.
+        // Changes during the first sync are seen by the next.
         let mut watch = Watch::new(PAUSE);
         watch.begin(folder);
         let first = runner.run(&mirror, phases.clone()).await?;
@@ -151,7 +151,7 @@ async fn follow(
             Err(error) => {
                 output::error(&*error);
                 is_reading = false;
-                // What failed is not tried again for the same change.
+                // After a failure, the same change does not trigger another sync.
                 generation = mirror.known_generation().unwrap_or(generation);
             }
         }
@@ -180,7 +180,7 @@ async fn last_sync(runner: &Runner<'_>, mirror: &Mirror) -> Result<Summary, Box<
     }
 }
 
-/// Prints what changed, after `time` if there is one, and what cannot be synced where that is news.
+/// Prints the changes, after `time` if given, and newly skipped files.
 fn print_changes(summary: &Summary, time: Option<&str>, skipped: &mut Vec<String>) {
     if let Some(time) = time {
         report::name(time, &summary.changed, summary.pushed.sum() + summary.pulled.sum());
@@ -205,9 +205,9 @@ fn print_start(folder: &Path, location: &VaultLocation, summary: &Summary) {
     output::line(format_args!("{}: {what} (store: {store}; follows every change)", output::short(folder)));
 }
 
-/// Prints lines that work as they are printed, and which routes this vault cannot answer.
+/// Prints command lines that work, and the routes that this vault cannot answer.
 async fn print_lines(app: &App, url: &str, token: &str) {
-    // A deployment that is configured to take signed tokens takes no others.
+    // A deployment for signed tokens accepts no others.
     let takes_signed = app.atlas.about.auth_mode == "jwt";
     let token = if takes_signed { "$(atlas token)" } else { token };
     let bearer = format!("\"Authorization: Bearer {token}\"");

@@ -16,7 +16,7 @@ use crate::vault_location::VaultLocation;
 pub(crate) struct Arguments {
     #[command(flatten)]
     folder: FolderArguments,
-    /// Print one value alone, for scripts
+    /// Print only one value, for scripts
     #[arg(long, value_name = "NAME", conflicts_with = "json", value_parser = ["folder", "store", "vault", "config", "state"])]
     only: Option<String>,
     /// Print it as JSON
