@@ -1,4 +1,4 @@
-//! What it costs to know who calls, and to hide from them what they may not read.
+//! The cost of authentication and of access lists.
 
 use std::time::{Duration, Instant};
 
@@ -16,11 +16,11 @@ use crate::world::World;
 
 /// Globs of the access list.
 const GLOBS: usize = 50;
-/// How many times longer a warm `find` may take with it.
+/// The greatest ratio of a warm `find`'s times with and without it.
 const MAX_TIMES: f64 = 1.1;
-/// How often each call is made.
+/// Repetitions of each call.
 const REPEATS: usize = 15;
-/// Tokens that are verified together: one is too short to be timed.
+/// Tokens that are verified together: one is too fast to be timed.
 const TOKENS: u32 = 50;
 
 /// Verifying tokens of each kind.
@@ -60,8 +60,8 @@ pub(crate) fn verification(table: &mut Table) {
     }
 }
 
-/// `find` with an access list that hides nothing, so that it has the same to do otherwise, beside `find` without one. Each call is the first
-/// of its caller.
+/// `find` with an access list that hides nothing, so that the other work is equal, compared with `find` without one.
+/// Each call is the first of its caller.
 pub(crate) fn filtering(table: &mut Table, folder: &Folder, world: &World, drawn: &Drawn) {
     let mut read: Vec<String> = (2..GLOBS / 2).map(|number| format!("Folder {number}/**/*.private.md")).collect();
     read.extend(["**/nothing here.md".to_owned(), "**".to_owned()]);
@@ -84,11 +84,11 @@ pub(crate) fn filtering(table: &mut Table, folder: &Folder, world: &World, drawn
         let mut times = [Vec::new(), Vec::new(), Vec::new()];
         for arguments in &calls.arguments {
             find(&without, calls, arguments);
-            // That nothing is known of who may read what, as where a list has just come to be.
+            // Nothing is cached about who may read what, as with a new list.
             let new = over(acl());
             times[2].push(find(&new, calls, arguments));
             find(&with, calls, arguments);
-            // One after the other, so that both meet the same machine.
+            // Alternating, so that both run under equal conditions.
             let mut both = [Vec::new(), Vec::new()];
             for _ in 0..REPEATS {
                 both[0].push(find(&without, calls, arguments));

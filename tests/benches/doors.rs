@@ -1,4 +1,4 @@
-//! What it costs to call through MCP: the same calls as over REST, in one process and without a network.
+//! The cost of calls through MCP: the same calls as over REST, in one process and without a network.
 
 use std::time::{Duration, Instant};
 
@@ -16,9 +16,9 @@ use crate::table::{self, Table};
 use crate::vault::Folder;
 use crate::world::{CACHE, World};
 
-/// How much longer a warm call may take.
+/// Greatest additional time of a warm call.
 const MOST: Duration = Duration::from_millis(1);
-/// How often each call is made through each door.
+/// Repetitions of each call through each door.
 const REPEATS: usize = 5;
 
 /// `find` through both doors.
@@ -40,7 +40,7 @@ pub(crate) fn measure(table: &mut Table, folder: &Folder, world: &World, drawn: 
         for arguments in &calls.arguments {
             let (_, found) = time(find(arguments));
             assert_eq!(time(tool(arguments)).1["result"]["structuredContent"], found, "{arguments}");
-            // One after the other, so that both meet the same machine.
+            // Alternating, so that both run under equal conditions.
             for _ in 0..REPEATS {
                 times[0].push(time(find(arguments)).0);
                 times[1].push(time(tool(arguments)).0);

@@ -1,4 +1,4 @@
-//! What is asked, drawn from a vault at random, with a fixed seed.
+//! Calls for benchmarks, drawn at random from a vault, with a fixed seed.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,9 +31,9 @@ use serde_json::{Value, json};
 use crate::random::{Random, words};
 use crate::vault::Folder;
 
-/// How many of each kind.
+/// Calls of each kind.
 const CALLS: usize = 100;
-/// How many of the notes that are linked to most are asked about.
+/// The number of most linked notes that calls are about.
 const LINKED: usize = 10;
 
 /// Calls of one kind.
@@ -93,14 +93,14 @@ impl Drawn {
         };
         let pair = |random: &mut Random| random.of(&rare).chars().take(2).collect::<String>();
         let find = |term: String| json!({ "term": term });
-        // Full results, and the words were drawn from lower case.
+        // The limit gives full results; the words were drawn in lower case.
         let search = |query: &str| json!({ "query": query, "mode": "literal", "case": "insensitive", "limit": 1000 });
         let mut draw = |what, operation, one: &dyn Fn(&mut Random) -> Value| {
             let arguments = (0..CALLS).map(|_| one(&mut random)).collect();
             Calls { what, operation, arguments }
         };
         let linked = most_linked(folder, &texts);
-        // The tags that stand in texts most often.
+        // The most frequent tags in texts.
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for behind in texts.iter().flat_map(|text| text.split(" #").skip(1)) {
             if let Some(tag) = words(behind).next().filter(|word| behind.starts_with(word)) {
@@ -196,7 +196,7 @@ fn always(what: &'static str, operation: &'static Entry, arguments: &[Value]) ->
     Calls { what, operation, arguments: arguments.to_vec() }
 }
 
-/// Calls about each of the notes that are linked to most.
+/// Calls about each of the most linked notes.
 fn of_linked(what: &'static str, operation: &'static Entry, linked: &[&str], more: &Value) -> Calls {
     let about = |path: &&str| {
         let mut arguments = more.clone();
@@ -206,7 +206,7 @@ fn of_linked(what: &'static str, operation: &'static Entry, linked: &[&str], mor
     Calls { what, operation, arguments: linked.iter().map(about).collect() }
 }
 
-/// The notes whose names stand in most wikilinks, as far as it takes no resolving to tell.
+/// The notes whose names occur in most wikilinks, without resolving them.
 fn most_linked<'f>(folder: &'f Folder, texts: &[String]) -> Vec<&'f str> {
     let mut links: BTreeMap<&str, usize> = BTreeMap::new();
     for link in texts.iter().flat_map(|text| text.split("[[").skip(1)) {

@@ -1,4 +1,4 @@
-//! What one request takes at most, over notes and arguments that are made to cost.
+//! The most expensive single requests, over hostile notes and arguments.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -16,12 +16,12 @@ use crate::table::{self, Table};
 use crate::vault::Folder;
 use crate::world::{World, call};
 
-/// Of each note: as many as a request may carry.
+/// Size of each note: as much as a request may carry.
 const BYTES: usize = 900_000;
 const MAX_TIME: Duration = Duration::from_secs(1);
 const MAX_MEGABYTES: u64 = 256;
 
-/// What a request took, and which it was.
+/// The cost of a request, and its name.
 type Took<T> = (T, String);
 
 pub(crate) fn measure(table: &mut Table) {
@@ -69,9 +69,9 @@ pub(crate) fn measure(table: &mut Table) {
     table.row("one request at most, over hostile notes", folder.name, &result, &target, Some(holds));
 }
 
-/// Begins to measure the most memory that this process has, and tells what it has, in kilobytes.
+/// Resets the process's peak memory; returns its current memory, in kilobytes.
 fn forget_peak() -> u64 {
-    // Only Linux has it; elsewhere no memory is told.
+    // Only on Linux; elsewhere no memory is reported.
     drop(fs::write("/proc/self/clear_refs", "5"));
     peak()
 }

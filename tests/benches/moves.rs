@@ -1,4 +1,4 @@
-//! What it takes to move a note that many link to, on a folder that writes to its disk.
+//! The time to move a note with many links to it, on a folder that flushes to its disk.
 
 use std::fs;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::world::World;
 
 /// Notes that link to it.
 const LINKING: usize = 500;
-/// How often it goes there and back.
+/// Moves there and back.
 const MOVES: usize = 10;
 const LONGEST: Duration = Duration::from_millis(500);
 const PATHS: [&str; 2] = ["The linked note.md", "moved here/By another name.md"];
 
-/// Adds the note to the folder, and beside notes that are drawn copies of them that link to it.
+/// Adds the note to the folder, and copies of drawn notes with a link to it.
 pub(crate) fn measure(table: &mut Table, folder: &Folder) {
     let root = folder.root.path();
     fs::write(root.join(PATHS[0]), "# The linked note\n").unwrap();
     let mut random = Random(20_261_122);
     for number in 0..LINKING {
         let note = random.of(&folder.notes);
-        // First, as what comes after a note's end may be code.
+        // First, since text at a note's end may be in a code block.
         let text = [b"[[The linked note|this]]\n\n".to_vec(), fs::read(root.join(note)).unwrap()].concat();
         fs::write(root.join(format!("{} {number}.md", note.trim_end_matches(".md"))), text).unwrap();
     }

@@ -1,17 +1,18 @@
-//! Operations over a store in memory: how long they take, and what they ask of the store. `peers/` has more of `search`.
+//! Operations over a store in memory: their time, and their requests to the store. `peers/` has more about `search`.
 //!
 //! The vaults are `hub` of the folder that `ATLAS_CORPORA` names, and all of its corpora repeated under new paths to
-//! 100,000 notes; without it only the demo vault, whose figures say little. Terms, questions and paths are drawn from
-//! the vault with a fixed seed. No result is kept between calls: "warm" means that the index and the text are in
-//! the process's cache, "cold" that nothing is.
+//! 100,000 notes; without it only the demo vault, whose figures mean little. Terms, questions and paths are drawn from
+//! the vault with a fixed seed. No result is kept between calls: "warm" means that the index and the text are in the
+//! process's cache, "cold" that nothing is.
+//!
 //!
 //! # Layout
-//! - [`vault`]: the folders; [`draw`]: what is asked, with [`random`].
+//! - [`vault`]: the folders; [`draw`]: the calls, with [`random`].
 //! - [`world`]: a published vault and calls to it; [`ripgrep`]: a process of `rg`; [`table`]: the results.
-//! - [`access`]: what it costs to know who calls, and what they may.
-//! - [`doors`]: what it costs to call through MCP.
-//! - [`stores`]: the same over the stores that people use; [`writes`]: the same after many writes; [`moves`]: moves of a
-//!   note that many link to; [`hostile`]: what one request takes at most.
+//! - [`access`]: the cost of authentication and access lists.
+//! - [`doors`]: the cost of calls through MCP.
+//! - [`stores`]: the same over real stores; [`writes`]: the same after many writes; [`moves`]: moves of a note with
+//!   many links to it; [`hostile`]: the most expensive single requests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 
 mod access;
@@ -42,7 +43,7 @@ const MAX_WAVES: f64 = 3.0;
 const MAX_REQUESTS: f64 = 24.0;
 /// Share of the markdown's bytes that a cold `find` may fetch, in percent.
 const MAX_SHARE: f64 = 5.0;
-/// How often each call is repeated; the median counts.
+/// Repetitions of each call; the median counts.
 const REPEATS: usize = 5;
 
 fn main() {
@@ -73,14 +74,14 @@ fn main() {
         if folder.name != "all" {
             stores::measure(&mut table, &folder, &drawn);
             writes::measure(&mut table, &folder, &world, &drawn);
-            // It adds to the folder.
+            // It adds notes to the folder.
             moves::measure(&mut table, &folder);
         }
     }
     criterion.final_summary();
 }
 
-/// The median over the calls and the 95th hundredth of them, each call being warm.
+/// The median and the 95th percentile of warm calls.
 fn warm(criterion: &mut Criterion, table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
     let cycle: Vec<_> = calls.arguments.iter().collect();
     let mut next = cycle.iter().cycle();
@@ -119,7 +120,7 @@ fn times(calls: &Calls, call: impl Fn(&Value) -> Duration) -> Vec<Duration> {
     times
 }
 
-/// What cold calls ask of the store, and the median time of one without the store's.
+/// The requests of cold calls to the store, and their median time without the store's.
 fn cold(table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
     let (mut waves, mut requests, mut shares) = (Vec::new(), Vec::new(), Vec::new());
     let mut times = Vec::new();
@@ -143,7 +144,7 @@ fn cold(table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
         times.push(world.call_cold(calls.operation, arguments));
     }
     times.sort_unstable();
-    // The median and the most.
+    // The median and the maximum.
     let range = |mut values: Vec<f64>| {
         values.sort_unstable_by(f64::total_cmp);
         (table::at(&values, 50), table::at(&values, 100))
@@ -168,7 +169,7 @@ fn cold(table: &mut Table, folder: &Folder, world: &World, calls: &Calls) {
     table.row(&format!("cold {}", calls.what), folder.name, &result, &target, Some(holds));
 }
 
-/// How many times longer `rg` takes for the same, where there is one.
+/// The time of `rg` for the same, as a multiple, if it is installed.
 fn beside_ripgrep(table: &mut Table, folder: &Folder, world: &World, drawn: &Drawn) {
     let root = folder.root.path();
     let rg = |term: &str| ripgrep::time(root, &["--ignore-case", "--fixed-strings", "--glob=*.md"], term);

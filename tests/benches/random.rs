@@ -1,6 +1,6 @@
-//! Drawing at random, the same each time.
+//! Drawing at random, with the same results each time.
 
-/// The words of a text that are neither tiny nor huge.
+/// The words of a text of moderate length.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2 && word.len() < 40)
 }

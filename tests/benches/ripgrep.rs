@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What to do when there is none.
+/// The result if it is missing.
 pub(crate) const MISSING: &str = "not run: there is no `rg`; run `make setup-bench`";
 
-/// How long a search of the folder `root` takes, or none if there is no `rg`.
+/// The time of a search of the folder `root`; [`None`] if there is no `rg`.
 pub(crate) fn time(root: &Path, options: &[&str], pattern: &str) -> Option<Duration> {
     let mut command = Command::new("rg");
     command.args(["--no-config", "--no-ignore", "--hidden", "--line-number"]).args(options);

@@ -1,4 +1,4 @@
-//! What each endpoint asks of the stores that people use: a folder, and a bucket.
+//! The requests of each endpoint to real stores: a folder, and a bucket.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::table::Table;
 use crate::vault::Folder;
 use crate::world::World;
 
-/// How many calls of each kind.
+/// Calls of each kind.
 const CALLS: usize = 20;
 
 /// Adds a row for each endpoint on each store.
@@ -57,7 +57,7 @@ fn each_endpoint(table: &mut Table, folder: &Folder, drawn: &Drawn, place: &str,
     }
 }
 
-/// The median and the most of each count.
+/// The median and the maximum of each count.
 fn summary(calls: &[Requests]) -> String {
     let range = |count: fn(&Requests) -> u64| {
         let mut counts: Vec<u64> = calls.iter().map(count).collect();

@@ -16,7 +16,7 @@ impl Table {
         Self(File::create(folder.join(name).with_extension("md")).unwrap())
     }
 
-    /// Adds a row; `holds` says whether the target is met, if there is one.
+    /// Adds a row; `holds` is whether the target is met, if there is one.
     pub(crate) fn row(&mut self, what: &str, vault: &str, result: &str, target: &str, holds: Option<bool>) {
         let holds = holds.map_or("", |holds| if holds { "ok" } else { "**no**" });
         let row = format!("| {what} | {vault} | {result} | {target} | {holds} |");
@@ -35,7 +35,7 @@ pub(crate) fn summary(times: &[Duration]) -> String {
     )
 }
 
-/// How long something takes: the median of `repeats` times.
+/// The median time of `repeats` runs.
 pub(crate) fn median(repeats: usize, once: impl FnMut() -> Duration) -> Duration {
     let mut times: Vec<Duration> = std::iter::repeat_with(once).take(repeats).collect();
     times.sort_unstable();
@@ -52,7 +52,7 @@ pub(crate) fn duration(duration: Duration) -> String {
     }
 }
 
-/// Of ascending values the one that `percent` of them do not exceed.
+/// Of ascending values, the one that `percent` of them do not exceed.
 pub(crate) fn at(values: &[f64], percent: usize) -> f64 {
     values[(values.len() - 1) * percent / 100]
 }

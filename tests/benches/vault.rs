@@ -10,15 +10,15 @@ use tempfile::TempDir;
 const MANY: usize = 100_000;
 const CORPORA: [&str; 3] = ["hub", "help", "tldr"];
 
-/// A vault's folder, and which of its notes are not repetitions.
+/// A vault's folder, and its notes that are not repetitions.
 pub(crate) struct Folder {
     pub(crate) name: &'static str,
     pub(crate) root: TempDir,
     pub(crate) notes: Vec<String>,
 }
 
-/// The vaults to measure with: those of `names` that the command line names, or all of them if it names none. `hub` is
-/// one corpus, `corpora` are all of them in one folder, and `all` is that repeated to 100,000 notes.
+/// The vaults to measure: those of `names` given on the command line, or all. `hub` is one corpus, `corpora` are all of
+/// them in one folder, and `all` is that repeated to 100,000 notes.
 pub(crate) fn folders(names: &[&'static str]) -> Vec<Folder> {
     let Some(corpora) = std::env::var_os("ATLAS_CORPORA").map(PathBuf::from) else {
         eprintln!("ATLAS_CORPORA is not set: only the demo vault is measured, which says little");
@@ -40,8 +40,8 @@ fn demo() -> PathBuf {
 }
 
 impl Folder {
-    /// Corpora, each in a folder, repeated under new paths while there are fewer than `least` notes; and the notes
-    /// that `context` begins with, in the place where the Atlas Local Bridge specification has them.
+    /// Corpora, each in a folder, repeated under new paths until there are `least` notes; and the notes that `context`
+    /// begins with, at the paths of the Atlas Local Bridge specification.
     fn of(name: &'static str, corpora: &[(PathBuf, &str)], least: usize) -> Self {
         let mut folder =
             Self { name, root: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), notes: Vec::new() };

@@ -19,7 +19,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::vault::Folder;
 
-/// Bytes of the cache of one process, which holds the largest vault.
+/// The size of a process's cache, which has room for the largest vault.
 pub(crate) const CACHE: usize = 1 << 30;
 
 /// A vault that is published to a store, and a process that answers from it.
@@ -29,24 +29,24 @@ pub(crate) struct World {
     pub(crate) runtime: Runtime,
     pub(crate) warm: Atlas,
     mirror: Mirror,
-    /// What sync remembers.
+    /// The sync state.
     state: TempDir,
     pub(crate) notes: u64,
     /// Bytes of the notes' text.
     pub(crate) markdown: u64,
 }
 
-/// What a call asks of the store, and its result.
+/// The requests of a call to the store, and its result.
 pub(crate) struct Asked {
     /// In a new process.
     pub(crate) cold: Requests,
-    /// In the same, once more.
+    /// In the same process, again.
     pub(crate) warm: Requests,
     pub(crate) value: Value,
 }
 
 impl World {
-    /// In memory.
+    /// Publishes a folder in memory.
     pub(crate) fn publish(folder: &Folder) -> Self {
         let store = Store::new(Arc::new(InMemory::new()), "", StoreOptions::default()).unwrap();
         Self { in_memory: true, ..Self::publish_to(folder, store) }
@@ -79,14 +79,14 @@ impl World {
         assert!(summary.skipped.is_empty() && summary.conflicts.is_empty(), "{summary:?}");
     }
 
-    /// A call to the warm process, and how long it took.
+    /// A call to the warm process, and its time.
     pub(crate) fn call(&self, operation: &'static Entry, arguments: &Value) -> (Value, Duration) {
         let begun = Instant::now();
         let value = self.runtime.block_on(answer(&self.warm, operation, arguments));
         (value, begun.elapsed())
     }
 
-    /// How long a call to a new process takes.
+    /// The time of a call to a new process.
     pub(crate) fn call_cold(&self, operation: &'static Entry, arguments: &Value) -> Duration {
         let cold = atlas(mirror(self.store.clone()));
         let begun = Instant::now();
@@ -94,12 +94,12 @@ impl World {
         begun.elapsed()
     }
 
-    /// What a call asks of the store.
+    /// The requests of a call to the store.
     pub(crate) fn ask(&self, operation: &'static Entry, arguments: &Value) -> Asked {
         let counting = CountingStore::new(self.store.inner().clone());
         let store = Store::new(counting.clone(), self.store.prefix(), StoreOptions::default()).unwrap();
         let process = atlas(mirror(store));
-        // Only a store in memory answers while the clock stands still.
+        // While the clock is paused, only a store in memory answers.
         let paused = || Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let paused = self.in_memory.then(paused);
         let runtime = paused.as_ref().unwrap_or(&self.runtime);
@@ -123,14 +123,14 @@ impl World {
         self.runtime.block_on(self.mirror.head()).unwrap()
     }
 
-    /// Bytes of the blocks that hold the texts of the notes at `paths`.
+    /// Bytes of the blocks that contain the texts of the notes at `paths`.
     pub(crate) fn blocks(&self, paths: &[&str]) -> u64 {
         let blocks = self.runtime.block_on(blocks(&self.snapshot(), paths)).unwrap();
         blocks.iter().map(|(_, range)| range.end - range.start).sum()
     }
 }
 
-/// Segment and place of the blocks that hold the texts of the notes at `paths`, each once.
+/// Segment and range of the blocks that contain the texts of the notes at `paths`, each once.
 async fn blocks(head: &Snapshot, paths: &[&str]) -> Result<HashSet<(usize, Range<u64>)>, MirrorError> {
     let mut found = HashSet::new();
     for (segment, entry) in head.segments().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What `find` costs after many writes, beside what it costs in a vault that was just published.
+//! The cost of `find` after many writes, compared with a vault that was just published.
 
 use std::fs;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::world::World;
 use crate::{MAX_WAVES, times};
 
 const WRITES: usize = 1000;
-/// How many times longer a warm `find` may take.
+/// The greatest ratio of warm `find` times.
 const MAX_TIMES: f64 = 2.0;
 
-/// Half of the writes make a note of another one's text, the others change one that is there.
+/// Half of the writes create a note with another one's text, the others change an existing one.
 pub(crate) fn measure(table: &mut Table, folder: &Folder, world: &World, drawn: &Drawn) {
     let finds: Vec<&Calls> = drawn.calls.iter().filter(|calls| calls.operation.info.name == "find").collect();
     let warm = |calls: &&Calls| {

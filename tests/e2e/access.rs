@@ -1,4 +1,4 @@
-//! Who may call what, see what, and how often.
+//! Access control: authentication, access lists, visibility and throttle.
 
 mod acl;
 mod approvals;

@@ -1,4 +1,4 @@
-//! The real programs, and what stands beside them.
+//! The real programs, and their deployment files.
 
 mod configured;
 mod deploying;

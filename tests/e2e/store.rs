@@ -1,4 +1,4 @@
-//! The store: what it is asked, and what becomes of damage and faults.
+//! The store: requests to it, damage and faults.
 
 mod buckets;
 mod costs;

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers shared by tests.
 
 pub mod agent;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! `atlas sync`, as people and agents write at the same time.
+//! `atlas sync`, while people and agents write.
 
 mod killed;
 mod lossless;

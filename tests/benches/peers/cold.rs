@@ -1,4 +1,4 @@
-//! What a new process asks of the store.
+//! The requests of a new process to the store.
 
 use crate::queries::Kind;
 use crate::table::{Table, at};
@@ -40,7 +40,7 @@ pub(crate) fn selective(table: &mut Table, folder: &Folder, world: &World, kinds
     table.row(&format!("cold, {} selective", waves.len()), folder.name, &result, &target, Some(holds));
 }
 
-/// Median, 99th hundredth, and the most.
+/// Median, 99th percentile, and maximum.
 fn spread(values: &mut [f64], digits: usize) -> String {
     values.sort_unstable_by(f64::total_cmp);
     let [median, hundredth, most] = [50, 99, 100].map(|percent| at(values, percent));

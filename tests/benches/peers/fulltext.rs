@@ -11,7 +11,7 @@ use crate::scan::Resident;
 
 /// Bytes that indexing may use.
 const INDEXING: usize = 256 << 20;
-/// How much more a word in a title counts.
+/// The weight of a word in a title.
 const TITLE_BOOST: f32 = 3.0;
 const RESULTS: usize = 10;
 
@@ -21,7 +21,7 @@ pub(crate) struct FullText<'a> {
     parser: QueryParser,
     path: Field,
     body: Field,
-    /// Where the text of a result is read, for its snippet.
+    /// The texts of results, for their snippets.
     resident: &'a Resident,
 }
 
@@ -40,7 +40,7 @@ impl<'a> FullText<'a> {
             }
         }
         writer.commit().unwrap();
-        // One segment, which is as fast as it gets.
+        // One segment, which is fastest.
         let segments = index.searchable_segment_ids().unwrap();
         if segments.len() > 1 {
             writer.merge(&segments).wait().unwrap();

@@ -1,4 +1,4 @@
-//! Patterns: beside `rg`, and beside a scan of texts in memory.
+//! Patterns: compared with `rg`, and with a scan of texts in memory.
 
 use atlas_ops::Entry;
 use atlas_tools::search::Search;
@@ -14,23 +14,23 @@ use crate::table::{self, Table, at};
 use crate::vault::Folder;
 use crate::world::World;
 
-/// How often each call is repeated; the median counts.
+/// Repetitions of each call; the median counts.
 const REPEATS: usize = 5;
-/// The same of a peer that takes long.
+/// Repetitions for slow peers.
 const PEER_REPEATS: usize = 3;
-/// Queries of a kind that `rg` is asked at 100,000 notes, where it takes long.
+/// Queries of a kind for `rg` at 100,000 notes, where it is slow.
 const RIPGREPS: usize = 5;
-/// The most that one page has, and what it has if not told.
+/// The most lines of a page, and the default.
 const ALL: usize = 1000;
 const PAGE: usize = 50;
-/// How many times faster than `rg`, the median of selective queries.
+/// The least speed-up over `rg`, for the median of selective queries.
 const OF_RIPGREP: f64 = 20.0;
-/// The same of the resident scan, at 100,000 notes.
+/// The least speed-up over the resident scan, at 100,000 notes.
 const OF_SCAN: f64 = 5.0;
-/// How much slower than the resident scan anything may be.
+/// The greatest slow-down compared with the resident scan.
 const MAX_OF_SCAN: f64 = 1.5;
 
-/// Selective patterns, with full results: a row for each kind, and one for all of them beside each peer.
+/// Selective patterns, with full results: a row for each kind, and one for all of them for each peer.
 pub(crate) fn selective(table: &mut Table, folder: &Folder, world: &World, resident: &Resident, kinds: &[Kind]) {
     let (mut of_ripgrep, mut of_scan) = (Vec::new(), Vec::new());
     for kind in kinds {
@@ -59,7 +59,7 @@ pub(crate) fn selective(table: &mut Table, folder: &Folder, world: &World, resid
     all("scan", &of_scan, (folder.name == "all").then_some(OF_SCAN));
 }
 
-/// Patterns of which the index says little: a row for each kind and limit.
+/// Patterns that the index hardly narrows: a row for each kind and limit.
 pub(crate) fn broad(table: &mut Table, folder: &Folder, world: &World, resident: &Resident, kinds: &[Kind]) {
     for kind in kinds {
         for limit in [PAGE, ALL] {
@@ -87,7 +87,7 @@ pub(crate) fn broad(table: &mut Table, folder: &Folder, world: &World, resident:
     }
 }
 
-/// How many pages stop before they are full, if any do.
+/// The number of pages that stop before they are full, if any.
 fn stopped(partial: usize) -> String {
     if partial > 0 { format!("; {partial} pages stop before they are full") } else { String::new() }
 }
@@ -97,7 +97,7 @@ fn own(world: &World, query: &Query, limit: usize) -> Duration {
     table::median(REPEATS, || world.call(atlas_tools::entry::<Search>(), &arguments).1)
 }
 
-/// A scan that gives what the answer gives: lines as JSON, and whether there is more, as a cursor does.
+/// A scan with the same result as the answer: lines as JSON, and whether there are more.
 fn scan(resident: &Resident, query: &Query, limit: usize) -> Duration {
     table::median(PEER_REPEATS, || {
         let begun = Instant::now();
@@ -117,19 +117,19 @@ fn whole_ripgrep(folder: &Folder, query: &Query) -> Option<Duration> {
     Some(table::median(PEER_REPEATS, || rg().unwrap_or_default()))
 }
 
-/// How many times as long the second took.
+/// The ratio of the second time to the first.
 fn ratio((one, other): &(Duration, Duration)) -> f64 {
     other.as_secs_f64() / one.as_secs_f64()
 }
 
-/// The same of each pair, ascending.
+/// The ratios of all pairs, ascending.
 fn ratios(pairs: &[(Duration, Duration)]) -> Vec<f64> {
     let mut ratios: Vec<f64> = pairs.iter().map(ratio).collect();
     ratios.sort_unstable_by(f64::total_cmp);
     ratios
 }
 
-/// How much longer a peer takes.
+/// The ratio of a peer's time.
 fn beside(peer: &str, pairs: &[(Duration, Duration)]) -> String {
     if pairs.is_empty() {
         return format!("{peer} {}", ripgrep::MISSING);
@@ -143,7 +143,7 @@ fn beside(peer: &str, pairs: &[(Duration, Duration)]) -> String {
     format!("{peer} {time}, {median:.digits$} times as long (10% under {tenth:.digits$})")
 }
 
-/// Panics unless a page is what the scan finds; says whether it stops before it is full.
+/// Panics unless a page equals the scan's result; returns whether it stops before it is full.
 fn compare(world: &World, resident: &Resident, query: &Query, limit: usize) -> bool {
     let (page, _) = world.call(atlas_tools::entry::<Search>(), &query.arguments(limit));
     let theirs = resident.search(query, limit + 1);
@@ -159,7 +159,7 @@ fn compare(world: &World, resident: &Resident, query: &Query, limit: usize) -> b
     is_partial
 }
 
-/// Whether a result is the line, of which it may be a part, the cuts marked.
+/// Whether a result is the line, or a part of it with marked cuts.
 fn is_same(own: &Value, line: &Line<'_>) -> bool {
     let text = own["text"].as_str().expect("text");
     let is_cut = text.starts_with('…') || text.ends_with('…');

@@ -1,4 +1,4 @@
-//! What is asked, drawn from a vault at random, with a fixed seed.
+//! Queries for benchmarks, drawn at random from a vault, with a fixed seed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,11 +8,11 @@ use crate::random::{Random, words};
 use crate::scan::Resident;
 use crate::vault::Folder;
 
-/// How many of each kind.
+/// Queries of each kind.
 const QUERIES: usize = 30;
-/// Most files that a selective query matches in.
+/// Most files that match a selective query.
 const SELECTIVE: usize = 20;
-/// Most draws for one query that is as it should be.
+/// Most draws for one suitable query.
 const TRIES: usize = 10_000;
 
 /// A query as `search` takes it.
@@ -37,7 +37,7 @@ pub(crate) struct Kind {
 pub(crate) struct Drawn {
     /// Patterns that match in few files.
     pub(crate) selective: Vec<Kind>,
-    /// Patterns of which the index says little.
+    /// Patterns that the index hardly narrows.
     pub(crate) broad: Vec<Kind>,
     /// Words to rank by.
     pub(crate) words: Vec<Kind>,
@@ -94,13 +94,13 @@ fn kind(
     Kind { what, queries }
 }
 
-/// What queries are made of.
+/// The material of queries.
 struct Source<'a> {
     /// The notes that are not repetitions.
     notes: Vec<&'a str>,
-    /// In how many of them a word is.
+    /// The number of notes with each word.
     frequencies: HashMap<&'a str, usize>,
-    /// In how many of them a word is at most that selective queries are made of.
+    /// The greatest such number of words in selective queries.
     rare: usize,
 }
 
@@ -140,7 +140,7 @@ impl<'a> Source<'a> {
         (!lines.is_empty()).then(|| *random.of(&lines))
     }
 
-    /// Two or three words of a line as they stand, each being as `test` says.
+    /// Two or three adjacent words of a line, all of which pass `test`.
     fn phrase(&self, random: &mut Random, test: impl Fn(&str) -> bool) -> Option<String> {
         let words: Vec<&str> = self.line(random)?.split(' ').collect();
         let count = 2 + random.below(2);
@@ -169,7 +169,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Four letters or more, but not all.
+/// Four letters or more of a word, but not all.
 fn part(word: &str, random: &mut Random) -> Option<String> {
     let letters = word.chars().count();
     let most = letters.checked_sub(1).filter(|most| *most >= 4)?;
@@ -178,7 +178,7 @@ fn part(word: &str, random: &mut Random) -> Option<String> {
     Some(word.chars().skip(first).take(count).collect())
 }
 
-/// `word` with a class in the place of one of its letters.
+/// `word` with one letter replaced by a class.
 fn with_class(word: &str, random: &mut Random) -> Option<String> {
     let letters: Vec<char> = word.chars().collect();
     let at = (letters.len() >= 4).then(|| random.below(letters.len()))?;
@@ -191,7 +191,7 @@ fn with_class(word: &str, random: &mut Random) -> Option<String> {
     Some(format!("{}{class}{}", text(&letters[..at]), text(&letters[at + 1..])))
 }
 
-/// Words that end as `word` does.
+/// Words with the ending of `word`.
 fn ending(word: &str, random: &mut Random) -> String {
     let (letters, count) = (word.chars().count(), 2 + random.below(2));
     format!(r"\w+{}\b", word.chars().skip(letters - count).collect::<String>())
@@ -209,7 +209,7 @@ fn dots(one: &str, other: &str, random: &mut Random) -> Option<String> {
     })
 }
 
-/// No letter that is known.
+/// No literal letter.
 fn classes(random: &mut Random) -> String {
     let count = 2 + random.below(6);
     match random.below(4) {

@@ -16,10 +16,10 @@ use crate::table::{self, Table};
 use crate::vault::Folder;
 use crate::world::{self, World};
 
-/// How often each query is repeated; the median counts.
+/// Repetitions of each query; the median counts.
 const REPEATS: usize = 5;
 const RESULTS: usize = 10;
-/// Of the median on `hub`.
+/// The target for the median on `hub`.
 const TARGET: Duration = Duration::from_millis(1);
 
 /// A row for each kind.

@@ -1,4 +1,4 @@
-//! ripgrep's searcher over texts that are in memory already, on one thread.
+//! ripgrep's searcher over texts in memory, on one thread.
 
 use atlas_testkit::notes::contents;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -8,19 +8,19 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use crate::queries::Query;
 use crate::world::World;
 
-/// The texts that `search` looks through, by path.
+/// The texts that `search` reads, by path.
 pub(crate) struct Resident(Vec<(String, String)>);
 
 /// A line that matches.
 pub(crate) struct Line<'a> {
     pub(crate) path: &'a str,
     pub(crate) number: u64,
-    /// Without its end.
+    /// Without its line break.
     pub(crate) text: String,
 }
 
 impl Resident {
-    /// The texts as they are in the mirror.
+    /// The mirror's texts.
     pub(crate) fn of(world: &World) -> Self {
         let texts = world.runtime.block_on(contents(&world.snapshot())).unwrap().into_iter();
         Self(texts.filter(|(path, text)| !text.is_empty() && !path.starts_with(".obsidian/")).collect())
@@ -58,7 +58,7 @@ impl Resident {
         lines
     }
 
-    /// In how many texts it matches, counted up to `limit`.
+    /// The number of matching texts, counted up to `limit`.
     pub(crate) fn matching(&self, query: &Query, limit: usize) -> usize {
         let (matcher, mut searcher) = (matcher(query), searcher());
         let mut is_matching = |text: &str| {

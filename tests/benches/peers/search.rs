@@ -1,15 +1,16 @@
-//! `search` beside its peers, in one process and over the same texts: `rg`, ripgrep's searcher over texts in memory,
-//! and tantivy.
+//! `search` compared with its peers, in one process and over the same texts: `rg`, ripgrep's searcher over texts in
+//! memory, and tantivy.
 //!
 //! The vaults are those of `ATLAS_CORPORA`: `hub`, all corpora in one folder, and these repeated to 100,000 notes; or
-//! those of them that the command line names. Queries are drawn from the vault with a fixed seed. No result is kept
-//! between calls, and what a call and the resident scan find has to be equal.
+//! those of them given on the command line. Queries are drawn from the vault with a fixed seed. No result is kept
+//! between calls, and a call must find the same as the resident scan.
+//!
 //!
 //! # Layout
-//! - [`queries`]: what is asked.
+//! - [`queries`]: the queries.
 //! - [`scan`], [`fulltext`], [`ripgrep`]: the peers.
-//! - [`lines`]: patterns beside their peers; [`ranked`]: words beside theirs; [`cold`]: what a new process asks of the
-//!   store; [`sections`]: what is published for it.
+//! - [`lines`]: patterns and their peers; [`ranked`]: words and theirs; [`cold`]: the requests of a new process to the
+//!   store; [`sections`]: the size of the index.
 //! - [`world`], [`vault`], [`random`], [`table`]: as in the other benchmarks.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 

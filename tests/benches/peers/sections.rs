@@ -1,4 +1,4 @@
-//! How much is published for the search beside the text.
+//! The size of the index for search, compared with the text.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::table::Table;
 use crate::vault::Folder;
 use crate::world::World;
 
-/// Share of the markdown's bytes that what is only for searching may have, in percent.
+/// Greatest share of the markdown's bytes for sections only for search, in percent.
 const MAX_SHARE: f64 = 30.0;
 
-/// The share of each section, and of those together that are only for searching.
+/// The share of each section, and of all that are only for search.
 pub(crate) fn shares(table: &mut Table, folder: &Folder, world: &World) {
     let snapshot = world.snapshot();
     let mut sections: BTreeMap<&str, u64> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Calls that wait for a person: what they are shown, and that what they approve is what happens, once.
+//! Calls that wait for approval: what a person is shown, and that exactly the approved change happens, once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl Call {
         Self { headers: [bearer(token)].into_iter().chain(self.headers.into_iter().skip(1)).collect(), ..self }
     }
 
-    /// The id by which the call waits.
+    /// The id of the waiting call.
     async fn waits(&self, client: &Client) -> String {
         let reply = self.send(client).await;
         assert_eq!(reply.error(403).1, "elicit_required", "{}", self.uri);
@@ -46,7 +46,7 @@ fn overwrite() -> Call {
 
 const SEES: [Scope; 2] = [Scope::ReadVault, Scope::Admin];
 
-/// A call by `person`, who may see what waits and decide on it.
+/// A call by `person`, who may list the waiting calls and decide on them.
 async fn person(client: &Client, uri: &str, body: Value) -> Reply {
     send(client, "POST", uri, &[bearer(&token("person", &SEES, None))], &body).await
 }
@@ -55,7 +55,7 @@ async fn approve(client: &Client, id: &str) -> Reply {
     person(client, "/approve", json!({ "id": id })).await
 }
 
-/// What a person sees of the call.
+/// The call as a person sees it.
 async fn seen(client: &Client, id: &str) -> Value {
     person(client, "/list_approvals", json!({ "id": id })).await.ok()["approvals"][0].clone()
 }
@@ -83,7 +83,7 @@ async fn a_call_that_was_approved_is_made_again_as_it_was_and_once() {
             (&after["status"], &after["decided_by"], &after["lapsed"]),
             (&json!("used"), &json!("person"), &json!(false))
         );
-        // What it was to do is done: there is nothing more to do, or nothing to do it to.
+        // The change was made: there is nothing more to change.
         let again = call.send(&client).await;
         assert!(again.status.is_client_error() || again.ok()["generation"] == made["generation"], "{}", call.uri);
     }
@@ -159,7 +159,7 @@ async fn what_is_approved_is_what_was_shown() {
     assert!(seen(&client, &anew).await["files"][0]["diff"].as_str().unwrap().contains("-four"));
     assert_eq!(approve(&client, &pending).await.error(409).1, "approval_lapsed");
     assert_eq!(seen(&client, &pending).await["status"], "pending");
-    // Other arguments, another caller, the same caller by way of another client: none of them was approved.
+    // Other arguments, another caller, the same caller through another client: none of them was approved.
     approve(&client, &anew).await.ok();
     let message = Call { body: json!({ "content": "one\n2\nthree\n", "message": "why" }), ..overwrite() };
     for other in [
@@ -287,7 +287,7 @@ async fn however_many_processes_make_an_approved_call_at_once_one_passes() {
             assert!(matches!(reply.status.as_u16(), 200 | 403), "{reply:?}");
             reply.status.as_u16() == 200 && reply.json()["generation"].as_u64() == Some(round as u64 + 2)
         });
-        // Whoever comes later finds the note as it was to become, or waits anew.
+        // Later calls find the new note, or wait again.
         assert!(passed.count() >= 1, "round {round}");
         assert_eq!(deployment.mirror().head().await.unwrap().generation(), round as u64 + 2);
     }

@@ -1,6 +1,8 @@
-//! A web page in a real browser, beside `atlas serve` as it is by default: pages of other origins read nothing of the vault and change nothing of it.
+//! A web page in a real browser, with `atlas serve` in its default configuration: pages of other origins can neither
+//! read nor change the vault.
 //!
-//! The page tries what pages can (`browser.html`) and tells it to the server that it came from. Where it is let in, everything that it tries succeeds.
+//! The page tries the requests that pages can make (`browser.html`) and reports the results to its own server. Where it
+//! is permitted, all of them succeed.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _, copy};
@@ -17,22 +19,22 @@ use serde_json::Value;
 
 use crate::support::programs::{Place, Running, json_of, serve};
 
-/// What nobody but the vault's owner is to read.
+/// A text that only the vault's owner may read.
 const SECRET: &str = "the harbour master's secret";
-/// The notes that the page tries to write, each in another way.
+/// The notes that the page tries to write, each by another kind of request.
 const WRITTEN: [&str; 5] = ["asked_write", "blind_write", "form", "put", "simple_write"];
-/// What the page tries to read.
+/// The reads that the page tries.
 const READ: [&str; 4] = ["bridge_read", "find", "get", "list"];
-/// How long a page may take on a busy machine.
+/// The time limit of a page on a busy machine.
 const LIMIT: Duration = Duration::from_secs(180);
 /// Most bytes of a request's head.
 const MAX_HEAD: usize = 1 << 16;
 
-/// What came of each thing that the page tried.
+/// The result of each request by the page.
 type Told = BTreeMap<String, Value>;
 
-/// A server of the page. What is not its own it passes on to `atlas serve`: to a browser that is the same server under the same name,
-/// as it is after DNS was rebound.
+/// The page's server. It forwards other requests to `atlas serve`: to a browser that is one server under one name, as
+/// after DNS rebinding.
 struct Pages {
     port: u16,
     atlas: Arc<OnceLock<String>>,
@@ -54,11 +56,11 @@ impl Pages {
         Self { port, atlas, told }
     }
 
-    /// What the page comes to that `host` serves, and that tries `base`.
+    /// The results of the page that `host` serves, and that tries `base`.
     fn visited(&self, host: &str, base: &str) -> Told {
         let (port, profile) = (self.port, tempfile::tempdir().unwrap());
         let page = format!("http://{host}:{port}/page.html?atlas={base}&report=http://report.test:{port}/report");
-        // It ends by itself too, should this process be killed.
+        // `timeout` ends it if this process is killed.
         let mut browser = Command::new("timeout");
         browser.args(["--kill-after=5", &LIMIT.as_secs().to_string(), "chromium"]).args(FLAGS);
         browser.arg(format!("--user-data-dir={}", profile.path().display())).arg(page);
@@ -126,12 +128,12 @@ struct Site {
     place: Place,
     folder: PathBuf,
     pages: Pages,
-    /// Where `atlas serve` listens.
+    /// The address of `atlas serve`.
     atlas: String,
 }
 
 impl Site {
-    /// [`None`], and it is said, where there is no browser. `settings` know where the page is.
+    /// [`None`], with a message, if there is no browser. `settings` get the page's address.
     fn new(settings: impl Fn(&Pages) -> Vec<(&'static str, String)>) -> Option<Self> {
         if Command::new("chromium").arg("--version").stderr(Stdio::null()).output().is_err() {
             assert!(std::env::var_os("CI").is_none(), "chromium is not installed");
@@ -193,7 +195,7 @@ fn a_page_whose_name_was_made_to_lead_here_reads_and_changes_nothing() {
     let told = site.pages.visited("notes.test", "");
     site.is_as_it_was(&told);
     assert!(READ.iter().all(|name| told[*name]["status"] == 403), "{told:#?}");
-    // Under the server's own name the same page is the server's own.
+    // Under the server's own name the page has the server's origin.
     let told = site.pages.visited("127.0.0.1", "");
     site.is_read_and_written(&told);
 }

@@ -1,4 +1,4 @@
-//! Calls that may destroy what a person wrote: made once, and only with a token that somebody else has given for them.
+//! Calls that may destroy a person's text: made once, and only with a token from somebody else.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::support::programs::{Place, json_of};
 use crate::support::throttled::{at_once, throttled};
 use crate::support::tokens::{bearer, send, token};
 
-/// A process that tells callers apart, and lets them call as often as they like.
+/// A process that authenticates callers, without a throttle.
 pub(super) fn guarded(deployment: &Deployment) -> Client {
     deployment.client_with(unthrottled())
 }
@@ -45,7 +45,7 @@ impl Call {
         Self { method, uri, body, headers: vec![bearer(&token("agent", &scope::ALL, None))] }
     }
 
-    /// The same with a header more.
+    /// The same call with another header.
     pub(super) fn with(&self, name: &str, value: &str) -> Self {
         let headers = self.headers.iter().cloned().chain([(name.to_owned(), value.to_owned())]).collect();
         Self { body: self.body.clone(), headers, ..*self }
@@ -59,7 +59,7 @@ impl Call {
         send(client, self.method, self.uri, &self.headers, &self.body).await
     }
 
-    /// What the call is told that has to be approved.
+    /// The error that asks for approval.
     async fn refused(&self, client: &Client) -> Value {
         let reply = self.send(client).await;
         let (code, reason, _) = reply.error(403);
@@ -67,12 +67,12 @@ impl Call {
         reply.json()["error"]["details"].clone()
     }
 
-    /// What is wrong with the token that it shows.
+    /// Why the token in the call is refused.
     async fn refused_token(&self, client: &Client) -> String {
         self.refused(client).await["elicit_token"].as_str().unwrap_or("none").to_owned()
     }
 
-    /// A token for it, by another.
+    /// A token for it, from somebody else.
     async fn approved(&self, client: &Client) -> String {
         self.approved_by("person", client).await
     }
@@ -113,7 +113,7 @@ async fn a_call_that_may_destroy_something_is_made_once_and_only_when_it_is_appr
         assert_eq!((details["vault"].as_str(), details.get("elicit_token")), (Some("main"), None));
         let token = call.approved(&client).await;
         let made = call.confirmed(&token).send(&client).await.ok();
-        // What it was to do is done: there is nothing more to do, or nothing to do it to.
+        // The change was made: there is nothing more to change.
         let again = call.confirmed(&token).send(&client).await;
         assert!(again.status.is_client_error() || again.ok()["generation"] == made["generation"], "{}", call.uri);
     }
@@ -124,7 +124,7 @@ async fn a_token_is_used_up_by_the_change_that_it_confirmed() {
     let deployment = vault().await;
     let client = guarded(&deployment);
     let token = overwrite().approved(&client).await;
-    // What comes to nothing leaves it as it is.
+    // A call that changes nothing keeps the token.
     let trusted = deployment.client();
     send(&trusted, "DELETE", "/notes/a.md?hard=true", &[], &Value::Null).await.ok();
     assert_eq!(overwrite().confirmed(&token).send(&client).await.error(412).1, "note_not_found");
@@ -203,7 +203,7 @@ async fn however_many_processes_show_a_token_at_once_one_goes_on() {
     let deployment = vault().await;
     let clients: Vec<Arc<Client>> = (0..4).map(|_| Arc::new(guarded(&deployment))).collect();
     for round in 0..40 {
-        // To another text each time; whoever comes late finds that it is there.
+        // To another text each time; a late call finds it changed.
         let call = Call { body: json!({ "content": format!("other {round}") }), ..overwrite() };
         let token = call.approved(&clients[0]).await;
         let calls = clients.iter().cloned().map(|client| {
@@ -266,7 +266,7 @@ async fn a_keyed_call_that_was_confirmed_survives_the_loss_of_its_process_and_of
         let dying = Client::over_app(&store, Limits::default(), unthrottled());
         tokio::time::timeout(Duration::from_secs(1), call.send(&dying)).await.unwrap_err();
 
-        // It was used up by this call alone, which may have been made.
+        // This call alone used it, and may have been made.
         let other = overwrite().with("idempotency-key", "other").confirmed(&token);
         if fault == Fault::Silence {
             assert_eq!(overwrite().confirmed(&token).refused_token(&client).await, "used");
@@ -275,7 +275,7 @@ async fn a_keyed_call_that_was_confirmed_survives_the_loss_of_its_process_and_of
         let again = call.send(&guarded(&deployment)).await.ok();
         clock::pass(Duration::from_secs(400));
         assert_eq!(again["generation"], 2, "{fault:?}");
-        // What has been executed is not confirmed again, nor does it count as a call.
+        // An executed call is not confirmed again, and does not count for the throttle.
         let hasty = deployment.client_with(throttled(at_once(1)));
         for _ in 0..3 {
             let repeated = overwrite().with("idempotency-key", "k").send(&hasty).await;
@@ -305,7 +305,7 @@ async fn who_is_at_the_host_approves_with_the_program() {
     assert!(String::from_utf8_lossy(&printed.stderr).contains("X-Atlas-Confirmation: "), "{printed:?}");
     hard_delete().confirmed(token.trim()).send(&client).await.ok();
 
-    // By another name of an argument, it is the same call.
+    // With an argument's other name, it is the same call.
     let arguments = json!({ "permanent": true, "path": "b.md" }).to_string();
     let by_arguments = ["--operation", "delete_note", "--arguments", &arguments, "--json"];
     let approved = json_of(&mut program(&by_arguments));

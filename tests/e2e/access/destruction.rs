@@ -1,4 +1,5 @@
-//! What destroys a note is confirmed, whichever operation does it and in however many steps; and nothing makes a file and a folder of one name.
+//! Destroying a note's text requires a confirmation, whichever operation does it and in however many steps; and no
+//! operation makes a file and a folder of one name.
 
 use atlas_access::{Scope, scope};
 use atlas_testkit::{Op, VaultBuilder};
@@ -11,7 +12,7 @@ use crate::support::tool_calls::{caller, confirmed, guarded};
 
 const FRONTMATTER: &str = "---\nstatus: draft\ntags:\n- harbour\n---\n";
 
-/// Lines that a person wrote.
+/// Lines by a person.
 fn lines(range: std::ops::Range<usize>) -> String {
     range.map(|n| format!("On day {n} the harbour master wrote {}.\n", n * 7919 % 1009)).collect()
 }
@@ -20,7 +21,7 @@ fn other(count: usize) -> String {
     (0..count).map(|n| format!("Something else entirely was there, number {n} now.\n")).collect()
 }
 
-/// A note of 100 lines with two properties, a list of tasks, and one that is too large for its text to be at hand.
+/// A note of 100 lines with two properties, a list of tasks, and one that is too large for its text to be loaded.
 async fn vault() -> Deployment {
     let tasks: String = (0..20).map(|n| format!("- [ ] task{n}\n")).collect();
     let note = format!("{FRONTMATTER}{}", lines(0..100));
@@ -28,7 +29,7 @@ async fn vault() -> Deployment {
         .await
 }
 
-/// An agent that may read and write notes, and no more.
+/// An agent that may only read and write notes.
 fn writer<'a>(client: &'a Client, name: &str) -> Agent<'a> {
     let scopes = [Scope::ReadVault, Scope::WriteVault, Scope::BulkVault];
     Agent::new(client, ERAS[0]).with(bearer(&token(name, &scopes, None)))
@@ -38,7 +39,7 @@ fn edits(edits: &Value) -> Value {
     json!({ "path": "n.md", "edits": edits })
 }
 
-/// Replaces the lines from one to another, counted from 1.
+/// Replaces a range of lines, counted from 1.
 fn replaced(from: u32, to: u32, text: &str) -> Value {
     edits(&json!([{ "op": "replace_section", "target": { "lines": [from, to] }, "text": text }]))
 }
@@ -109,7 +110,7 @@ async fn a_judgement_takes_one_look_at_who_wrote_the_note_and_one_at_what_it_was
     };
     let appended = || edits(&json!([{ "op": "append", "text": "more" }]));
     let cut = |line: u32| replaced(line, line, "");
-    // Each write looks for the generation after the one it knows, and that is all where the newest commit wrote the note.
+    // If the newest commit wrote the note, each write only looks for the generation after the known one.
     let unjudged = looked(appended()).await;
     assert_eq!(looked(appended()).await, unjudged);
     agent.answer("write_note", json!({ "path": "elsewhere.md", "content": "x" })).await;
@@ -123,14 +124,14 @@ async fn two_halves_are_a_whole() {
     let client = guarded(&vault().await).await;
     let (agent, second) = (writer(&client, "agent"), writer(&client, "second"));
     agent.checked("edit_note", replaced(6, 54, &other(49))).await;
-    // Neither what is added between nor another name of the note makes it another note.
+    // Neither additions in between nor another name make it another note.
     agent.checked("upsert_note", json!({ "path": "n.md", "content": "more" })).await;
     let moved = json!({ "from": "n.md", "to": "m.md", "update_backlinks": false });
     caller(&client, &scope::ALL).checked("move_note", moved).await;
     let mut rest = replaced(55, 103, &other(49));
     rest["path"] = "m.md".into();
     assert_eq!(agent.failure("edit_note", rest.clone()).await["code"], "elicit_required");
-    // What others left is theirs: half of that is half.
+    // Others' text is theirs: half of it is half.
     second.checked("edit_note", rest).await;
 }
 
@@ -188,7 +189,7 @@ async fn what_a_person_confirmed_of_a_place_says_nothing_of_the_text() {
     let mut rest = replaced(55, 103, &other(49));
     rest["path"] = "elsewhere/n.md".into();
     assert_eq!(agent.refused("edit_note", rest).await, "elicit_required");
-    // What a confirmed call created is the caller's own.
+    // A note created by a confirmed call is the caller's own.
     let many: Vec<Value> = (0..51).map(|n| json!({ "path": format!("new/{n}.md"), "content": lines(0..9) })).collect();
     confirmed(&client, "bulk_create_notes", json!({ "items": many })).await;
     agent.checked("write_note", json!({ "path": "new/7.md", "content": "other", "mode": "upsert" })).await;

@@ -1,4 +1,4 @@
-//! Who calls, and may they: at the door, and before anything is done.
+//! Authentication and authorisation at the door.
 
 use std::slice::from_ref;
 use std::time::Duration;
@@ -174,7 +174,7 @@ async fn a_token_is_for_one_vault() {
     }
 }
 
-/// Each gate that fails, alone and with all after it.
+/// Each failing gate, alone and with all later ones.
 #[tokio::test]
 async fn the_first_gate_that_fails_answers() {
     let (_, client) = guarded().await;
@@ -207,7 +207,7 @@ async fn the_log_says_whose_token_it_was_and_a_key_is_its_callers_own() {
     assert_eq!(authors, ["ida", "maeve"], "two calls with one key, and one that was repeated");
 }
 
-/// The deployment has public keys of two issuers, and says nothing of audiences but its address.
+/// The deployment has public keys of two issuers, and its address as the only audience.
 #[tokio::test]
 async fn a_name_is_another_callers_where_another_issuer_gave_it() {
     let (one, other) = (Issuer::new(), Issuer::new());
@@ -222,7 +222,7 @@ async fn a_name_is_another_callers_where_another_issuer_gave_it() {
     let of =
         |keys: &Issuer, issuer: &str| bearer(&keys.sign("ES256", Some("ec"), &claims(issuer, "https://atlas.example")));
     let (one, other) = (&one, &other);
-    // A key is its issuer's, and a token for another service is none for this.
+    // A key belongs to its issuer, and a token for another service is refused.
     let note = json!({ "content": "by me" });
     for forged in [
         of(one, "https://other"),
@@ -233,7 +233,7 @@ async fn a_name_is_another_callers_where_another_issuer_gave_it() {
         let reply = send(&client, "POST", "/notes/log.md", &[forged], &note).await;
         assert_eq!(reply.error(401).1, "token_invalid");
     }
-    // That of the MCP door is for this service too.
+    // The MCP door's audience is accepted too.
     let mcp = bearer(&one.sign("EdDSA", Some("ed"), &claims("https://one", "https://atlas.example/mcp")));
     send(&client, "GET", "/notes", &[mcp], &Value::Null).await.ok();
     let callers = [of(one, "https://one"), of(other, "https://other")];
@@ -247,7 +247,7 @@ async fn a_name_is_another_callers_where_another_issuer_gave_it() {
     let (first, second) = (first.manifest(), second.manifest());
     assert_eq!((first.generation, second.generation), (2, 3));
     assert!(first.author == second.author && first.caller != second.caller, "one name, two callers");
-    // Nor is one's approval the other's own.
+    // An approval by one issuer's caller is not the other's own.
     let hard = "/notes/log.md?hard=true";
     let [one, other] = callers;
     let asked = send(&client, "DELETE", hard, from_ref(&one), &Value::Null).await.json();

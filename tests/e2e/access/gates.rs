@@ -1,4 +1,4 @@
-//! The order of the gates: of those that would stop a call the first one does, and it leaves what comes after it untouched.
+//! The order of the gates: of several that would stop a call, the first one does, and later ones have no effect.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::support::clock;
 use crate::support::deployment::{Client, Deployment, Reply, assert_sorted};
 use crate::support::tokens::{SECRET, bearer, send, token};
 
-/// The gates in their order, each with the status and reason that a call gets which it stops.
+/// The gates in their order, each with the status and reason of a call that it stops.
 const GATES: [(Gate, u16, &str); 11] = [
     (Gate::Token, 401, "token_invalid"),
     (Gate::Lookup, 405, "method_not_allowed"),
@@ -46,7 +46,7 @@ enum Gate {
     Confirmation,
 }
 
-/// A process over `deployment` that shuts these gates.
+/// A process over `deployment` with these gates shut.
 async fn process(deployment: &Deployment, shut: &[Gate]) -> Client {
     let is = |gate| shut.contains(&gate);
     let mut config =
@@ -65,7 +65,7 @@ async fn process(deployment: &Deployment, shut: &[Gate]) -> Client {
     Client::of(app, CountingStore::new(deployment.objects.clone()))
 }
 
-/// `caller` deletes a note for good; the call is stopped by these gates, and by no others.
+/// `caller` deletes a note permanently; these gates stop the call.
 async fn delete(deployment: &Deployment, caller: &str, shut: &[Gate]) -> Reply {
     let is = |gate| shut.contains(&gate);
     let open = process(deployment, &[]).await;
@@ -99,7 +99,7 @@ async fn delete(deployment: &Deployment, caller: &str, shut: &[Gate]) -> Reply {
     send(&process, "DELETE", &format!("/notes/{path}?hard={hard}"), &headers, &Value::Null).await
 }
 
-/// How many confirmations were used up.
+/// The number of confirmations used.
 async fn used(deployment: &Deployment) -> usize {
     let objects: Vec<_> = deployment.objects.list(None).try_collect().await.unwrap();
     objects.iter().filter(|object| object.location.as_ref().ends_with(".used")).count()

@@ -1,4 +1,4 @@
-//! `inspect_acl` against what the calls that it is asked about then answer.
+//! `inspect_acl` compared with the results of the calls that it is asked about.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::world::{World, caller};
 
-/// Access lists, each with another way to refuse.
+/// Access lists, each of which refuses in another way.
 fn lists() -> [Value; 6] {
     [
         json!({}),
@@ -44,7 +44,7 @@ const PATHS: [&str; 10] = [
     ".obsidian/a.md",
 ];
 
-/// The call that an operation stands for.
+/// The call of an operation.
 fn call(op: &str, path: &str) -> (&'static str, Value) {
     match op {
         "read" => ("read_note", json!({ "path": path })),
@@ -75,7 +75,7 @@ async fn what_inspect_acl_allows_is_what_the_call_is_let_through_to() {
                 let seen = format!("{op} {path} by {held:?} under {acl}: {told} {answer:?}");
                 assert_eq!(told["allowed"], !is_shut, "{seen}");
                 assert_eq!(told.get("denied_by").is_some(), is_shut, "{seen}");
-                // The call reports a bad path before it asks the access list.
+                // The call reports an invalid path before it checks the access list.
                 let is_by_scopes = told["denied_by"] == "scopes";
                 assert!(reason == "path_invalid" || is_by_scopes == (reason == "scope_missing"), "{seen}");
                 let missing = told["missing_scopes"].as_array().unwrap();

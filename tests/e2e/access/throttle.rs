@@ -1,4 +1,4 @@
-//! How often callers may call: each instance counts reads, the bucket counts writes.
+//! The throttle: each instance counts reads, the bucket counts writes.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::support::throttled::{at_once, throttled};
 use crate::support::tokens;
 use crate::support::tokens::{bearer, token};
 
-/// At most so many writes at once, and no other limit.
+/// At most `most` concurrent writes, and no other limit.
 fn under_way(most: u32) -> ThrottleConfig {
     ThrottleConfig { max_concurrent_writes_per_vault: Some(most), ..at_once(1000) }
 }

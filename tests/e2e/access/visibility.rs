@@ -1,4 +1,4 @@
-//! Operations that a deployment does not offer: hidden ones answer who knows them, disabled ones are as if they did not exist.
+//! Operations that a deployment does not offer: hidden ones can be called by name, disabled ones do not exist.
 
 use atlas_ops::{Call, Caller, dispatch};
 use atlas_tools::bridge::find::Find;
@@ -16,13 +16,13 @@ async fn offering(visibility: Value) -> Client {
     Deployment::of_demo().await.set_up(&[("ATLAS_CONFIG", &document.to_string())]).await
 }
 
-/// Everything that a client sees of an answer, but for its id and what it repeats of the request.
+/// All that a client sees of an answer, except its id and repeated parts of the request.
 async fn seen(client: &Client, method: &str, path: &str) -> (u16, HeaderMap, String) {
     let request = Request::builder().method(Method::from_bytes(method.as_bytes()).unwrap()).uri(path);
     let request = request.header("origin", PAGE).header("content-type", "application/json");
     let reply = client.send(request.body(Body::from("{}")).unwrap()).await;
     let mut headers = reply.headers.clone();
-    // As long as the path is.
+    // It depends on the path's length.
     headers.remove("content-length");
     headers.remove("x-request-id");
     let body = String::from_utf8(reply.body.to_vec()).unwrap();

@@ -1,4 +1,4 @@
-//! A call has only so much processor time, and says so when that is over.
+//! The limit of processor time of a call.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The limit of answers, at the doors that send an answer in more bytes than it has: MCP sends it twice, the Bridge as text.
+//! The limit of answers, at the doors that send an answer in more bytes: MCP sends it twice, the Bridge as text.
 
 use atlas_testkit::VaultBuilder;
 use serde_json::{Value, json};
@@ -14,11 +14,11 @@ enum Door {
 
 const DOORS: [Door; 2] = [Door::Mcp, Door::Bridge];
 
-/// What is longest in JSON, and in a text of JSON.
+/// The text that is longest in JSON, and again in a JSON string.
 const HARD: &str = "\"\\潮\u{1}\n";
 
 impl Door {
-    /// What a tool returns, in a response of at most `max_bytes`.
+    /// A tool's result, in a response of at most `max_bytes`.
     async fn answer(self, client: &Client, max_bytes: usize, tool: &str, arguments: &Value) -> Value {
         let (reply, text) = match self {
             Self::Mcp => {
@@ -70,7 +70,7 @@ async fn a_long_note_is_read_in_pages_that_fit() {
     let hard = HARD.repeat(100_000);
     let deployment = Deployment::of_vault(&VaultBuilder::new().note("prose.md", &prose).note("hard.md", &hard)).await;
     let client = deployment.client();
-    // A page of prose has as much as through REST, one of what is longest a third.
+    // A page of prose has as much as through REST, a page of the longest text a third.
     for (path, text, most_pages) in [("prose.md", &prose, 2), ("hard.md", &hard, 7)] {
         for door in DOORS {
             let (mut whole, mut pages, mut offset) = (String::new(), 0, json!(0));

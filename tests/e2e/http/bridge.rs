@@ -1,4 +1,4 @@
-//! The ObsiScripta Bridge protocol: tools, their hash, calls, and what is answered to anything else.
+//! The ObsiScripta Bridge protocol: tools, their hash, calls, and errors.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -36,7 +36,7 @@ fn refused(reply: &Reply, status: u16) -> (String, String) {
     (text("error"), text("details"))
 }
 
-/// What a tool says, and whether it says so as an error.
+/// A tool's text, and whether it is an error.
 async fn said(client: &Client, name: &str, arguments: Value) -> (bool, String) {
     let body = json!({ "arguments": arguments }).to_string();
     let told = send(client, "POST", &format!("/bridge/v1/tools/{name}/call"), &[], body).await.ok();
@@ -128,7 +128,7 @@ async fn a_tool_answers_in_text_and_fails_in_text() {
     assert!(!is_error);
     let note: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(note["exists"], true);
-    // The name is encoded, as any name may be.
+    // The name may be percent-encoded.
     let (_, again) = said(&client, "note%5Fread", json!({ "path": "vault/Home.md" })).await;
     assert_eq!(again, text);
     for (name, arguments, says) in [
@@ -201,7 +201,7 @@ async fn what_is_not_the_protocol_is_refused_as_it_says() {
         assert_eq!(refused(&refusal, 405).0, "Method not allowed", "{method} {path}");
         assert!(refusal.header("allow").is_some());
     }
-    // Next to the door errors are as everywhere.
+    // Beside the door, errors have the usual form.
     assert_eq!(client.get("/nothing").await.error(404).1, "route_not_found");
 }
 
@@ -239,7 +239,7 @@ async fn where_the_configuration_says_so_any_page_may_read_and_none_of_another_s
         assert_eq!(refused(&refusal, 403).0, "Forbidden", "{origin}");
         assert_eq!(refusal.header("access-control-allow-origin"), None);
     }
-    // Nor may it write by way of a tool that stands for others; it may look for one.
+    // Nor may it write through a tool that calls others; it may search for tools.
     for (tool, may_call) in
         [("call_capability", false), ("call%5Fcapability", false), ("notes_domain", false), ("find_capability", true)]
     {

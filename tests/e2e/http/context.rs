@@ -132,7 +132,7 @@ async fn links_that_lead_nowhere_out_of_the_vault_or_to_no_note_are_left_out() {
         .note("secret.md", "")
         .file("vault/picture.png", b"\x89PNG");
     let answer = Deployment::of_vault(&vault).await.client().post("/context/current", json!({})).await.ok();
-    // Of those of one name the first is meant, as everywhere else.
+    // Of those with one name the first is used.
     assert_eq!(paths(&answer), ["vault/planning/now.md", "vault/a/twin.md", "vault/here.md"]);
 }
 

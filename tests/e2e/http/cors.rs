@@ -1,4 +1,4 @@
-//! Pages of other origins: those that are named may call and read every answer, others nothing.
+//! Pages of other origins: configured ones may call and read every answer, others nothing.
 
 use atlas_access::Scope;
 use axum::body::Body;
@@ -14,7 +14,7 @@ fn origin(origin: &str) -> (String, String) {
     ("origin".to_owned(), origin.to_owned())
 }
 
-/// A browser's question before it makes a request.
+/// A browser's preflight request.
 async fn preflight(client: &Client, path: &str, page: &str, method: &str) -> Reply {
     let request = Request::builder().method(Method::OPTIONS).uri(path).header("origin", page);
     let request = request.header("access-control-request-method", method);
@@ -28,7 +28,7 @@ async fn named() -> Client {
     deployment.set_up(&variables).await
 }
 
-/// What a browser sends for a page without asking first, and what the page could learn or change by it.
+/// Requests that browsers send without a preflight, and whether a page could learn or change something with them.
 const SIMPLE: [(&str, &str, &str); 8] = [
     ("GET", "/notes?limit=1", ""),
     ("GET", "/notes/vault/Home.md", ""),

@@ -68,21 +68,21 @@ async fn events_that_are_wrong_are_refused_in_the_usual_shape() {
 }
 
 thread_local! {
-    /// What this thread, which is one test, logged.
+    /// The log of this thread, which is one test.
     static LOG: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 struct Log;
 
 impl Log {
-    /// Writes the log of this process. A subscriber of one test alone would miss lines: whether a line is wanted at all
-    /// is remembered for all threads.
+    /// Writes the log of this process. A subscriber per test would miss lines: the interest in a line is cached for all
+    /// threads.
     fn start() {
         static STARTED: Once = Once::new();
         STARTED.call_once(|| tracing_subscriber::fmt().json().with_writer(|| Self).init());
     }
 
-    /// The lines since this was asked last.
+    /// The lines since the last call.
     fn lines() -> Vec<String> {
         String::from_utf8(LOG.take()).unwrap().lines().map(str::to_owned).collect()
     }
@@ -124,7 +124,7 @@ async fn a_request_is_one_line_of_the_log_that_tells_callers_apart_and_names_non
     assert_ne!(caller_of(&elsewhere).await, Some(caller.clone()));
     let balancer = text_of("alb-find");
     assert_eq!(caller_of(&balancer).await, None);
-    // What the client itself claims comes first, and does not count.
+    // The client's own claim comes first, and is ignored.
     let forwarded = "\"x-forwarded-for\": \"192.0.2.99, 192.0.2.7\", \"x-forwarded-proto\"";
     assert_eq!(caller_of(&balancer.replace("\"x-forwarded-proto\"", forwarded)).await, Some(caller));
 }

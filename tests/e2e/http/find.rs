@@ -87,7 +87,7 @@ async fn it_leaves_its_results_behind_where_that_is_wanted() {
             let text = note["content"].as_str().unwrap();
             assert!(text.starts_with("# Search Notes (Generated)\n") && text.contains(&format!(" — find: {term}\n")));
             assert!(text.ends_with(&format!("### Results\n\n{says}")), "{text}");
-            // Nor is it on another instance, which has not written it.
+            // Nor on another instance, which has not written it.
             assert_eq!(deployment.client().found("zanzibar").await, [home]);
         }
         let head = deployment.mirror().head().await.unwrap();
@@ -158,7 +158,7 @@ async fn an_nfd_name_is_found_under_its_nfc_spelling() {
     assert_eq!(client.found("caf\u{e9}").await, ["Caf\u{e9}.md"]);
 }
 
-/// What the specification says, without an index: for every file in scope its class, by a look at all of it.
+/// The specification without an index: the class of every file in scope, from a full scan.
 fn scan(notes: &[(String, String)], term: &str) -> Vec<String> {
     let term = term.to_lowercase();
     let mut ranked: Vec<(u8, &str)> = Vec::new();
@@ -210,7 +210,7 @@ proptest! {
     }
 }
 
-/// A long note is kept in pieces; nothing of that shows.
+/// A long note is stored in pieces, invisibly.
 #[tokio::test]
 async fn a_quote_of_a_long_note_is_its_line_and_the_lines_beside_it() {
     let lines: Vec<String> = (0..3000).map(|n| format!("entry {n}: {}", "harbour ".repeat(n % 9))).collect();

@@ -1,4 +1,4 @@
-//! Calls with an idempotency key: executed once, whatever becomes of their answers.
+//! Calls with an idempotency key: executed once, even if their answers are lost.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ fn calls() -> [Call; 5] {
     ]
 }
 
-/// A deployment with one note, a store in front of it that fails as it is told, and a function over that.
+/// A deployment with one note, a store in front of it that fails on demand, and a function over that.
 async fn failing() -> (Deployment, std::sync::Arc<FaultStore>, Client) {
     let deployment = Deployment::of_vault(&VaultBuilder::new().note("log.md", "first\n")).await;
     let store = FaultStore::new(deployment.objects.clone());
@@ -64,7 +64,7 @@ async fn a_keyed_call_is_executed_once_whatever_becomes_of_its_answer() {
             let what = format!("{fault:?}: {} {}", call.method, call.path);
             let (deployment, store, client) = failing().await;
             store.once(Op::Create, "/manifests/", fault);
-            // Whoever called gives up, and the function goes with the connection.
+            // The caller gives up, and the function ends with the connection.
             let first = tokio::time::timeout(Duration::from_secs(1), call.send(&client, "k-1")).await;
             let other = deployment.client();
             create(&other, "other.md", "written in between").await;
@@ -137,7 +137,7 @@ async fn a_key_is_for_one_call() {
     let body = append().body;
     assert_eq!(send(&client, Method::POST, "log.md", &twice, body).await.error(400).1, "validation_error");
     assert_eq!(client.requests.take().count(), 0);
-    // What changes nothing takes no notice of it.
+    // Calls that change nothing ignore it.
     client.get_with("/notes/log.md", &[("idempotency-key", "two words")]).await.ok();
 }
 
@@ -150,7 +150,7 @@ async fn a_key_stands_for_a_day() {
     clock::pass(Duration::from_secs(24 * 3600 - 1));
     assert_eq!(append().send(&client(), "k").await.ok(), first);
     clock::pass(Duration::from_secs(1));
-    // Also of an idle vault, whose newest generation is what the key came to.
+    // Also in an idle vault, whose newest generation has the key's result.
     let other = Call { body: json!({ "content": "other" }), ..append() };
     assert_eq!(other.send(&client(), "k").await.ok()["generation"], 3);
     assert_eq!(append().send(&client(), "k").await.error(409).1, "idempotency_key_mismatch");
@@ -205,7 +205,7 @@ async fn a_dry_run_takes_no_key() {
     assert_eq!(world.ok("bulk_move_notes", moved(false)).await, done);
 }
 
-/// An earlier call with the same key may commit between this one's look for its answer and its own commit.
+/// An earlier call with the same key may commit between this one's search for its answer and its own commit.
 #[tokio::test]
 async fn a_call_beside_the_one_that_it_repeats_tells_what_that_tells() {
     let world = World::open(&[("a.md", "---\nstatus: open\n---\nx\n")]).await;

@@ -1,4 +1,4 @@
-//! Moving notes: one commit over the note and all that link to it, of which a reader sees all or nothing.
+//! Moves of notes: one commit changes the note and all that link to it, and readers see all or nothing.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::support::deployment::{Client, Deployment};
 use crate::support::note_calls::{create, put, read};
 use crate::support::note_calls::{move_note, notes};
 
-/// Text that keeps notes apart in the index.
+/// Text that separates notes in the index.
 fn filler() -> String {
     "words of no note's name\n".repeat(400)
 }
@@ -103,12 +103,12 @@ async fn every_link_to_a_moved_note_leads_there_and_all_else_stays() {
         (&json!("move_note"), &json!("moved from a/Tide table.md"))
     );
     assert_eq!(client.get("/history/n/03.md").await.ok()["versions"].as_array().unwrap().len(), 2);
-    // And back: in the words that were there.
+    // And back: with the original wording.
     let back = move_note(&client, "b/Tides.md", json!({ "to": "a/Tide table.md", "message": "as it was" })).await.ok();
     assert_eq!((&back["backlinks_updated"], &back["links"], &back["notes"]), (&json!(20), &json!(21), &json!(21)));
     assert_eq!(notes(&deployment).await, before);
     assert_eq!(deployment.mirror().head().await.unwrap().manifest().message.as_deref(), Some("as it was"));
-    // What somebody wrote since is not taken back.
+    // Later changes by others stay.
     move_note(&client, "a/Tide table.md", json!({ "to": "b/Tides.md" })).await.ok();
     let text = "[[tides]] and more\n";
     put(&client, "n/01.md", &[("if-match", "*")], json!({ "content": text })).await.ok();
@@ -176,7 +176,7 @@ async fn what_cannot_be_moved_changes_nothing() {
         assert_eq!(refused.error(status).1, reason, "{body}");
     }
     assert_eq!(deployment.mirror().head().await.unwrap().generation(), 1);
-    // Without its links it can have any name.
+    // Without updates of links it can have any name.
     let alone = json!({ "to": "b/a#b.md", "update_links": false });
     let moved = client.post("/move?path=a/Tide%20table.md", alone).await.ok();
     assert_eq!((&moved["links"], &moved["notes"]), (&json!(0), &json!(0)));
@@ -276,19 +276,19 @@ async fn a_move_in_a_large_vault_reads_little_of_it() {
     let deployment = Deployment::of_vault(&vault).await;
     let markdown = deployment.mirror().head().await.unwrap().manifest().totals.text_bytes;
     let client = deployment.client();
-    // A process asks once whether the store may be written to.
+    // A process tests once whether the store may be written to.
     create(&client, "first.md", "words").await;
     client.requests.take();
     let moved = move_note(&client, "a/Plan.md", json!({ "to": "b/Scheme.md" })).await.ok();
     assert_eq!((&moved["links"], &moved["notes"]), (&json!(40), &json!(20)));
-    // The word is in every note; what would be a link to it is not.
+    // The word is in every note; the beginning of a link to it is not.
     let requests = client.requests.take().without("latest");
     assert!(requests.waves() <= 6 && requests.count() <= 24, "{} waves:\n{requests}", requests.waves());
     assert!(requests.bytes() * 10 <= markdown, "{} bytes of {markdown}\n{requests}", requests.bytes());
     assert_eq!(read(&client, "n10/1007.md").await, text(1007).replace("Plan", "Scheme").replace("../a/", "../b/"));
 }
 
-/// What every link of every note means, where it means something.
+/// The meaning of every link of every note, if it has one.
 fn meanings(notes: &BTreeMap<String, String>, files: &Files) -> Vec<(VaultPath, Option<VaultPath>)> {
     let meanings = notes.iter().flat_map(|(path, text)| {
         let path = VaultPath::parse(path).unwrap();
@@ -299,7 +299,7 @@ fn meanings(notes: &BTreeMap<String, String>, files: &Files) -> Vec<(VaultPath, 
     meanings.collect()
 }
 
-/// On real vaults, every link of every note means what it meant, whichever note is moved wherever.
+/// On real vaults, every link keeps its meaning, whichever note is moved wherever.
 #[tokio::test]
 async fn no_link_of_a_real_vault_is_lost() {
     let Some(corpora) = std::env::var_os("ATLAS_CORPORA").map(std::path::PathBuf::from) else {
@@ -313,7 +313,7 @@ async fn no_link_of_a_real_vault_is_lost() {
         before.retain(|path, _| path.ends_with(".md"));
         let mut files: Files = before.keys().map(|path| VaultPath::parse(path).unwrap()).collect();
         let mut links = meanings(&before, &files);
-        // The best linked, and some others.
+        // The most linked, and some others.
         let mut linked: BTreeMap<VaultPath, usize> = BTreeMap::new();
         links.iter().filter_map(|(_, meant)| meant.clone()).for_each(|meant| *linked.entry(meant).or_default() += 1);
         let mut by_links: Vec<(usize, VaultPath)> = linked.into_iter().map(|(path, links)| (links, path)).collect();
@@ -340,7 +340,7 @@ async fn no_link_of_a_real_vault_is_lost() {
             let mut expected: Vec<_> =
                 links.into_iter().map(|(path, meant)| (new_path(path), meant.map(new_path))).collect();
             let mut found = meanings(&after, &files);
-            // Notes come by path, their links in order.
+            // Notes by path, their links in order.
             expected.sort_by(|one, other| one.0.cmp(&other.0));
             found.sort_by(|one, other| one.0.cmp(&other.0));
             let lost: Vec<_> =

@@ -1,4 +1,4 @@
-//! A note that is moved and moved back: over drawn vaults all is as it was, byte for byte.
+//! A note that is moved and moved back: over drawn vaults everything is restored, byte for byte.
 
 use std::collections::BTreeMap;
 

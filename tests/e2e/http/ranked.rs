@@ -1,4 +1,4 @@
-//! `search` for words: the notes that say most, best first.
+//! `search` for words: the most relevant notes, best first.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -110,7 +110,7 @@ async fn newer_segments_shadow_older_ones() {
         paths(&search(&client, "harbour moon").await).into_iter().map(str::to_owned).collect();
     assert_eq!(found, ["far.md", "log/storm.md", "new.md", "tides.md"].map(str::to_owned).into());
     assert_eq!(paths(&search(&client, "\"spring tide\"").await), Vec::<&str>::new());
-    // A vault that was published at once says the same.
+    // A vault published in one step gives the same.
     let at_once = Deployment::of(vault.root()).await.client();
     for query in ["harbour", "tide", "moon harbour ships", "tag:log"] {
         let (one, other) = (search(&client, query).await, search(&at_once, query).await);
@@ -213,7 +213,7 @@ async fn the_notes_that_have_a_word_are_found_and_no_others() {
             let page = client.post("/search", body).await.json();
             let body = json!({ "query": word, "limit": 1000, "path_filter": "*.md" });
             let scored = client.post("/search", body).await.json();
-            // A character of a script without spaces stands for the pairs that it begins.
+            // A single character of a script without spaces matches the pairs that begin with it.
             let is_alone = word.chars().count() == 1 && !word.is_ascii();
             let has = |words: &BTreeSet<String>| {
                 words.contains(word) || is_alone && words.iter().any(|other| other.starts_with(word))
@@ -221,7 +221,7 @@ async fn the_notes_that_have_a_word_are_found_and_no_others() {
             let expected: BTreeSet<&str> =
                 notes.iter().filter(|(_, words)| has(words)).map(|(path, _)| path.as_str()).collect();
             assert!(expected.is_subset(&paths(&scored).into_iter().collect()), "{word}");
-            // Titles and aliases in properties stand in the text too, so that both say the same.
+            // Titles and aliases in properties are in the text too, so that both counts agree.
             assert_eq!(paths(&page).into_iter().collect::<BTreeSet<_>>(), expected, "{word}");
         }
     }

@@ -1,5 +1,5 @@
-//! Notes of a real vault that go somewhere else and come back, on the `hub` of `ATLAS_CORPORA` when it is set: the best linked
-//! one, and others that are drawn at random, the same each time.
+//! Notes of a real vault that move and come back, on the `hub` of `ATLAS_CORPORA` when it is set: the most linked one,
+//! and others drawn with a fixed seed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -18,12 +18,12 @@ use crate::support::deployment::Deployment;
 use crate::support::note_calls::{move_note, notes};
 use crate::support::tools::Tools;
 
-/// Notes that are drawn.
+/// Number of notes drawn.
 const DRAWN: usize = 200;
 
 type Hashes = BTreeMap<String, [u8; 32]>;
 
-/// The hash of every file's bytes, as a process that begins now finds it.
+/// The hash of every file, as a new process reads it.
 async fn hashes(deployment: &Deployment) -> Hashes {
     let records = records(&deployment.mirror().head().await.unwrap()).await.unwrap();
     records.into_iter().map(|(path, record)| (path, record.sha256)).collect()
@@ -43,11 +43,11 @@ async fn backlinks(tools: &Tools<'_>, path: &str) -> Vec<Value> {
     }
 }
 
-/// A vault, and what its links mean.
+/// A vault, and the meanings of its links.
 struct Vault {
     texts: BTreeMap<VaultPath, String>,
     files: Files,
-    /// The links of all notes by each name that a file must have to be meant: the note, and the target.
+    /// By file name: all links that may mean such a file, each with its note and target.
     by_name: HashMap<String, Vec<(VaultPath, String)>>,
 }
 
@@ -67,7 +67,7 @@ impl Vault {
         Self { texts, files, by_name }
     }
 
-    /// The notes by how many links mean them, the best linked last.
+    /// The notes by number of links to them, the most linked last.
     fn by_links(&self) -> Vec<VaultPath> {
         let mut counts: HashMap<&VaultPath, BTreeSet<(&VaultPath, &String)>> = HashMap::new();
         for (from, target) in self.by_name.values().flatten() {
@@ -80,8 +80,8 @@ impl Vault {
         notes.into_iter().cloned().collect()
     }
 
-    /// Fails unless after the move from `from` to `to` the `texts` of the notes that changed have the links that they had, these mean what
-    /// they meant, and nothing else is another; and the links of the notes that did not change mean what they meant.
+    /// Fails unless, after the move from `from` to `to`, the `texts` of the changed notes have the same links with the
+    /// same meanings and no other changes, and the links of unchanged notes keep their meanings.
     fn check(&mut self, from: &VaultPath, to: &VaultPath, texts: &BTreeMap<VaultPath, String>) {
         let way = |path: &VaultPath| if path == from { to.clone() } else { path.clone() };
         let may_change = |path: &VaultPath| path == from || fold(path.file_name()) == fold(to.file_name());
@@ -135,7 +135,7 @@ fn without_targets(text: &str) -> Vec<&str> {
     begins.zip(places.keys().copied().chain([text.len()])).map(|(begin, end)| &text[begin..end]).collect()
 }
 
-/// Where `from` goes: to another folder, to another name, to both, or to the name of another note.
+/// The destination of `from`: another folder, another name, both, or the name of another note.
 fn elsewhere(from: &VaultPath, other: &VaultPath, kind: usize, taken: &Hashes) -> VaultPath {
     let name = match kind {
         0 => from.file_name().to_owned(),

@@ -1,4 +1,4 @@
-//! Restoring: a note becomes again what it was, out of history or out of the trash, and nothing is lost by it.
+//! Restoring: a note returns to an earlier version, from history or from the trash, and nothing is lost.
 
 use atlas_testkit::VaultBuilder;
 use axum::body::Body;
@@ -43,11 +43,11 @@ async fn a_note_becomes_what_it_was_at_a_generation() {
     assert_eq!(of("operation"), ["restore_note", "write_note", "sync"]);
     assert_eq!(of("message")[0], "it was better");
     assert_eq!(of("sha256")[0], of("sha256")[2]);
-    // It is that already, so nobody's change is at stake.
+    // It already has that text, so nobody's change is lost.
     assert_eq!(restore(&client, "a b.md", &[], first.clone()).await.ok()["generation"], 3);
     assert_eq!(deployment.mirror().head().await.unwrap().generation(), 3);
 
-    // A note that is not there any more comes back as well.
+    // A deleted note is restored as well.
     delete(&client, "a%20b.md", &[]).await.ok();
     let back = restore(&client, "a b.md", &[], json!({ "generation": 2 })).await;
     assert_eq!((back.status.as_u16(), read(&client, "a b.md").await.as_str()), (201, "second"));
@@ -76,7 +76,7 @@ async fn a_deleted_note_comes_out_of_the_trash() {
     let head = deployment.mirror().head().await.unwrap();
     assert_eq!((head.manifest().totals, head.manifest().changes.added), (totals, 1));
 
-    // It is in the trash no more, so a later note at the path is not what comes out.
+    // It is not in the trash any more, so a later note at the path is not replaced.
     delete(&client, "notes/gone.md?hard=true", &[]).await.ok();
     assert_eq!(restore(&client, "notes/gone.md", &[], json!({})).await.error(404).1, "note_not_found");
 

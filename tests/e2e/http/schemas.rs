@@ -10,7 +10,7 @@ fn schema(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The validator of one of the specification's schemas.
+/// The validator for one of the specification's schemas.
 pub fn validator(name: &str) -> Validator {
     let citation = schema("citation");
     let registry =
@@ -61,7 +61,7 @@ async fn every_answer_is_as_the_schemas_say() {
     }
 }
 
-/// What the schemas refuse, the service refuses; what they allow, it does not refuse.
+/// The service refuses and accepts the same requests as the schemas.
 #[tokio::test]
 async fn requests_are_judged_as_the_schemas_judge_them() {
     let deployment = Deployment::of_demo().await;
@@ -112,7 +112,7 @@ async fn requests_are_judged_as_the_schemas_judge_them() {
     }
 }
 
-/// What has a route of its own; agents' doors offer everything.
+/// Operations with a route of their own; agents' doors offer all.
 const WITH_ROUTE: [&str; 18] = [
     "approve",
     "context_current",
@@ -174,7 +174,7 @@ fn collect_references(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// One function alone has its own routes, `/health`, `/openapi.json`, and nothing else.
+/// A single function has only its own routes, `/health`, and `/openapi.json`.
 #[tokio::test]
 async fn a_function_serves_its_own_routes_only() {
     let deployment = Deployment::of_demo().await;

@@ -1,4 +1,4 @@
-//! `search` gives what ripgrep gives on the folder.
+//! `search` finds the same as ripgrep on the folder.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::support::deployment::{Client, Deployment, demo};
 /// Path, line and its text.
 type Lines = BTreeSet<(String, u64, String)>;
 
-/// What ripgrep finds, or the refusal.
+/// ripgrep's results, or its error.
 fn ripgrep(root: &Path, arguments: &[&str], pattern: &str) -> Option<Result<Lines, String>> {
     let mut command = Command::new("rg");
     command.args(["--no-config", "--no-ignore", "--hidden", "--json", "--glob=!.obsidian", "--glob=!.git"]);
@@ -42,7 +42,7 @@ fn ripgrep(root: &Path, arguments: &[&str], pattern: &str) -> Option<Result<Line
     Some(Ok(found.map(line).collect()))
 }
 
-/// What `search` finds, through all pages, or the refusal.
+/// The results of `search`, from all pages, or its error.
 async fn searched(client: &Client, mut body: Value) -> Result<Lines, String> {
     let mut found = Lines::new();
     loop {
@@ -70,7 +70,7 @@ async fn searched(client: &Client, mut body: Value) -> Result<Lines, String> {
     }
 }
 
-/// The same lines; where one is cut its beginning and end are what is compared.
+/// Compares lines; of a cut one only the beginning and end.
 fn assert_same(ours: &Lines, theirs: &Lines, pattern: &str) {
     let key = |(path, line, _): &(String, u64, String)| (path.clone(), *line);
     let (a, b): (BTreeSet<_>, BTreeSet<_>) = (ours.iter().map(key).collect(), theirs.iter().map(key).collect());
@@ -141,7 +141,7 @@ const PATTERNS: &[&str] = &[
 struct Searched<'a> {
     root: &'a Path,
     client: Client,
-    /// The files whose text is mirrored: what is compared.
+    /// The files whose text is mirrored and compared.
     texts: BTreeSet<String>,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Searched<'a> {
     }
 }
 
-/// Deletes, changes and adds notes in a folder and publishes it in several commits, so that it is in several segments.
+/// Deletes, changes and adds notes in a folder and publishes it in several commits, so that there are several segments.
 async fn in_segments(vault: &VaultBuilder) -> Deployment {
     let deployment = Deployment::empty();
     let state = tempfile::tempdir().unwrap();
@@ -262,7 +262,7 @@ async fn it_finds_what_ripgrep_finds() {
     }
 }
 
-/// Words, phrases and patterns made of them, drawn from a folder.
+/// Words, phrases and patterns, drawn from a folder.
 fn drawn(root: &Path) -> Vec<(&'static str, String)> {
     let mut queries = Vec::new();
     for (number, note) in crate::support::costs::notes_of(root).into_iter().step_by(29).enumerate() {
@@ -283,7 +283,7 @@ fn drawn(root: &Path) -> Vec<(&'static str, String)> {
     queries
 }
 
-/// On a real vault, when there is one: three hundred queries, most of them drawn from it.
+/// On a real vault, if there is one: three hundred queries, most of them drawn from it.
 #[tokio::test]
 async fn it_finds_what_ripgrep_finds_in_real_vaults() {
     let Some(corpora) = std::env::var_os("ATLAS_CORPORA").map(std::path::PathBuf::from) else {
@@ -300,7 +300,7 @@ async fn it_finds_what_ripgrep_finds_in_real_vaults() {
                 return;
             }
         }
-        // What is on every line takes long to compare, and says little more.
+        // Patterns that match every line take long to compare, and add little.
         let common = ["^$", "x*", "$", r"^\s*$", "the", "(?i)k", "k", r"\p{Emoji}", r"\Bing\b", r"[^\x00-\x7f]", "^#"];
         for pattern in PATTERNS.iter().filter(|pattern| !common.contains(pattern)) {
             compare(&folder, "regex", "sensitive", pattern).await;

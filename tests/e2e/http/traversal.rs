@@ -1,4 +1,4 @@
-//! Paths that try to leave the vault are refused in every spelling, before the store is asked anything.
+//! Paths that try to leave the vault are refused in every spelling, before any request to the store.
 
 use atlas_testkit::VaultBuilder;
 use serde_json::json;
@@ -49,7 +49,7 @@ async fn assert_refused(client: &Client, url: &str) {
     assert_eq!(client.requests.take().count(), 0, "{url}");
 }
 
-/// Every byte that may not stand in a URL, and `%` only where it is to be decoded.
+/// Escapes every byte that is invalid in a URL, and `%` only if `also_percent`.
 fn escaped(path: &str, also_percent: bool) -> String {
     path.bytes()
         .map(|byte| match byte {

@@ -1,4 +1,4 @@
-//! Several who write at once.
+//! Concurrent writers.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,8 @@ async fn writers_of_different_notes_all_succeed() {
                 let (path, text) = (format!("{writer}/{n}.md"), format!("word {writer} {n}"));
                 let mut reply = create(&client, &path, &text).await;
                 for _ in 0..5 {
-                    // On a slow machine the others may win until the time is over: then nothing was written, or that is not known.
+                    // On a slow machine the others may win until the deadline: then nothing was written, or the outcome
+                    // is unknown.
                     let reason = if reply.status == 503 { reply.error(503).1 } else { break };
                     assert!(
                         ["vault_contended", "operation_timeout", "commit_unknown"].contains(&&*reason),

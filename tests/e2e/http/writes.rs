@@ -1,4 +1,4 @@
-//! Writing notes: nothing that anyone wrote is lost, and everyone sees it at once.
+//! Writing notes: nobody's text is lost, and everyone sees a write at once.
 
 use atlas_mirror::{Store, StoreOptions};
 use atlas_testkit::notes::contents;
@@ -73,7 +73,7 @@ async fn what_cannot_be_written_is_refused_before_the_store_is_asked() {
     ] {
         assert_eq!(put(&client, "vault/a.md", headers, body.clone()).await.error(400).1, "validation_error", "{body}");
     }
-    // What a page on another site could make a browser send.
+    // Requests that a page on another site could make a browser send.
     let posted =
         Request::builder().method(Method::POST).uri("/notes?path=vault/a.md&content=x").body(Body::empty()).unwrap();
     assert_eq!(client.send(posted).await.error(400).1, "validation_error");
@@ -104,7 +104,7 @@ async fn everyone_sees_a_write_at_once() {
         let listed = reader.get("/notes?prefix=vault/routes/").await.ok();
         assert_eq!(listed["items"].as_array().unwrap().len(), round + 1);
     }
-    // What was there before a replacement is found no more.
+    // The text before a replacement is not found any more.
     let etag = reader.get("/notes/vault/routes/lamu.md").await.header("etag").unwrap().to_owned();
     put(&writer, "vault/routes/lamu.md", &[("if-match", &etag)], json!({ "content": "nothing" })).await.ok();
     assert!(reader.found("in lamu harbour").await.is_empty());
@@ -167,7 +167,7 @@ async fn a_deleted_note_is_nowhere_but_in_the_trash_and_in_history() {
     assert!(old["content"].as_str().unwrap().contains("zanzibar"));
     assert_eq!(client.get("/notes/vault/gone.md?generation=9").await.error(404).1, "generation_not_found");
 
-    // It can be made anew, deleted again, and deleted for good.
+    // It can be created again, deleted again, and deleted permanently.
     create(&client, "vault/gone.md", "second").await;
     delete(&client, "vault/gone.md", &[]).await.ok();
     create(&client, "vault/gone.md", "third").await;
@@ -234,7 +234,7 @@ async fn an_upsert_creates_a_note_or_adds_to_it() {
         (added.ok()["created"].as_bool(), read(&client, "vault/devlog/new.md").await),
         (Some(false), format!("{first}\n[impl] 2026-11-21 made it"))
     );
-    // Two at once are both kept, whoever comes first.
+    // Two concurrent ones are both kept, in any order.
     let (one, other) = (deployment.client(), deployment.client());
     futures::join!(
         send(&one, Method::POST, "vault/devlog/new.md", &[], json!({ "content": "by one" })),
@@ -259,7 +259,7 @@ async fn a_note_too_large_for_its_text_to_be_at_hand_is_not_taken_for_empty() {
         assert_eq!(reply.error(413).1, "note_too_large");
     }
     assert_eq!(deployment.mirror().head().await.unwrap().generation(), 1);
-    // Nor can a function bring it back, once it was replaced.
+    // Nor can a function restore it after it was replaced.
     put(&client, "big.md", &[("if-match", "*")], json!({ "content": "small" })).await.ok();
     let restored = client.post("/restore/big.md", json!({ "generation": 1, "if_match": "*" })).await;
     assert_eq!(restored.error(413).1, "note_too_large");
@@ -321,7 +321,7 @@ async fn many_small_writes_become_few_segments() {
     assert_eq!((head.manifest().totals.notes, head.manifest().totals.documents), (100, 100));
     let found = client.post("/search", json!({ "query": "^words of", "mode": "regex", "limit": 1000 })).await.ok();
     assert_eq!(found["results"].as_array().unwrap().len(), 60);
-    // The log of a note goes on through merges.
+    // The log of a note continues through merges.
     let note = client.get("/notes/new/3.md").await.ok();
     assert_eq!(note["generation"], 1 + 124);
     let history = client.get("/history/new/3.md").await.ok();

@@ -1,4 +1,5 @@
-//! The calls of `mcp/calls.json`, in order, which clients of other makers make too: what each operation does, and how it refuses.
+//! The calls of `mcp/calls.json`, in order, which other makers' clients make too: the results and errors of each
+//! operation.
 
 use atlas_tools::operations;
 use atlas_tools::surface;
@@ -15,7 +16,7 @@ struct Call {
     tool: String,
     /// `{"$": pointer}` stands for what is at this place in the last good answers so far, by their tools.
     arguments: Value,
-    /// The code of its error, if it must fail.
+    /// The error code, if it must fail.
     error: Option<String>,
 }
 
@@ -39,7 +40,7 @@ async fn each_call_is_answered_as_its_schemas_say_or_refused_with_its_code() {
     }
 }
 
-/// What goes well elsewhere only: over a bucket, and where a call waits.
+/// Calls that succeed only elsewhere: over a bucket, and where a call waits.
 const ELSEWHERE: [&str; 2] = ["upload_attachment", "refuse"];
 
 #[test]

@@ -47,7 +47,7 @@ async fn each_era_is_greeted_in_its_own_way() {
     }
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     assert_eq!(send(&client, "POST", "/mcp", &legacy.headers, &initialized).await.status, StatusCode::ACCEPTED);
-    // Lists may be kept for a while, by whom they were given to.
+    // The client that got lists may cache them.
     let listed = modern.result("tools/list", json!({})).await;
     assert_eq!((&listed["ttlMs"], &listed["cacheScope"]), (&json!(60_000), &json!("private")));
 }
@@ -119,7 +119,7 @@ async fn what_is_no_tool_is_the_protocols_error() {
             let refused = agent.refusal("tools/call", json!({ "name": name, "arguments": { "question": "x" } })).await;
             assert_eq!(refused, (-32602, format!("Unknown tool: {name}")));
         }
-        // One that is hidden answers who knows its name.
+        // A hidden one can be called by name.
         agent.answer("search", json!({ "query": "berth" })).await;
         assert_eq!(agent.refusal("nothing/here", json!({})).await.0, -32601);
         for params in [json!({}), json!({ "name": 7 }), json!({ "name": "find", "arguments": ["berth"] })] {

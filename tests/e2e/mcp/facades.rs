@@ -1,4 +1,4 @@
-//! Which tools agents see: how much of their context a list takes, and that it names only what they may call.
+//! The lists of tools that agents see: their size, and that they name only tools that the agent may call.
 
 use atlas_access::{Scope, scope};
 use atlas_mirror::{Store, StoreOptions};
@@ -35,7 +35,7 @@ async fn a_list_of_tools_is_no_longer_than_its_bound() {
         ("connector", 2, 4_000),
         ("flat", listed().count(), 350_000),
     ] {
-        // With two vaults each tool takes the name of one.
+        // With two vaults each tool has an argument for the vault.
         let vaults = json!([{ "id": "main" }, { "id": "work" }]);
         let config = json!({ "toolFacade": { "mode": mode }, "vaults": vaults }).to_string();
         let client = deployment.set_up(&[("ATLAS_CONFIG", &config)]).await;

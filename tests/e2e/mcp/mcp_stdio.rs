@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::deployment::demo;
 use crate::support::programs::{Place, Running, atlas, refusal_of, until};
 
-/// A program that was greeted.
+/// A program after the handshake.
 pub(super) struct Agent {
     running: Running,
     input: ChildStdin,
@@ -42,7 +42,7 @@ impl Agent {
         answer["result"].clone()
     }
 
-    /// Sends a call that wants to hear how far it is.
+    /// Sends a call that requests progress.
     fn begin(&mut self, tool: &str, arguments: &Value) {
         self.asked += 1;
         let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": "here" } });
@@ -59,7 +59,7 @@ impl Agent {
         self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }))
     }
 
-    /// Ends it as clients do, and gives what it wrote to standard error, if that is piped.
+    /// Ends it as clients do, and returns its standard error, if that is piped.
     pub(super) fn end(mut self) -> String {
         drop(self.input);
         assert_eq!(self.lines.next().map(Result::unwrap), None, "something was said after the end");
@@ -80,7 +80,7 @@ fn standard_output_has_nothing_but_the_protocol() {
     let found = agent.call("find", &json!({ "term": "berth" }));
     assert!(found["structuredContent"]["results"][0].is_object(), "{found}");
     assert_eq!(agent.call("read_note", &json!({ "path": "no/such.md" }))["isError"], true);
-    // Who starts it may write, and is named in the log of the vault.
+    // The process that starts it may write, and is named in the vault's log.
     assert_eq!(agent.call("write_note", &json!({ "path": "new.md", "content": "x" }))["isError"], false);
     agent.end();
     let log = place.atlas("log").output().unwrap();
@@ -109,7 +109,7 @@ fn without_a_store_it_serves_the_folder_that_it_is_started_in() {
     let refused = agent.call("write_note", &json!({ "path": "new.md", "content": "x" }));
     assert!(refused["content"][0]["text"].as_str().unwrap().contains("read_only_mode"), "{refused}");
 
-    // What changes is seen, and nothing is written but below `.atlas`.
+    // Changes are seen, and nothing is written except below `.atlas`.
     fs::write(folder.path("new.md"), "# New").unwrap();
     fs::remove_file(folder.path("README.md")).unwrap();
     until(Duration::from_secs(100), "the new note", || match listed(&mut agent) {
@@ -123,7 +123,7 @@ fn without_a_store_it_serves_the_folder_that_it_is_started_in() {
     let told = agent.end();
     assert!(told.starts_with("[INFO] Starting indexing...\n[INFO] Indexing complete: 1 notes and "), "{told}");
 
-    // What leads elsewhere is not written to.
+    // A link to elsewhere is not written to.
     let elsewhere = tempfile::tempdir().unwrap();
     fs::remove_dir_all(folder.path(".atlas")).unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), folder.path(".atlas")).unwrap();
@@ -152,7 +152,7 @@ fn a_message_that_is_no_json_is_told_so_and_the_next_is_answered() {
 #[test]
 fn the_client_is_answered_at_once_and_its_call_waits_for_the_index() {
     let folder = VaultBuilder::new().note("a.md", "x").folder(".atlas/state");
-    // Another server is at it.
+    // Another server is running.
     let lock = fs::File::create(folder.path(".atlas/state/lock")).unwrap();
     lock.lock().unwrap();
     let mut command = atlas();

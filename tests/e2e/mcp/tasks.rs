@@ -1,4 +1,4 @@
-//! Tasks as an agent is given them, and the calls that a good agent makes over the tools that it sees by default. No call has to fail first.
+//! Tasks for an agent, and the calls of a good agent over the default tools. No call has to fail first.
 
 use std::collections::BTreeSet;
 
@@ -9,33 +9,33 @@ use crate::support::agent::{Agent, ERAS, names};
 use crate::support::deployment::{Client, Deployment};
 use crate::support::tool_calls::filled;
 
-/// Most calls to the answer, in the median.
+/// Most calls per answer, in the median.
 const MOST_CALLS: usize = 3;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Task {
     task: String,
-    /// What happened before.
+    /// Calls made before.
     #[serde(default)]
     before: Vec<Call>,
     calls: Vec<Call>,
-    /// What the last answer shows.
+    /// A text of the last answer.
     shows: Option<String>,
-    /// What a note has afterwards.
+    /// The content of a note afterwards.
     then: Option<Outcome>,
 }
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Call {
-    /// The tool that is called.
+    /// The tool to call.
     #[serde(default)]
     tool: Option<String>,
-    /// Or the capability, which the answer before must have named.
+    /// Or the capability, which the previous answer must have named.
     #[serde(default)]
     capability: Option<String>,
-    /// `{"$": pointer}` stands for what is at this place in the answers so far.
+    /// `{"$": pointer}` is replaced by the value at this pointer in the answers so far.
     arguments: Value,
 }
 
@@ -78,7 +78,7 @@ impl Through<'_> {
         }
     }
 
-    /// What comes of the calls, in order.
+    /// The answers to the calls, in order.
     async fn answers(&self, calls: &[Call], tools: &[Value]) -> Vec<Value> {
         let mut answers: Vec<Value> = Vec::new();
         for call in calls {
@@ -152,7 +152,7 @@ fn words(text: &str) -> BTreeSet<String> {
     words.filter(|word| word.chars().count() > 1).map(str::to_lowercase).collect()
 }
 
-/// The texts in a value, but for those that refer to an answer.
+/// The texts in a value, except references to an answer.
 fn texts<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => into.push(text),
@@ -172,7 +172,7 @@ async fn tasks_name_no_tool_and_say_what_their_calls_need() {
     assert!(lengths[lengths.len() / 2] <= MOST_CALLS, "{lengths:?}");
     let client = Deployment::of_demo().await.client();
     let tools = Through::Bridge(&client).tools().await;
-    // Choices that a schema offers are known without the task.
+    // Values in a schema are known without the task.
     let offered = words(&json!(tools).to_string());
     for Task { task, calls, .. } in &tasks {
         let said = words(task);

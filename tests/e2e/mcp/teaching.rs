@@ -1,4 +1,4 @@
-//! What a call that fails teaches the agent that made it.
+//! Errors that help the agent to correct its call.
 
 use atlas_testkit::VaultBuilder;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ async fn a_read_takes_a_name_for_the_one_note_that_has_it() {
         assert!(links.to_string().contains("projects/Tide engines.md"), "{links}");
     }
     assert_eq!(client.get("/notes/Tide%20engine").await.ok()["path"], "projects/Tide engine.md");
-    // Two notes have it, or it names a folder in which it is not.
+    // Two notes have the name, or it contains a folder without such a note.
     for name in ["Same", "Same.md", "other/Zebra.md", "Zebr"] {
         assert_eq!(agent.refused("read_note", json!({ "path": name })).await, "note_not_found", "{name}");
     }
@@ -60,7 +60,7 @@ async fn what_is_not_there_is_told_with_what_is_like_it() {
         assert!(!suggested.contains(&"Zebra.md") && !error.to_string().contains("secret"), "{tool}: {error}");
         assert!(error["recovery"].as_str().unwrap().contains("suggestions"), "{error}");
     }
-    // A write never guesses.
+    // A write is never redirected.
     let error = agent.failure("append_note", json!({ "path": "Zebr.md", "content": "x" })).await;
     assert_eq!(suggestions(&error), ["Zebra.md"]);
     let error = agent.failure("append_note", json!({ "path": "projects/Zebra.md", "content": "x" })).await;

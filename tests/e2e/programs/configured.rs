@@ -1,4 +1,4 @@
-//! One configuration document: several vaults, rules for each, and what comes of it when it changes.
+//! One configuration document: several vaults, rules for each, and reloading.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ async fn a_token_reaches_its_vault_and_no_other() {
     }
     let found = send(&client, "POST", "/find", &[of(Some("work"))], &json!({ "term": "lighthouse" })).await.ok();
     assert!(found["results"][0]["quote"].as_str().unwrap().ends_with("on the lighthouse"), "{found}");
-    // What one writes the other does not see.
+    // The other vault does not contain it.
     let write = send(&client, "PUT", "/notes/new.md", &[of(Some("work"))], &json!({ "content": "x" })).await;
     assert_eq!(write.status.as_u16(), 201);
     assert_eq!(send(&client, "GET", "/notes/new.md", &[of(None)], &Value::Null).await.status.as_u16(), 404);
@@ -137,7 +137,7 @@ async fn a_warm_process_follows_the_document_and_refuses_while_it_is_bad() {
     put(&deployment, &shut).await;
     read(&client, &headers).await.ok();
 
-    // The rules of a new one hold from the next request on, for what is in the cache too.
+    // The rules of a new document apply from the next request on, also to cached data.
     put(&deployment, &open).await;
     assert_eq!(read(&client, &[]).await.status.as_u16(), 403);
     put(&deployment, &document("none", "")).await;
@@ -234,7 +234,7 @@ async fn a_store_that_fails_is_asked_again_and_then_nothing_is_answered() {
         store.heal();
         read(&client, &[]).await.ok();
     }
-    // Half of a document is not taken for it.
+    // An incomplete document is not used.
     put(&deployment, r#"{"acl": {"readPaths": []}}"#).await;
     store.once(Op::Get, KEY, Fault::Truncated);
     assert_eq!(read(&client, &[]).await.status.as_u16(), 403);

@@ -1,4 +1,4 @@
-//! What stands beside the programs: units, containers, and the lists of what is installed.
+//! Deployment files: units, containers, and the lists of installed packages.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -34,9 +34,9 @@ fn python_packages_are_installed_by_their_hashes() {
         let packages = || made.lines().filter(|line| !line.starts_with([' ', '#']));
         let pinned = |line: &str| line.contains("==") && line.ends_with('\\');
         assert!(packages().count() > 0 && packages().all(pinned), "{list}.txt");
-        // What was asked for is what is installed.
+        // Every requested package is installed.
         for line in asked.lines().filter(|line| !line.starts_with('#')) {
-            // Extras are no part of what is installed.
+            // Extras are not installed.
             let name = |line: &str| {
                 let (name, version) = line.split_once("==").unwrap();
                 let (name, version) = (name.split('[').next().unwrap(), version.split([' ', ';']).next().unwrap());
@@ -70,7 +70,7 @@ fn containers_run_as_the_owner_of_the_vault_and_are_reached_from_this_machine() 
     assert_eq!(serve["depends_on"]["secret"]["condition"], "service_completed_successfully");
 }
 
-/// What `compose.yaml` does at each start, in a folder: [`None`] where this is not root and may give no file away.
+/// The step of `compose.yaml` at each start, in a folder: [`None`] if this user may not change a file's owner.
 fn make_secret(folder: &Path) -> String {
     let service = &compose()["services"]["secret"];
     let script = service["command"][2].as_str().unwrap().replace("/secret/", &format!("{}/", folder.display()));
@@ -124,7 +124,7 @@ fn a_release_has_its_images_by_digest() {
         let all = files.each_ref().map(|file| fs::read_to_string(file).unwrap()).concat();
         let before = text("localstack/Containerfile") + &text("localstack/compose.yaml");
         assert_eq!(all.replace(&format!("@{digest}"), ""), before, "nothing else is changed");
-        // The images that are built here have no registry.
+        // Images built here have no registry.
         let images = all.lines().map(str::trim).filter(|line| line.starts_with("FROM ") || line.starts_with("image: "));
         let (pinned, others): (Vec<&str>, Vec<&str>) = images.partition(|line| line.contains(&digest));
         assert!(pinned.len() >= 6 && others.iter().all(|line| *line == "image: atlas-mirror"), "{others:?}");

@@ -1,4 +1,4 @@
-//! The commands of every day, in a folder that was synced.
+//! Everyday commands, in a synced folder.
 
 use std::fs;
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::programs::{Place, json_of, refusal_of};
 
-/// A folder of notes, which was synced, as a person has it at a terminal.
+/// A synced folder of notes, as a person has it at a terminal.
 struct Home {
     place: Place,
     notes: PathBuf,
@@ -25,7 +25,7 @@ impl Home {
         home
     }
 
-    /// What a command prints, which ends well or leaves something to look at.
+    /// The output of a command that succeeds or leaves something to look at.
     #[track_caller]
     fn run(&self, arguments: &[&str]) -> String {
         let output = self.place.in_folder(&self.notes).args(arguments).output().unwrap();
@@ -41,7 +41,7 @@ impl Home {
         fs::read_to_string(self.notes.join(path)).unwrap()
     }
 
-    /// Both sides change a note: a copy of the other version is left beside it.
+    /// Both sides change a note, which creates a conflict copy.
     fn conflict(&self) -> String {
         self.write("boats.md", "# Boats\n\nThe ferry leaves at noon.\n");
         let before = self.run(&["where", "--only", "store"]);
@@ -207,7 +207,7 @@ fn what_a_commit_did_is_taken_back() {
 #[test]
 fn as_much_is_printed_beside_results_as_is_wanted() {
     let home = Home::new();
-    // A link out of the vault is told of beside the result.
+    // A link out of the vault is reported beside the result.
     std::os::unix::fs::symlink(home.place.path("elsewhere"), home.notes.join("link.md")).unwrap();
     let sync = |verbosity: &[&str]| {
         home.write("boats.md", &format!("# Boats\n\nThe ferry leaves {verbosity:?}.\n"));
@@ -232,7 +232,7 @@ fn a_client_is_connected_by_what_is_printed_or_written() {
     let printed: serde_json::Value = serde_json::from_str(&home.run(&["connect", "cursor"])).unwrap();
     let server = &printed["mcpServers"]["atlas"];
     let arguments: Vec<&str> = server["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
-    // Started from anywhere, as clients start it, it serves these notes.
+    // Started from anywhere, as clients do, it serves these notes.
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     let mut command = home.place.in_folder(&home.place.path(""));
     assert_eq!(server["command"], command.get_program().to_str().unwrap());

@@ -1,4 +1,4 @@
-//! `atlas serve` over HTTPS, and how it ends.
+//! `atlas serve` over HTTPS, and its shutdown.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -26,7 +26,7 @@ struct Identity {
 impl Identity {
     fn new() -> Self {
         let mut params = CertificateParams::default();
-        // Not the name of what it signs, which would then look as if it had signed itself.
+        // A different name: otherwise the certificate would look self-signed.
         params.distinguished_name.push(DnType::CommonName, "An authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
@@ -69,7 +69,7 @@ impl Served {
         Self { place, running, port, log }
     }
 
-    /// Asks `localhost` with what else `curl` is told.
+    /// Requests `localhost` with more arguments for `curl`.
     fn ask(&self, scheme: &str, arguments: &[&str]) -> Option<(u16, String)> {
         let resolve = format!("localhost:{}:127.0.0.1", self.port);
         let mut all = vec!["--resolve", &resolve];
@@ -109,7 +109,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 fn lines_of(output: impl std::io::Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
-        // Read to the end even if nobody wants to know, so that the program can go on writing.
+        // Read to the end, so that the program never blocks on writing.
         BufReader::new(output).lines().map_while(Result::ok).for_each(|line| drop(sender.send(line)));
     });
     receiver
@@ -136,7 +136,7 @@ fn https_answers_those_who_trust_its_certificate_and_takes_a_new_one_without_a_r
     served.logs("key.pem");
     assert!(served.answers(&second));
 
-    // Who connects and says nothing is let go.
+    // A client that sends nothing is disconnected.
     silent.set_read_timeout(Some(PATIENCE)).unwrap();
     assert_eq!((&silent).read(&mut [0; 100]).unwrap(), 0);
 }
@@ -147,7 +147,7 @@ fn a_server_that_is_told_to_end_finishes_the_request_under_way() {
     for (mut served, scheme) in [(Served::plain(), "http"), (Served::with(&identity), "https")] {
         let mut asking = Asking::start(&served, scheme);
         asking.stdin.as_mut().unwrap().write_all(b"{\"term\": \"surge ").unwrap();
-        // Connected, with the head of the request on its way.
+        // Connected, with the head of the request sent.
         asking.says("> POST /find");
 
         let id = served.running.0.id().to_string();
@@ -160,7 +160,7 @@ fn a_server_that_is_told_to_end_finishes_the_request_under_way() {
     }
 }
 
-/// A `curl` that posts to `/find` what is written to it.
+/// A `curl` that posts its standard input to `/find`.
 struct Asking {
     child: Running,
     stdin: Option<std::process::ChildStdin>,

@@ -1,4 +1,4 @@
-//! Mistakes that people make at first: each is answered by one line that says what to do, and changes nothing.
+//! Beginners' mistakes: each gets one line that says what to do, and changes nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::support::programs::Place;
 
-/// A mistake, what a word of the answer is, and how the command ends: 1 where it failed, 2 where it was written wrong.
+/// A mistake, a word of its message, and the exit status: 1 for a failure, 2 for wrong usage.
 struct Mistake {
     line: &'static str,
     before: fn(&World),
@@ -59,7 +59,7 @@ impl World {
         command
     }
 
-    /// Everything in it but what syncs remember.
+    /// All its files except those of syncs.
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.place.path("")];

@@ -1,4 +1,4 @@
-//! The pages of the project: their links lead somewhere, the README is short, and the command lines in them do what the pages say.
+//! The project's pages: their links resolve, the README is short, and their command lines work as described.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,7 +28,7 @@ struct Page {
 /// A fenced block of a page.
 struct Fence<'a> {
     language: &'a str,
-    /// Of its first line, from 1.
+    /// The number of its first line, from 1.
     line: usize,
     lines: Vec<&'a str>,
 }
@@ -36,7 +36,7 @@ struct Fence<'a> {
 impl Page {
     fn fences(&self) -> Vec<Fence<'_>> {
         let mut fences: Vec<Fence<'_>> = Vec::new();
-        // How far the fence is indented that is open.
+        // The indent of the open fence.
         let mut open: Option<usize> = None;
         for (at, line) in self.text.lines().enumerate() {
             let text = line.trim_start();
@@ -54,7 +54,7 @@ impl Page {
     }
 }
 
-/// The project's files that end in `.extension`, but those of the vaults that tests have.
+/// The project's files that end in `.extension`, except those of the tests' vaults.
 fn files(extension: &str) -> Vec<Page> {
     let mut found = Vec::new();
     let mut folders = vec![project().to_owned()];
@@ -187,14 +187,14 @@ fn the_readme_is_short() {
     assert!(long.is_empty(), "over {SENTENCE} words:\n{}", long.join("\n"));
 }
 
-/// A line of `sh` has to succeed. One of `console` prints what stands below it, and may be a refusal.
+/// A line of `sh` must succeed. One of `console` prints the lines below it, and may fail.
 struct Step {
     place: String,
     line: String,
     prints: Option<String>,
 }
 
-/// What a page has to be run, in its order.
+/// The commands of a page, in order.
 fn steps(page: &Page) -> Vec<Step> {
     let is_command = |line: &str| ["curl ", "atlas "].iter().any(|name| line.starts_with(name));
     let mut steps: Vec<Step> = Vec::new();
@@ -220,7 +220,7 @@ fn steps(page: &Page) -> Vec<Step> {
     steps
 }
 
-/// `text` with every number, hash and time as `0`: they are of one run.
+/// `text` with every number, hash and time replaced by `0`, since they differ between runs.
 fn lasting(text: &str) -> String {
     let mut lasting = String::new();
     let mut rest = text.trim();
@@ -239,7 +239,7 @@ fn lasting(text: &str) -> String {
     lasting
 }
 
-/// What each of `steps` prints, and whether it succeeds, in one shell over the published demo vault.
+/// The output and success of each of `steps`, in one shell over the published demo vault.
 fn played(steps: &[Step]) -> Vec<(bool, String)> {
     const END: char = '\u{1}';
     let place = Place::new();

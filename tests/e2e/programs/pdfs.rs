@@ -1,4 +1,4 @@
-//! The text of PDFs, which `atlas sync` reads and a search finds.
+//! The text of PDFs, which `atlas sync` reads and searches find.
 
 use std::fs;
 use std::io::Write as _;
@@ -58,7 +58,7 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
-/// A folder with PDFs, which was synced.
+/// A synced folder with PDFs.
 struct Folder {
     place: Place,
     notes: PathBuf,
@@ -120,7 +120,7 @@ async fn a_search_finds_the_text_of_pdfs_with_its_page() {
     tools.bad("get_attachment", json!({ "path": "a.md", "page": 1 }), "invalid_input").await;
     let refused = tools.bad("read_note", json!({ "path": "scans/Lease.PDF" }), "note_not_found").await;
     assert!(refused["message"].as_str().unwrap().contains("its text with page"), "{refused}");
-    // One that it moves keeps its text, and one that another brings gets it with the next sync.
+    // A moved one keeps its text, and one from another host gets its text with the next sync.
     tools.good("move_attachment", json!({ "from": "scans/Lease.PDF", "to": "Lease.pdf" })).await;
     assert_eq!(tools.good("get_attachment", json!({ "path": "Lease.pdf", "page": 1 })).await["pages"], 3);
     let again = folder.sync();
@@ -130,7 +130,7 @@ async fn a_search_finds_the_text_of_pdfs_with_its_page() {
 
 #[test]
 fn what_is_no_sound_pdf_costs_little_and_stops_nothing() {
-    // Blanks that take a thousandth when they are packed, packed twice.
+    // Blanks that shrink a thousandfold when packed, packed twice.
     let bomb = packed(&packed(&vec![b' '; 1 << 30]));
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000)).into_bytes();
     let whole = pdf(&["whole"]);

@@ -1,7 +1,8 @@
-//! What each role may do in the store, by the policies of the deployment template: on a store that enforces just those every function answers, and every
-//! command of the vault's host does what it is for.
+//! The roles' permissions in the store, from the policies of the deployment template: on a store that enforces exactly
+//! these, every function answers, and every command of the vault's host works.
 //!
-//! MinIO gives credentials that are limited by a policy. It knows no condition on `If-None-Match`, so a proxy in front of it stands for that one.
+//! MinIO issues credentials that are limited by a policy. It does not support the condition on `If-None-Match`, so a
+//! proxy in front of it enforces that one.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,12 +25,12 @@ use crate::support::deployment::{Client, settings};
 use crate::support::programs::{atlas, json_of};
 use crate::support::tokens::send;
 
-/// What is created and never overwritten.
+/// The kinds of objects that are created and never overwritten.
 const ONCE: [&str; 3] = ["manifests", "segments", "blobs"];
-/// More than is uploaded in one part.
+/// More than one part of an upload.
 const LARGE: usize = 9 << 20;
 
-/// The deployment template. Functions of CloudFormation are read as what they are given.
+/// The deployment template. CloudFormation functions are replaced by their arguments.
 struct Template(Value);
 
 impl Template {
@@ -56,7 +57,8 @@ impl Template {
         named.collect()
     }
 
-    /// The statements of some policies, for the vault `main` in `bucket`; with a configuration document if it has a key.
+    /// The statements of some policies, for the vault `main` in `bucket`; with a configuration document if it has a
+    /// key.
     fn statements(&self, policies: &[&str], bucket: &str, config: Option<&str>) -> Vec<Value> {
         let arn = format!("arn:aws:s3:::{bucket}");
         let known = |text: &str| {
@@ -71,7 +73,7 @@ impl Template {
     }
 }
 
-/// `value` without the template's functions: [`None`] if nothing of it is left.
+/// `value` without the template's functions: [`None`] if nothing is left.
 fn resolved(value: &Value, has_config: bool, known: &impl Fn(&str) -> String) -> Option<Value> {
     let within = |value: &Value| resolved(value, has_config, known);
     match value {
@@ -96,7 +98,7 @@ fn resolved(value: &Value, has_config: bool, known: &impl Fn(&str) -> String) ->
     }
 }
 
-/// A policy that says the same in MinIO's words, but for the conditions that it does not know.
+/// An equivalent policy for MinIO, without the conditions that it does not support.
 fn for_minio(statements: &[Value]) -> Value {
     let mut said = Vec::new();
     for statement in statements {
@@ -115,7 +117,7 @@ fn for_minio(statements: &[Value]) -> Value {
     json!({ "Version": "2012-10-17", "Statement": said })
 }
 
-/// A bucket in MinIO, behind a proxy that takes new objects of [`ONCE`] with `If-None-Match` only.
+/// A bucket in MinIO, behind a proxy that accepts new objects of [`ONCE`] with `If-None-Match` only.
 struct Site {
     minio: &'static RealStore,
     proxy: FaultProxy,
@@ -153,7 +155,7 @@ impl Site {
         format!("s3://{}", self.bucket)
     }
 
-    /// What reaches the bucket with the rights that these policies give.
+    /// The variables to connect to the bucket with these policies.
     fn role(&self, policies: &[&str], config: Option<&str>) -> Vec<(&'static str, String)> {
         let policy = for_minio(&self.template.statements(policies, &self.bucket, config));
         let mut curl = Self::root(self.minio, "sts");
@@ -230,7 +232,7 @@ async fn the_host_of_the_vault_needs_no_more_than_its_policy() {
     let checks = || json_of(site.atlas(&role, "doctor").args(["--json", "--checksum"]));
     let are_ok = |checks: &Value| checks.as_array().unwrap().iter().all(|check| check["ok"] == true);
     assert!(are_ok(&checks()), "{}", checks());
-    // What is damaged is found, and published again; the copy of the newest manifest too, of which others have the last.
+    // Damage is found and repaired, including the copy of the newest manifest.
     let owner = location::open(&site.url(), &site.minio.variables(&[])).unwrap();
     let listed: Vec<_> = owner.inner().list(Some(&Key::from("vaults/main"))).try_collect().await.unwrap();
     let newest =
@@ -254,7 +256,7 @@ async fn the_host_of_the_vault_needs_no_more_than_its_policy() {
     }
     let mut status = site.atlas(&role, "status");
     works(status.arg("--check").arg("--root").arg(vault.root()).arg("--state").arg(state.path()));
-    // The parts of an upload that is given up are taken back.
+    // The parts of an abandoned upload are deleted.
     let store = site.open(&role);
     let mut upload = store.inner().put_multipart(&Key::from("vaults/main/blobs/given-up")).await.unwrap();
     upload.abort().await.unwrap();
@@ -364,7 +366,7 @@ async fn a_role_may_do_no_more_than_it_needs() {
         let delete = async |key: &str| store.inner().delete(&object(key)).await.is_ok();
         let (writes, is_host) = (policies.len() == 2, policies.contains(&"SyncPolicy"));
         assert!(get("vaults/main/segments/a").await, "{policies:?}");
-        // What is not there is told from what may not be read.
+        // A missing object is distinguished from a forbidden one.
         let missing = store.inner().get(&object("vaults/main/manifests/1")).await.unwrap_err();
         assert!(matches!(missing, object_store::Error::NotFound { .. }), "{policies:?}: {missing}");
         for key in ["vaults/other/segments/a", "config/other.json"] {
@@ -380,7 +382,7 @@ async fn a_role_may_do_no_more_than_it_needs() {
     }
 }
 
-/// Who may create what is never overwritten may do it under that condition alone; stores on one machine do not know it.
+/// Creators of objects that are never overwritten must use the condition; stores on one machine do not support it.
 #[test]
 fn what_is_created_once_is_created_on_condition_that_it_is_new() {
     let template = Template::read();
@@ -396,7 +398,7 @@ fn what_is_created_once_is_created_on_condition_that_it_is_new() {
                 continue;
             }
             let is_new = statement["Condition"] == json!({ "Null": { "s3:if-none-match": "false" } });
-            // Parts of an upload are none, and its end is none of them.
+            // Neither the parts of an upload nor its completion need the condition.
             let is_part = statement["Condition"] == json!({ "Bool": { "s3:ObjectCreationOperation": "false" } });
             for resource in list("Resource") {
                 assert!(!anything(&resource), "{policy}: {statement}");

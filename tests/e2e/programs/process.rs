@@ -44,7 +44,7 @@ fn the_server_prints_command_lines_that_work_as_printed() {
     let (_running, lines) = serve(&place, []);
     let printed: Vec<String> = lines.filter(|line| line.contains("curl ")).take(6).collect();
     assert_eq!(printed.len(), 6);
-    // A page whose name was made to lead here is not answered.
+    // A page whose name was made to resolve here is refused.
     let line = printed[0].replace("curl -s", "curl -sS --max-time 20 -w '%{http_code}' -H 'Host: notes.example.org'");
     let refused = Command::new("bash").arg("-c").arg(line).output().unwrap();
     assert!(String::from_utf8_lossy(&refused.stdout).ends_with("403"), "{refused:?}");
@@ -62,7 +62,7 @@ fn the_server_prints_command_lines_that_work_as_printed() {
     }
 }
 
-/// The first lines that `atlas serve` prints when it is started so.
+/// The first lines that `atlas serve` prints.
 fn told_by(mut command: Command) -> (String, String) {
     let mut running = Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
     let lines = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
@@ -160,7 +160,7 @@ fn what_cannot_start_says_why_in_one_line() {
     }
 }
 
-/// The functions' process and that of `atlas serve` answer from one bucket, and say the same.
+/// The functions' process and `atlas serve` give the same answers from one bucket.
 #[test]
 fn the_functions_answer_under_cargo_lambda_watch_as_the_server_does() {
     if Command::new("cargo-lambda").arg("--version").output().is_err() {
@@ -191,7 +191,7 @@ fn the_functions_answer_under_cargo_lambda_watch_as_the_server_does() {
         let posted = body.map(|body| ["--header", "content-type: application/json", "--data", body]);
         curl(&[posted.as_ref().map_or(&[][..], |posted| posted), &[url.as_str()]].concat())
     };
-    // All but the moment of the answer.
+    // Except the time of the answer.
     let same = |body: &str| {
         let mut body: Value = serde_json::from_str(body).unwrap();
         body.as_object_mut().unwrap().remove("generated_at");

@@ -1,4 +1,4 @@
-//! `atlas up`, and the commands that find the vault of the folder that they run in.
+//! `atlas up`, and the commands that find the vault of the current folder.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -20,7 +20,7 @@ struct Up {
     running: Running,
     url: String,
     token: String,
-    /// The lines that it printed when it began.
+    /// The lines that it printed at the start.
     lines: Vec<String>,
 }
 
@@ -36,7 +36,8 @@ impl Up {
         Self::over_while(place, notes, |_| {})
     }
 
-    /// The same; what `meanwhile` does to the folder comes when it is published, and before the program waits for changes.
+    /// Like [`over`](Self::over); `meanwhile` changes the folder after it was published, and before the program waits
+    /// for changes.
     fn over_while(place: Place, notes: PathBuf, mut meanwhile: impl FnMut(&Path)) -> Self {
         let mut command = place.in_folder(&notes);
         command.args(["up", "--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -78,7 +79,7 @@ impl Up {
         command
     }
 
-    /// Ends it as Ctrl-C does; what it said on standard error.
+    /// Stops it like Ctrl-C; returns its standard error.
     fn stop(mut self) -> (Place, PathBuf, String) {
         Command::new("kill").args(["-INT", &self.running.0.id().to_string()]).status().unwrap();
         let mut said = String::new();
@@ -165,7 +166,7 @@ fn what_an_agent_asks_for_is_told_and_done_once_it_is_approved() {
     let diff = call["files"][0]["diff"].as_str().unwrap();
     assert!(fs::read_to_string(&home).unwrap().lines().all(|line| diff.contains(&format!("-{line}\n"))), "{diff}");
     let id = call["id"].as_str().unwrap();
-    // It is looked for every two seconds.
+    // It is checked every two seconds.
     std::thread::sleep(Duration::from_secs(5));
     assert!(up.command(&["approve", &id[..8]]).status().unwrap().success());
     assert_eq!(delete().0, 200);
@@ -208,7 +209,7 @@ fn commands_in_the_folder_find_its_vault_also_after_it_was_stopped() {
     for command in [["log", "--json"], ["doctor", "--json"]] {
         assert!(json_of(place.in_folder(&inside).args(command)).as_array().is_some_and(|rows| !rows.is_empty()));
     }
-    // A second start goes on where the first one stopped, with the same token.
+    // A second start continues from the first one, with the same token.
     let again = Up::over(place, notes);
     assert!(again.lines[0].contains(" notes are in sync since "), "{:?}", again.lines);
     assert_eq!(again.write("inbox/again.md", "x"), 201);

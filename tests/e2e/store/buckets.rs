@@ -1,4 +1,4 @@
-//! `atlas init` and `atlas doctor` on the stores that people use.
+//! `atlas init` and `atlas doctor` on real stores.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Output};
@@ -28,7 +28,7 @@ fn run(store: &RealStore, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// Whether it went well, and the state of everything that `init` looked at.
+/// Whether it succeeded, and the state of every setting that `init` checked.
 fn init(store: &RealStore, arguments: &[&str]) -> (bool, BTreeMap<String, String>) {
     let output = run(store, &[&["init", "--json", "--store"], arguments].concat());
     let findings: Value = serde_json::from_slice(&output.stdout)
@@ -53,7 +53,7 @@ fn a_bucket_is_made_and_found_right_the_next_time() {
             assert_eq!(second[what], "right", "{what}");
         }
         assert_eq!(second["conditional writes work"], "right");
-        // Where the store has it at all.
+        // If the store supports it.
         assert!(["right", "unknown"].contains(&second["public access is blocked"].as_str()));
     }
 }
@@ -80,7 +80,7 @@ fn a_bucket_that_was_there_is_changed_only_when_asked() {
     }
 }
 
-/// Whether all is well, and each check's outcome.
+/// Whether all checks passed, and the result of each.
 fn doctor(store: &RealStore, url: &str) -> (bool, BTreeMap<String, (bool, String)>) {
     let output = run(store, &["doctor", "--json", "--store", url]);
     let checks: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! What functions ask of the store, counted. On `ATLAS_CORPORA` when it is set, on a made vault always.
+//! The functions' requests to the store, counted. On `ATLAS_CORPORA` when it is set, always on a generated vault.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::support::deployment::{Client, Deployment};
 use crate::support::note_calls::{create, put, send};
 
 const MAX_REQUESTS: usize = 24;
-/// Bytes of a manifest, and more for each thousand notes: 64 KiB at 100,000 with room for what writes add.
+/// Bytes of a manifest per thousand notes: 64 KiB at 100,000 with room for later writes.
 const MANIFEST: usize = 1100;
 const MANIFEST_OF_THOUSAND: usize = 350;
 
@@ -110,21 +110,21 @@ async fn a_write_takes_few_waves() {
     client.get("/notes/2345.md").await.ok();
     assert_eq!(patch(&client, "2345.md").await, 2, "of a note that was read");
     assert_eq!(patch(&deployment.client(), "1234.md").await, 4, "the hint, records and text, upload, manifest");
-    // Where no writes wait to be merged.
+    // Without writes that wait to be merged.
     let cold = Deployment::of_vault(&vault).await.client();
     put(&cold, "0007.md", &[("if-match", "*")], json!({ "content": "yet other words" })).await.ok();
     assert_eq!(waves_of_a_write(&cold.requests.take()), 3);
 }
 
-/// Rounds of requests until the manifest was there; without those that ask, once in a process, whether the store may be written to.
+/// Waves until the manifest was written, without the test of conditional writes, once per process.
 fn waves_of_a_write(requests: &Requests) -> u64 {
     let last = |part: &str| requests.0.iter().filter(|one| one.key.contains(part)).map(|one| one.wave).max();
     let manifest = requests.of(Op::Create).filter(|one| one.key.contains("/manifests/")).map(|one| one.wave).max();
     manifest.unwrap_or_else(|| panic!("nothing was committed:\n{requests}")) - last("probes/").unwrap_or(0)
 }
 
-/// A cold `find` fetches at most 5% of the markdown's bytes, even with the text of the notes that it returns: of words and
-/// phrases drawn from the vault all but a few in a hundred, and those few take a wave more.
+/// A cold `find` fetches at most 5% of the markdown's bytes, including the text of the notes that it returns. This
+/// holds for nearly all words and phrases drawn from the vault; the others take another wave.
 #[tokio::test(start_paused = true)]
 async fn a_cold_find_fetches_little() {
     let Some(corpora) = std::env::var_os("ATLAS_CORPORA").map(PathBuf::from) else {

@@ -1,4 +1,4 @@
-//! Damaged objects: an answer that says nothing of the inside, and never a panic.
+//! Damaged objects: an answer that reveals no internals, and never a panic.
 
 use atlas_testkit::VaultBuilder;
 use futures::TryStreamExt as _;

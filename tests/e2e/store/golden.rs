@@ -1,5 +1,5 @@
-//! A mirror as format 1 was when it was frozen: `tests/golden/v1` has a folder store of many generations, and what they hold. Every later
-//! version reads it, and goes on from there.
+//! A mirror of format 1 at the time it was frozen: `tests/golden/v1` has a folder store of many generations, and their
+//! contents. Every later version reads it, and can continue it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,12 +22,12 @@ use crate::support::deployment::{Client, Deployment, encoded};
 use crate::support::note_calls::{create, delete, put, read, send};
 use crate::support::publish::{Files, exported, files, publish};
 
-/// What the mirror holds.
+/// The content of the mirror.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Expected {
-    /// By generation the files' SHA-256. `many/` stands for all files below it: the SHA-256 of what `sha256sum` prints of them.
+    /// By generation the files' SHA-256. `many/` is all files below it: the SHA-256 of `sha256sum`'s output for them.
     generations: BTreeMap<u64, BTreeMap<String, String>>,
-    /// What is asked of the newest, and the answers.
+    /// Calls on the newest generation, and their answers.
     answers: Vec<(String, Value, Value)>,
 }
 
@@ -63,7 +63,7 @@ fn hashes(files: &Files) -> BTreeMap<String, String> {
     hashes
 }
 
-/// What `client` answers to everything that is asked of the newest generation, as far as it is of the mirror.
+/// The answers of `client` to all calls on the newest generation, without parts that do not depend on the mirror.
 async fn answers(client: &Client) -> Vec<(String, Value, Value)> {
     const OF_THE_MIRROR: [&str; 8] =
         ["path", "anchor", "quote", "line", "generation", "sha256", "operation", "message"];
@@ -117,7 +117,7 @@ async fn every_generation_of_the_golden_mirror_holds_what_it_held() {
     has_everything(&store);
 }
 
-/// Everything that the format has is in some generation.
+/// Checks that every feature of the format is in some generation.
 fn has_everything(store: &Path) {
     let vault = store.join("vaults/main");
     let objects = files(&vault.join("segments"));
@@ -142,7 +142,7 @@ fn has_everything(store: &Path) {
     assert!(vault.join("latest").is_file());
 }
 
-/// What the first segments of the format do not say of notes is made of their texts: it is what segments of today say of the same notes.
+/// Facts missing in the first segments of the format are built from their texts, and equal those of current segments.
 #[tokio::test]
 async fn what_old_segments_do_not_say_is_made_of_their_texts() {
     let old = Client::over(&store(&golden().join("store")));
@@ -179,7 +179,7 @@ async fn the_golden_mirror_goes_on() {
     let edit = json!({ "edits": [{ "op": "append", "text": "appended today" }] });
     send(&client, Method::PATCH, "crlf.md", &[], edit).await.ok();
     assert_eq!(create(&client, "inbox/today.md", "made today").await.status, 201);
-    // What was claimed then is answered as it was then.
+    // An old key is answered as it was then.
     let replayed = append_keyed(&client).await;
     assert!(replayed["generation"].as_u64().unwrap() < before, "{replayed}");
 
@@ -227,7 +227,7 @@ impl Making {
         self.check().await;
     }
 
-    /// Has changed these files through the functions.
+    /// Records changes of these files through the functions.
     async fn wrote(&mut self, changed: &[(&str, Option<&str>)]) {
         for (path, text) in changed {
             match text {
@@ -238,7 +238,7 @@ impl Making {
         self.check().await;
     }
 
-    /// Checks that the newest generation has what was written, and keeps that.
+    /// Checks that the newest generation equals what was written, and records it.
     async fn check(&mut self) {
         let (there, generation) = exported(&mirror(&self.folder), None).await;
         let lacks = |one: &Files, other: &Files| -> Vec<String> {
@@ -281,7 +281,7 @@ async fn the_golden_mirror_is_made() {
     let expected = Expected { generations: BTreeMap::new(), answers: Vec::new() };
     let mut making = Making { folder, vault, state, files, expected };
     making.sync().await;
-    // More than 4,096 documents of one segment must die for a set of tombstones to be an object of its own.
+    // A set of tombstones becomes a separate object if more than 4,096 documents of one segment are dead.
     let many = |n: usize| format!("many/{n:04}.md");
     (0..4200).for_each(|n| making.vault.write(&many(n), b"x\n"));
     making.sync().await;

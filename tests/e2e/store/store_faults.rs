@@ -1,4 +1,4 @@
-//! LocalStack behind a proxy that breaks requests: what readers, writers and the callers of functions are told.
+//! LocalStack behind a proxy that breaks requests: the errors for readers, writers and callers of functions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::support::deployment::{Client, demo};
 
-/// What may pass: nothing was said of what was asked but that it failed.
+/// Temporary faults: the answer contains only the failure.
 const PASSING: [Broken; 7] = [
     Broken::Answer(503),
     Broken::Answer(429),
@@ -61,7 +61,7 @@ async fn notes_of(mirror: &Mirror) -> Result<BTreeMap<String, String>, MirrorErr
     Ok(notes)
 }
 
-/// How often each message was committed.
+/// The number of commits with each message.
 async fn messages(mirror: &Mirror) -> BTreeMap<String, usize> {
     let mut messages = BTreeMap::new();
     let Ok(head) = mirror.head().await else { return messages };
@@ -140,7 +140,7 @@ async fn what_a_writer_is_told_is_what_happened() {
         let count = happened.get(message).copied().unwrap_or(0);
         match committed {
             Ok(Committed::New(..)) => assert_eq!(count, 1, "{message}"),
-            // Two slow answers are all that there is time for.
+            // There is only time for two slow answers.
             Err(MirrorError::Unavailable { .. }) => {
                 assert_eq!((count, message.contains("Slow")), (0, true), "{message}")
             }
@@ -151,7 +151,7 @@ async fn what_a_writer_is_told_is_what_happened() {
     assert!(told.values().filter(|committed| committed.is_err()).count() <= 1);
 }
 
-/// The answer is lost, and then the store is away until the deadline.
+/// The answer is lost, and then the store is unavailable until the deadline.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_known_is_said_not_to_be() {
     let Some(site) = Site::new().await else { return };

@@ -1,4 +1,4 @@
-//! The mirror on the stores that people use.
+//! The mirror on real stores.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ async fn minio_keeps_the_contract() {
     }
 }
 
-/// What reading from `store` comes to, which must be known in time and told in one line.
+/// The error of reading from `store`, which must come in time and on one line.
 async fn refusal(store: Store) -> MirrorError {
     let begun = Instant::now();
     let mirror = Mirror::open(store, "main".parse().unwrap(), PartCache::new(0).into(), Options::default()).unwrap();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::deployment::{Client, Reply, assert_sorted};
 use crate::support::tokens::send;
 
-/// The two eras: each request by itself, and after a handshake.
+/// The two eras: without and with a handshake.
 pub const ERAS: [&str; 2] = ["2026-07-28", "2025-11-25"];
 
 /// The configuration that lists each operation.
@@ -58,7 +58,7 @@ impl<'a> Agent<'a> {
         assert_eq!(reply.header("content-type"), Some("application/json"));
         let body = reply.ok();
         assert_eq!((&body["jsonrpc"], &body["id"]), (&json!("2.0"), &json!(7)), "{body}");
-        // What tells a result of the newer era.
+        // A field of the newer era's results.
         assert_eq!(body["result"]["resultType"] == "complete", self.era == ERAS[0], "{body}");
         body["result"].clone()
     }
@@ -77,7 +77,7 @@ impl<'a> Agent<'a> {
         result
     }
 
-    /// What a tool returns; of a picture or a sound also its bytes.
+    /// A tool's result; with the bytes of a picture or a sound.
     pub async fn answer(&self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments).await;
         assert_eq!(result["isError"], false, "{result}");
@@ -110,12 +110,12 @@ impl<'a> Agent<'a> {
         tools
     }
 
-    /// All that is told of a capability.
+    /// The full description of a capability.
     pub async fn described(&self, tool: &str) -> Value {
         self.answer("describe_capability", json!({ "name": tool })).await
     }
 
-    /// The same of one whose schemas hold for its arguments and for what it returns.
+    /// The result of a tool; checks it and the arguments against the schemas.
     pub async fn checked(&self, tool: &str, arguments: Value) -> Value {
         let described = self.described(tool).await;
         let check = |schema: &str, value: &Value| {
@@ -135,7 +135,7 @@ impl<'a> Agent<'a> {
     }
 }
 
-/// The operations that are listed where no configuration says otherwise.
+/// The operations that are listed by default.
 pub fn listed() -> impl Iterator<Item = &'static Entry> + Clone {
     operations().iter().copied().filter(|entry| !surface::needs_more(&entry.info))
 }

@@ -1,4 +1,4 @@
-//! A clock for each test, which stands still when it is told to.
+//! A clock for each test, which can be stopped.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -9,17 +9,17 @@ thread_local! {
     static STOPPED: Cell<Option<Timestamp>> = const { Cell::new(None) };
 }
 
-/// What time it is: for tests that run on one thread, and the processes that they make.
+/// The current time, for tests on one thread and their processes.
 pub fn now() -> Timestamp {
     STOPPED.get().unwrap_or_else(Timestamp::now)
 }
 
-/// The clock stands still from now on.
+/// Stops the clock.
 pub fn stop() {
     pass(Duration::ZERO);
 }
 
-/// The clock is set forward, and stands still there.
+/// Sets the clock forward, and stops it there.
 pub fn pass(time: Duration) {
     STOPPED.set(Some(now() + time));
 }

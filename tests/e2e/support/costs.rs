@@ -1,4 +1,4 @@
-//! What a call may cost, and the notes of a folder.
+//! Limits on the cost of a call, and the notes of a folder.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What can happen to objects of a store.
+//! Damage to objects of a store.
 
 use atlas_mirror::tombstones::Tombstones;
 use futures::TryStreamExt as _;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::support::deployment::Deployment;
 
-/// What happens to an object.
+/// A kind of damage.
 #[derive(Clone, Copy, Debug)]
 pub enum Damage {
     Missing,
@@ -32,7 +32,7 @@ impl Damage {
     }
 }
 
-/// Which objects.
+/// A kind of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Segment(usize),
@@ -40,7 +40,7 @@ pub enum Kind {
     NewestManifest,
     Latest,
     NewestAndLatest,
-    /// And their copy. None is missing, for then there would be no such vault.
+    /// With their copy. None may be missing, since then there would be no such vault.
     AllManifests,
 }
 
@@ -90,7 +90,7 @@ pub fn damage() -> impl Strategy<Value = Damage> {
     prop_oneof![Just(Damage::Missing), any::<usize>().prop_map(Damage::CutAt), any::<usize>().prop_map(Damage::Flipped),]
 }
 
-/// Damages the newest generation's sets of tombstones, and says how many are objects of their own.
+/// Damages the newest generation's sets of tombstones; returns how many are separate objects.
 pub async fn tombstones_suffer(deployment: &Deployment, damage: Damage) -> usize {
     let mirror = deployment.mirror();
     let head = mirror.head().await.unwrap();
@@ -105,7 +105,7 @@ pub async fn tombstones_suffer(deployment: &Deployment, damage: Damage) -> usize
     keys.len()
 }
 
-/// Leaves nothing of what segments hold.
+/// Destroys the content of all segments.
 pub async fn damage_segments(deployment: &Deployment) {
     let objects: Vec<_> = deployment.objects.list(None).try_collect().await.unwrap();
     for object in objects.into_iter().filter(|object| object.location.as_ref().contains("/segments/")) {

@@ -26,7 +26,7 @@ pub struct Deployment {
     limits: Limits,
 }
 
-/// A client of the functions: a process of theirs that is warm from the second request on.
+/// A client of the functions: one process, warm from the second request on.
 pub struct Client {
     router: Router,
     pub requests: Arc<CountingStore>,
@@ -58,7 +58,7 @@ impl Deployment {
         deployment
     }
 
-    /// A store with nothing in it.
+    /// An empty store.
     pub fn empty() -> Self {
         Self { objects: Arc::new(InMemory::new()), limits: Limits::default() }
     }
@@ -68,7 +68,7 @@ impl Deployment {
         self
     }
 
-    /// Publishes a folder as it is now.
+    /// Publishes the current state of a folder.
     pub async fn publish(&self, root: &Path) {
         let state = tempfile::tempdir().unwrap();
         crate::support::publish::publish(root, &self.mirror(), state.path()).await;
@@ -105,34 +105,34 @@ impl Deployment {
         self.client_of(all_functions())
     }
 
-    /// What functions that answer from this share.
+    /// The state shared by functions over this store.
     pub fn app(&self) -> App {
         App::over(store(self.objects.clone()), "main".parse().unwrap(), self.limits, 256 << 20).unwrap()
     }
 
-    /// A cold process of all functions, set up as `variables` say.
+    /// A cold process of all functions, configured by `variables`.
     pub async fn set_up(&self, variables: &[(&str, &str)]) -> Client {
         self.try_set_up(variables, Duration::from_secs(30)).await.unwrap()
     }
 
-    /// The same, if it starts; its configuration is looked at again when it is `max_age` old.
+    /// Like [`set_up`](Self::set_up), if it starts; its configuration is read again after `max_age`.
     pub async fn try_set_up(&self, variables: &[(&str, &str)], max_age: Duration) -> Result<Client, String> {
         let settings = Settings { limits: self.limits, ..settings(variables) };
         Client::try_set_up_over(&store(self.objects.clone()), &settings, max_age).await
     }
 
-    /// What functions that are set up as `variables` say share.
+    /// The shared state of functions configured by `variables`.
     pub async fn app_of(&self, variables: &[(&str, &str)]) -> App {
         App::open_in(store(self.objects.clone()), &settings(variables), Reach::Loopback, Duration::ZERO).await.unwrap()
     }
 
-    /// The same, telling calls to `audit`.
+    /// Like [`set_up`](Self::set_up), with an audit log.
     pub async fn audited(&self, variables: &[(&str, &str)], audit: Audit) -> Client {
         let settings = Settings { limits: self.limits, audit, ..settings(variables) };
         Client::try_set_up_over(&store(self.objects.clone()), &settings, Duration::from_secs(30)).await.unwrap()
     }
 
-    /// A cold process of all functions that is set up otherwise.
+    /// A cold process of all functions, changed by `change`.
     pub fn client_with(&self, change: impl FnOnce(App) -> App) -> Client {
         Client::over_app(&store(self.objects.clone()), self.limits, change)
     }
@@ -160,7 +160,7 @@ pub fn demo() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vaults/demo")
 }
 
-/// What `atlas serve` serves.
+/// The routes of `atlas serve`.
 pub fn all_functions() -> Routes {
     function_context::routes()
         .merge(function_find::routes())
@@ -177,12 +177,12 @@ impl Client {
         Self::over_with(place, Limits::default())
     }
 
-    /// The same with other limits.
+    /// Like [`over`](Self::over), with other limits.
     pub fn over_with(place: &Store, limits: Limits) -> Self {
         Self::over_app(place, limits, |app| app)
     }
 
-    /// The same, set up otherwise.
+    /// Like [`over_with`](Self::over_with), changed by `change`.
     pub fn over_app(place: &Store, limits: Limits, change: impl FnOnce(App) -> App) -> Self {
         let requests = CountingStore::new(place.inner().clone());
         let store = Store::new(requests.clone(), place.prefix(), StoreOptions::default()).unwrap();
@@ -190,7 +190,7 @@ impl Client {
         Self { router: all_functions().into_router(change(app)), requests }
     }
 
-    /// The same set up as `settings` say, if it starts.
+    /// Like [`over`](Self::over), configured by `settings`, if it starts.
     pub async fn try_set_up_over(place: &Store, settings: &Settings, max_age: Duration) -> Result<Self, String> {
         let requests = CountingStore::new(place.inner().clone());
         let store = Store::new(requests.clone(), place.prefix(), StoreOptions::default()).unwrap();
@@ -198,7 +198,7 @@ impl Client {
         Ok(Self::of(app, requests))
     }
 
-    /// A cold process of some functions over a store of another kind, set up as `settings` say.
+    /// A cold process of some functions over a store of another kind, configured by `settings`.
     pub async fn of_routes(routes: Routes, place: &Store, settings: &Settings, max_age: Duration) -> Self {
         let app = App::open_in(place.clone(), settings, Reach::Loopback, max_age).await.unwrap();
         Self { router: routes.into_router(app), requests: CountingStore::new(place.inner().clone()) }
@@ -248,7 +248,7 @@ impl Client {
             .collect()
     }
 
-    /// The paths that `find` gives.
+    /// The paths found by `find`.
     pub async fn found(&self, term: &str) -> Vec<String> {
         self.find(term).await.into_iter().map(|(path, ..)| path).collect()
     }
@@ -288,13 +288,13 @@ impl Reply {
     }
 }
 
-/// Answers are the same bytes in whatever order they were made: the members of objects are sorted.
+/// Answers have canonical bytes: the members of objects are sorted.
 #[track_caller]
 pub fn assert_sorted(json: &Value) {
     assert_eq!(json.to_string(), atlas_ops::sorted(json.clone()).to_string(), "the members are not sorted");
 }
 
-/// `path` as it is written in a URL.
+/// `path` encoded for a URL.
 pub fn encoded(path: &str) -> String {
     percent_encoding::utf8_percent_encode(path, percent_encoding::NON_ALPHANUMERIC).to_string().replace("%2F", "/")
 }

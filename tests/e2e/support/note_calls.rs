@@ -44,7 +44,7 @@ pub async fn move_note(client: &Client, path: &str, body: Value) -> Reply {
     client.post(&format!("/move/{}", encoded(path)), body).await
 }
 
-/// All notes, as a process that begins now reads them.
+/// All notes, as a new process reads them.
 pub async fn notes(deployment: &Deployment) -> BTreeMap<String, String> {
     contents(&deployment.mirror().head().await.unwrap()).await.unwrap()
 }

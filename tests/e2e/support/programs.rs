@@ -1,4 +1,4 @@
-//! The programs that tests run: `atlas` itself, and what stands beside it.
+//! The programs that tests run: `atlas` itself, and others.
 
 use std::fmt::Debug;
 use std::io::{BufRead as _, BufReader};
@@ -19,8 +19,8 @@ pub fn target() -> PathBuf {
     std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned()
 }
 
-/// `command`, which runs cargo, without what cargo tells these tests of their own package: some packages' build
-/// scripts would take it for a reason to build them anew, and the next `cargo test` would build them once more.
+/// `command`, which runs cargo, without cargo's variables about these tests' package: some packages' build scripts
+/// would rebuild because of them, and the next `cargo test` would rebuild again.
 pub fn building(mut command: Command) -> Command {
     for (name, _) in std::env::vars() {
         if ["CARGO_MANIFEST_", "CARGO_PKG_"].iter().any(|prefix| name.starts_with(prefix)) {
@@ -30,7 +30,7 @@ pub fn building(mut command: Command) -> Command {
     command
 }
 
-/// The host program, built with the features that all tests have: `cargo test` of the whole workspace has built it already.
+/// The host program, built with the features of all tests: `cargo test` of the whole workspace has already built it.
 pub fn atlas() -> Command {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let mut command = Command::new(BUILT.get_or_init(|| {
@@ -50,12 +50,12 @@ pub fn atlas() -> Command {
     command
 }
 
-/// What the program remembers is kept in `home`, and nowhere else.
+/// Makes the program store its state in `home` only.
 fn at_home(command: &mut Command, home: &Path) {
     command.env("HOME", home).env_remove("XDG_STATE_HOME").env_remove("XDG_DATA_HOME");
 }
 
-/// An empty place for a mirror, and a folder for what belongs to it: the sync state, exports.
+/// An empty place for a mirror, and a folder for related files: the sync state, exports.
 pub struct Place {
     folder: tempfile::TempDir,
     /// The store, as a URL.
@@ -71,7 +71,7 @@ impl Place {
         Self { folder, store, bucket: None }
     }
 
-    /// A place in a store that runs.
+    /// A place in a running store.
     pub fn on(bucket: &'static RealStore) -> Self {
         Self { store: bucket.fresh_url(), bucket: Some(bucket), ..Self::new() }
     }
@@ -80,7 +80,7 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// `command` with what it needs to reach the store.
+    /// `command` with the variables to connect to the store.
     pub fn reached_by(&self, mut command: Command) -> Command {
         command.envs(self.bucket.map(RealStore::environment).unwrap_or_default());
         command
@@ -104,7 +104,7 @@ impl Place {
         command
     }
 
-    /// `atlas` as a person starts it whose home this is, in `folder`; nothing names a store.
+    /// `atlas` as a person with this home starts it in `folder`; no store is given.
     pub fn in_folder(&self, folder: &Path) -> Command {
         let mut command = atlas();
         at_home(&mut command, self.folder.path());
@@ -112,7 +112,7 @@ impl Place {
         command
     }
 
-    /// Asserts that an export is what `folder` is, and gives its generation.
+    /// Asserts that an export equals `folder`, and returns its generation.
     #[track_caller]
     pub fn exports(&self, folder: &Path) -> u64 {
         let to = tempfile::tempdir_in(self.folder.path()).unwrap();
@@ -122,7 +122,7 @@ impl Place {
         exported["generation"].as_u64().unwrap()
     }
 
-    /// The store, as this process reaches it.
+    /// The store, opened in this process.
     pub fn open(&self) -> Store {
         let variables = self.bucket.map_or_else(Variables::default, |bucket| bucket.variables(&[]));
         patient(location::open(&self.store, &variables).unwrap())
@@ -134,23 +134,23 @@ impl Place {
     }
 }
 
-/// In what two folders differ; nothing if they are equal.
+/// The differences between two folders; empty if they are equal.
 pub fn difference(one: &Path, other: &Path) -> String {
     let output = Command::new("diff").args(["--recursive", "--brief"]).arg(one).arg(other).output().unwrap();
     String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
 }
 
-/// What a command that must go well prints.
+/// The output of a command that must succeed.
 #[track_caller]
 pub fn json_of(command: &mut Command) -> Value {
     let output = command.output().unwrap();
-    // What a sync did is told also where something is left to look at.
+    // A sync reports its result even if something is left to look at.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stdout)))
 }
 
-/// What a command that must not go well says.
+/// The error message of a command that must fail.
 #[track_caller]
 pub fn refusal_of(command: &mut Command) -> String {
     let output = command.stdout(Stdio::null()).output().unwrap();
@@ -159,12 +159,12 @@ pub fn refusal_of(command: &mut Command) -> String {
     said
 }
 
-/// A port of the loopback address that nobody has.
+/// A free port of the loopback address.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// A program that is ended when this is dropped.
+/// A program that is stopped on drop.
 pub struct Running(pub Child);
 
 impl Drop for Running {
@@ -174,7 +174,7 @@ impl Drop for Running {
     }
 }
 
-/// `atlas serve` on some free port, with more settings, and the lines that it prints.
+/// `atlas serve` on a free port, with more settings, and the lines that it prints.
 pub fn serve(
     place: &Place,
     settings: impl IntoIterator<Item = (&'static str, String)>,
@@ -186,7 +186,7 @@ pub fn serve(
     (running, lines)
 }
 
-/// What `look` finds, once it does; what it said last if it does not in time.
+/// The result of `look` once it succeeds; panics with the last error after `limit`.
 #[track_caller]
 pub fn until<T, E: Debug>(limit: Duration, what: &str, mut look: impl FnMut() -> Result<T, E>) -> T {
     let begun = Instant::now();
@@ -199,7 +199,7 @@ pub fn until<T, E: Debug>(limit: Duration, what: &str, mut look: impl FnMut() ->
     }
 }
 
-/// The status and body of what `curl` is answered.
+/// The status and body of `curl`'s answer.
 pub fn curl(arguments: &[&str]) -> Option<(u16, String)> {
     let output = Command::new("curl")
         .args(["--silent", "--max-time", "120", "--write-out", "\n%{http_code}"])

@@ -1,4 +1,4 @@
-//! Publishing a folder, as `atlas sync` does, and exporting what a mirror has.
+//! Publishing a folder, as `atlas sync` does, and exporting a mirror.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,10 +1,10 @@
-//! Random cases: the same ones in each run, unless `ATLAS_HISTORIES` asks for so many others.
+//! Random cases: the same ones in each run, unless `ATLAS_HISTORIES` gives another number.
 
 use proptest::test_runner::{Config, RngSeed};
 
 const SEED: u64 = 15;
 
-/// What is drawn: `number` cases. One that fails is printed; no file is kept of it.
+/// The configuration for `number` cases. A failing one is printed; no file is written.
 pub fn cases(number: u32) -> Config {
     let wanted = std::env::var("ATLAS_HISTORIES").ok().map(|wanted| wanted.parse().unwrap());
     let (cases, rng_seed) = wanted.map_or((number, RngSeed::Fixed(SEED)), |wanted| (wanted, RngSeed::Random));

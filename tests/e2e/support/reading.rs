@@ -1,4 +1,4 @@
-//! Operations that read the vault, with arguments that each takes: an operation that is added is among them.
+//! Operations that read the vault, with arguments for each; new operations are included.
 
 use atlas_access::Scope;
 use atlas_ops::Entry;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::agent::listed;
 
-/// All that read the vault and do nothing else.
+/// All operations that only read the vault.
 pub fn reading() -> impl Iterator<Item = &'static Entry> {
     listed().filter(|entry| entry.info.scopes == [Scope::ReadVault] && entry.info.changes_nothing())
 }
@@ -16,12 +16,12 @@ fn required(entry: &Entry) -> Vec<String> {
     schema["required"].as_array().into_iter().flatten().map(|name| name.as_str().unwrap().to_owned()).collect()
 }
 
-/// Whether it is asked about one path.
+/// Whether it is about one path.
 pub fn is_about_a_path(entry: &Entry) -> bool {
     required(entry).iter().any(|name| ["path", "paths", "id", "from", "seed_entity_id"].contains(&name.as_str()))
 }
 
-/// What it cannot be called without, about the file at `path`.
+/// Its required arguments, for the file at `path`.
 pub fn arguments_of(entry: &Entry, path: &str) -> Value {
     let value = |name: &str| match name {
         "path" | "id" | "from" | "to" | "seed_entity_id" => json!(path),

@@ -16,13 +16,13 @@ pub fn mirror_in(place: &Store) -> Mirror {
     Mirror::open(place.clone(), "main".parse().unwrap(), cache, Options::default()).unwrap()
 }
 
-/// A cold process of all functions, which makes URLs to what is in the store, and is set up so.
+/// A cold process of all functions that makes URLs to objects in the store, changed by `change`.
 pub fn signing(place: &Store, change: impl FnOnce(App) -> App) -> Client {
     let app = App::over(place.clone(), "main".parse().unwrap(), Limits::default(), 1 << 20).unwrap();
     Client::of(change(app), CountingStore::new(place.inner().clone()))
 }
 
-/// What a GET of `url` brings, if it is allowed.
+/// The body of a GET of `url`, if it is allowed.
 pub fn fetched(url: &str) -> Option<Vec<u8>> {
     let output = Command::new("curl").args(["--silent", "--fail", "--max-time", "30", url]).output().unwrap();
     output.status.success().then_some(output.stdout)

@@ -1,4 +1,4 @@
-//! Processes that limit how often callers may call.
+//! Processes with a throttle.
 
 use atlas_access::ThrottleConfig;
 use atlas_access::policy::{Tier, Tiers};
@@ -8,7 +8,7 @@ use atlas_web::{App, Settings};
 use crate::support::clock;
 use crate::support::tokens::SECRET;
 
-/// Sets a process up so that it tells callers apart and lets them call so often, by the test's clock.
+/// Configures a process with authentication and this throttle, by the test's clock.
 pub fn throttled(config: ThrottleConfig) -> impl FnOnce(App) -> App {
     let variables = [("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)];
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -19,7 +19,7 @@ pub fn throttled(config: ThrottleConfig) -> impl FnOnce(App) -> App {
     }
 }
 
-/// One call of some class a second in the long run, so many at once.
+/// One call per second of each class on average, `burst` at once.
 pub fn at_once(burst: u32) -> ThrottleConfig {
     let tier = Tier { per_minute: 60, burst };
     let tiers = Tiers { read: tier, write: tier, delete: tier, ..Tiers::default() };

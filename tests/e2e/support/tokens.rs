@@ -23,7 +23,7 @@ pub fn token_of(subject: &str, scopes: &str, vault: Option<&str>) -> String {
     token_through(None, subject, scopes, vault)
 }
 
-/// The same that was given to a client.
+/// Such a token, issued to a client.
 pub fn token_through(client: Option<&str>, subject: &str, scopes: &str, vault: Option<&str>) -> String {
     let time = Duration::from_secs(600);
     let grant = Grant { subject, scopes, vault, issuer: None, audience: None, client, time };

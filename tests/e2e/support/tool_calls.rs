@@ -1,4 +1,4 @@
-//! Calls of tools by callers who are told apart.
+//! Calls of tools by authenticated callers.
 
 use atlas_access::{Scope, scope};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub fn agent(client: &Client) -> Agent<'_> {
     Agent::new(client, ERAS[0])
 }
 
-/// A process that tells callers apart.
+/// A process that authenticates callers.
 pub async fn guarded(deployment: &Deployment) -> Client {
     let config = json!({ "throttle": { "enabled": false } }).to_string();
     deployment.set_up(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET), ("ATLAS_CONFIG", &config)]).await
@@ -23,7 +23,7 @@ pub fn caller<'a>(client: &'a Client, scopes: &[Scope]) -> Agent<'a> {
     agent(client).with(bearer(&token("agent", scopes, None)))
 }
 
-/// What a tool returns when a person has confirmed the call, which is refused before.
+/// A tool's result after a person has confirmed the call, which is refused before.
 pub async fn confirmed(client: &Client, tool: &str, mut arguments: Value) -> Value {
     let agent = caller(client, &scope::ALL);
     let refused = agent.failure(tool, arguments.clone()).await;

@@ -1,4 +1,4 @@
-//! An agent that calls tools over MCP, and holds what they take and return against the schemas that they give.
+//! An agent that calls tools over MCP, and checks arguments and results against their schemas.
 
 use atlas_access::{Scope, ThrottleConfig, scope};
 use serde_json::{Value, json};
@@ -14,23 +14,23 @@ pub struct Tools<'a> {
     agent: Agent<'a>,
 }
 
-/// A process that tells callers apart, and lets them call as often as they like.
+/// A process that authenticates callers, without a throttle.
 pub fn guarded(deployment: &Deployment) -> Client {
     deployment.client_with(throttled(ThrottleConfig { enabled: false, ..ThrottleConfig::default() }))
 }
 
 impl<'a> Tools<'a> {
-    /// For a caller who is trusted.
+    /// For a trusted caller.
     pub fn of(client: &'a Client) -> Self {
         Self { client, agent: Agent::new(client, ERAS[0]) }
     }
 
-    /// For a caller who holds all scopes, of a client that tells callers apart.
+    /// For a caller with all scopes, of a client that authenticates callers.
     pub fn guarded(client: &'a Client) -> Self {
         Self { client, agent: Agent::new(client, ERAS[0]).with(bearer(&token("agent", &scope::ALL, None))) }
     }
 
-    /// What a tool returns.
+    /// A tool's result.
     pub async fn good(&self, tool: &str, arguments: Value) -> Value {
         self.agent.checked(tool, arguments).await
     }
@@ -42,7 +42,7 @@ impl<'a> Tools<'a> {
         error
     }
 
-    /// What a tool returns that asks for a confirmation first, and gets it.
+    /// The result of a tool that requires a confirmation, and gets it.
     pub async fn confirmed(&self, tool: &str, mut arguments: Value) -> Value {
         let details = self.bad(tool, arguments.clone(), "elicit_required").await["details"].clone();
         let call = json!({ "operation": details["operation"], "args_hash": details["args_hash"] });

@@ -1,4 +1,4 @@
-//! A vault in memory, behind the operations, for tests of what these say.
+//! A vault in memory, behind the operations, for tests of their results.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,14 +37,14 @@ pub fn atlas(mirror: Mirror, acl: &Value) -> Atlas {
     )
 }
 
-/// A caller with every scope of operations, and these.
+/// A caller with every scope of operations, and `others`.
 pub fn caller(others: &[String]) -> Caller {
     let names = ALL.iter().map(|scope| scope.as_str()).chain(others.iter().map(String::as_str));
     Caller::of_scopes("agent", Scopes::named(names))
 }
 
 impl World {
-    /// The notes of each step are one publication, so that there are several segments.
+    /// A vault with several segments: each step is one publication.
     pub async fn of(steps: &[BTreeMap<String, String>], acl: &Value, caller: Caller) -> Self {
         Self::of_code(steps, acl, caller, 0).await
     }
@@ -65,19 +65,19 @@ impl World {
         Self { atlas: atlas(mirror, acl), caller }
     }
 
-    /// One publication of these notes, of which the caller sees all.
+    /// A vault of one publication, all visible to the caller.
     pub async fn open(notes: &[(&str, &str)]) -> Self {
         let notes = notes.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         Self::of(&[notes], &json!({}), caller(&[])).await
     }
 
-    /// The answer to a call that must go well.
+    /// The answer to a call that must succeed.
     pub async fn ok(&self, name: &str, arguments: Value) -> Value {
         let answer = self.call(name, arguments.clone()).await;
         answer.unwrap_or_else(|error| panic!("{name} {arguments}: {error:?}"))
     }
 
-    /// The reason of the error of a call that must not.
+    /// The error's reason of a call that must fail.
     pub async fn refused(&self, name: &str, arguments: Value) -> String {
         match self.call(name, arguments.clone()).await {
             Err(error) => error.reason().to_owned(),
@@ -89,7 +89,7 @@ impl World {
     pub async fn call(&self, name: &str, arguments: Value) -> Result<Value, Error> {
         let operation = operations().iter().find(|entry| entry.info.name == name).unwrap();
         let mut confirmed = arguments.clone();
-        // A key is no argument of the operation.
+        // A key is not an argument of the operation.
         confirmed.as_object_mut().map(|confirmed| confirmed.remove("idempotency_key"));
         let args_hash = &arguments_hash(name, &confirmed);
         let call = Call::new(operation, arguments, self.caller.clone(), || Timestamp::UNIX_EPOCH);
@@ -107,7 +107,7 @@ impl World {
         answer.map(|answer| answer.value)
     }
 
-    /// What comes of it, without what differs from one publication to the other: times.
+    /// The result, without values that differ between publications: times.
     pub async fn told(&self, name: &str, arguments: Value) -> Value {
         let mut told = match self.call(name, arguments).await {
             Ok(value) => value,

@@ -1,4 +1,4 @@
-//! `atlas sync` killed while it publishes: readers see the state before or the state after, and the next sync completes.
+//! `atlas sync` killed while it publishes: readers see the state before or after it, and the next sync completes.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt as _;
@@ -15,11 +15,11 @@ use crate::support::deployment::Client;
 use crate::support::programs::{Place, json_of};
 use crate::support::publish::{Files, exported, files};
 
-/// What the moments of the kills are drawn with.
+/// The seed of the times of kills.
 const SEED: u8 = 41;
 /// Notes of the vault, of about 2 kB each: several text blocks.
 const NOTES: usize = 300;
-/// Every so manieth note changes in a round.
+/// One in this many notes changes in a round.
 const STEP: usize = 8;
 
 /// A vault that changes from round to round.
@@ -61,7 +61,7 @@ fn numbers(round: usize) -> impl Iterator<Item = usize> {
     (round % STEP..NOTES).step_by(STEP)
 }
 
-/// The notes that have the word of a round once it is published.
+/// The notes that contain a round's word once it is published.
 fn changed(round: usize) -> BTreeSet<String> {
     numbers(round).map(note).chain([format!("new {round}.md")]).collect()
 }
@@ -80,7 +80,7 @@ fn text(number: usize, round: usize) -> String {
     format!("# Note {number}\n\nWritten in round{round}x.\n\n") + &(0..30).map(line).collect::<String>()
 }
 
-/// What a reader gets that comes now: all files, the notes that `find` finds by the word of `round`, and the generation.
+/// The state that a reader gets now: all files, the notes that `find` finds by the word of `round`, and the generation.
 async fn read(place: &Place, round: usize) -> (Files, BTreeSet<String>, u64) {
     let (files, generation) = exported(&place.mirror(), None).await;
     let found = Client::over(&place.open())
@@ -97,23 +97,23 @@ async fn objects(place: &Place) -> BTreeSet<String> {
     store.inner().list(Some(&prefix)).map_ok(|object| object.location.to_string()).try_collect().await.unwrap()
 }
 
-/// Where kills came.
+/// Counts of kills.
 #[derive(Debug, Default)]
 struct Kills {
     /// Before the sync had ended.
     hits: usize,
-    /// Of these, those that left objects in the store and no commit.
+    /// Of these, those that left objects in the store without a commit.
     torn: usize,
     /// Of these, those after the commit.
     committed: usize,
 }
 
-/// Kills a sync in each of `kills` rounds, at moments spread over the whole of it.
+/// Kills a sync in each of `kills` rounds, at times spread over its duration.
 async fn kill(place: &Place, kills: usize) -> Kills {
     let mut random = TestRng::from_seed(RngAlgorithm::ChaCha, &[SEED; 32]);
     let mut vault = Vault::new();
     let mut at = 0;
-    // The rounds before the kills show how long a sync takes.
+    // Rounds without kills measure the duration of a sync.
     let mut took = Vec::new();
     let mut came = Kills::default();
     for (round, kill) in [None; 3].into_iter().chain((0..kills).map(Some)).enumerate() {
@@ -144,7 +144,7 @@ async fn kill(place: &Place, kills: usize) -> Kills {
         if synced["uploaded_bytes"] != 0 {
             took.push(begun.elapsed());
         }
-        // What was committed before the kill is not committed again.
+        // A change committed before the kill is not committed again.
         at += 1;
         assert_eq!(synced["generation"], at, "seed {SEED}, round {round}");
         assert_eq!(place.exports(vault.folder.root()), at);
@@ -153,7 +153,7 @@ async fn kill(place: &Place, kills: usize) -> Kills {
     came
 }
 
-/// Kills, in each of `kills` rounds, the sync of another host's folder, which brings it what the vault's sync has published.
+/// Kills, in each of `kills` rounds, the sync of another host's folder, which pulls the vault's changes.
 fn kill_pulls(place: &Place, kills: usize) -> Kills {
     let mut random = TestRng::from_seed(RngAlgorithm::ChaCha, &[SEED; 32]);
     let (mut vault, other) = (Vault::new(), VaultBuilder::new());
@@ -202,7 +202,7 @@ fn kill_pulls(place: &Place, kills: usize) -> Kills {
             "{says}"
         );
         assert!(synced["conflicts"].is_null() && synced["skipped"].is_null(), "{says}");
-        // What was begun and not finished is only removed when no other host can be at it any more.
+        // Unfinished files are removed only when no other host can be writing them.
         let there: Files =
             files(other.root()).into_iter().filter(|(path, _)| !path.starts_with(".atlas-mirror/")).collect();
         assert!(there == vault.files, "{says}");
@@ -224,7 +224,7 @@ fn a_disk_without_room_has_nothing_half_written() {
     json_of(place.sync(vault.folder.root()).arg("--json"));
     let mut sync = place.atlas("sync");
     sync.arg("--root").arg(other.root()).arg("--state").arg(place.path("other state")).arg("--json");
-    // No file may be larger than the notes are, which the picture is.
+    // No file may be larger than the notes, and the picture is.
     let mut limited = std::process::Command::new("bash");
     limited
         .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "bash"])

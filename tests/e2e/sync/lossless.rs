@@ -1,8 +1,8 @@
-//! Several agents, two people with a folder each, syncs between them, and everything that goes wrong: whatever any of them wrote and was
-//! told was accepted is in the end in a note or in a copy of a conflict, or in the history if somebody replaced it who had it in front
-//! of them; and both folders and the mirror are equal.
+//! Several agents, two people with a folder each, syncs between them, and all kinds of faults: every accepted text is
+//! in the end in a note or in a conflict copy, or in the history if somebody who saw it replaced it; and both folders
+//! and the mirror are equal.
 //!
-//! A history is a list of [`Step`]s, drawn at random. One that fails is made as short as can be and printed so that it can be
+//! A history is a random list of [`Step`]s. A failing one is shortened as far as possible and printed so that it can be
 //! pasted into `histories_that_failed_once`.
 
 mod bucket;
@@ -23,12 +23,12 @@ use world::World;
 use crate::support::damage::{Damage, Kind};
 use crate::support::random;
 
-/// Histories of each kind, unless `ATLAS_HISTORIES` says how many.
+/// Histories of each kind, unless `ATLAS_HISTORIES` gives a number.
 const CASES: u32 = 128;
-/// Most steps of one.
+/// Most steps of a history.
 const STEPS: usize = 24;
 
-/// Plays a history, and looks what is left of what was written.
+/// Plays a history, and checks that nothing is lost.
 fn play(steps: &[Step]) {
     let mut world = World::new();
     steps.iter().for_each(|step| world.take(*step));
@@ -85,7 +85,7 @@ fn histories_that_failed_once() {
     play(&[PersonWrites(0, 5), PersonWrites(0, 0), AgentReads(0, 0), Sync(1), MovedAside(0, 4), PersonAppends(0, 4)]);
     play(&[AgentAppends(0, 0), StoreClockJumps(-25), AgentAppends(0, 0), Collect]);
     for segment in 0..6 {
-        // The host that knows an older version has seen the generation of the newer one, and not brought it.
+        // The host with the older version has seen the newer one's generation, without pulling it.
         play(&[
             PersonAppends(1, 0),
             SyncAll(0),
@@ -121,7 +121,7 @@ fn histories_that_failed_once() {
     for segment in 0..4 {
         let damaged = |host| Damaged(Kind::Segment(segment), Damage::CutAt(100), host);
         play(&[PersonDeletes(0, 2), Sync(0), damaged(0)]);
-        // The host that repairs knows another mirror.
+        // The repairing host knows another mirror.
         play(&[Damaged(Kind::NewestAndLatest, Damage::Missing, 0), AgentAppends(1, 2), AgentPuts(0, 3), damaged(2)]);
     }
 }

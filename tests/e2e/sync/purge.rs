@@ -1,4 +1,4 @@
-//! `atlas purge`: a secret that was synced is gone from the mirror.
+//! `atlas purge`: a synced secret is erased from the mirror.
 
 use std::fs;
 use std::path::PathBuf;
@@ -94,13 +94,13 @@ async fn what_is_purged_is_nowhere_in_the_mirror_and_all_else_stays() {
     let head = mirror.head().await.unwrap();
     let texts = contents(&head).await.unwrap();
     assert_eq!(texts.len(), 6, "{texts:?}");
-    // Nothing dead is left in the segments, and no object that the newest generation does not refer to.
+    // The segments contain no dead documents, and the store no object that the newest generation does not refer to.
     assert!(head.segments().iter().all(|entry| entry.deleted.count() == 0));
     assert_eq!((home.objects("segments"), home.objects("blobs")), (head.segments().len(), 0));
     for generation in 1..4 {
         assert!(mirror.at(generation).await.unwrap().is_none(), "{generation}");
     }
-    // The folder is in sync with it, and a sync brings nothing back.
+    // The folder is in sync with it, and a sync restores nothing.
     home.sync();
     assert_eq!(mirror.head().await.unwrap().generation(), 4);
     assert!(

@@ -1,4 +1,4 @@
-//! A vault on an rclone mount: what changes on the far side is published, and a mount that dies takes nothing with it.
+//! A vault on an rclone mount: remote changes are published, and a mount that dies deletes nothing.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
@@ -17,7 +17,7 @@ use crate::support::programs::{Place, Running, difference, json_of, refusal_of, 
 /// How long anything may take on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The demo vault on the far side of a remote, mounted, and a place to publish it to.
+/// The demo vault on a mounted remote, and a place to publish it to.
 struct Site {
     // Dropped in this order: the mount first.
     mount: Mount,
@@ -27,7 +27,7 @@ struct Site {
 }
 
 impl Site {
-    /// [`None`], and it is said, where nothing can be mounted.
+    /// [`None`], with a message, if nothing can be mounted.
     fn new() -> Option<Self> {
         Self::mounted_with(&[])
     }
@@ -69,7 +69,7 @@ impl Site {
         self.place.on_vault("status", &self.mount.point)
     }
 
-    /// Puts a file on the far side, all of it at once.
+    /// Puts a file on the remote, atomically.
     fn put(&self, path: &str, text: &str) {
         let (path, draft) = (self.far.join(path), self.place.path("draft"));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -77,7 +77,7 @@ impl Site {
         fs::rename(draft, path).unwrap();
     }
 
-    /// Waits until the mount shows the far side as it is.
+    /// Waits until the mount shows the remote's current state.
     fn settle(&self) {
         until(LIMIT, "the mount shows the far side", || match difference(&self.far, &self.mount.point) {
             difference if difference.is_empty() => Ok(()),
@@ -86,7 +86,7 @@ impl Site {
     }
 }
 
-/// A mount that is gone when this is dropped.
+/// A mount that is removed on drop.
 struct Mount {
     rclone: Child,
     url: String,
@@ -123,19 +123,19 @@ impl Mount {
         });
     }
 
-    /// Mounts what was unmounted.
+    /// Mounts it again.
     fn again(&mut self) {
         self.rclone = Self::start(&self.url, &self.point, self.more);
         self.wait();
     }
 
-    /// Ends the process that answers for the mount, as the kernel does when memory runs out.
+    /// Kills the mount's process, as the kernel does when memory runs out.
     fn kill(&mut self) {
         self.rclone.kill().unwrap();
         self.rclone.wait().unwrap();
     }
 
-    /// Leaves the empty folder.
+    /// Unmounts it, which leaves the empty folder.
     fn unmount(&self) {
         assert!(Command::new("fusermount3").args(["-u", "-z"]).arg(&self.point).status().unwrap().success());
         assert_eq!(fs::read_dir(&self.point).unwrap().count(), 0);
@@ -156,7 +156,7 @@ fn rclone() -> Command {
     rclone
 }
 
-/// `atlas sync --watch`, and what it says.
+/// `atlas sync --watch`, and its output.
 struct Watch {
     _running: Running,
     log: PathBuf,
@@ -171,7 +171,7 @@ impl Watch {
         Self { _running: Running(watch.spawn().unwrap()), log }
     }
 
-    /// Waits for a line that has all of `words`.
+    /// Waits for a line that contains all of `words`.
     #[track_caller]
     fn says(&self, words: &[&str]) {
         let all = |line: &str| words.iter().all(|word| line.contains(word));
@@ -223,7 +223,7 @@ fn a_sync_has_rclone_read_its_folders_again_before_it_looks() {
     site.put("vault/inbox/late.md", "Written on the far side.\n");
     assert_eq!(json_of(site.sync().arg("--json"))["generation"], 1);
 
-    // What fails is told, without what is secret, and the sync goes on.
+    // Failures are reported, without secrets, and the sync continues.
     for (url, reason) in [
         (format!("http://cache:wrong@{address}"), "wants a name and a password"),
         (format!("http://cache:hidden@{address}/?fs=other:"), "other:"),
@@ -283,7 +283,7 @@ fn an_agent_and_a_person_edit_the_same_note_through_a_mount() {
         let summary = json_of(site.sync().arg("--json"));
         if summary["uploaded_bytes"] == 0 && summary["waiting"].is_null() { Ok(()) } else { Err(summary) }
     });
-    // The far side's trash is the person's; what is published is the rest.
+    // The remote's trash is the person's; all else is published.
     fs::remove_dir_all(site.far.join(".trash")).unwrap();
     site.settle();
     let exported = site.place.path("exported");
@@ -298,7 +298,7 @@ fn an_agent_and_a_person_edit_the_same_note_through_a_mount() {
 fn names_that_differ_in_case_only_lose_nothing_where_they_are_one() {
     let Some(site) = Site::mounted_with(&["--vfs-case-insensitive"]) else { return };
     json_of(site.sync().arg("--json"));
-    // The person renames a note so, and an agent writes one that the folder cannot have beside another.
+    // The person renames a note, and an agent writes one that the folder cannot have beside it.
     fs::rename(site.far.join("vault/Home.md"), site.far.join("vault/HOME.md")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let agent = Client::over(&site.place.open());

@@ -1,4 +1,4 @@
-//! What the host program says of what it did: exit statuses, the names of files, and what to do about what stops it.
+//! The host program's reports: exit statuses, the names of files, and instructions after errors.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -66,7 +66,7 @@ fn a_check_of_the_status_fails_for_a_vault_that_nobody_syncs_any_more() {
     let first = std::fs::read(&told).unwrap();
     assert_eq!(said(&mut check()).0, Some(0));
     std::fs::remove_file(&told).unwrap();
-    // Of the two at most one begins five minutes.
+    // At most one of the two begins a new interval of five minutes.
     for _ in 0..2 {
         std::fs::remove_file(&told).ok();
         assert_eq!(said(&mut place.sync(vault.root())).0, Some(0));
@@ -93,7 +93,7 @@ fn what_stops_a_command_names_what_to_change() {
         message.contains("not published") && message.contains(&*place.path("store").to_string_lossy()),
         "{message}"
     );
-    // The unit's file names the folder so.
+    // The unit's file names the folder in this way.
     json_of(place.sync(&demo()).env("ATLAS_ROOT", "/srv/vault").arg("--json"));
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

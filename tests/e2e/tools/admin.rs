@@ -117,7 +117,7 @@ async fn who_may_not_administer_is_told_of_health_alone() {
         let call = if tool == "inspect_acl" { json!({ "path": "a.md", "op": "read" }) } else { json!({}) };
         assert_eq!(reader.failure(tool, call).await["code"], "scope_missing", "{tool}");
     }
-    // A token that names no vault is for the default one.
+    // A token without a vault is for the default one.
     assert_eq!(reader.answer("server_health", json!({})).await["vaults"], json!(["main"]));
     let admin = Agent::new(&client, ERAS[0]).with(bearer(&token("admin", &scope::ALL, None)));
     let listed = admin.answer("list_vaults", json!({})).await;

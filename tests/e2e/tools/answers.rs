@@ -1,4 +1,4 @@
-//! What answers of obsidian-tc's tools have, and in which order.
+//! The fields of answers of obsidian-tc's tools, and their order.
 
 use atlas_testkit::VaultBuilder;
 use serde_json::{Value, json};

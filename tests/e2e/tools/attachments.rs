@@ -119,7 +119,7 @@ async fn a_picture_without_room_is_scaled_down() {
     );
     let whole = tools.good("get_attachment", wanted("media/pic.png", PICTURE.len())).await;
     assert_eq!((&whole["data_base64"], whole.get("data_mime")), (&json!(BASE64.encode(PICTURE)), None));
-    // One that it makes nothing of is refused, and so is what is no picture.
+    // A picture that cannot be scaled down is refused, and so is a file that is not a picture.
     for (path, most) in [("media/pic.png", jpeg.len() - 1), ("data.bin", 1)] {
         let refused = tools.bad("get_attachment", wanted(path, most), "invalid_input").await;
         assert!(refused["message"].as_str().unwrap().contains("presign"), "{refused}");
@@ -152,7 +152,7 @@ async fn an_attachment_comes_whole_or_not_at_all() {
 async fn a_file_is_read_from_a_url_where_the_store_makes_them() {
     let vault = vault();
     let presigned = |path: &str| json!({ "path": path, "presign": true });
-    // LocalStack does not look at signatures.
+    // LocalStack does not check signatures.
     for (store, is_strict) in [(localstack(), false), (minio(), true)] {
         let Some(store) = store else { continue };
         let place = store.fresh();
@@ -165,7 +165,7 @@ async fn a_file_is_read_from_a_url_where_the_store_makes_them() {
         assert_eq!(fetched(url).as_deref(), Some(PICTURE));
         assert!(expires > Timestamp::now() && expires < Timestamp::now() + Duration::from_secs(900), "{expires}");
         assert_eq!(got.get("data_base64"), None);
-        // Of this object only.
+        // Only for this object.
         let other = tools.good("get_attachment", presigned("data.bin")).await["url"].as_str().unwrap().to_owned();
         let (key, signature) = (other.split_once('?').unwrap().0, url.split_once('?').unwrap().1);
         let is_refused = fetched(&format!("{key}?{signature}")).is_none() && fetched(key).is_none();

@@ -132,7 +132,7 @@ async fn bookmarks_come_into_the_folder_and_one_that_obsidian_wrote_meanwhile_is
             && written.contains("\"path\": \"a.md\""),
         "{written}"
     );
-    // The person and an agent change it at once.
+    // The person and an agent change it concurrently.
     std::fs::write(&path, written.replace("a.md", "b.md")).unwrap();
     tools.good("remove_bookmark", json!({ "id": added["id"] })).await;
     publish(vault.root(), &deployment.mirror(), state.path()).await;

@@ -1,4 +1,4 @@
-//! Bulk tools: what can be done is done in one commit, and each is reported as it is.
+//! Bulk tools: all possible changes are made in one commit, and each item is reported.
 
 use atlas_access::{Scope, scope};
 use atlas_testkit::VaultBuilder;
@@ -12,7 +12,7 @@ async fn generation(deployment: &Deployment) -> u64 {
     deployment.mirror().head().await.unwrap().generation()
 }
 
-/// What is told of each: its code if it failed, else `ok`.
+/// The report on each: its error code, or `ok`.
 fn told(results: &Value) -> Vec<&str> {
     let results = results.as_array().unwrap().iter();
     results
@@ -68,7 +68,7 @@ async fn many_notes_are_written_at_once_or_none() {
     let found = notes(&deployment).await;
     assert_eq!((found.contains_key("c.md"), found.contains_key("d.md")), (true, false));
 
-    // What a person has to confirm: many, and what is lost.
+    // Calls that a person must confirm: many items, and losses.
     let many: Vec<Value> = (0..51).map(|n| json!({ "path": format!("n/{n}.md"), "content": "x" })).collect();
     agent.checked("bulk_create_notes", json!({ "items": many, "dry_run": true })).await;
     confirmed(&client, "bulk_create_notes", json!({ "items": many })).await;
@@ -104,7 +104,7 @@ async fn a_note_whose_name_clashes_is_left_out_and_the_others_are_written() {
         ("two.md", "name_taken"),
         ("three.md", "ok"),
         ("three.md/below.md", "name_taken"),
-        // What these would clash with is not written.
+        // The items that these would clash with are not written.
         ("b.md/below.md", "ok"),
         ("none.md", "note_not_found"),
         ("none.md/below.md", "ok"),
@@ -163,7 +163,7 @@ async fn a_property_is_set_in_many_notes_and_nothing_else_changes() {
     ] {
         assert_eq!(agent.answer("read_note", json!({ "path": path })).await["content"], expected);
     }
-    // What is so already is no new generation, and what cannot be is told beside it.
+    // Unchanged items make no new generation, and failed items are reported beside them.
     let same = agent.checked("bulk_set_property", call(&["a.md", "none.md", "c.md", "a.md"], json!("done"))).await;
     assert_eq!(told(&same["results"]), ["ok", "note_not_found", "ok", "invalid_input"]);
     assert_eq!((&same["generation"], generation(&deployment).await), (&json!(2), 2));
@@ -214,7 +214,7 @@ async fn notes_are_moved_together_with_the_links_between_them() {
     assert_eq!((&refused["code"], told(&refused["details"]["results"])), (&json!("bulk_partial"), codes.to_vec()));
     assert_eq!((notes(&deployment).await, generation(&deployment).await), (before.clone(), 1));
 
-    // Two change places, one goes where another was, one to a new place.
+    // Two swap their paths, one goes to another's old path, one to a new path.
     let mut ring = call(&[
         ("a/One.md", "b/Two.md"),
         ("b/Two.md", "a/One.md"),
@@ -288,7 +288,7 @@ async fn a_dry_run_of_moves_tells_the_names_that_cannot_be_taken() {
         { "from": "c.md/inner.md", "to": "e.md" }
     ]);
     let dry = agent.checked("bulk_move_notes", json!({ "moves": moves })).await;
-    // What is moved away stands in nobody's way.
+    // A moved file is not in the way.
     assert_eq!(told(&dry["results"]), ["ok", "name_taken", "ok"]);
     let (two, before) = (json!([moves[1], moves[2]]), notes(&deployment).await);
     let call = json!({ "moves": two, "dry_run": false });

@@ -155,7 +155,7 @@ async fn canvases_and_bases_are_in_the_graph_and_keep_their_links() {
     assert_eq!(tools.text("boards/sea.canvas").await, expected);
     assert_eq!(tools.text("views/all.base").await, "filters: '[[Quays]]'\n");
     assert_eq!(sources("Sea/High tides.md").await, ["boards/sea.canvas"]);
-    // A moved canvas keeps what it shows.
+    // A moved canvas keeps its files.
     tools.good("move_attachment", json!({ "from": "boards/sea.canvas", "to": "sea.canvas" })).await;
     assert_eq!(tools.text("sea.canvas").await, expected);
     tools.good("rewrite_link", json!({ "from_target": "Quays", "to_target": "High tides", "dry_run": false })).await;

@@ -1,4 +1,4 @@
-//! What notes say of themselves: tags, properties, tasks and links, listed and found as obsidian-tc's tools do.
+//! Facts of notes: tags, properties, tasks and links, listed and found as obsidian-tc's tools do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -234,7 +234,8 @@ async fn links_are_told_from_both_ends() {
 
 #[tokio::test]
 async fn very_many_files_of_one_name_are_told_apart() {
-    // With as many it takes hours if each link is held against each file anew, and the time of a call is up.
+    // With this many it would take hours if each link were compared with each file, and the time limit would be
+    // exceeded.
     const COUNT: usize = 3000;
     let note = |number: usize| {
         (format!("f{number}/index.md"), format!("[[f{}/index]] [[index]] [[x/f{number}/index]]\n", number + 1))
@@ -280,7 +281,7 @@ fn any_note() -> impl Strategy<Value = String> {
     )
 }
 
-/// Whatever is published in however many steps, the sections tell what a plain scan of the parsed notes tells.
+/// However the notes were published, the sections contain the same facts as a plain scan of the parsed notes.
 #[test]
 fn sections_tell_what_a_scan_of_the_notes_tells() {
     let mut runner = TestRunner::new(Config { cases: 48, failure_persistence: None, ..Config::default() });
@@ -315,7 +316,7 @@ async fn compare(steps: &[BTreeMap<String, String>], notes: &BTreeMap<String, No
         .iter()
         .map(|tag| (fold(tag["tag"].as_str().unwrap()), tag["count"].as_u64().unwrap() as usize))
         .collect();
-    // One note may write a tag in two ways, and counts for each.
+    // One note may spell a tag in two ways, and counts for each.
     assert!(
         counts.keys().eq(tags.keys()) && counts.iter().all(|(tag, count)| *count >= tags[tag].len()),
         "{counts:?} {tags:?}"

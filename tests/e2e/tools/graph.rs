@@ -10,7 +10,7 @@ fn paths(items: &Value) -> Vec<&str> {
     items.as_array().unwrap().iter().map(|item| item["path"].as_str().unwrap()).collect()
 }
 
-/// Two groups of notes; `bridge.md` connects them. `secret/x.md` would be a shorter way.
+/// Two groups of notes; `bridge.md` connects them. `secret/x.md` would be a shorter path.
 const NOTES: [(&str, &str); 11] = [
     ("a/1.md", "[[2]] [[a/3]] [[bridge]]"),
     ("a/2.md", "[[1]] [[a/3]]"),
@@ -70,7 +70,7 @@ async fn what_a_caller_may_not_read_connects_nothing() {
         way["length"].clone()
     };
     let (all, some) = (world(&["read:secret"]).await, world(&[]).await);
-    // One after the other over the same vault, so that what is kept of one would show in the other.
+    // In turn over the same vault, so that a wrong cache would show.
     for _ in 0..2 {
         assert_eq!((length(&all).await, length(&some).await), (json!(2), json!(3)));
     }

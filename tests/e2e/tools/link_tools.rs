@@ -26,7 +26,7 @@ async fn a_file_is_moved_with_the_links_to_it() {
     assert_eq!(agent.answer("read_note", json!({ "path": "b.md" })).await["content"], "[[tide chart]]\n");
     let there = agent.answer("list_notes", json!({ "root": "files", "extensions": ["png"] })).await;
     assert_eq!((&there["items"][0]["sha256"], &there["items"][0]["size"]), (&moved["sha256"], &json!(4)));
-    // Many links are a person's to confirm.
+    // Many links need a confirmation.
     let plan = confirmed(&client, "move_attachment", call("img/plan.canvas", "files/plan.canvas")).await;
     assert_eq!(plan["references_updated"], 11, "a link by its name alone stays");
     for (from, to, code) in [

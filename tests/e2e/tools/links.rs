@@ -167,7 +167,7 @@ fn any_file() -> impl Strategy<Value = (String, String)> {
     (path, text).prop_map(|((folder, name), links)| (format!("{folder}{name}"), links.join(" ")))
 }
 
-/// What links lead to, by a plain scan: for each file the notes that link to it.
+/// The targets of links, from a plain scan: for each file the notes that link to it.
 fn scanned(files: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
     let path = |path: &String| VaultPath::parse(path).unwrap();
     let all: Files = files.keys().map(path).collect();
@@ -182,7 +182,7 @@ fn scanned(files: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String
     linked
 }
 
-/// Whatever was published in however many steps, backlinks and neighbors are those of a plain scan.
+/// However the notes were published, backlinks and neighbours equal those of a plain scan.
 #[test]
 fn the_graph_is_that_of_a_plain_scan() {
     let mut runner = TestRunner::new(Config { cases: 48, failure_persistence: None, ..Config::default() });

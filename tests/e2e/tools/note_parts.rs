@@ -39,12 +39,12 @@ async fn what_is_added_stands_where_it_is_asked_for() {
         agent.refused("append_note", json!({ "path": "none.md", "content": "x", "idempotency_key": "none" })).await,
         "note_not_found"
     );
-    // Once, however often it is asked for.
+    // Once, however often it is called.
     let keyed = json!({ "path": "empty.md", "content": "more", "idempotency_key": "k" });
     let first = agent.checked("append_note", keyed.clone()).await;
     assert_eq!(agent.answer("append_note", keyed).await, first);
     assert_eq!(agent.answer("read_note", json!({ "path": "empty.md" })).await["content"], "new\nmore");
-    // Without a key as often as it is asked for.
+    // Without a key, as often as it is called.
     for _ in 0..2 {
         agent.checked("append_note", json!({ "path": "empty.md", "content": "x" })).await;
     }

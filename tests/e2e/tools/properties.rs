@@ -25,7 +25,7 @@ async fn properties_change_and_every_other_byte_stays() {
     let answer = tools.good("update_frontmatter", set.clone()).await;
     assert_eq!((&answer["mode_used"], &answer["prev_value"]), (&json!("set"), &json!("open")));
     assert_eq!(tools.text("a.md").await, NOTE.replace("   open # why", " # why\n  - x"));
-    // Made again, it tells what it told.
+    // Repeated, it returns the same report.
     let again = tools.good("update_frontmatter", set).await;
     assert_eq!((&again["prev_value"], &again["content_hash"]), (&json!("open"), &answer["content_hash"]));
 
@@ -74,7 +74,7 @@ async fn frontmatter_keeps_the_order_given_through_every_door() {
         assert_eq!(tools.text(path).await.trim_end(), new.trim_end(), "{path}");
     }
 
-    // Those that are there keep their places.
+    // Existing ones keep their order.
     let merge =
         json!({ "path": "mcp.md", "mode": "merge", "patch": { "new": 1, "alpha": { "z": 1, "c": 2 }, "zeta": 2 } });
     tools.good("update_frontmatter", merge).await;

@@ -1,4 +1,4 @@
-//! Queries over what notes say, as obsidian-tc's tools answer them: `tasks_filter`, and the searches.
+//! Queries over facts of notes, as in obsidian-tc's tools: `tasks_filter`, and the searches.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::world::{World, caller};
 
-/// What there is on the first day of 1970, which is today in these worlds.
+/// The vault on the first day of 1970, which is today in these worlds.
 async fn harbour() -> World {
     let tide = "---\ntags: [sea]\nstatus: open\nrank: 3\n---\n# Tide\n\nHigh tide at noon, #sea/deep\n\n- [ ] Measure 📅 1970-01-01 ⏫ #log\n  - [x] Look ✅ 1969-12-31\n";
     let berth = "---\nstatus: done\nrank: 10\nup: [Tide, Quay]\n---\n## Work\n\n- [/] Paint the hull [due:: 1970-01-05]\n## Later\n- [ ] Rest\n";
@@ -22,7 +22,7 @@ fn listed<'a>(answer: &'a Value, field: &str) -> Vec<&'a str> {
     answer["items"].as_array().unwrap().iter().map(|item| item[field].as_str().unwrap()).collect()
 }
 
-/// The paths and lines of what was found.
+/// The paths and lines of the results.
 fn places(answer: &Value) -> Vec<String> {
     let place = |item: &Value| format!("{}:{}", item["path"].as_str().unwrap(), item["line"]);
     answer["items"].as_array().unwrap().iter().map(place).collect()
@@ -266,7 +266,7 @@ fn any_note() -> impl Strategy<Value = String> {
     })
 }
 
-/// Whatever is published in however many steps, queries answer as a plain scan of the parsed notes does.
+/// However the notes were published, queries answer as a plain scan of the parsed notes does.
 #[test]
 fn queries_tell_what_a_scan_of_the_notes_tells() {
     let mut runner = TestRunner::new(Config { cases: 32, failure_persistence: None, ..Config::default() });
@@ -284,7 +284,7 @@ fn queries_tell_what_a_scan_of_the_notes_tells() {
 
 type Holds = fn(&str, &str, &Note, &Map<String, Value>) -> bool;
 
-/// Conditions, and the same said in Rust of a path, text, note and its properties.
+/// Conditions, and the same in Rust for a path, text, note and its properties.
 fn conditions() -> [(Value, Holds); 6] {
     [
         (json!({ ">=": [{ "var": "k" }, 2] }), |_, _, _, of| {

@@ -1,4 +1,4 @@
-//! obsidian-tc's tool surface: what of it works here, as the page of the tools says.
+//! obsidian-tc's tool surface: which tools work here, according to the page of the tools.
 
 use atlas_ops::pipeline::aliases::{Alias, OF_ALL};
 use atlas_tools::operations;
@@ -71,7 +71,7 @@ fn the_readme_says_what_works_by_other_names() {
     }
 }
 
-/// A call as obsidian-tc's program takes it.
+/// A call as obsidian-tc's program accepts it.
 #[derive(Deserialize)]
 struct Call {
     tool: String,
@@ -90,7 +90,7 @@ async fn every_tool_that_works_takes_the_names_that_the_program_has() {
     for tool in tools.filter(|tool| !needs_more(tool)) {
         assert!(calls.iter().any(|call| call.tool == *tool), "{tool} is not called");
     }
-    // By its own name, and as the program's capabilities are called.
+    // By its own name, and through the program's capabilities.
     for through_capability in [false, true] {
         let deployment = Deployment::of_demo().await;
         let client = deployment.client();

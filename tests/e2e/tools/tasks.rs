@@ -64,7 +64,7 @@ async fn to_open_a_task_that_was_done_long_ago_is_to_be_confirmed() {
     let answer = tools.confirmed("update_task", reopen(4)).await;
     assert_eq!((&answer["prev_state"]["status"], &answer["new_state"]["status"]), (&json!("done"), &json!("todo")));
     assert!(tools.text("a.md").await.contains("- [ ] Old ✅ 2020-01-01\n"));
-    // When it was done is not known of this one, and was today of the other.
+    // The first has no time of completion; the other was completed today.
     tools.good("update_task", reopen(5)).await;
     let today = jiff::Zoned::now().date().to_string();
     tools.good("update_task", json!({ "path": "a.md", "line": 3, "set": { "status": "done", "done": today } })).await;

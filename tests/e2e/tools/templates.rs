@@ -57,7 +57,7 @@ async fn a_note_is_made_of_a_template_and_what_runs_a_program_is_refused() {
     let content = text(&world, "Log/Berths.md").await;
     let lines: Vec<&str> = content.as_str().unwrap().lines().collect();
     assert!(lines[0].starts_with("# Berths on ") && lines[0].len() == "# Berths on 01.02.2026".len(), "{lines:?}");
-    // What the caller gives is text and no template.
+    // The caller's values are text and not templates.
     assert_eq!(lines[1], "{{date}} <% x %> {{ other }} 1970");
     assert_eq!(made["expanded_size"], content.as_str().unwrap().len());
     assert_eq!(world.refused("execute_template", meeting).await, "note_exists");

@@ -1,4 +1,4 @@
-//! `undo_changes`: an agent's work is taken back, and nobody else's.
+//! `undo_changes`: an agent's work is undone, and nobody else's.
 
 use std::collections::BTreeMap;
 
@@ -144,7 +144,7 @@ async fn a_session_is_kept_through_every_door_and_undone_as_one() {
     let headers = [bearer(&token("ida", &scope::ALL, None))];
     let named = [headers[0].clone(), ("x-atlas-session".to_owned(), "tidy up".to_owned())];
     let append = json!({ "edits": [{ "op": "append", "text": "x" }] });
-    // By the header, by an argument, over the Bridge and over MCP; once in no session, and once in another.
+    // By the header, by an argument, over the Bridge and over MCP; once without a session, and once in another.
     send(&client, "PATCH", "/notes/a.md", &named, &append).await.ok();
     let body = json!({ "edits": append["edits"], "session": "tidy up" });
     send(&client, "PATCH", "/notes/b.md", &headers, &body).await.ok();
@@ -190,7 +190,7 @@ async fn what_was_done_after_the_dry_run_is_not_taken_back() {
     assert_eq!(text(&ida, "b.md").await.as_deref(), Some("B\nsince\n"));
 }
 
-/// What somebody does to one of a few notes.
+/// A change of one of a few notes.
 #[derive(Clone, Debug)]
 enum Act {
     Write(bool, usize, u8),
@@ -223,7 +223,8 @@ async fn change(app: &App, name: &str, path: &str, text: Option<&str>) {
     }
 }
 
-/// After an undo each note is what it was before the last run of the bot's changes, if nobody changed it after those.
+/// After an undo each note has its version before the bot's last uninterrupted changes, if nobody changed it after
+/// those.
 #[test]
 fn any_history_is_taken_back_as_a_model_says() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -234,7 +235,7 @@ fn any_history_is_taken_back_as_a_model_says() {
             let app = deployment.app();
             let client = deployment.client();
             let host = Agent::new(&client, ERA);
-            // Of each note its versions, the newest last, and whether the bot made them.
+            // The versions of each note, the newest last, and whether the bot made them.
             let mut versions: BTreeMap<String, Vec<(Option<String>, bool)>> = BTreeMap::new();
             for (at, act) in acts.iter().enumerate() {
                 let (is_bot, note, new) = match act {

@@ -1,4 +1,4 @@
-//! Attachments whose bytes are uploaded by a URL, and committed then.
+//! Attachments whose bytes are uploaded to a URL, and then committed.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -39,18 +39,18 @@ fn file(path: &str, bytes: &[u8]) -> Value {
     json!({ "path": path, "sha256": Hash::of(bytes).to_string(), "size_bytes": bytes.len() })
 }
 
-/// The arguments with others.
+/// The arguments with some changed.
 fn with(mut arguments: Value, others: Value) -> Value {
     arguments.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
     arguments
 }
 
-/// The arguments for a commit of what `upload_attachment` answered.
+/// The arguments to commit the upload in `begun`, the answer of `upload_attachment`.
 fn commit_of(arguments: &Value, begun: &Value) -> Value {
     with(arguments.clone(), json!({ "upload": begun["upload"] }))
 }
 
-/// The status of the answer to the request that `begun` asks for, with these bytes and by who has no keys.
+/// The status of the upload request in `begun` with these bytes, by a client without credentials.
 fn put(begun: &Value, bytes: &[u8]) -> String {
     let mut source = tempfile::NamedTempFile::new().unwrap();
     std::io::Write::write_all(&mut source, bytes).unwrap();
@@ -67,7 +67,7 @@ fn put(begun: &Value, bytes: &[u8]) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_uploaded_by_a_url_and_comes_into_the_folder() {
     let bytes = [SONG, &[7; 3 << 20]].concat();
-    // LocalStack does not look at signatures.
+    // LocalStack does not check signatures.
     for (store, is_strict) in [(localstack(), false), (minio(), true)] {
         let Some(store) = store else { continue };
         let (vault, state) = (VaultBuilder::new().note("a.md", "[[song.mp3]]"), tempfile::tempdir().unwrap());
@@ -86,7 +86,7 @@ async fn a_file_is_uploaded_by_a_url_and_comes_into_the_folder() {
         tools.bad("commit_attachment", commit.clone(), "upload_missing").await;
         tools.bad("get_attachment", json!({ "path": "media/song.mp3" }), "note_not_found").await;
 
-        // It is for these bytes, under these conditions; what a store takes nevertheless is not committed.
+        // It is for these bytes, under these conditions; other bytes that a store accepts are not committed.
         assert!(put(&begun, SONG).starts_with('4'));
         let longer = with(begun.clone(), json!({ "url": url.replace("Expires=900", "Expires=9000") }));
         assert!(put(&longer, &bytes).starts_with('4') || !is_strict);
@@ -113,7 +113,7 @@ async fn a_file_is_uploaded_by_a_url_and_comes_into_the_folder() {
     }
 }
 
-/// A store in memory that ages as the clock of the test goes on, and makes URLs.
+/// A store in memory that ages with the test's clock, and makes URLs.
 struct Bucket(Arc<AgingStore>);
 
 impl Bucket {
@@ -141,7 +141,7 @@ impl Bucket {
         self.0.pass(time);
     }
 
-    /// Puts bytes where `begun` says, whatever its headers do: not every store looks at them.
+    /// Puts bytes at the URL of `begun`, ignoring its headers: not every store checks them.
     async fn put(&self, begun: &Value, bytes: &[u8]) {
         let key = Path::from(begun["url"].as_str().unwrap().strip_prefix("aging:///").unwrap());
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
@@ -181,7 +181,7 @@ async fn what_was_uploaded_must_be_what_was_named_and_fresh() {
     let another = bucket.upload(&tools, &song, SONG).await;
     bucket.pass(Duration::from_secs(3599));
     tools.good("commit_attachment", another).await;
-    // What is there already needs no upload.
+    // Existing bytes need no upload.
     tools.good("commit_attachment", commit).await;
 }
 
@@ -208,11 +208,11 @@ async fn a_file_is_replaced_when_that_is_meant_and_confirmed() {
     let keyed = with(commit.clone(), json!({ "idempotency_key": "k" }));
     let done = tools.confirmed("commit_attachment", keyed.clone()).await;
     assert_eq!((&done["created"], &done["prev_hash"]), (&json!(false), &json!(old)));
-    // Somebody takes it away: the call that was made again has been executed.
+    // Somebody moves it away: the repeated call was already executed.
     tools.good("move_attachment", json!({ "from": "song.mp3", "to": "away.mp3" })).await;
     assert_eq!(tools.good("commit_attachment", keyed).await, done);
     tools.bad("get_attachment", json!({ "path": "song.mp3" }), "note_not_found").await;
-    // It is of one path, and of who asked for it.
+    // It is for one path, and for one caller.
     let elsewhere = with(commit.clone(), json!({ "path": "copy.mp3", "mode": "create" }));
     tools.bad("commit_attachment", elsewhere, "upload_missing").await;
     let anew = with(commit, json!({ "mode": "create" }));
@@ -271,7 +271,7 @@ async fn who_may_not_write_at_a_path_gets_no_url_and_commits_nothing() {
     let (upload, commit) = named("inbox/new.png");
     world.ok("upload_attachment", upload.clone()).await;
     assert_eq!(world.refused("commit_attachment", commit).await, "upload_missing");
-    // The object of what may not be read is not to be had by its name.
+    // A hidden object cannot be used by its name.
     let hidden = bucket.mirror().keys().blobs();
     let objects: Vec<_> = bucket.0.list(Some(&hidden)).try_collect().await.unwrap();
     let [object] = &objects[..] else { panic!("{objects:?}") };
@@ -307,7 +307,7 @@ enum Step {
     /// Commits something else.
     Note,
     Minutes(u64),
-    /// Syncs, and collects as much as it may.
+    /// Syncs, and collects as much garbage as possible.
     Sync,
 }
 
@@ -321,7 +321,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Whatever is committed when, the vault has the bytes of all of its files, whatever was collected.
+/// All files keep their bytes, whatever was committed or collected when.
 #[test]
 fn no_file_loses_its_bytes_to_garbage_collection() {
     let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });

@@ -1,5 +1,6 @@
-//! Arbitrary arguments of every operation, on the demo vault: an answer, or an error that says what to change. `find`
-//! finds what a plain scan finds. The input is the operation, then its arguments as JSON, or the text that it is asked for.
+//! Arbitrary arguments of every operation, on the demo vault: an answer, or an error that says what to change. The
+//! results of `find` equal those of a plain scan. The input is the operation, then its arguments as JSON, or a text to
+//! search for.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -81,7 +82,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Arguments that ask for `text`.
+/// Arguments that search for `text`.
 fn plain(operation: &str, text: &str) -> Option<Value> {
     Some(match operation {
         "find" => json!({ "term": text, "max_results": 50 }),

@@ -1,5 +1,5 @@
-//! Edits of a note: each changes what it names, and no other byte. The input is the text after its length, then the
-//! edits: a byte for the operation, and its arguments, texts after their lengths.
+//! Edits of a note: each changes its target, and no other byte. The input is the text after its length, then the edits:
+//! a byte for the operation, and its arguments, texts after their lengths.
 
 use std::num::NonZeroU32;
 
@@ -27,7 +27,7 @@ pub fn check(data: &[u8]) {
     assert_eq!(apply(&text, &edits, MAX_BYTES).ok(), edited);
 }
 
-/// What comes of an edit, if it can be made.
+/// The result of an edit, if it is possible.
 fn one(before: &str, edit: &Edit) -> Option<String> {
     let after = match apply(before, std::slice::from_ref(edit), MAX_BYTES) {
         Ok(after) => after,
@@ -67,7 +67,7 @@ fn properties(text: &str) -> Map<String, Value> {
     atlas_vault::parse(text).properties().cloned().unwrap_or_default()
 }
 
-/// What stands below the frontmatter.
+/// The text below the frontmatter.
 fn body(text: &str) -> &str {
     let frontmatter = atlas_vault::parse(text).frontmatter;
     match frontmatter {
@@ -76,7 +76,7 @@ fn body(text: &str) -> &str {
     }
 }
 
-/// How many bytes two texts have in common from their starts and ends on, at most all of the first.
+/// The number of bytes that two texts share at their starts and ends, at most all of the first.
 fn in_common(a: &str, b: &str) -> usize {
     let same = |(a, b): &(u8, u8)| a == b;
     let start = a.bytes().zip(b.bytes()).take_while(same).count();
@@ -113,7 +113,7 @@ fn target(input: &mut Input<'_>) -> Target {
     }
 }
 
-/// JSON, or the text itself if it is none.
+/// JSON, or the text itself if it is not JSON.
 fn value(input: &mut Input<'_>) -> Value {
     let text = text(input);
     serde_json::from_str(&text).unwrap_or(Value::String(text))

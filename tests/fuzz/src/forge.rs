@@ -1,10 +1,10 @@
 //! Segments of arbitrary parts, with every checksum right.
 //!
-//! The input is the number of documents, then for each part its section, how it is framed, its key (the separator before
-//! a page of records, the first gram of a page of postings), and its content.
+//! The input is the number of documents, then for each part its section, its framing, its key (the separator before a
+//! page of records, the first gram of a page of postings), and its content.
 //!
-//! The content of an fst is its keys, one a line: the fst crate panics on bytes that nobody built with it, so only
-//! a checksum stands before it.
+//! The content of an fst is its keys, one a line: the fst crate panics on bytes that it did not build, so only a
+//! checksum protects it.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -41,14 +41,14 @@ thread_local! {
     static COMPRESSOR: RefCell<zstd::bulk::Compressor<'static>> = RefCell::new(zstd::bulk::Compressor::new(1).unwrap());
 }
 
-/// How the content of a part is framed.
+/// The framing of a part's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// As the kind of part wants it.
+    /// As the kind of part requires.
     Right,
     /// With a checksum, but not compressed.
     Sealed,
-    /// Not at all.
+    /// Without any.
     Raw,
 }
 
@@ -62,7 +62,7 @@ impl Framing {
     }
 }
 
-/// The bytes of a part that has `content`.
+/// The bytes of a part with `content`.
 pub(crate) fn frame(kind: PartKind, framing: Framing, content: &[u8]) -> Vec<u8> {
     let mut bytes = match framing {
         Framing::Raw => return content.to_vec(),
@@ -78,14 +78,14 @@ pub(crate) fn frame(kind: PartKind, framing: Framing, content: &[u8]) -> Vec<u8>
     bytes
 }
 
-/// The fst that leads from each line of `content` to its rank.
+/// The fst that maps each line of `content` to its rank.
 fn paths(content: &[u8]) -> Vec<u8> {
     let keys: BTreeSet<&[u8]> = content.split(|byte| *byte == b'\n').filter(|key| !key.is_empty()).collect();
     let map = fst::Map::from_iter(keys.into_iter().zip(0..)).unwrap();
     map.into_fst().into_inner()
 }
 
-/// The content of a sound part.
+/// The content of a valid part.
 fn unframe(kind: PartKind, part: &Bytes) -> Vec<u8> {
     let payload = &part[..part.len() - 4];
     if kind == PartKind::GramPage {
@@ -106,7 +106,7 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
     let mut input = Input(input);
     let documents = input.number();
     let mut sections: [Vec<u8>; 10] = Default::default();
-    // No block is long; then for each page what its separator shares with the one before, which is nothing.
+    // No block is long; for each page, its separator shares nothing with the one before.
     let mut record_pages = vec![0];
     let mut gram_pages = Vec::new();
     while !input.is_empty() {
@@ -162,7 +162,7 @@ pub fn forge(input: &[u8]) -> Vec<u8> {
     object
 }
 
-/// The input that [`forge`] makes a sound segment of again.
+/// An input from which [`forge`] makes a valid segment again.
 pub fn unforge(object: &Bytes, layout: &Layout) -> Vec<u8> {
     let mut input = (layout.documents as u16).to_le_bytes().to_vec();
     for (kind, key, content) in contents(object, layout) {
@@ -175,7 +175,7 @@ pub fn unforge(object: &Bytes, layout: &Layout) -> Vec<u8> {
     input
 }
 
-/// Kind, key and content of every part of a sound segment.
+/// Kind, key and content of every part of a valid segment.
 pub(crate) fn contents(object: &Bytes, layout: &Layout) -> Vec<(PartKind, Vec<u8>, Vec<u8>)> {
     let mut found = Vec::new();
     for part in parts(object, layout).unwrap() {
@@ -195,7 +195,7 @@ pub(crate) fn contents(object: &Bytes, layout: &Layout) -> Vec<(PartKind, Vec<u8
     found
 }
 
-/// Every part that `layout` and the segment's own tables name.
+/// Every part that `layout` and the segment's own tables refer to.
 pub(crate) fn parts(object: &Bytes, layout: &Layout) -> Result<Vec<PartRef>, FormatError> {
     let mut parts = crate::segment::text_parts(object, layout)?;
     parts.extend(layout.parts()?);

@@ -1,4 +1,4 @@
-//! Takes an input apart. What is not there is zero or empty.
+//! Splits an input. Missing parts are zero or empty.
 
 /// The rest of an input.
 #[derive(Clone, Copy)]

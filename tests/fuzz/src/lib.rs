@@ -1,9 +1,10 @@
-//! What must hold of every reader of foreign bytes, as functions of arbitrary input that panic where it does not.
-//! libFuzzer runs them by way of `fuzz_targets/`; `tests/smoke.rs` runs them over the seeds, and damaged copies of
-//! these, on any toolchain.
+//! The properties of all readers of foreign bytes, as functions of arbitrary input that panic on a violation. libFuzzer
+//! runs them through `fuzz_targets/`; `tests/smoke.rs` runs them over the seeds, and damaged copies of these, on any
+//! toolchain.
 //!
-//! Checksums would keep a fuzzer out, so the input is what is *inside* them: most of the targets put right checksums
-//! around it, and compress it where the format does.
+//! Checksums would stop a fuzzer, so the input is the content *inside* them: most targets add right checksums, and
+//! compress where the format does.
+//!
 //!
 //! # Layout
 //! - [`part`]: one part of a segment; [`segment`]: a whole one, made by [`forge`] of arbitrary parts.
@@ -12,7 +13,7 @@
 //! - [`edit`]: edits of a note.
 //! - [`published`]: arbitrary notes are published, and found again.
 //! - [`call`]: arbitrary arguments of every operation.
-//! - [`seeds`]: sound inputs to begin with; `input` takes inputs apart.
+//! - [`seeds`]: valid inputs to start with; `input` splits inputs.
 
 pub mod call;
 pub mod edit;

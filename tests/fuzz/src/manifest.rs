@@ -1,4 +1,5 @@
-//! Manifests and sets of tombstones. The input is which of the two, then its bytes; most manifests get a right checksum.
+//! Manifests and sets of tombstones. The input selects one of the two, then has its bytes; most manifests get a right
+//! checksum.
 
 use atlas_mirror::Manifest;
 use atlas_mirror::manifest::ManifestError;

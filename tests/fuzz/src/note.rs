@@ -1,5 +1,5 @@
-//! The note parser: what it finds is where it says. The input is how often the second half of the text is repeated
-//! (libFuzzer's `-timeout` then bounds the time), then the text.
+//! The note parser: every part is at its reported range. The input is the number of repetitions of the text's second
+//! half (libFuzzer's `-timeout` then limits the time), then the text.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use atlas_vault::{VaultPath, fold};
 /// Longest text, in bytes.
 const MAX_BYTES: usize = 1 << 16;
 
-/// Takes a text apart.
+/// Parses a text.
 pub fn check(data: &[u8]) {
     let Some((repeats, text)) = data.split_first() else { return };
     let repeats = 1usize << (repeats % 16);
@@ -50,7 +50,7 @@ fn note(text: &str) {
             assert!(error.line < lines && !error.message.contains('\n'), "{error}");
         }
     }
-    // To count the lines before every item of many would take too long.
+    // Counting the lines before each of many items would take too long.
     for heading in &note.headings {
         cut(&(heading.offset..heading.end));
         assert!((1..=6).contains(&heading.level) && heading.line < lines);

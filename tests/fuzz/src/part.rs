@@ -1,4 +1,5 @@
-//! One part of a segment: it decodes and answers, or is an error. The input is its kind, its framing, a text to look for, and its content.
+//! One part of a segment: it decodes and answers queries, or is an error. The input is its kind, its framing, a text to
+//! search for, and its content.
 
 use atlas_segment::facts::{Columns, Rows};
 use atlas_segment::terms::weight_of;
@@ -9,10 +10,10 @@ use bytes::Bytes;
 use crate::forge::{Framing, SECTIONS, frame};
 use crate::input::Input;
 
-/// Documents, and chunks, that the segment is taken to have.
+/// The assumed number of documents, and of chunks, of the segment.
 const UNIVERSE: u32 = 300;
 
-/// Decodes a part and asks it everything.
+/// Decodes a part and makes every query.
 pub fn check(data: &[u8]) {
     let mut input = Input(data);
     let kind = SECTIONS[usize::from(input.byte()) % SECTIONS.len()].1;
@@ -28,7 +29,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Asks `part` of a segment of `documents` documents everything that can be asked of it without others.
+/// Makes every query to `part` of a segment of `documents` documents that needs no other part.
 pub(crate) fn ask(part: &Part, text: &[u8], documents: u32) {
     assert!(part.weight() <= 64 << 20);
     match part {

@@ -1,4 +1,5 @@
-//! Vault paths: what is taken leads nowhere out of the vault, however often it is percent-decoded, and is its own canonical form.
+//! Vault paths: an accepted path never leaves the vault, however often it is percent-decoded, and is its own canonical
+//! form.
 
 use std::path::{Component, Path};
 

@@ -1,5 +1,5 @@
-//! Arbitrary notes are published: the segment is sound, holds every byte of them, and its index leads to every line.
-//! The input is a note's path and text after another.
+//! Arbitrary notes are published: the segment is valid, contains every byte of them, and its index finds every line.
+//! The input is a sequence of paths and texts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;

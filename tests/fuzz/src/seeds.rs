@@ -1,4 +1,4 @@
-//! Sound inputs for every target, made of the demo vault, so that fuzzing begins behind the first checks.
+//! Valid inputs for every target, made of the demo vault, so that fuzzing begins behind the first checks.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use bytes::Bytes;
 use crate::published::Change;
 use crate::{call, forge, part, published};
 
-/// A target, by the name that libFuzzer knows it by.
+/// A target, by its name in libFuzzer.
 pub struct Target {
     /// The name.
     pub name: &'static str,
     /// What it checks.
     pub check: fn(&[u8]),
-    /// Sound inputs.
+    /// Valid inputs.
     pub seeds: Vec<Vec<u8>>,
 }
 

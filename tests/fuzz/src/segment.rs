@@ -1,5 +1,5 @@
-//! A whole segment, as a reader goes through it: the layout, the parts that it names, the texts and candidates that
-//! these name. The input is a text to look for and a place to damage, then what [`forge`](crate::forge) takes.
+//! A whole segment, as a reader uses it: the layout, its parts, and the texts and candidates in these. The input is a
+//! text to search for and a place to damage, then the input of [`forge`](crate::forge).
 
 use atlas_segment::candidates;
 use atlas_segment::{FormatError, Layout, Part, PartRef, Probe, object};
@@ -9,9 +9,9 @@ use crate::forge::{self, forge};
 use crate::input::Input;
 use crate::part;
 
-/// Bytes of a seed before what [`forge`] takes.
+/// Bytes of a seed before the input of [`forge`].
 pub const HEAD: usize = 8;
-/// Documents whose texts are cut.
+/// Documents whose texts are read.
 const MAX_DOCUMENTS: u32 = 64;
 
 /// Reads a forged segment, and a damaged copy of it.
@@ -24,7 +24,7 @@ pub fn check(data: &[u8]) {
     let Ok(layout) = object::verify(&object) else { return };
     let _ = read(&object, &layout, text);
 
-    // Near the begin or the end, where the frame is, as often as anywhere else.
+    // As often near the beginning or the end, where the frame is, as anywhere else.
     let place = isize::from(place).rem_euclid(object.len() as isize) as usize;
     let mut damaged = object.to_vec();
     damaged[place] ^= 1 << (bit % 8);
@@ -68,7 +68,7 @@ pub(crate) fn read(object: &Bytes, layout: &Layout, text: &[u8]) -> Result<(), F
     Ok(())
 }
 
-/// The text blocks that the segment's tables name for the first documents.
+/// The text blocks of the first documents, by the segment's tables.
 pub(crate) fn text_parts(object: &Bytes, layout: &Layout) -> Result<Vec<PartRef>, FormatError> {
     let blocks = fetch(object, &layout.text_blocks()?)?;
     let chunks = fetch(object, &layout.chunks()?)?;

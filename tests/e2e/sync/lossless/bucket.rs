@@ -1,4 +1,4 @@
-//! The bucket: what agents and syncs write to, and what can go wrong with it.
+//! The bucket that agents and syncs write to, and its faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,23 +28,23 @@ impl Bucket {
         Self { faults: FaultStore::new(objects.clone()), objects }
     }
 
-    /// An agent that starts.
+    /// A new agent.
     pub fn client(&self) -> Client {
         client(&self.faults)
     }
 
-    /// The mirror as a sync that starts opens it.
+    /// The mirror as a new sync opens it.
     pub fn mirror(&self) -> Mirror {
         mirror(self.faults.clone())
     }
 
-    /// What the newest generation has, whatever fails.
+    /// The newest generation's texts, whatever fails.
     pub fn head(&self) -> BTreeMap<String, String> {
         let mirror = mirror(self.objects.clone());
         runtime().block_on(async { contents(&mirror.head().await.unwrap()).await.unwrap() })
     }
 
-    /// The text of every version that any generation has, of which it can be read.
+    /// The text of every readable version of any generation.
     pub fn history(&self, was_damaged: bool) -> BTreeSet<String> {
         let mirror = mirror(self.objects.clone());
         runtime().block_on(async {
@@ -60,7 +60,7 @@ impl Bucket {
         })
     }
 
-    /// The so manieth request of a kind fails.
+    /// Lets request number `nth` of a kind fail.
     pub fn fail(&self, op: Op, nth: usize, fault: Fault) {
         let fits = match fault {
             Fault::OwnSuccess => op == Op::Create,
@@ -72,7 +72,7 @@ impl Bucket {
         }
     }
 
-    /// The hint is an old one, or none.
+    /// Replaces the hint by an old one, or deletes it.
     pub fn age_hint(&self) {
         let mirror = self.mirror();
         let keys = mirror.keys();
@@ -91,7 +91,7 @@ impl Bucket {
         self.objects.pass(time);
     }
 
-    /// The store's clock is so many hours ahead of what it was, or behind.
+    /// Sets the store's clock forward or back by `hours`.
     pub fn clock_jumps(&self, hours: i16) {
         let time = Duration::from_secs(u64::from(hours.unsigned_abs()) * 3600);
         if hours < 0 { self.objects.turn_back(time) } else { self.objects.pass(time) }
@@ -114,7 +114,7 @@ impl Bucket {
         })
     }
 
-    /// Has these objects and no others.
+    /// Replaces all objects by these.
     pub fn put_back(&self, objects: Vec<(Path, Bytes)>) {
         runtime().block_on(async {
             let listed: Vec<_> = self.objects.list(None).try_collect().await.unwrap();
@@ -128,7 +128,7 @@ impl Bucket {
     }
 }
 
-/// An agent that starts.
+/// A new agent.
 pub fn client(objects: &Arc<FaultStore>) -> Client {
     Client::over(&store(objects.clone()))
 }

@@ -15,11 +15,11 @@ use tokio::runtime::{Builder, Runtime};
 use super::texts::{Blocks, blocks};
 
 pub struct Host {
-    /// The folder with everything that the host has.
+    /// The folder with all files of the host.
     places: PathBuf,
-    /// How far its clock is off, in hours.
+    /// The error of its clock, in hours.
     pub clock: i64,
-    /// What the person saved and no sync has carried yet: theirs to overwrite.
+    /// Blocks that the person saved and no sync has carried yet; the person may overwrite them.
     pub unsynced: BTreeMap<String, Blocks>,
 }
 
@@ -39,12 +39,12 @@ impl Host {
         self.places.join("away")
     }
 
-    /// The text at `path`; none is an empty one.
+    /// The text at `path`; a missing file is empty.
     pub fn text(&self, path: &str) -> String {
         fs::read_to_string(self.root().join(path)).unwrap_or_default()
     }
 
-    /// The blocks that the person has in front of them at `path`.
+    /// The blocks that the person sees at `path`.
     pub fn shown(&self, path: &str) -> Blocks {
         blocks(&self.text(path)).unwrap_or_default()
     }
@@ -68,7 +68,7 @@ impl Host {
         texts
     }
 
-    /// The notes that have to go for a note at `path`, with their blocks.
+    /// The notes that must be removed for a note at `path`, with their blocks.
     pub fn in_the_way(&self, path: &str) -> BTreeMap<String, Blocks> {
         let is_in_the_way =
             |other: &str| path.starts_with(&format!("{other}/")) || other.starts_with(&format!("{path}/"));
@@ -93,22 +93,22 @@ impl Host {
         }
     }
 
-    /// As a sync that is killed between moving a file aside and putting another in its place leaves it.
+    /// Leaves the folder as a sync does that is killed between moving a file aside and writing another to its path.
     pub fn move_aside(&self, path: &str) {
         let aside = self.root().join(".atlas-mirror/aside").join(path);
         let path = self.root().join(path);
-        // Where a file that was moved aside has the name of its folder, a sync leaves it where it is.
+        // If a file that was moved aside has the name of its folder, a sync leaves it there.
         if path.is_file() && fs::create_dir_all(aside.parent().unwrap()).is_ok() && !aside.exists() {
             fs::rename(path, aside).unwrap();
         }
     }
 
     pub fn lose_state(&self) {
-        // There may be none.
+        // There may be no state.
         let _ = fs::remove_dir_all(self.places.join("state"));
     }
 
-    /// What a sync that completed did not skip, it has carried: those blocks.
+    /// The blocks carried by a completed sync: those that it did not skip.
     pub fn carried(&mut self, summary: &Summary) -> Blocks {
         let skipped: Vec<&str> = summary.skipped.iter().map(|skipped| skipped.path.as_str()).collect();
         let is_skipped = |path: &str| skipped.iter().any(|one| *one == path || path.starts_with(&format!("{one}/")));
@@ -134,7 +134,7 @@ impl Host {
         let options =
             SyncOptions { checksum: plan.checksum, collect, repair: plan.repair, allow_mass_delete, join, ..options };
         let progress: Arc<dyn Progress> = plan.meanwhile.clone().unwrap_or_else(|| Arc::new(()));
-        // Dropped at its end, which waits for what it has begun on other threads.
+        // Its end waits for work begun on other threads.
         runtime().block_on(async {
             let syncing = sync(mirror, &options, progress);
             if plan.killed {
@@ -162,7 +162,7 @@ pub struct SyncPlan {
 }
 
 impl SyncPlan {
-    /// During which something happens, at the so manieth word of a phase, of which its beginning is the first.
+    /// Runs `act` during the sync, at call number `call` of a phase's progress, of which its beginning is the first.
     pub fn meanwhile(phase: Phase, call: usize, act: impl Fn() + Send + Sync + 'static) -> Self {
         let when = When { phase, calls: Mutex::new((false, call)), act };
         Self { meanwhile: Some(Arc::new(when)), ..Self::default() }
@@ -172,7 +172,7 @@ impl SyncPlan {
 /// Acts once.
 struct When<F> {
     phase: Phase,
-    /// Whether the phase is on, and how many words of it are left.
+    /// Whether the phase is running, and how many calls are left.
     calls: Mutex<(bool, usize)>,
     act: F,
 }
@@ -201,12 +201,12 @@ impl<F: Fn() + Send + Sync> Progress for When<F> {
     }
 }
 
-/// One whose time passes when nothing else is left to do.
+/// A runtime whose time passes when nothing else is left to do.
 pub fn runtime() -> Runtime {
     Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
 }
 
-/// Removes the notes that are where a folder is to be, or in the folder where a note is to be.
+/// Removes the notes that are at the path of a folder to create, or in the folder at a note's path.
 fn make_room(root: &Path, path: &Path) -> io::Result<()> {
     let parent = path.parent().unwrap();
     if parent != root && parent.is_file() {
@@ -215,10 +215,10 @@ fn make_room(root: &Path, path: &Path) -> io::Result<()> {
     if path.is_dir() { fs::remove_dir_all(path) } else { Ok(()) }
 }
 
-/// Saves a file, as editors do: whole. Each has a time of its own, as on a disk that counts finely.
+/// Saves a whole file, as editors do, with a unique time, as on a disk with fine timestamps.
 pub fn save(root: &Path, path: &str, text: &str, number: usize) {
     let (path, draft) = (root.join(path), root.with_extension("draft"));
-    // Who makes a folder of a note, or a note of a folder, has removed what was there.
+    // To replace a note by a folder or the reverse, the person has removed the old files.
     make_room(root, &path).unwrap();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&draft, text).unwrap();

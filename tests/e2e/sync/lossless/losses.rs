@@ -1,4 +1,4 @@
-//! What the bucket loses: what is old, what it got since a backup, what is damaged.
+//! Losses of the bucket: expired history, writes since a backup, damaged objects.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use super::texts::{Blocks, blocks};
 use super::world::World;
 use crate::support::damage::{Damage, Kind};
 
-/// What repairs told, also those of syncs that stopped.
+/// The reports of repairs, including those of syncs that stopped.
 #[derive(Default)]
 struct Told(Mutex<Vec<Repaired>>);
 
@@ -28,7 +28,7 @@ impl Progress for Told {
 
 impl World {
     pub(super) fn collect(&mut self) {
-        // History older than a month is collected, and with it what was replaced or deleted.
+        // History older than a month is collected, with its replaced and deleted versions.
         let there: Blocks = self.bucket.head().into_values().flat_map(|text| blocks(&text).unwrap()).collect();
         self.bucket.pass(Duration::from_secs(31 * 24 * 3600));
         self.owed.retain(|block| there.contains(block));
@@ -43,7 +43,7 @@ impl World {
         self.owed = owed;
     }
 
-    /// What the bucket has no more is only in the folders now, where it is the person's to overwrite.
+    /// Lost texts of the bucket are now only in the folders, where the person may overwrite them.
     fn is_only_in_folders_but_for(&mut self, others: &Blocks) {
         for host in &mut self.hosts {
             for (path, text) in host.texts() {
@@ -53,14 +53,14 @@ impl World {
         }
     }
 
-    /// What the host's folder has is in the mirror again, and it is told that the mirror has lost something nobody has.
+    /// Texts of the host's folder are in the mirror again, and losses that nobody has are reported.
     pub(super) fn damaged(&mut self, kind: Kind, damage: Damage, host: usize) {
-        // What is late lands before, and nobody repairs a store that does not answer.
+        // Late requests arrive before, since a store that does not answer is not repaired.
         self.bucket.faults.heal();
         self.runtime.block_on(async { tokio::time::sleep(Duration::from_secs(60)).await });
         let before = shown(self.bucket.head());
         let sound = self.bucket.copy();
-        // Where the newest manifest and its copy are both gone, nothing in the store says that there was one.
+        // If the newest manifest and its copy are both lost, the store has no trace of them.
         let manifests = sound.iter().filter(|(key, _)| key.as_ref().contains("/manifests/"));
         let newest = manifests.max().map(|(_, bytes)| bytes);
         let hint = sound.iter().find(|(key, _)| key.as_ref().ends_with("/latest")).map(|(_, bytes)| bytes);
@@ -85,7 +85,7 @@ impl World {
         assert_eq!(kept, None, "the folder has it, and the mirror has not got it back: {repaired:?}");
         assert!(lost.is_empty() || is_told || is_traceless, "nobody was told that these are lost: {lost:?}");
         self.backup = None;
-        // What was replaced or deleted may still go from other folders, and the history that had it is damaged.
+        // Other folders may still lose replaced and deleted texts, and the history that had them is damaged.
         self.is_only_in_folders_but_for(&self.replaced.union(&after).cloned().collect());
         self.owed.retain(|block| after.contains(block));
     }

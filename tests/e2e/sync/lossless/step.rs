@@ -1,4 +1,4 @@
-//! What can happen.
+//! The steps of a history.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use proptest::prelude::*;
 
 use crate::support::damage::{self, Damage, Kind};
 
-/// The notes that are written; copies of conflicts come to them. One has the name of a folder that another is in.
+/// The notes that are written; conflict copies may be added. One has the name of a folder of another.
 pub const NOTES: [&str; 6] = ["a.md", "b.md", "f/c.md", "f/d.md", "e.md", "e.md/g.md"];
 pub const AGENTS: usize = 3;
 /// People, each with a host and a folder of their own.
 pub const HOSTS: usize = 3;
 
-/// One thing that happens. Notes and agents are named by their index, and so are people and their hosts, which come first.
+/// One step. Notes, agents, people and their hosts are given by index.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     PersonWrites(usize, usize),
@@ -23,40 +23,40 @@ pub enum Step {
     PersonDeletes(usize, usize),
     PersonRenames(usize, usize, usize),
     AgentReads(usize, usize),
-    /// Creates it, or replaces the version that the agent saw last.
+    /// The agent creates it, or replaces the version that it saw last.
     AgentPuts(usize, usize),
     AgentAppends(usize, usize),
     AgentDeletes(usize, usize),
     AgentMoves(usize, usize, usize),
-    /// It has no memory of the mirror any more.
+    /// The agent forgets the mirror.
     AgentRestarts(usize),
     Sync(usize),
     SyncAll(usize),
-    /// A sync during which the person saves a note, when a phase of it begins.
+    /// A sync during which the person saves a note, at the start of a phase.
     SyncMeanwhile(usize, Phase, usize),
-    /// A sync during which an agent adds to a note, when a phase of it begins.
+    /// A sync during which an agent appends to a note, at the start of a phase.
     SyncMeanwhileAgent(usize, Phase, usize),
     /// A sync during which the folder `f` cannot be listed.
     SyncHalfListed(usize),
-    /// A sync that is killed at the so manieth request of a kind, before or after the store does it.
+    /// A sync that is killed at request number N of a kind, before or after its effect.
     SyncKilled(usize, Op, usize, bool),
-    /// A sync is killed between moving a file aside and putting another in its place.
+    /// A sync is killed between moving a file aside and writing another to its path.
     MovedAside(usize, usize),
-    /// The so manieth request of a kind, of whomever, fails.
+    /// Request number N of a kind fails, whoever makes it.
     Fails(Op, usize, Fault),
     LoseState(usize),
-    /// The hint is an old one, or none.
+    /// The hint is old or missing.
     StaleHint,
-    /// The clock of a host is so many hours ahead of what it was, or behind.
+    /// The clock of a host is set forward or back, in hours.
     ClockJumps(usize, i8),
-    /// The same of the store's.
+    /// The store's clock is set forward or back, in hours.
     StoreClockJumps(i16),
     /// Objects are damaged, and a host repairs the store from its folder.
     Damaged(Kind, Damage, usize),
-    /// A month passes, and a sync deletes from the bucket what is not needed any more.
+    /// A month passes, and a sync collects garbage.
     Collect,
     Backup,
-    /// The bucket is what it was at the last backup.
+    /// The bucket is restored from the last backup.
     Restore,
 }
 
@@ -68,7 +68,7 @@ fn agent() -> impl Strategy<Value = usize> {
     0..AGENTS
 }
 
-/// The first one mostly.
+/// Mostly the first host.
 fn host() -> impl Strategy<Value = usize> {
     prop_oneof![3 => Just(0), 1 => 1..HOSTS]
 }

@@ -1,16 +1,16 @@
-//! What is in a note: blocks, each written at once by somebody.
+//! The content of a note: blocks, each written by somebody at once.
 
 use std::collections::BTreeSet;
 
 /// The blocks of a note, or of many.
 pub type Blocks = BTreeSet<String>;
 
-/// Long enough to be seen to be torn.
+/// Long enough to show torn writes.
 pub fn block(who: char, number: usize) -> String {
     format!("{who}{number} {} end of {who}{number}\n", "words ".repeat(10))
 }
 
-/// The blocks of a text, which has nothing else.
+/// The blocks of a text, which contains nothing else.
 pub fn blocks(text: &str) -> Result<Blocks, String> {
     let whole = |line: &str| {
         let name = line.split(' ').next().unwrap_or_default();

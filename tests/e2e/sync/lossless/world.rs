@@ -22,30 +22,30 @@ use super::texts::{Blocks, block, blocks};
 use crate::support::deployment::{Client, Reply, encoded};
 
 pub struct World {
-    /// Of the agents; each sync has its own, which ends with it.
+    /// The agents' runtime; each sync has its own.
     pub(super) runtime: Runtime,
     pub(super) bucket: Bucket,
     agents: Vec<Client>,
     /// The versions that each agent saw last.
     seen: Vec<BTreeMap<usize, String>>,
     pub(super) hosts: Vec<Host>,
-    /// Holds the folders.
+    /// Keeps the folders.
     _places: TempDir,
     /// Blocks written so far.
     written: usize,
-    /// What must be somewhere in the end.
+    /// Blocks that must exist somewhere in the end.
     pub(super) owed: Blocks,
-    /// What somebody has replaced or deleted who had it in front of them. All else that is owed must be in a note or in a copy.
+    /// Blocks that somebody who saw them has replaced or deleted. All others must be in a note or in a copy.
     pub(super) replaced: Blocks,
     pub(super) backup: Option<(Vec<(object_store::path::Path, Bytes)>, Blocks)>,
-    /// Whether the store was damaged at some time, so that not all of its history may be readable.
+    /// Whether the store was ever damaged, so that some history may be unreadable.
     pub(super) was_damaged: bool,
 }
 
 impl World {
     pub fn new() -> Self {
         let bucket = Bucket::new();
-        // Where it is in memory, the many small syncs do not wait for a disk.
+        // In memory, the many small syncs do not wait for a disk.
         let memory = Path::new("/dev/shm");
         let places = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let mut world = Self {
@@ -100,17 +100,17 @@ impl World {
         }
     }
 
-    /// Lets everything come to rest. What is wrong then.
+    /// Lets everything settle; returns what is wrong then.
     pub fn end(mut self) -> Result<(), String> {
         self.bucket.faults.heal();
-        // What is late lands now.
+        // Late requests arrive now.
         self.runtime.block_on(async { tokio::time::sleep(Duration::from_secs(60)).await });
         let did_nothing = |summary: Summary| {
             let (pushed, pulled) = (summary.pushed, summary.pulled);
             pushed == pulled && pushed.added + pushed.changed + pushed.removed == 0
         };
         let rests = (0..8).any(|_| {
-            // Each of them syncs, whatever the others did.
+            // Each host syncs, whatever the others did.
             let restless = |host: &usize| !self.synced(*host, &SyncPlan::default()).is_some_and(did_nothing);
             (0..HOSTS).filter(restless).count() == 0
         });
@@ -146,7 +146,7 @@ impl World {
         block(who, self.written)
     }
 
-    /// Somebody replaces or deletes these blocks, who has them in front of them.
+    /// Records that somebody who sees these blocks replaces or deletes them.
     fn replaced(&mut self, blocks: Blocks) {
         self.replaced.extend(blocks);
     }
@@ -167,7 +167,7 @@ impl World {
         self.hosts[host].unsynced.entry(NOTES[note].to_owned()).or_default().insert(block);
     }
 
-    /// What has to go for a note is replaced by whoever has it in front of them.
+    /// Records that notes in the way of a note are replaced by somebody who sees them.
     fn makes_room(&mut self, host: usize, note: usize) {
         for (path, blocks) in self.hosts[host].in_the_way(NOTES[note]) {
             self.hosts[host].unsynced.remove(&path);
@@ -208,13 +208,13 @@ impl World {
         self.send(agent, Method::DELETE, note, &[], &Value::Null);
     }
 
-    /// Over no other note: that is refused.
+    /// Not over another note, which is refused.
     fn agent_moves(&mut self, agent: usize, from: usize, to: usize) {
         let moved = request(Method::POST, "move", from, &[], &json!({ "to": NOTES[to] }));
         self.runtime.block_on(self.agents[agent].send(moved));
     }
 
-    /// What the note has may be replaced now, by one who knows.
+    /// Records that the note's blocks may be replaced now, knowingly.
     fn agent_replaces(&mut self, note: usize) {
         let text = self.bucket.head().remove(NOTES[note]).unwrap_or_default();
         self.replaced(blocks(&text).unwrap());
@@ -250,7 +250,7 @@ impl World {
         let saved = Arc::new(Mutex::new(None));
         let told = saved.clone();
         let act = move || {
-            // Nobody makes a folder of a note, or a note of a folder, while they do not look.
+            // Nobody replaces a note by a folder, or a folder by a note, without looking.
             let path = root.join(NOTES[note]);
             if path.is_dir() || path.parent().is_some_and(Path::is_file) {
                 return;
@@ -262,7 +262,7 @@ impl World {
         self.synced(host, &SyncPlan::meanwhile(phase, 0, act));
         if let Some(over) = &*saved.lock().unwrap() {
             self.replaced(blocks(over).unwrap_or_default());
-            // What they saved before over that was theirs, and this sync may or may not have come to it.
+            // Their earlier save is overwritten, and this sync may or may not have carried it.
             self.owed.retain(|block| !before.contains(block));
             self.replaced(before);
             self.hosts[host].unsynced.insert(NOTES[note].to_owned(), Blocks::from([block]));
@@ -275,7 +275,7 @@ impl World {
         let accepted = Arc::new(Mutex::new(false));
         let told = accepted.clone();
         let act = move || {
-            // On a thread of its own, since this one runs the sync.
+            // On another thread, since this one runs the sync.
             let (faults, text) = (faults.clone(), text.clone());
             let write = move || {
                 let request = request(Method::POST, "notes", note, &[], &json!({ "content": text }));
@@ -292,9 +292,9 @@ impl World {
     fn sync_half_listed(&mut self, host: usize) {
         let (from, to) = (self.hosts[host].root().join("f"), self.hosts[host].away());
         let (back_from, back_to) = (to.clone(), from.clone());
-        // Listed in its parent, and then it cannot be opened.
+        // It is listed in its parent, but cannot be opened.
         let act = move || drop(fs::rename(&from, &to));
-        // A refusal is left to the next.
+        // A refusal is left to the next sync.
         let plan = SyncPlan::meanwhile(Phase::Scan, 1, act);
         if let Some(Ok(summary)) =
             self.hosts[host].sync(&self.bucket.mirror(), &self.bucket.faults, &plan, false, false)
@@ -315,12 +315,12 @@ impl World {
     }
 
     fn move_aside(&mut self, host: usize, note: usize) {
-        // Where it was, the person may write another.
+        // At its old path, the person may write another.
         self.replaced(self.hosts[host].shown(NOTES[note]));
         self.hosts[host].move_aside(NOTES[note]);
     }
 
-    /// Syncs as `plan` says; as its operator would, after a refusal that says what to do about it.
+    /// Syncs with `plan`; after a refusal, follows its advice, as an operator would.
     pub(super) fn synced(&mut self, host: usize, plan: &SyncPlan) -> Option<Summary> {
         let (mut allow_mass_delete, mut join) = (false, false);
         for _ in 0..100 {
@@ -331,17 +331,17 @@ impl World {
                     self.hosts[host].lose_state();
                     continue;
                 }
-                // They know that it is theirs.
+                // The operator knows that it is the right mirror.
                 Err(SyncError::Danger(Danger::Unrelated { .. })) => {
                     join = true;
                     continue;
                 }
-                // They have deleted all, and say so.
+                // The operator confirms the deletion of all files.
                 Err(SyncError::Danger(Danger::Emptied { .. } | Danger::MassDeletion { .. })) => {
                     allow_mass_delete = true;
                     continue;
                 }
-                // A program that another test starts has all open files for a moment, and so the lock.
+                // A process that another test starts briefly has all open files, including the lock.
                 Err(SyncError::Locked { .. }) => {
                     std::thread::sleep(Duration::from_millis(20));
                     continue;
